@@ -1,0 +1,232 @@
+"""Every error a user can meet: what happened, and what to do about it.
+
+Here: the error classes, and the sentence each one says.
+Not here: when to raise them (the layer that finds the fault), how to print them (cli).
+"""
+
+from collections.abc import Iterable, Sequence
+
+
+class PellucidError(Exception):
+    """An error that says what happened and what to do.
+
+    >>> raise PellucidError("The lens cap is on.", do="Take it off.")
+    Traceback (most recent call last):
+    pellucid.errors.PellucidError: The lens cap is on. Take it off.
+    """
+
+    def __init__(self, what: str, do: str) -> None:
+        super().__init__(what, do)
+        self.what = what
+        self.do = do
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.do}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Subclasses take their own arguments; errors cross process borders, so rebuild from the two sentences.
+        return (_rebuild, (type(self), self.what, self.do))
+
+
+def _rebuild(kind: type[PellucidError], what: str, do: str) -> PellucidError:
+    error = kind.__new__(kind)
+    PellucidError.__init__(error, what, do)
+    return error
+
+
+class InvalidInput(PellucidError):
+    """An argument, option or setting that cannot mean anything."""
+
+
+class NotFound(PellucidError):
+    """No file, folder or object by that name."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"There is nothing at {path}.", do="Check the spelling and that the disk or bucket is mounted."
+        )
+
+
+class Unreadable(PellucidError):
+    """The operating system or the store refused to hand over the bytes."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} cannot be read: {why}.", do="Check its permissions and that the disk is healthy.")
+
+
+class UnknownFormat(PellucidError):
+    """Neither content nor name says what kind of file it is."""
+
+    def __init__(self, path: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"{path} is in no format known here, by content or by name.",
+            do=f"Known: {', '.join(sorted(known))}. For headerless data give --shape and --dtype.",
+        )
+
+
+class EmptyFile(PellucidError):
+    """Zero bytes, or a folder with nothing to read in it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is empty.", do="The program that wrote it probably failed: write or copy it again.")
+
+
+class Truncated(PellucidError):
+    """Shorter than its header promises."""
+
+    def __init__(self, path: str, needs: int, has: int) -> None:
+        super().__init__(
+            f"{path} is cut short: its header promises {needs:,} bytes and {has:,} are there.",
+            do="Copy it again, or wait until it is written completely.",
+        )
+
+
+class Damaged(PellucidError):
+    """The bytes contradict themselves."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} is damaged: {why}.", do="Copy it again from where it was written.")
+
+
+class WrongDimensions(PellucidError):
+    """An array that is not a volume."""
+
+    def __init__(self, path: str, shape: Sequence[int]) -> None:
+        super().__init__(
+            f"{path} has shape {tuple(shape)}, which is not a volume.",
+            do="A volume has three axes (z, y, x), optionally with time and channel before them.",
+        )
+
+
+class DatasetMissing(PellucidError):
+    """The container has no dataset by that name."""
+
+    def __init__(self, path: str, name: str, choices: Iterable[str]) -> None:
+        super().__init__(f"{path} has no dataset {name!r}.", do=_choose(path, choices))
+
+
+class DatasetAmbiguous(PellucidError):
+    """The container has several volumes, or none, and no name was given."""
+
+    def __init__(self, path: str, choices: Iterable[str]) -> None:
+        choices = list(choices)
+        what = f"{path} holds {len(choices)} volumes." if choices else f"{path} holds no dataset of three axes."
+        super().__init__(what, do=_choose(path, choices))
+
+
+def _choose(path: str, choices: Iterable[str]) -> str:
+    listed = ", ".join(choices)
+    return f"Choose one by {path}:/NAME; there are: {listed}." if listed else "Choose another file."
+
+
+class SelectionNeeded(PellucidError):
+    """A file over time or channel was opened as one volume."""
+
+    def __init__(self, path: str, times: int, channels: int) -> None:
+        example = ",".join(f"{axis}=0" for axis, length in (("t", times), ("c", channels)) if length > 1)
+        super().__init__(
+            f"{path} holds {times} time steps and {channels} channels, not one volume.",
+            do=f"Select one by {path}:{example}, or open all of them with pellucid.open_series.",
+        )
+
+
+class SelectionInvalid(PellucidError):
+    """A time, channel or level that the file does not have."""
+
+    def __init__(self, path: str, axis: str, asked: int, count: int) -> None:
+        super().__init__(f"{path} has no {axis} {asked}.", do=f"Choose a {axis} from 0 to {count - 1}.")
+
+
+class UnknownCodec(PellucidError):
+    """Compressed by something that is not installed or not known."""
+
+    def __init__(self, path: str, codec: str, known: Iterable[str] = ()) -> None:
+        listed = ", ".join(sorted(known))
+        remedy = f"Known: {listed}." if listed else "Install the plugin for it, or write the file with gzip or zstd."
+        super().__init__(f"{path} uses the codec {codec!r}, which is not available here.", do=remedy)
+
+
+class UnsupportedType(PellucidError):
+    """A voxel type that the format, or Pellucid, cannot hold."""
+
+    def __init__(self, where: str, dtype: object, known: Iterable[str]) -> None:
+        super().__init__(
+            f"{where} cannot hold voxels of type {dtype}.",
+            do=f"Convert with --dtype to one of: {', '.join(known)}.",
+        )
+
+
+class NotWritable(PellucidError):
+    """A format that is only read, or a place that cannot be written."""
+
+    def __init__(self, path: str, why: str, writable: Iterable[str] = ()) -> None:
+        listed = ", ".join(sorted(writable))
+        do = f"Writable formats: {listed}." if listed else "Choose a folder that you may write to."
+        super().__init__(f"{path} cannot be written: {why}.", do=do)
+
+
+class OutputExists(PellucidError):
+    """The output is already there, and was not asked to be replaced."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} exists already.", do="Choose another name, or add --overwrite to replace it.")
+
+
+class DiskFull(PellucidError):
+    """No space left while writing; the input is as it was."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"The disk is full: {path} could not be completed. The input is untouched.",
+            do="Free some space and give the same command again: it continues where it stopped.",
+        )
+
+
+class TooLarge(PellucidError):
+    """More memory than there is; said before anything was started."""
+
+    def __init__(self, needs: int, has: int, do: str) -> None:
+        super().__init__(
+            f"This needs {needs / 2**20:,.0f} MiB of memory and {has / 2**20:,.0f} MiB may be used.", do=do
+        )
+
+
+class SharedChunk(PellucidError):
+    """Two blocks would write into one chunk or shard, and one would be lost."""
+
+    def __init__(self, block: Sequence[int], chunk: Sequence[int]) -> None:
+        super().__init__(
+            f"Blocks of {tuple(block)} voxels would share chunks of {tuple(chunk)}.",
+            do="Make every block edge a multiple of the output's chunk (or shard) edge.",
+        )
+
+
+class WorkerLost(PellucidError):
+    """A process that was working for us died."""
+
+    def __init__(self, doing: str, why: str) -> None:
+        super().__init__(
+            f"A worker process was lost while {doing}: {why}.",
+            do="If memory ran out, lower the memory budget or the number of processes; then try again.",
+        )
+
+
+class Cancelled(PellucidError):
+    """Stopped on request."""
+
+    def __init__(self, doing: str) -> None:
+        super().__init__(f"{doing} was cancelled.", do="Give the same command again to continue where it stopped.")
+
+
+class MissingPackage(PellucidError):
+    """An optional part that is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"This needs the package {package}.", do=f"Install it with: pip install 'pellucid[{extra}]'.")
+
+
+class DeviceUnavailable(PellucidError):
+    """A device was asked for that this machine does not have."""
+
+    def __init__(self, asked: str, available: Iterable[str]) -> None:
+        super().__init__(f"There is no device {asked!r} here.", do=f"Available: {', '.join(available)}.")

@@ -1,0 +1,105 @@
+"""Names of volumes: ``path``, ``path:/dataset``, ``path:t=3,c=0``, ``s3://bucket/key``, and combinations.
+
+Here: Location, parsed from and printed as one string, so that a task can name its input by it.
+Not here: what is at that place (registry, readers).
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pellucid.errors import InvalidInput
+
+OPTIONS = ("t", "c", "level", "shape", "dtype", "order", "offset", "spacing", "unit", "format")
+REMOTE_SCHEMES = ("s3",)
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a volume is.
+
+    path: a local path or an ``s3://`` URL. dataset: name inside a container, with its leading slash.
+    options: what the file cannot say itself, as (name, text) pairs: time and channel, the level, shape and type of
+    headerless data, the format's name.
+
+    >>> Location.parse("scan.h5:/entry/data:t=3")
+    Location(path='scan.h5', dataset='/entry/data', options=(('t', '3'),))
+    >>> str(Location.parse("scan.h5:/entry/data:t=3"))
+    'scan.h5:/entry/data:t=3'
+    """
+
+    path: str
+    dataset: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: "str | Path | Location") -> "Location":
+        if isinstance(text, Location):
+            return text
+        path, options = _split_options(str(text))
+        path, dataset = _split_dataset(path)
+        if not path:
+            raise InvalidInput(f"{str(text)!r} names no file.", do="Give a path, or an s3:// address.")
+        return cls(path, dataset, options)
+
+    def option(self, name: str) -> str | None:
+        return dict(self.options).get(name)
+
+    def number(self, name: str) -> int | None:
+        text = self.option(name)
+        if text is None:
+            return None
+        if not text.isdecimal():
+            raise InvalidInput(f"{name}={text} is not a whole number.", do=f"Write {name}=0, {name}=1 and so on.")
+        return int(text)
+
+    def with_options(self, **options: str | int | None) -> "Location":
+        """The same place with options set; None removes one."""
+        merged = {**dict(self.options), **options}
+        return replace(self, options=tuple((k, str(v)) for k, v in merged.items() if v is not None))
+
+    @property
+    def is_remote(self) -> bool:
+        return urlsplit(self.path).scheme in REMOTE_SCHEMES
+
+    @property
+    def local(self) -> Path:
+        """The path as a local one."""
+        return Path(self.path).expanduser()
+
+    @property
+    def absolute(self) -> "Location":
+        """The same place, named so that a process with another working folder finds it too."""
+        return self if self.is_remote else replace(self, path=str(self.local.absolute()))
+
+    def __str__(self) -> str:
+        parts = [self.path, self.dataset, ",".join(f"{k}={v}" for k, v in self.options)]
+        return ":".join(part for part in parts if part)
+
+
+def _split_options(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Take a trailing ``:name=value,...`` off; a piece without known names stays part of the path."""
+    head, colon, tail = text.rpartition(":")
+    pairs = _pairs(tail) if colon else None
+    return (head, pairs) if pairs else (text, ())
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...] | None:
+    # Values may hold commas (shape=3,4,5): a piece without "=" belongs to the value before it.
+    pairs: list[tuple[str, str]] = []
+    for piece in text.split(","):
+        name, equals, value = piece.partition("=")
+        if equals and name in OPTIONS:
+            pairs.append((name, value))
+        elif pairs and not equals:
+            pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]},{piece}")
+        else:
+            return None
+    return tuple(pairs)
+
+
+def _split_dataset(text: str) -> tuple[str, str]:
+    head, colon, tail = text.rpartition(":/")
+    if not colon or tail.startswith("/"):  # "s3://bucket" is an address, not a dataset
+        return text, ""
+    return head, f"/{tail}"
