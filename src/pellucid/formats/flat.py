@@ -80,7 +80,7 @@ class FlatArray:
             self._write_run(self._position((z + plane, y + row, x)), rows[row])
 
     def _read_run(self, position: int, out: Voxels) -> None:
-        target = memoryview(out).cast("B")
+        target = _bytes(out)
         done = 0
         while done < len(target):
             count = os.preadv(self._file, [target[done:]], position + done)
@@ -89,10 +89,15 @@ class FlatArray:
             done += count
 
     def _write_run(self, position: int, voxels: Voxels) -> None:
-        source = memoryview(voxels).cast("B")
+        source = _bytes(voxels)
         done = 0
         while done < len(source):
             done += os.pwrite(self._file, source[done:], position + done)
+
+
+def _bytes(voxels: Voxels) -> memoryview:
+    # Viewed as bytes first: a memoryview cannot be cast from a foreign byte order.
+    return voxels.reshape(-1).view(np.uint8).data
 
 
 def allocate(path: Path, head: bytes, shape: Shape, dtype: np.dtype[Any]) -> None:
