@@ -1,0 +1,180 @@
+"""Settings: precedence, sizes, what is refused and how it is said, the memory of the machine."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from pellucid import settings
+from pellucid.errors import InvalidInput
+
+GIB = 2**30
+
+
+@pytest.fixture(autouse=True)
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment in which nobody has set anything; returns where the settings file would be."""
+    for variable in [name for name in os.environ if name.startswith("PELLUCID_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "config" / "pellucid" / "config.toml"
+    file.parent.mkdir(parents=True)
+    return file
+
+
+def test_defaults(tmp_path: Path) -> None:
+    loaded = settings.load()
+    assert loaded.cache_folder == tmp_path / "cache" / "pellucid"
+    assert loaded.kernel_folder == tmp_path / "cache" / "pellucid" / "kernels"
+    assert 0 < loaded.cache_bytes <= 20 * GIB
+    assert 0 < loaded.memory_bytes <= settings.total_memory_bytes() // 2
+    assert loaded.threads == len(os.sched_getaffinity(0))
+    assert loaded.device == "auto"
+
+
+def test_cache_default_leaves_half_of_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "_free_disk_bytes", lambda folder: 6 * GIB)
+    assert settings.load().cache_bytes == 3 * GIB
+
+
+def test_arguments_before_environment_before_file(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write_text('threads = 3\ndevice = "cpu"\ncache_bytes = "1GiB"\n')
+    monkeypatch.setenv("PELLUCID_THREADS", "5")
+    monkeypatch.setenv("PELLUCID_CACHE_BYTES", "2GiB")
+    loaded = settings.load(threads=7, cache_bytes=None)
+    assert (loaded.threads, loaded.cache_bytes, loaded.device) == (7, 2 * GIB, "cpu")
+
+
+def test_named_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text('device = "cuda:1"\nkernel_folder = "compiled"\ncache_folder = "~/scratch"\n')
+    monkeypatch.setenv("PELLUCID_CONFIG", str(file))
+    loaded = settings.load()
+    assert settings.config_file() == file
+    assert loaded.device == "cuda:1"
+    assert loaded.kernel_folder == tmp_path / "compiled"
+    assert loaded.cache_folder == Path.home() / "scratch"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("20GiB", 20 * GIB),
+        ("512MB", 512_000_000),
+        ("1.5 gib", 3 * GIB // 2),
+        ("64k", 65536),
+        (4096, 4096),
+        ("7 B", 7),
+        # Exact where a float would not be.
+        ("9007199254740993", 9007199254740993),
+    ],
+)
+def test_sizes(text: str | int, size: int) -> None:
+    assert settings.load(memory_bytes=text).memory_bytes == size
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "valid"),
+    [
+        ("cache_bytes", "20 parsecs", "20GiB"),
+        ("cache_bytes", 0, "above zero"),
+        ("memory_bytes", "-1GiB", "above zero"),
+        ("memory_bytes", True, "above zero"),
+        ("threads", "many", "whole number from 1"),
+        ("threads", 0, "whole number from 1"),
+        ("device", "gpu", "cuda:1"),
+        ("cache_folder", 3, "path of a folder"),
+    ],
+)
+def test_bad_argument_is_named(name: str, value: object, valid: str) -> None:
+    with pytest.raises(InvalidInput, match=f"setting {name} cannot be.*the argument {name}.*{valid}"):
+        settings.load(**{name: value})
+
+
+def test_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PELLUCID_THREADS", "two")
+    with pytest.raises(InvalidInput, match=r"threads cannot be 'two' \(from the variable PELLUCID_THREADS\)"):
+        settings.load()
+
+
+def test_bad_value_in_the_file_names_the_file(bare: Path) -> None:
+    bare.write_text("threads = 0.5\n")
+    with pytest.raises(InvalidInput, match=rf"threads cannot be 0.5 \(from {bare}\)"):
+        settings.load()
+
+
+def test_unknown_names_are_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match=r"no setting thread .*Valid: cache_folder, .*threads"):
+        settings.load(thread=2)
+    monkeypatch.setenv("PELLUCID_THREAD", "2")
+    with pytest.raises(InvalidInput, match=r"no setting PELLUCID_THREAD .*Valid: .*PELLUCID_THREADS"):
+        settings.load()
+    monkeypatch.delenv("PELLUCID_THREAD")
+    bare.write_text("colour = 1\n")
+    with pytest.raises(InvalidInput, match=rf"no setting colour \(in {bare}\)"):
+        settings.load()
+
+
+def test_broken_and_missing_files(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write_text("threads = \n")
+    with pytest.raises(InvalidInput, match=rf"{bare} is not TOML: .*line 1"):
+        settings.load()
+    monkeypatch.setenv("PELLUCID_CONFIG", str(tmp_path / "absent.toml"))
+    with pytest.raises(InvalidInput, match=r"absent.toml does not exist\. Correct or unset PELLUCID_CONFIG"):
+        settings.load()
+
+
+def test_use_reaches_other_threads() -> None:
+    seen: list[settings.Settings] = []
+    chosen = settings.load(threads=11)
+    before = settings.current()
+    with settings.use(chosen):
+        thread = threading.Thread(target=lambda: seen.append(settings.current()))
+        thread.start()
+        thread.join()
+    assert seen == [chosen]
+    assert settings.current() is before
+
+
+def machine(root: Path, cgroup: str, available: int = 8 * GIB, **files: str) -> Path:
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/meminfo").write_text(f"MemTotal: {10 * GIB // 1024} kB\nMemAvailable: {available // 1024} kB\n")
+    (root / "proc/self/cgroup").write_text(cgroup)
+    for name, text in files.items():
+        file = root / "sys/fs/cgroup" / name.replace("__", "/").replace("_dot_", ".")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
+
+def test_memory_without_limits(tmp_path: Path) -> None:
+    root = machine(tmp_path / "m", "0::/\n")
+    assert settings.total_memory_bytes(root) == 10 * GIB
+    assert settings.available_memory_bytes(root) == 8 * GIB
+
+
+def test_memory_of_a_limited_group(tmp_path: Path) -> None:
+    # The job has no limit of its own, its parent has; 1 GiB of what the parent uses is idle file cache.
+    root = machine(
+        tmp_path / "m",
+        "0::/slurm/job\n",
+        slurm__job__memory_dot_max="max\n",
+        slurm__job__memory_dot_current="5\n",
+        slurm__memory_dot_max=f"{4 * GIB}\n",
+        slurm__memory_dot_current=f"{3 * GIB}\n",
+        slurm__memory_dot_stat=f"anon 7\ninactive_file {GIB}\n",
+    )
+    assert settings.total_memory_bytes(root) == 4 * GIB
+    assert settings.available_memory_bytes(root) == 2 * GIB
+
+
+def test_memory_of_an_old_style_group(tmp_path: Path) -> None:
+    root = machine(
+        tmp_path / "m",
+        "4:cpu:/a\n3:memory:/a\n",
+        memory__a__memory_dot_limit_in_bytes=f"{2 * GIB}\n",
+        memory__a__memory_dot_usage_in_bytes=f"{GIB // 2}\n",
+    )
+    assert settings.available_memory_bytes(root) == 3 * GIB // 2
