@@ -221,7 +221,7 @@ class Callbacks:
 
 
 class Lines:
-    """Plain lines for a log: one at the end, and between only once 5 s have passed and the next 10 % are done (or 60 s)."""
+    """Plain lines for a log: one at the end; before that, one once 5 s and the next 10 % are over, or 60 s."""
 
     interval_s = 5.0
     steps = 10
