@@ -1,0 +1,41 @@
+# What people do here. `make` alone lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup check test demo bench pin clean
+
+BIN := .venv/bin
+TIMES := build/times
+# Kernels compiled once serve the whole run, and the next one.
+export PELLUCID_KERNELS ?= $(CURDIR)/.kernels
+export PYTHONUNBUFFERED := 1
+
+# timed(NAME, COMMAND): run it, and leave the seconds it took where the table of times finds them.
+timed = @mkdir -p $(TIMES) && start=$$(date +%s.%N) && { $(2); } && \
+	awk "BEGIN { print $$(date +%s.%N) - $$start }" > $(TIMES)/$(1)
+
+help: ## list these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: ## make .venv with everything that tests need (quick when nothing changed)
+	$(call timed,set-up,tools/setup.sh dev)
+
+check: setup ## formatting, lint, types, layers, style, generated files
+	$(call timed,check,tools/check.sh)
+
+test: setup check ## set up, check, and run every test; prints the time of each layer
+	@PELLUCID_TIMES=$(TIMES) $(BIN)/python -m pytest
+
+demo: setup ## the main job on a sample volume: pyramid, description, picture of three slices
+	@$(BIN)/pellucid demo --output demo-output
+
+bench: ## every benchmark beside its peers; tables go to benchmarks/results
+	@tools/setup.sh dev,bench
+	@set -e; for script in $$(grep -lE '^def main\(' benchmarks/*.py); do \
+		echo "== $$script"; $(BIN)/python -m benchmarks.$$(basename $$script .py) $(BENCH); done
+
+pin: setup ## write constraints.txt anew after a change of dependencies
+	@$(BIN)/python tools/pin.py
+
+clean: ## remove everything that make made
+	rm -rf .venv .kernels build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

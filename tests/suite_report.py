@@ -1,0 +1,155 @@
+"""What the suite cost and what it left out: the table of times per layer, budgets, and the list of allowed skips.
+
+Here: the pytest plugin that measures, prints, and fails the run; the facts about this machine that excuse a skip.
+Not here: the limits themselves (limits.toml), fixtures (conftest).
+"""
+
+import os
+import time
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUND = ("errors", "box", "settings", "progress")
+
+
+def shared_data_folder() -> Path:
+    """Real scans that are too large for the repository: beside the checkout, or where PELLUCID_TEST_DATA says."""
+    return Path(os.environ.get("PELLUCID_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+
+MACHINE: Mapping[str, Callable[[], bool]] = {
+    "no-gpu": lambda: not Path("/dev/nvidiactl").exists(),
+    "no-rdma": lambda: not Path("/sys/class/infiniband").exists(),
+    "root": lambda: os.geteuid() == 0,
+    "not-root": lambda: os.geteuid() != 0,
+    "no-shared-data": lambda: not shared_data_folder().is_dir(),
+}
+
+
+@dataclass(frozen=True)
+class AllowedSkip:
+    """reason: how the reason of the skip begins. when: the key of MACHINE that has to hold."""
+
+    reason: str
+    when: str
+
+    def excuses(self, reason: str) -> bool:
+        return reason.startswith(self.reason) and MACHINE[self.when]()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds per layer, and the skips that are no failure."""
+
+    budgets_s: Mapping[str, float]
+    skips: tuple[AllowedSkip, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> "Limits":
+        content = tomllib.loads(path.read_text())
+        return cls(content["budgets_s"], tuple(AllowedSkip(**skip) for skip in content["skips"]))
+
+    def over_budget(self, times_s: Mapping[str, float]) -> list[str]:
+        """One line for every layer that took too long or has no budget."""
+        faults = []
+        for layer, seconds in times_s.items():
+            budget = self.budgets_s.get(layer)
+            if budget is None:
+                faults.append(f"{layer} has no budget: give it one in tests/limits.toml")
+            elif seconds > budget:
+                faults.append(f"{layer} took {seconds:.0f} s of its {budget:.0f} s")
+        return faults
+
+    def is_allowed(self, reason: str) -> bool:
+        return any(skip.excuses(reason) for skip in self.skips)
+
+
+def layer_of(path: str) -> str:
+    """The layer whose time a test counts to, by the path of its file from the root.
+
+    >>> [layer_of(p) for p in ("tests/formats/test_tiff.py", "src/pellucid/box.py", "tests/test_layers.py")]
+    ['formats', 'ground', 'house']
+    """
+    parts = Path(path).parts
+    inside = parts[2:] if parts[:2] == ("src", "pellucid") else parts[1:]
+    first = Path(inside[0]).stem.removeprefix("test_") if inside else ""
+    if len(inside) > 1:
+        return inside[0]
+    if first in GROUND:
+        return "ground"
+    return first if first in ("examples", "benchmarks") else "house"
+
+
+def skip_reason(longrepr: object) -> str:
+    """The words after ``Skipped:``, as pytest stores them: (file, line, text)."""
+    text = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+    return str(text).removeprefix("Skipped: ")
+
+
+class SuiteReport:
+    """Adds up times per layer and collects skips; at the end prints the table and fails the run if a limit is passed.
+
+    Times are shown and held to budgets when PELLUCID_TIMES names the folder with the times of the steps before
+    (``make test`` sets it); skips are held to the list always.
+    """
+
+    def __init__(self, limits: Limits, times_folder: Path | None) -> None:
+        self.limits = limits
+        self.is_timed = times_folder is not None
+        self.times_s: dict[str, float] = defaultdict(float)
+        self.tests: dict[str, int] = defaultdict(int)
+        self.faults: list[str] = []
+        for name in ("set-up", "check"):
+            if times_folder is not None and (times_folder / name).exists():
+                self.times_s[name] = float((times_folder / name).read_text())
+        self._started = time.perf_counter()
+
+    def pytest_collection_finish(self) -> None:
+        self.times_s["collection"] = time.perf_counter() - self._started
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self._note_skip(report.nodeid, report.longrepr)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        layer = layer_of(report.nodeid.partition("::")[0])
+        self.times_s[layer] += report.duration
+        self.tests[layer] += report.when == "call"
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self._note_skip(report.nodeid, report.longrepr)
+
+    def _note_skip(self, test: str, longrepr: object) -> None:
+        reason = skip_reason(longrepr)
+        if not self.limits.is_allowed(reason):
+            self.faults.append(f"{test} was skipped, and tests/limits.toml does not allow here: {reason}")
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.is_timed:
+            self.times_s["total"] = sum(self.times_s.values())
+            self.faults += self.limits.over_budget(self.times_s)
+        if self.faults and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.is_timed:
+            terminalreporter.section("time of each layer")
+            for line in self.table():
+                terminalreporter.line(line)
+        if self.faults:
+            terminalreporter.section("limits passed", red=True)
+            for fault in self.faults:
+                terminalreporter.line(f"FAILED {fault}", red=True)
+
+    def table(self) -> list[str]:
+        """Layer, tests, seconds, budget: in the order in which they ran."""
+        lines = [f"{'layer':<12}{'tests':>7}{'seconds':>10}{'budget':>8}"]
+        for layer, seconds in self.times_s.items():
+            budget = self.limits.budgets_s.get(layer, float("nan"))
+            lines.append(f"{layer:<12}{self.tests.get(layer, ''):>7}{seconds:>10.1f}{budget:>8.0f}")
+        return lines

@@ -1,0 +1,97 @@
+"""The measurable part of the style: sizes of files, functions and classes, names, docstrings, private paths."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.suite_report import ROOT
+
+FOLDERS = ("src", "tests", "benchmarks", "examples", "tools")
+FILE_LINES, FUNCTION_LINES, CLASS_LINES = 400, 50, 200
+VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+# Where somebody's own machine or workplace shows through.
+PRIVATE = (
+    re.compile(r"(?<![\w.])/(home|Users)/\w"),
+    re.compile(r"(?<![\w.])/(root|work)/[\w.]"),
+    re.compile(r"file:/{3}"),
+    re.compile(r"\bissue #?\d", re.IGNORECASE),
+    re.compile(r"--(extra-)?index-url"),
+)
+TEXT_ENDS = {".py", ".md", ".toml", ".txt", ".sh", ".yml", ".yaml", ".json", ".ts", ".tsx", ".c", ".h", ""}
+
+
+def python_files() -> list[Path]:
+    return [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def modules() -> list[Path]:
+    return [path for path in python_files() if path.is_relative_to(ROOT / "src")]
+
+
+def kept_files() -> list[Path]:
+    """Text files that git keeps or would keep; without git, the Python files."""
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return python_files()
+    paths = [ROOT / name for name in listed]
+    return [path for path in paths if path.suffix in TEXT_ENDS and path.is_file() and path != Path(__file__)]
+
+
+def too_long(source: str) -> Iterator[str]:
+    """Functions and classes with more lines than they may have."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if lines > (CLASS_LINES if isinstance(node, ast.ClassDef) else FUNCTION_LINES):
+                yield f"{node.name}: {lines} lines"
+
+
+def private_words(text: str) -> list[str]:
+    return [match.group() for pattern in PRIVATE for match in pattern.finditer(text)]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_files_are_short() -> None:
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in python_files()}
+    assert {name: lines for name, lines in lengths.items() if lines >= FILE_LINES} == {}
+
+
+def test_functions_and_classes_are_short() -> None:
+    found = {name_of(path): list(too_long(path.read_text())) for path in python_files()}
+    assert {name: long for name, long in found.items() if long} == {}
+
+
+def test_names_say_what_is_inside() -> None:
+    assert [name_of(path) for path in modules() if VAGUE & set(path.stem.split("_"))] == []
+
+
+def test_modules_say_what_is_here() -> None:
+    named = [path for path in modules() if path.stem not in ("__init__", "__main__")]
+    assert [
+        name_of(path) for path in named if "Here:" not in (ast.get_docstring(ast.parse(path.read_text())) or "")
+    ] == []
+
+
+def test_nothing_private_shows() -> None:
+    found = {name_of(path): private_words(path.read_text(errors="replace")) for path in kept_files()}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("lines", [50, 51])
+def test_a_long_function_is_caught(lines: int) -> None:
+    source = "def scan():\n" + "    pass\n" * (lines - 1)
+    assert list(too_long(source)) == ([] if lines <= FUNCTION_LINES else [f"scan: {lines} lines"])
+
+
+def test_a_private_path_is_caught() -> None:
+    assert private_words("open('/home/ada/scan.h5')") == ["/home/a"]
+    assert private_words("https://example.org/home/ada") == []

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Makes .venv ready: a Python, the system packages that are missing, Pellucid with the extras named, all at pinned versions.
+# Usage: tools/setup.sh EXTRAS        for example: tools/setup.sh dev
+# Does nothing, quickly, when nothing it depends on has changed. PYTHON chooses the interpreter.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+extras=${1:-dev}
+python=${PYTHON:-python3}
+stamp=.venv/.installed-${extras//,/-}
+
+say() { printf 'set-up: %s\n' "$*"; }
+fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
+
+# What the pip packages do not bring along: the command that shows it is there, and the Debian package that has it.
+system_packages=("git git")
+
+# Where we may, install; where we may not, say what to ask for.
+install_system_package() {
+    local package=$1
+    if [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
+        say "installing the system package $package"
+        { DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null; } ||
+            fail "apt-get could not install $package: install it by hand, then run this again."
+    else
+        fail "the system package $package is missing, and installing it needs root: ask for 'apt-get install $package', then run this again."
+    fi
+}
+
+check_python() {
+    command -v "$python" >/dev/null || install_system_package python3
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        fail "$("$python" --version) is too old: Pellucid needs Python 3.11 or newer. Choose one with PYTHON=python3.12 make ..."
+}
+
+check_system_packages() {
+    local entry command package
+    for entry in "${system_packages[@]}"; do
+        read -r command package <<<"$entry"
+        command -v "$command" >/dev/null || install_system_package "$package"
+    done
+}
+
+# Debian splits venv off from Python: it imports, and fails only when ensurepip is wanted.
+make_environment() {
+    if [[ -x .venv/bin/python ]] && .venv/bin/python -m pip --version >/dev/null 2>&1; then return; fi
+    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        install_system_package "$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"
+    say "creating .venv with $("$python" --version)"
+    "$python" -m venv --clear .venv
+}
+
+# The folder is part of it: an environment that was moved or copied has scripts that point elsewhere.
+fingerprint() {
+    { cat pyproject.toml constraints.txt tools/setup.sh; pwd; .venv/bin/python --version; } | sha256sum
+}
+
+# The builder comes first and isolation is off, because pip does not hold an isolated build to the constraints.
+install_packages() {
+    say "installing pellucid[$extras] and what it needs"
+    local pip=(.venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt)
+    "${pip[@]}" hatchling editables && "${pip[@]}" --no-build-isolation --editable ".[$extras]" ||
+        fail "pip could not install the packages: see its message above. Without a network, point pip at a local mirror (PIP_INDEX_URL or PIP_FIND_LINKS)."
+}
+
+check_python
+check_system_packages
+make_environment
+if [[ "$(cat "$stamp" 2>/dev/null)" != "$(fingerprint)" ]]; then
+    install_packages
+    fingerprint >"$stamp"
+fi
