@@ -23,7 +23,7 @@ check: setup ## formatting, lint, types, layers, style, generated files
 	$(call timed,check,tools/check.sh)
 
 test: setup check ## set up, check, and run every test; prints the time of each layer
-	@PELLUCID_TIMES=$(TIMES) $(BIN)/python -m pytest
+	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest
 
 demo: setup ## the main job on a sample volume: pyramid, description, picture of three slices
 	@$(BIN)/pellucid demo --output demo-output

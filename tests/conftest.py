@@ -14,7 +14,7 @@ from tests.suite_report import ROOT, Limits, SuiteReport, shared_data_folder
 
 def pytest_configure(config: pytest.Config) -> None:
     # Registered as a plugin of its own: hooks of this file would not see the examples in src's docstrings.
-    times = os.environ.get("PELLUCID_TIMES")
+    times = os.environ.get("SUITE_TIMES")
     report = SuiteReport(Limits.read(ROOT / "tests" / "limits.toml"), ROOT / times if times else None)
     config.pluginmanager.register(report, "suite-report")
 

@@ -19,8 +19,8 @@ GROUND = ("errors", "box", "settings", "progress")
 
 
 def shared_data_folder() -> Path:
-    """Real scans that are too large for the repository: beside the checkout, or where PELLUCID_TEST_DATA says."""
-    return Path(os.environ.get("PELLUCID_TEST_DATA", ROOT.parent / "shared" / "data"))
+    """Real scans that are too large for the repository: beside the checkout, or where TEST_DATA_FOLDER says."""
+    return Path(os.environ.get("TEST_DATA_FOLDER", ROOT.parent / "shared" / "data"))
 
 
 MACHINE: Mapping[str, Callable[[], bool]] = {
@@ -95,7 +95,7 @@ def skip_reason(longrepr: object) -> str:
 class SuiteReport:
     """Adds up times per layer and collects skips; at the end prints the table and fails the run if a limit is passed.
 
-    Times are shown and held to budgets when PELLUCID_TIMES names the folder with the times of the steps before
+    Times are shown and held to budgets when SUITE_TIMES names the folder with the times of the steps before
     (``make test`` sets it); skips are held to the list always.
     """
 

@@ -57,7 +57,7 @@ def test_the_steps_before_are_part_of_the_table(tmp_path: Path) -> None:
 def test_a_run_fails_on_a_skip_that_is_not_listed(body: str, status: int, words: str, tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text(f"def test_one():\n    {body}\n")
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir"]
-    environment = {k: v for k, v in os.environ.items() if k != "PELLUCID_TIMES"} | {"PYTHONPATH": str(ROOT)}
+    environment = {k: v for k, v in os.environ.items() if k != "SUITE_TIMES"} | {"PYTHONPATH": str(ROOT)}
     run = subprocess.run(
         [*command, str(tmp_path), str(tmp_path)], capture_output=True, text=True, env=environment, check=False
     )

@@ -59,7 +59,7 @@ fingerprint() {
 # The builder comes first and isolation is off, because pip does not hold an isolated build to the constraints.
 install_packages() {
     say "installing pellucid[$extras] and what it needs"
-    local pip=(.venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt)
+    local pip=(.venv/bin/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt)
     "${pip[@]}" hatchling editables && "${pip[@]}" --no-build-isolation --editable ".[$extras]" ||
         fail "pip could not install the packages: see its message above. Without a network, point pip at a local mirror (PIP_INDEX_URL or PIP_FIND_LINKS)."
 }
