@@ -26,8 +26,9 @@ def main() -> None:
 
     # A part of it in 8 bits: 0 becomes 0 and 1000 becomes 255.
     part = Box((10, 0, 0), (20, 128, 160))
-    wish = {"box": part, "dtype": "uint8", "value_range": (0, 1000)}
-    with pellucid.convert("ramp.zarr", "part.tif", overwrite=True, **wish) as slices:
+    with pellucid.convert(
+        "ramp.zarr", "part.tif", box=part, dtype="uint8", value_range=(0, 1000), overwrite=True
+    ) as slices:
         low, high = slices.value_range
         print(f"part.tif: {slices.shape} voxels of {slices.dtype}, {low:.0f} to {high:.0f}")
 
