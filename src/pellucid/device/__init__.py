@@ -1,0 +1,13 @@
+"""Devices: which there are, launching kernels on them, and FFT, sort and scan.
+
+Here: choose() and Device, launch(), primitives().
+Not here: the kernels of a layer (beside the code that launches them).
+
+Importing this loads neither Warp nor CuPy nor SciPy: the first call that needs one does.
+"""
+
+from pellucid.device.hardware import Device, choose, devices
+from pellucid.device.launches import launch, prepare, synchronize
+from pellucid.device.protocol import Array, Primitives, primitives
+
+__all__ = ["Array", "Device", "Primitives", "choose", "devices", "launch", "prepare", "primitives", "synchronize"]

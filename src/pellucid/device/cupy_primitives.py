@@ -1,0 +1,99 @@
+"""FFT, sort and scan on CUDA, by CuPy.
+
+Here: CudaPrimitives.
+Not here: the CPU (scipy_primitives).
+
+CuPy works on Warp's stream of the device, so that its work and Warp's launches follow one another without waiting, and
+its memory is not reused while a launch still reads it.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from pellucid.device import runtime
+from pellucid.device.hardware import Device
+from pellucid.device.protocol import sum_dtype
+from pellucid.errors import MissingPackage
+
+Array = Any
+
+
+class CudaPrimitives:
+    """See Primitives. Arrays are CuPy's; a Warp array on this device is read in place."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._cupy = _import_cupy()
+
+    @contextmanager
+    def _on_stream(self) -> Iterator[None]:
+        stream = runtime.start().get_stream(self.device.name).cuda_stream
+        cuda, index = self._cupy.cuda, self.device.index
+        with cuda.Device(index), cuda.ExternalStream(int(stream), index):
+            yield
+
+    def to_device(self, array: np.ndarray[Any, Any]) -> Array:
+        with self._on_stream():
+            return self._cupy.asarray(array)
+
+    def to_host(self, array: Array) -> np.ndarray[Any, Any]:
+        with self._on_stream():
+            return np.asarray(self._cupy.asnumpy(self._cupy.asarray(array)))
+
+    def empty(self, shape: Sequence[int], dtype: DTypeLike) -> Array:
+        with self._on_stream():
+            return self._cupy.empty(tuple(shape), dtype)
+
+    def zeros(self, shape: Sequence[int], dtype: DTypeLike) -> Array:
+        with self._on_stream():
+            return self._cupy.zeros(tuple(shape), dtype)
+
+    def fft(self, array: Array, axes: Sequence[int] = (-1,)) -> Array:
+        with self._on_stream():
+            return self._cupy.fft.fftn(self._at_least_single(array), axes=tuple(axes))
+
+    def ifft(self, array: Array, axes: Sequence[int] = (-1,)) -> Array:
+        with self._on_stream():
+            return self._cupy.fft.ifftn(self._at_least_single(array), axes=tuple(axes))
+
+    def rfft(self, array: Array, axes: Sequence[int] = (-1,)) -> Array:
+        with self._on_stream():
+            return self._cupy.fft.rfftn(self._at_least_single(array), axes=tuple(axes))
+
+    def irfft(self, array: Array, shape: Sequence[int], axes: Sequence[int] = (-1,)) -> Array:
+        with self._on_stream():
+            return self._cupy.fft.irfftn(self._at_least_single(array), s=tuple(shape), axes=tuple(axes))
+
+    def sort(self, values: Array, axis: int = -1) -> Array:
+        with self._on_stream():
+            return self._cupy.sort(self._cupy.asarray(values), axis=axis)
+
+    def argsort(self, keys: Array, axis: int = -1) -> Array:
+        # CuPy's only sort is a stable one.
+        with self._on_stream():
+            return self._cupy.argsort(self._cupy.asarray(keys), axis=axis)
+
+    def scan(self, values: Array, *, exclusive: bool = False) -> Array:
+        with self._on_stream():
+            values = self._cupy.asarray(values)
+            out = self._cupy.empty(len(values) + 1, sum_dtype(values.dtype))
+            out[0] = 0
+            self._cupy.cumsum(values, dtype=out.dtype, out=out[1:])
+            return out[:-1] if exclusive else out[1:]
+
+    def _at_least_single(self, array: Array) -> Array:
+        # cuFFT's half precision takes powers of two only; SciPy computes half in single, so both do.
+        array = self._cupy.asarray(array)
+        return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+def _import_cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise MissingPackage("cupy-cuda13x", extra="cuda") from error
+    return cupy

@@ -1,0 +1,49 @@
+"""Kernels that the device suites launch. Small: together they compile in a few seconds, once."""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+
+@wp.kernel(enable_backward=False)
+def count(first: wp.int32, counts: wp.array2d(dtype=wp.int32)):
+    row, column = wp.tid()
+    row += first
+    counts[row, column] = counts[row, column] + row * 3 + column + 1
+
+
+@wp.kernel(enable_backward=False)
+def scale(first: wp.int32, values: wp.array(dtype=wp.float32), factor: wp.float32, out: wp.array(dtype=wp.float32)):
+    i = wp.tid() + first
+    out[i] = values[i] * factor
+
+
+@wp.kernel(enable_backward=False)
+def number(first: wp.int32, out: wp.array3d(dtype=wp.int32)):
+    z, y, x = wp.tid()
+    z += first
+    out[z, y, x] = (z * out.shape[1] + y) * out.shape[2] + x
+
+
+@wp.kernel(enable_backward=False)
+def iterate(first: wp.int32, steps: wp.int32, out: wp.array2d(dtype=wp.float32)):
+    """Much arithmetic, little memory: the logistic map, which shows any difference in rounding."""
+    row, column = wp.tid()
+    row += first
+    x = (wp.float32(row) + 0.5) / wp.float32(out.shape[0])
+    r = 3.6 + 0.4 * wp.float32(column) / wp.float32(out.shape[1])
+    for _step in range(steps):
+        x = r * x * (1.0 - x)
+    out[row, column] = x
+
+
+@wp.kernel(enable_backward=False)
+def without_first(out: wp.array(dtype=wp.float32)):
+    out[wp.tid()] = 1.0
+
+
+@wp.kernel(enable_backward=False)
+def mark(first: wp.int32, out: wp.array2d(dtype=wp.uint8)):
+    row, column = wp.tid()
+    out[row + first, column] = wp.uint8(1)

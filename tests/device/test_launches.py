@@ -1,0 +1,121 @@
+"""Launches on the CPU: bands, threads, what is refused."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pellucid import progress, settings
+from pellucid.device import choose, launch, launches, prepare, runtime
+from pellucid.errors import InvalidInput
+from tests.contracts import device_kernels as kernels
+
+
+def iterated(threads: int) -> np.ndarray[Any, Any]:
+    out = np.zeros((301, 100), np.float32)
+    with settings.use(replace(settings.current(), threads=threads)):
+        launch(kernels.iterate, out.shape, [200], [out], choose("cpu"))
+    return out
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    one = iterated(1)
+    assert one.min() >= 0.0
+    assert one.std() > 0.1
+    assert iterated(2).tobytes() == one.tobytes()
+    assert iterated(7).tobytes() == one.tobytes()
+
+
+def test_launches_from_many_threads() -> None:
+    expected = iterated(1)
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(iterated, [3] * 12))
+    assert all(np.array_equal(result, expected) for result in results)
+
+
+def test_work_is_really_shared() -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    class Command:
+        def launch(self) -> None:
+            both.wait()  # passes only if two threads are in here at once
+
+    with settings.use(replace(settings.current(), threads=2)):
+        launches._run([Command(), Command()])
+
+
+def test_an_error_in_a_band_comes_out() -> None:
+    class Command:
+        def launch(self) -> None:
+            raise RuntimeError("band")
+
+    with settings.use(replace(settings.current(), threads=2)), pytest.raises(RuntimeError, match="band"):
+        launches._run([Command(), Command()])
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (100_003,), (17, 100_000), (3, 1), (1, 10**6)])
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_bands_cover_the_axis(shape: tuple[int, ...], threads: int) -> None:
+    ranges = launches.bands(shape, threads)
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == shape[0]
+    assert all(stop == start for (_, stop), (start, _) in pairwise(ranges))
+    assert all(stop > start for start, stop in ranges)
+    assert len(ranges) <= (1 if threads == 1 else 4 * threads)
+
+
+def test_small_launches_are_not_split() -> None:
+    assert launches.bands((1000,), threads=8) == [(0, 1000)]
+
+
+def test_kernel_without_first_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"without_first cannot be split over threads.*first: wp.int32"):
+        launch(kernels.without_first, 3, outputs=[np.zeros(3, np.float32)], device=choose("cpu"))
+
+
+def test_axis_beyond_32_bits_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="2,147,483,648 threads along one axis"):
+        launch(kernels.scale, 2**31, device=choose("cpu"))
+
+
+def test_prepare_loads_before_the_launch() -> None:
+    prepare(kernels.number, choose("cpu"))
+    out = np.zeros((2, 2, 2), np.int32)
+    launch(kernels.number, out.shape, outputs=[out], device=choose("cpu"))
+    assert out.ravel().tolist() == list(range(8))
+
+
+def test_a_forked_child_launches() -> None:
+    iterated(2)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if iterated(2).any() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_long_compilation_is_announced() -> None:
+    said = threading.Event()
+    texts: list[str] = []
+
+    def hear(text: str) -> None:
+        texts.append(text)
+        said.set()
+
+    with progress.use(progress.Callbacks(lambda update: None, hear)):
+        with runtime.saying_that_it_compiles("march", "cpu", after_s=0.0):
+            assert said.wait(30)
+        with runtime.saying_that_it_compiles("quick", "cpu", after_s=1e6):
+            pass
+    assert len(texts) == 1
+    assert texts[0].startswith("Compiling the kernel march for cpu; next time it comes from ")
+
+
+def test_only_the_expected_line_is_dropped(capfd: pytest.CaptureFixture[str]) -> None:
+    with runtime._without_stderr_lines(b"expected"):
+        os.write(2, b"an expected line\nanother line\n")
+    assert capfd.readouterr().err == "another line\n"
