@@ -1,0 +1,61 @@
+"""Voxel types, byte orders, shapes and spacings as people spell them.
+
+Here: parsing and printing those texts, from names of files and from options of a location.
+Not here: the formats' own spellings (each header has its own).
+"""
+
+import re
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid.box import Shape
+from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import VOXEL_TYPES, Spacing
+
+_ORDERS: dict[str, Literal["<", ">"]] = {"le": "<", "little": "<", "be": ">", "big": ">"}
+
+
+def parse_shape(text: str) -> Shape:
+    """``Z,Y,X`` with commas, or ``XxYxZ`` as in the names of files.
+
+    >>> parse_shape("361,512,256"), parse_shape("256x512x361")
+    ((361, 512, 256), (361, 512, 256))
+    """
+    numbers = text.split(",") if "," in text else text.lower().split("x")[::-1]
+    if len(numbers) != 3 or not all(re.fullmatch(r"\s*[1-9]\d*\s*", number) for number in numbers):
+        raise InvalidInput(f"{text!r} is not the shape of a volume.", do="Write shape=Z,Y,X or shape=XxYxZ.")
+    z, y, x = map(int, numbers)
+    return (z, y, x)
+
+
+def print_shape(shape: Shape) -> str:
+    """The form with x first that names of files carry.
+
+    >>> print_shape((361, 512, 256))
+    '256x512x361'
+    """
+    return "x".join(str(length) for length in reversed(shape))
+
+
+def parse_dtype(name: str, order: str = "le") -> np.dtype[Any]:
+    """A voxel type in a byte order (``le`` or ``be``)."""
+    if name not in VOXEL_TYPES:
+        raise InvalidInput(f"{name!r} is not a voxel type.", do=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
+    if order not in _ORDERS:
+        raise InvalidInput(f"{order!r} is not a byte order.", do="Write order=le (little endian) or order=be.")
+    return np.dtype(name).newbyteorder(_ORDERS[order])
+
+
+def spacing_option(location: Location) -> Spacing:
+    """The spacing given with a location: ``spacing=0.5`` or ``spacing=2,0.5,0.5`` (z, y, x); else 1."""
+    text = location.option("spacing")
+    if text is None:
+        return (1.0, 1.0, 1.0)
+    try:
+        numbers = [float(number) for number in text.split(",")]
+        z, y, x = numbers * 3 if len(numbers) == 1 else numbers
+    except ValueError:
+        raise InvalidInput(f"{text!r} is not a spacing.", do="Write spacing=Z,Y,X or one number for all.") from None
+    return (z, y, x)
