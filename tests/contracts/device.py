@@ -116,6 +116,14 @@ class DeviceContract:
             assert np.array_equal(math.to_host(math.sort(math.to_device(values), axis)), np.sort(values, axis))
         assert np.array_equal(values, before)
 
+    def test_sort_of_many(self, math: Primitives) -> None:
+        values = noise(300_001)
+        values[::1000] = np.nan
+        assert math.to_host(math.sort(math.to_device(values))).tobytes() == np.sort(values).tobytes()
+        keys = np.round(values / 100)
+        order = math.to_host(math.argsort(math.to_device(keys)))
+        assert np.array_equal(order, np.argsort(keys, kind="stable"))
+
     def test_sort_puts_nan_last(self, math: Primitives) -> None:
         values = np.array([np.nan, 2.0, -np.inf, np.inf, 1.0], np.float32)
         assert math.to_host(math.sort(math.to_device(values)))[:4].tolist() == [-np.inf, 1.0, 2.0, np.inf]
