@@ -13,23 +13,24 @@ say() { printf 'set-up: %s\n' "$*"; }
 fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 
 # What the pip packages do not bring along: the command that shows it is there, and the Debian package that has it.
+# Without one of these Pellucid works, and what needs it says so.
 system_packages=("git git")
 
 # Where we may, install; where we may not, say what to ask for.
 install_system_package() {
     local package=$1
-    if [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
-        say "installing the system package $package"
-        { DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
-            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null; } ||
-            fail "apt-get could not install $package: install it by hand, then run this again."
-    else
-        fail "the system package $package is missing, and installing it needs root: ask for 'apt-get install $package', then run this again."
+    if [[ $(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then
+        say "the system package $package is missing, and installing it needs root and apt-get: ask for 'apt-get install $package'." >&2
+        return 1
     fi
+    say "installing the system package $package"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends "$package" >/dev/null ||
+        { say "apt-get could not install $package: install it by hand." >&2; return 1; }
 }
 
 check_python() {
-    command -v "$python" >/dev/null || install_system_package python3
+    command -v "$python" >/dev/null || install_system_package python3 || fail "there is no $python."
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         fail "$("$python" --version) is too old: Pellucid needs Python 3.11 or newer. Choose one with PYTHON=python3.12 make ..."
 }
@@ -38,7 +39,7 @@ check_system_packages() {
     local entry command package
     for entry in "${system_packages[@]}"; do
         read -r command package <<<"$entry"
-        command -v "$command" >/dev/null || install_system_package "$package"
+        command -v "$command" >/dev/null || install_system_package "$package" || say "going on without it."
     done
 }
 
@@ -46,7 +47,8 @@ check_system_packages() {
 make_environment() {
     if [[ -x .venv/bin/python ]] && .venv/bin/python -m pip --version >/dev/null 2>&1; then return; fi
     "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-        install_system_package "$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"
+        install_system_package "$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')" ||
+        fail "$python cannot make environments without it: install it, then run this again."
     say "creating .venv with $("$python" --version)"
     "$python" -m venv --clear .venv
 }
