@@ -1,0 +1,53 @@
+"""Documentation holds together: links lead somewhere, Python in it compiles and uses names that exist."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pellucid
+from tests.suite_report import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def links(page: Path) -> list[str]:
+    """Targets inside the repository, as written."""
+    found = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
+    return [target for target in found if not re.match(r"[a-z]+:", target)]
+
+
+def python_in(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def names_used(source: str) -> Iterator[str]:
+    """What the source takes from the front of the package."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "pellucid":
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom) and node.module == "pellucid":
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [target for target in links(page) if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_uses_names_that_exist(page: Path) -> None:
+    names = {name for source in python_in(page) for name in names_used(source)}
+    assert names - set(dir(pellucid)) == set()
+
+
+def test_every_layer_that_exists_has_a_page() -> None:
+    folders = [path.parent.name for path in sorted((ROOT / "src" / "pellucid").glob("*/__init__.py"))]
+    assert [name for name in folders if not (ROOT / "docs" / f"{name}.md").exists()] == []
+
+
+def test_every_decision_is_in_the_list() -> None:
+    folder = ROOT / "docs" / "decisions"
+    assert sorted(path.name for path in folder.glob("0*.md")) == sorted(links(folder / "README.md"))
