@@ -1,0 +1,58 @@
+"""Pellucid: volumetric scans from the detector to a picture.
+
+>>> import pellucid
+>>> pellucid.Box((0, 0, 0), (2, 3, 4)).size
+24
+
+Importing this loads nothing heavy: each name comes from its home when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pellucid.box import Box as Box
+    from pellucid.convert.convert import convert as convert
+    from pellucid.convert.convert import pyramid as pyramid
+    from pellucid.formats.hdf5_parallel import read_shared as read_shared
+    from pellucid.formats.hdf5_parallel import write_parallel as write_parallel
+    from pellucid.volume.blocks import Block as Block
+    from pellucid.volume.blocks import split as split
+    from pellucid.volume.blocks import stitch as stitch
+    from pellucid.volume.series import Series as Series
+    from pellucid.volume.series import open_series as open_series
+    from pellucid.volume.volume import Volume as Volume
+    from pellucid.volume.volume import open_volume as open
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Block", "Box", "Series", "Volume", "convert", "open", "open_series", "pyramid", "read_shared", "split", "stitch",
+    "write_parallel",
+]  # fmt: skip
+
+HOMES = {
+    "Block": "pellucid.volume.blocks:Block",
+    "Box": "pellucid.box:Box",
+    "Series": "pellucid.volume.series:Series",
+    "Volume": "pellucid.volume.volume:Volume",
+    "convert": "pellucid.convert.convert:convert",
+    "open": "pellucid.volume.volume:open_volume",
+    "open_series": "pellucid.volume.series:open_series",
+    "pyramid": "pellucid.convert.convert:pyramid",
+    "read_shared": "pellucid.formats.hdf5_parallel:read_shared",
+    "split": "pellucid.volume.blocks:split",
+    "stitch": "pellucid.volume.blocks:stitch",
+    "write_parallel": "pellucid.formats.hdf5_parallel:write_parallel",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in HOMES:
+        raise AttributeError(f"pellucid has no {name!r}; it has {', '.join(HOMES)}")
+    module, _, attribute = HOMES[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -4,7 +4,7 @@ Here: Box and arithmetic on it.
 Not here: voxels (volume), files (formats), millimetres (Volume.spacing).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -65,9 +65,9 @@ class Box:
 
     def intersect(self, other: "Box") -> "Box":
         """The common part; an empty box where there is none."""
-        start = _shape(max(a, b) for a, b in zip(self.start, other.start, strict=True))
-        stop = _shape(min(a, b) for a, b in zip(self.stop, other.stop, strict=True))
-        return Box(start, _shape(max(a, b) for a, b in zip(start, stop, strict=True)))
+        start = triple(max(a, b) for a, b in zip(self.start, other.start, strict=True))
+        stop = triple(min(a, b) for a, b in zip(self.stop, other.stop, strict=True))
+        return Box(start, triple(max(a, b) for a, b in zip(start, stop, strict=True)))
 
     def contains(self, other: "Box") -> bool:
         return all(a <= b for a, b in zip(self.start, other.start, strict=True)) and all(
@@ -76,7 +76,7 @@ class Box:
 
     def shift(self, by: Shape) -> "Box":
         return Box(
-            _shape(map(sum, zip(self.start, by, strict=True))), _shape(map(sum, zip(self.stop, by, strict=True)))
+            triple(map(sum, zip(self.start, by, strict=True))), triple(map(sum, zip(self.stop, by, strict=True)))
         )
 
     def relative_to(self, origin: Shape) -> "Box":
@@ -86,14 +86,14 @@ class Box:
 
     def grow(self, by: Shape) -> "Box":
         """Larger by so many voxels on every side; may reach outside the volume."""
-        start = _shape(a - b for a, b in zip(self.start, by, strict=True))
-        return Box(start, _shape(a + b for a, b in zip(self.stop, by, strict=True)))
+        start = triple(a - b for a, b in zip(self.start, by, strict=True))
+        return Box(start, triple(a + b for a, b in zip(self.stop, by, strict=True)))
 
     def tiles(self, tile: Shape) -> Iterator["Box"]:
         """The cells of the grid of ``tile`` (anchored at voxel 0) that touch this box, cut to it, x fastest."""
         for cell in self.cells(tile):
-            start = _shape(i * n for i, n in zip(cell, tile, strict=True))
-            yield Box(start, _shape(a + n for a, n in zip(start, tile, strict=True))).intersect(self)
+            start = triple(i * n for i, n in zip(cell, tile, strict=True))
+            yield Box(start, triple(a + n for a, n in zip(start, tile, strict=True))).intersect(self)
 
     def cells(self, tile: Shape) -> Iterator[Shape]:
         """Indices of the grid cells that touch this box, x fastest."""
@@ -101,7 +101,7 @@ class Box:
             range(start // n, -(-stop // n) if stop > start else start // n)
             for start, stop, n in zip(self.start, self.stop, tile, strict=True)
         )
-        yield from (_shape(iter(cell)) for cell in product(*ranges))
+        yield from (triple(cell) for cell in product(*ranges))
 
     def __str__(self) -> str:
         """The form that Box.parse reads."""
@@ -110,10 +110,11 @@ class Box:
 
 def grid_shape(shape: Shape, tile: Shape) -> Shape:
     """How many tiles cover a volume along each axis."""
-    return _shape(-(-n // t) for n, t in zip(shape, tile, strict=True))
+    return triple(-(-n // t) for n, t in zip(shape, tile, strict=True))
 
 
-def _shape(numbers: "Iterator[int] | map[int]") -> Shape:
+def triple(numbers: Iterable[int]) -> Shape:
+    """Three numbers along (z, y, x)."""
     z, y, x = numbers
     return (z, y, x)
 

@@ -15,6 +15,8 @@ class PellucidError(Exception):
     pellucid.errors.PellucidError: The lens cap is on. Take it off.
     """
 
+    is_transient = False  # whether the same work may succeed when it is simply done again
+
     def __init__(self, what: str, do: str) -> None:
         super().__init__(what, do)
         self.what = what
@@ -50,6 +52,8 @@ class NotFound(PellucidError):
 class Unreadable(PellucidError):
     """The operating system or the store refused to hand over the bytes."""
 
+    is_transient = True
+
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path} cannot be read: {why}.", do="Check its permissions and that the disk is healthy.")
 
@@ -78,6 +82,16 @@ class Truncated(PellucidError):
         super().__init__(
             f"{path} is cut short: its header promises {needs:,} bytes and {has:,} are there.",
             do="Copy it again, or wait until it is written completely.",
+        )
+
+
+class Unfinished(PellucidError):
+    """An output whose writer never came to the end."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} was begun and never finished.",
+            do="Give the command that wrote it again: it continues where it stopped.",
         )
 
 
@@ -117,6 +131,16 @@ class DatasetAmbiguous(PellucidError):
 def _choose(path: str, choices: Iterable[str]) -> str:
     listed = ", ".join(choices)
     return f"Choose one by {path}:/NAME; there are: {listed}." if listed else "Choose another file."
+
+
+class LinkBroken(PellucidError):
+    """A name that points to something which is not there, often in another file."""
+
+    def __init__(self, path: str, name: str, target: str) -> None:
+        super().__init__(
+            f"{name} in {path} points to {target}, which is missing.",
+            do="Put the file that it names beside this one, as it was when it was written.",
+        )
 
 
 class SelectionNeeded(PellucidError):
@@ -203,6 +227,8 @@ class SharedChunk(PellucidError):
 
 class WorkerLost(PellucidError):
     """A process that was working for us died."""
+
+    is_transient = True
 
     def __init__(self, doing: str, why: str) -> None:
         super().__init__(

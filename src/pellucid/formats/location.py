@@ -63,6 +63,11 @@ class Location:
         return urlsplit(self.path).scheme in REMOTE_SCHEMES
 
     @property
+    def is_memory(self) -> bool:
+        """Whether it is an array of this process."""
+        return self.path.startswith("memory:")
+
+    @property
     def local(self) -> Path:
         """The path as a local one."""
         return Path(self.path).expanduser()
@@ -70,7 +75,7 @@ class Location:
     @property
     def absolute(self) -> "Location":
         """The same place, named so that a process with another working folder finds it too."""
-        return self if self.is_remote else replace(self, path=str(self.local.absolute()))
+        return self if self.is_remote or self.is_memory else replace(self, path=str(self.local.absolute()))
 
     def __str__(self) -> str:
         parts = [self.path, self.dataset, ",".join(f"{k}={v}" for k, v in self.options)]

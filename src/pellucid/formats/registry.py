@@ -51,6 +51,7 @@ KINDS: dict[str, Kind] = {
     "nifti": Kind("pellucid.formats.nifti", (".nii", ".nii.gz"), ((344, b"n+1\0"), (4, b"n+2\0"))),
     "metaimage": Kind("pellucid.formats.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
     "npy": Kind("pellucid.formats.npy", (".npy",), ((0, b"\x93NUMPY"),)),
+    "memory": Kind("pellucid.formats.memory", (), is_writable=False),
     "raw": Kind("pellucid.formats.raw", (".raw", ".bin", ".dat", ".vol")),
 }
 
@@ -77,6 +78,8 @@ def recognise(location: Location) -> str:
     asked = location.option("format")
     if asked:
         return _checked(asked)
+    if location.is_memory:
+        return "memory"
     if location.is_remote:
         return _by_name(location.path) or _refuse(location.path)
     path = location.local

@@ -1,0 +1,55 @@
+"""Cutting a volume into blocks, and putting blocks together again.
+
+Here: Block, split, stitch.
+Not here: running something on many blocks (engines), choosing how large they are (engines.budget).
+"""
+
+from dataclasses import dataclass
+
+from pellucid.box import Box, Shape
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A unit of work: the voxels it answers for (core), and those it needs to see (outer).
+
+    The cores of a split tile the volume; outer is the core grown by the halo and cut at the volume's border.
+    """
+
+    index: int
+    core: Box
+    outer: Box
+
+    @property
+    def core_in_outer(self) -> Box:
+        """The core, counted from the first voxel of outer: what to keep of a result on outer."""
+        return self.core.relative_to(self.outer.start)
+
+    def padding(self, halo: Shape) -> tuple[tuple[int, int], ...]:
+        """How far the halo reaches over the volume's border: the widths that np.pad takes."""
+        wished = self.core.grow(halo)
+        lows = (have - want for have, want in zip(self.outer.start, wished.start, strict=True))
+        highs = (want - have for have, want in zip(self.outer.stop, wished.stop, strict=True))
+        return tuple(zip(lows, highs, strict=True))
+
+
+def split(shape: Shape, block: Shape, halo: Shape = (0, 0, 0)) -> list[Block]:
+    """Cut a volume into blocks of at most the given shape, x fastest.
+
+    >>> [str(b.outer) for b in split((4, 1, 1), block=(2, 1, 1), halo=(1, 0, 0))]
+    ['0:3,0:1,0:1', '1:4,0:1,0:1']
+    """
+    if min(block) < 1 or min(halo) < 0:
+        raise InvalidInput(
+            f"Blocks of {block} with a halo of {halo} do not exist.", do="Use edges >= 1 and halos >= 0."
+        )
+    whole = Box.whole(shape)
+    return [Block(index, core, core.grow(halo).intersect(whole)) for index, core in enumerate(whole.tiles(block))]
+
+
+def stitch(volume: Voxels, block: Block, result: Voxels) -> None:
+    """Put a block's result (of the shape of outer, or of core) where it belongs in the whole volume."""
+    kept = result if result.shape == block.core.shape else result[block.core_in_outer.slices]
+    volume[block.core.slices] = kept

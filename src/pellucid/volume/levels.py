@@ -1,0 +1,108 @@
+"""Coarser levels: their shapes, and how voxels are put together to make them.
+
+Here: plan_levels, reduce_voxels.
+Not here: going through a whole volume block by block (convert).
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from pellucid.box import Shape, triple
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Level, Spacing, Voxels
+
+SMALLEST_EDGE = 64
+
+
+def plan_levels(base: Level, count: int | None = None) -> tuple[Level, ...]:
+    """The levels of a pyramid over ``base``, which is the first of them.
+
+    Each halves the axes that are finest, so that voxels of a scan with thick slices become cubes; with no count given
+    it ends when the longest edge is at most 64 voxels.
+    """
+    levels = [base]
+    while (count is None and max(levels[-1].shape) > SMALLEST_EDGE) or (count is not None and len(levels) < count):
+        finer = levels[-1]
+        factors = halving(finer.shape, finer.spacing)
+        if factors == (1, 1, 1):
+            break
+        shape = triple(-(-n // f) for n, f in zip(finer.shape, factors, strict=True))
+        z, y, x = (s * f for s, f in zip(finer.spacing, factors, strict=True))
+        levels.append(Level(shape, triple(map(min, zip(finer.chunk, shape, strict=True))), (z, y, x)))
+    return tuple(levels)
+
+
+def halving(shape: Shape, spacing: Spacing) -> Shape:
+    """Which axes the next level halves: 2 or 1 along (z, y, x)."""
+    finest = min((s for s, n in zip(spacing, shape, strict=True) if n > 1), default=0)
+    return triple(2 if n > 1 and s < 2 * finest else 1 for s, n in zip(spacing, shape, strict=True))
+
+
+def reduce_voxels(voxels: Voxels, factors: Shape, how: str) -> Voxels:
+    """Put windows of ``factors`` voxels together; windows cut by the border count what is there.
+
+    >>> reduce_voxels(np.array([[[1, 2, 7]]], np.uint8), (1, 1, 2), "mean").tolist()
+    [[[2, 7]]]
+    """
+    if how not in REDUCTIONS:
+        raise InvalidInput(f"There is no reduction {how!r}.", do=f"Choose one of: {', '.join(REDUCTIONS)}.")
+    # A doubled border voxel weighs as much as the pair that is not there: mean, max and mode stay right.
+    widths = [(0, -n % f) for n, f in zip(voxels.shape, factors, strict=True)]
+    padded = np.pad(voxels, widths, mode="edge") if any(high for _, high in widths) else voxels
+    return REDUCTIONS[how](padded, factors)
+
+
+def _mean(voxels: Voxels, factors: Shape) -> Voxels:
+    wide = _sum_type(voxels.dtype)
+    count = factors[0] * factors[1] * factors[2]
+    total = _fold(lambda a, b: np.add(a, b, dtype=wide), voxels, factors)
+    if voxels.dtype.kind == "f":
+        average: Voxels = total / wide.type(count)
+        return average.astype(voxels.dtype)
+    shift = count.bit_length() - 1
+    rounded: Voxels = (total.astype(wide, copy=False) + (count >> 1)) >> shift
+    return rounded.astype(voxels.dtype)
+
+
+def _sum_type(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """Wide enough that eight voxels add up exactly (float64 and 64-bit integers as well as they can)."""
+    if dtype.kind == "f":
+        return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
+    return np.dtype(f"{dtype.kind}{min(8, dtype.itemsize * 2)}")
+
+
+def _largest(voxels: Voxels, factors: Shape) -> Voxels:
+    return _fold(np.maximum, voxels, factors)
+
+
+def _most_frequent(voxels: Voxels, factors: Shape) -> Voxels:
+    """The most frequent label of each window; of equally frequent ones, the smallest."""
+    fz, fy, fx = factors
+    members = np.sort(
+        np.stack([voxels[z::fz, y::fy, x::fx] for z in range(fz) for y in range(fy) for x in range(fx)]), 0
+    )
+    best: Voxels
+    best, best_length = members[0].copy(), np.ones(members[0].shape, np.int8)
+    length = best_length.copy()
+    for before, member in pairwise(members):
+        length = np.where(member == before, length + 1, 1).astype(np.int8)
+        longer = length > best_length
+        best[longer], best_length[longer] = member[longer], length[longer]
+    return best
+
+
+def _fold(combine: Callable[[Voxels, Voxels], Voxels], voxels: Voxels, factors: Shape) -> Voxels:
+    # z first: the passes over most voxels then run along whole rows.
+    for axis, factor in enumerate(factors):
+        if factor == 2:
+            voxels = combine(_every_other(voxels, axis, 0), _every_other(voxels, axis, 1))
+    return voxels
+
+
+def _every_other(voxels: Voxels, axis: int, first: int) -> Voxels:
+    return voxels[(slice(None),) * axis + (slice(first, None, 2),)]
+
+
+REDUCTIONS: dict[str, Callable[[Voxels, Shape], Voxels]] = {"mean": _mean, "max": _largest, "mode": _most_frequent}

@@ -1,0 +1,63 @@
+"""Series: volumes over time or channel.
+
+Here: Series and opening one.
+Not here: a single volume (volume).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pellucid.errors import SelectionInvalid
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Header, Reader
+from pellucid.formats.registry import open_reader
+from pellucid.volume.volume import Volume
+
+
+class Series:
+    """The volumes of one file: ``series[t]`` or ``series[t, c]``; iterating goes through time."""
+
+    def __init__(self, reader: Reader, location: Location) -> None:
+        self.location = location
+        self._reader = reader
+
+    @property
+    def header(self) -> Header:
+        return self._reader.header
+
+    @property
+    def times(self) -> int:
+        return self.header.times
+
+    @property
+    def channels(self) -> int:
+        return self.header.channels
+
+    def __len__(self) -> int:
+        return self.times
+
+    def __getitem__(self, index: int | tuple[int, int]) -> Volume:
+        t, c = index if isinstance(index, tuple) else (index, 0)
+        if not 0 <= t < self.times:
+            raise SelectionInvalid(self.location.path, "time step", t, self.times)
+        if not 0 <= c < self.channels:
+            raise SelectionInvalid(self.location.path, "channel", c, self.channels)
+        return Volume(self._reader, self.location.with_options(t=t, c=c), t=t, c=c)
+
+    def __iter__(self) -> Iterator[Volume]:
+        return (self[t] for t in range(self.times))
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def __enter__(self) -> "Series":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_series(path: str | Path | Location) -> Series:
+    """Open a file over time or channel; a plain volume is a series of one."""
+    location = Location.parse(path)
+    return Series(open_reader(location), location)

@@ -1,0 +1,152 @@
+"""Counting voxels: the range of every brick, and the histogram, in one pass each with bounded memory.
+
+Here: BrickRanges, Histogram, and Statistics, which computes each once and remembers it.
+Not here: reading (Volume), turning ranges into visibility (render).
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.box import Box, Shape, grid_shape
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Voxels
+from pellucid.settings import current
+from pellucid.volume.cache import load, store
+
+BRICK = 32
+PIECE_BYTES = 32 * 2**20
+
+
+class Readable(Protocol):
+    """What statistics need of a volume."""
+
+    location: Location
+
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def chunk(self) -> Shape: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def read(self, box: Box) -> Voxels: ...
+
+
+@dataclass(frozen=True)
+class BrickRanges:
+    """Smallest and largest value of every brick of ``brick``³ voxels; NaN voxels are left out."""
+
+    brick: int
+    lowest: Voxels
+    highest: Voxels
+
+    @property
+    def overall(self) -> tuple[float, float]:
+        return float(np.fmin.reduce(self.lowest, axis=None)), float(np.fmax.reduce(self.highest, axis=None))
+
+    def inside(self, box: Box) -> tuple[float, float]:
+        """Bounds of the values in a box."""
+        edge = self.brick
+        z, y, x = (slice(a // edge, -(-b // edge)) for a, b in zip(box.start, box.stop, strict=True))
+        return BrickRanges(edge, self.lowest[z, y, x], self.highest[z, y, x]).overall
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """counts[i] voxels lie between edges[i] and edges[i + 1]; the last bin includes its upper edge."""
+
+    counts: Voxels
+    edges: Voxels
+
+    def percentile(self, percent: float) -> float:
+        """The value below which so many per cent of the voxels lie, linear inside a bin."""
+        below = np.concatenate([[0], np.cumsum(self.counts)])
+        return float(np.interp(below[-1] * percent / 100, below, self.edges))
+
+
+class Statistics:
+    """A volume's statistics: computed when first asked for, kept here and in the cache folder."""
+
+    def __init__(self, volume: Readable) -> None:
+        self._volume = volume
+        self._known: dict[str, Any] = {}
+
+    def brick_ranges(self, brick: int = BRICK) -> BrickRanges:
+        low, high = self._once(f"ranges-{brick}", lambda: _ranges(self._volume, brick))
+        return BrickRanges(brick, low, high)
+
+    def histogram(self, bins: int = 256) -> Histogram:
+        counts, edges = self._once(f"histogram-{bins}", lambda: self._count(bins))
+        return Histogram(counts, edges)
+
+    def forget(self) -> None:
+        """The voxels changed: what was computed holds no longer."""
+        self._known.clear()
+
+    def _count(self, bins: int) -> tuple[Voxels, Voxels]:
+        low, high = self.brick_ranges().overall
+        edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+        pieces = _each_piece(self._volume, "Counting voxels", lambda _, voxels: np.histogram(voxels, edges)[0])
+        return np.sum(list(pieces), axis=0), edges
+
+    def _once(self, name: str, compute: Any) -> tuple[Voxels, Voxels]:
+        if name not in self._known:
+            found = load(self._volume.location, name)
+            if found is None:
+                found = compute()
+                store(self._volume.location, name, found)
+            self._known[name] = found
+        pair: tuple[Voxels, Voxels] = self._known[name]
+        return pair
+
+
+def _ranges(volume: Readable, brick: int) -> tuple[Voxels, Voxels]:
+    grid = grid_shape(volume.shape, (brick, brick, brick))
+    low: Voxels = np.empty(grid, volume.dtype)
+    high: Voxels = np.empty(grid, volume.dtype)
+
+    def reduce(box: Box, voxels: Voxels) -> None:
+        z, y, x = (slice(a // brick, -(-b // brick)) for a, b in zip(box.start, box.stop, strict=True))
+        low[z, y, x] = _per_brick(np.fmin, voxels, brick)
+        high[z, y, x] = _per_brick(np.fmax, voxels, brick)
+
+    list(_each_piece(volume, "Finding value ranges", reduce, brick))
+    return low, high
+
+
+def _per_brick(smaller: np.ufunc, voxels: Voxels, brick: int) -> Voxels:
+    # z first, then y: the two passes over many voxels run along whole rows, which is where NumPy is fast.
+    for axis, length in enumerate(voxels.shape):
+        voxels = smaller.reduceat(voxels, np.arange(0, length, brick), axis=axis)
+    return voxels
+
+
+def _each_piece(volume: Readable, name: str, work: Any, multiple: int = 1) -> Iterable[Any]:
+    """Run ``work(box, voxels)`` on pieces of a few MiB that tile the volume, on all threads."""
+
+    def piece(box: Box) -> Any:
+        result = work(box, volume.read(box))
+        bar.advance(box.size * volume.dtype.itemsize)
+        return result
+
+    boxes = list(Box.whole(volume.shape).tiles(_piece_shape(volume, multiple)))
+    total = prod(volume.shape) * volume.dtype.itemsize
+    with progress.task(name, total=total, unit="B") as bar, ThreadPoolExecutor(current().threads) as pool:
+        return list(pool.map(piece, boxes))
+
+
+def _piece_shape(volume: Readable, multiple: int) -> Shape:
+    """Whole chunks, edges multiples of ``multiple``, grown along x, y, z in turn up to a few MiB."""
+    edges = [min(-(-c // multiple) * multiple, n) for c, n in zip(volume.chunk, volume.shape, strict=True)]
+    edges = [max(e, min(multiple, n)) for e, n in zip(edges, volume.shape, strict=True)]
+    room = PIECE_BYTES // volume.dtype.itemsize
+    for axis in (2, 1, 0):
+        factor = max(1, room // prod(edges))
+        edges[axis] = min(volume.shape[axis], edges[axis] * factor)
+    z, y, x = edges
+    return (z, y, x)

@@ -1,0 +1,212 @@
+"""Volume: scalars on a regular grid, read when they are asked for.
+
+Here: Volume, and opening one by its name or from an array.
+Not here: bytes (formats), several volumes over time or channel (series), counting voxels (statistics).
+"""
+
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Box, Shape
+from pellucid.errors import InvalidInput, SelectionInvalid, SelectionNeeded
+from pellucid.formats.location import Location
+from pellucid.formats.memory import ArrayReader
+from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
+from pellucid.formats.registry import open_reader
+from pellucid.volume.field import Announcements, Listener
+from pellucid.volume.interpolate import trilinear
+from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Statistics
+
+Index = Box | tuple[slice | int, slice | int, slice | int]
+
+
+class Volume:
+    """A lazy volume with axes (z, y, x).
+
+    >>> volume = Volume.from_array(np.arange(24, dtype=np.uint8).reshape(2, 3, 4), spacing=(2.0, 1.0, 1.0), unit="um")
+    >>> volume.shape, volume.value_range, volume[1, :, 0].ravel().tolist()
+    ((2, 3, 4), (0.0, 23.0), [12, 16, 20])
+    """
+
+    def __init__(self, reader: Reader, location: Location, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+        self.location = location
+        self._reader = reader
+        self._level = level
+        self._frame = {"t": t, "c": c}
+        self._announcements = Announcements()
+        self._statistics = Statistics(self)
+
+    @classmethod
+    def from_array(cls, array: Voxels, spacing: Spacing = (1.0, 1.0, 1.0), unit: str = "") -> "Volume":
+        """A volume over an array in memory; the array is not copied."""
+        reader = ArrayReader(array, spacing, unit)
+        return cls(reader, reader.location)
+
+    @property
+    def header(self) -> Header:
+        return self._reader.header
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """All resolutions of the file, the full one first."""
+        return self.header.levels
+
+    @property
+    def level(self) -> int:
+        """Which of the levels this volume reads."""
+        return self._level
+
+    @property
+    def shape(self) -> Shape:
+        return self.levels[self._level].shape
+
+    @property
+    def chunk(self) -> Shape:
+        """The piece that is cheapest to read whole."""
+        return self.levels[self._level].chunk
+
+    @property
+    def spacing(self) -> Spacing:
+        """Distance between voxel centres along (z, y, x), in ``unit``."""
+        return self.levels[self._level].spacing
+
+    @property
+    def unit(self) -> str:
+        return self.header.unit
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.header.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def box(self) -> Box:
+        """All of its voxels."""
+        return Box.whole(self.shape)
+
+    def at_level(self, level: int) -> "Volume":
+        """The same volume at another resolution."""
+        _check("level", level, len(self.levels), self.location)
+        return Volume(self._reader, self.location.with_options(level=level), level=level, **self._frame)
+
+    def read(self, box: Box | None = None, out: Voxels | None = None) -> Voxels:
+        """The voxels of a box as an array; with ``out``, into that array (shape of the box, the volume's dtype)."""
+        box = self.box if box is None else box
+        if not self.box.contains(box) or box.is_empty:
+            raise InvalidInput(
+                f"The box {box} does not lie in a volume of {self.shape}.", do=f"Stay within {self.box}."
+            )
+        if out is None:
+            out = np.empty(box.shape, self.dtype)
+        elif out.shape != box.shape or out.dtype != self.dtype:
+            raise InvalidInput(
+                f"An array of {out.shape} {out.dtype} cannot take the box {box} of {self.dtype}.",
+                do=f"Give an array of shape {box.shape} and type {self.dtype}.",
+            )
+        self._reader.read(box, out, level=self._level, **self._frame)
+        return out
+
+    def __getitem__(self, index: Index) -> Voxels:
+        """``volume[box]`` or ``volume[z0:z1, y, x0:x1]``; always three axes, a number keeps its axis with length 1."""
+        return self.read(index if isinstance(index, Box) else _box_of(index, self.shape))
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Smallest and largest value of all voxels (NaN left out)."""
+        return self.brick_ranges().overall
+
+    def histogram(self, bins: int = 256) -> Histogram:
+        """How many voxels lie in each of equal bins between the smallest and the largest value."""
+        return self._statistics.histogram(bins)
+
+    def brick_ranges(self, brick: int = BRICK) -> BrickRanges:
+        """Smallest and largest value of every brick; computed once, then taken from the cache."""
+        return self._statistics.brick_ranges(brick)
+
+    def sample(self, points: Voxels) -> Voxels:
+        """Values at (n, 3) points in voxel coordinates (z, y, x), trilinear between voxel centres."""
+        last = np.array(self.shape) - 1
+        low = np.clip(np.floor(points.min(axis=0)), 0, last).astype(int)
+        high = np.clip(np.ceil(points.max(axis=0)), 0, last).astype(int) + 1
+        region = Box((int(low[0]), int(low[1]), int(low[2])), (int(high[0]), int(high[1]), int(high[2])))
+        return trilinear(self.read(region), np.clip(points, 0, last) - low)
+
+    def range_in(self, box: Box) -> tuple[float, float]:
+        """Bounds of the values inside a box, from the bricks that it touches."""
+        return self.brick_ranges().inside(box)
+
+    def on_change(self, listener: Listener) -> Callable[[], None]:
+        """Call the listener with every box that changes; returns how to stop that."""
+        return self._announcements.add(listener)
+
+    def changed(self, box: Box) -> None:
+        """Announce that the voxels of a box are new (a stream, a network that writes into the array)."""
+        self._statistics.forget()
+        self._announcements.changed(box)
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def __enter__(self) -> "Volume":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        facts = f"shape={self.shape}, dtype={self.dtype}, spacing={self.spacing} {self.unit}".rstrip()
+        return f"Volume({str(self.location)!r}, {facts})"
+
+
+def open_volume(path: str | Path | Location) -> Volume:
+    """Open a volume by name: ``file.h5:/entry/data``, ``folder/``, ``s3://bucket/scan.zarr``, ``stack.tif:t=3,c=0``."""
+    location = Location.parse(path)
+    reader = open_reader(location)
+    try:
+        return _selected(reader, location)
+    except BaseException:
+        reader.close()
+        raise
+
+
+def _selected(reader: Reader, location: Location) -> Volume:
+    header = reader.header
+    t, c = location.number("t"), location.number("c")
+    if (t is None and header.times > 1) or (c is None and header.channels > 1):
+        raise SelectionNeeded(location.path, header.times, header.channels)
+    level = location.number("level") or 0
+    _check("time step", t or 0, header.times, location)
+    _check("channel", c or 0, header.channels, location)
+    _check("level", level, len(header.levels), location)
+    return Volume(reader, location, level=level, t=t or 0, c=c or 0)
+
+
+def _check(axis: str, asked: int, count: int, location: Location) -> None:
+    if not 0 <= asked < count:
+        raise SelectionInvalid(location.path, axis, asked, count)
+
+
+def _box_of(index: tuple[slice | int, ...], shape: Shape) -> Box:
+    if not isinstance(index, tuple) or len(index) != 3:
+        raise InvalidInput(
+            f"{index!r} is not a region of a volume.", do="Index with a Box, or with three slices [z, y, x]."
+        )
+    (z0, z1), (y0, y1), (x0, x1) = (_ends(part, length) for part, length in zip(index, shape, strict=True))
+    return Box((z0, y0, x0), (z1, y1, x1))
+
+
+def _ends(part: slice | int, length: int) -> tuple[int, int]:
+    if isinstance(part, slice):
+        start, stop, step = part.indices(length)
+        if step != 1:
+            raise InvalidInput("A volume is not read with a step.", do="Read a coarser level: volume.at_level(1).")
+        return start, stop
+    position = part + length if part < 0 else part
+    return position, position + 1

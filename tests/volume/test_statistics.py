@@ -1,0 +1,80 @@
+"""Ranges, histograms, and where they are kept."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pellucid
+from pellucid.box import Box, Shape
+from pellucid.settings import load, use
+from pellucid.volume import statistics
+from pellucid.volume.volume import Volume
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.tuples(*[st.integers(1, 40)] * 3), st.sampled_from([4, 7, 32]))
+def test_every_brick_has_its_own_range(shape: Shape, brick: int) -> None:
+    voxels = np.random.default_rng(0).integers(-100, 100, shape).astype(np.int16)
+    ranges = Volume.from_array(voxels).brick_ranges(brick)
+    for cell in Box.whole(shape).cells((brick, brick, brick)):
+        inside = voxels[tuple(slice(i * brick, i * brick + brick) for i in cell)]
+        assert (ranges.lowest[cell], ranges.highest[cell]) == (inside.min(), inside.max())
+
+
+def test_pieces_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    voxels = np.random.default_rng(0).normal(size=(70, 80, 90)).astype(np.float32)
+    monkeypatch.setattr(statistics, "PIECE_BYTES", 10_000)
+    volume = Volume.from_array(voxels)
+    assert volume.value_range == (voxels.min(), voxels.max())
+    counts, edges = np.histogram(voxels, 100, (float(voxels.min()), float(voxels.max())))
+    assert (volume.histogram(100).counts == counts).all()
+    assert np.allclose(volume.histogram(100).edges, edges)
+
+
+def test_nan_is_left_out() -> None:
+    voxels = np.array([[[np.nan, 1.0, 3.0]]], np.float32)
+    volume = Volume.from_array(voxels)
+    assert volume.value_range == (1.0, 3.0)
+    assert volume.histogram(2).counts.tolist() == [1, 1]
+
+
+def test_percentiles_of_a_ramp() -> None:
+    volume = Volume.from_array(np.arange(1000, dtype=np.uint16).reshape(10, 10, 10))
+    assert volume.histogram(1000).percentile(50) == pytest.approx(499.5, abs=1)
+    assert volume.histogram().percentile(0) == 0
+    assert volume.histogram().percentile(100) == 999
+
+
+def test_a_constant_volume_has_a_histogram() -> None:
+    volume = Volume.from_array(np.full((3, 3, 3), 7, np.uint8))
+    assert volume.histogram(4).counts.sum() == 27
+
+
+def test_bounds_of_a_box_hold() -> None:
+    voxels = np.random.default_rng(0).integers(0, 255, (64, 64, 64), dtype=np.uint8)
+    low, high = Volume.from_array(voxels).range_in(Box((10, 40, 0), (20, 50, 10)))
+    part = voxels[10:20, 40:50, :10]
+    assert low <= part.min()
+    assert high >= part.max()
+
+
+def test_computed_once_then_cached_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "a.npy", np.arange(27, dtype=np.uint8).reshape(3, 3, 3))
+    with use(load(cache_folder=tmp_path / "cache")):
+        assert pellucid.open(tmp_path / "a.npy").value_range == (0.0, 26.0)
+        with monkeypatch.context() as patched:
+            patched.setattr(Volume, "read", None)
+            assert pellucid.open(tmp_path / "a.npy").value_range == (0.0, 26.0)
+        np.save(tmp_path / "a.npy", np.full((3, 3, 4), 5, np.uint8))
+        assert pellucid.open(tmp_path / "a.npy").value_range == (5.0, 5.0)
+
+
+def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(27, dtype=np.uint8).reshape(3, 3, 3))
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    with use(load(cache_folder=tmp_path / "cache")):
+        assert pellucid.open(tmp_path / "a.npy").value_range == (0.0, 26.0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "cache"]
