@@ -1,0 +1,1 @@
+"""One Task on many Blocks: in this thread, in threads, in processes."""

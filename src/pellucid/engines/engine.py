@@ -1,0 +1,84 @@
+"""The Engine protocol, and the table of engines.
+
+Here: what every engine can do, and making one by name. Choosing one imports none of the others.
+Not here: what is run (task), checks, progress and resuming, which are the same for all engines (run).
+
+Third parties add engines through the entry point group ``pellucid.engines``: a callable that takes EngineOptions.
+"""
+
+import importlib
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, Protocol, cast
+
+from pellucid.engines.task import Done, Resources, Task
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.settings import current
+from pellucid.volume.blocks import Block
+
+ENGINES = {
+    "serial": "pellucid.engines.serial:SerialEngine",
+    "threads": "pellucid.engines.threads:ThreadsEngine",
+    "processes": "pellucid.engines.processes:ProcessesEngine",
+}
+ALIASES = {"local": "threads"}
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """workers: blocks at a time; memory_bytes: what all of them may take together; attempts: tries per block."""
+
+    workers: int
+    memory_bytes: int
+    attempts: int = 3
+
+    @classmethod
+    def from_settings(cls, workers: int | None = None, memory_bytes: int | None = None) -> "EngineOptions":
+        return cls(workers or current().threads, memory_bytes or current().memory_bytes)
+
+
+class Engine(Protocol):
+    """Runs one Task on many Blocks."""
+
+    options: EngineOptions
+    needs_shareable_output: bool
+
+    def capacity(self) -> Resources:
+        """What one worker can offer to one block."""
+
+    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
+        """Yield every block's result as it finishes; stop soon after ``cancel`` is set or the iterator is closed."""
+
+
+def make_engine(name: str = "local", options: EngineOptions | None = None) -> Engine:
+    """An engine by name: serial, local (threads), processes, or one that a third party plugged in."""
+    wanted = ALIASES.get(name, name)
+    options = options or EngineOptions.from_settings()
+    if wanted in ENGINES:
+        module, _, kind = ENGINES[wanted].partition(":")
+        return cast(Engine, getattr(importlib.import_module(module), kind)(options))
+    plugged = {point.name: point for point in entry_points(group="pellucid.engines")}
+    if wanted not in plugged:
+        known = ", ".join([*ENGINES, *ALIASES, *plugged])
+        raise InvalidInput(f"There is no engine {name!r}.", do=f"Choose one of: {known}.")
+    return cast(Engine, plugged[wanted].load()(options))
+
+
+def is_worth_another_try(error: BaseException) -> bool:
+    """Whether the same work may succeed when it is done again: a hiccup of disk, network or worker."""
+    if isinstance(error, PellucidError):
+        return error.is_transient
+    return isinstance(error, OSError)
+
+
+def attempt(work: Any, block: Block, attempts: int) -> Done:
+    """Run the work on a block, again after a hiccup, at most so many times."""
+    for tries_left in range(attempts - 1, -1, -1):
+        try:
+            return Done(block.index, work(block))
+        except Exception as error:
+            if tries_left == 0 or not is_worth_another_try(error):
+                raise
+    raise AssertionError("attempts is at least 1")

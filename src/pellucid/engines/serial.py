@@ -1,0 +1,31 @@
+"""The serial engine: one block after the other, in this thread. The definition of what an engine does.
+
+Here: SerialEngine.
+Not here: anything at the same time (threads, processes).
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from pellucid.engines.engine import EngineOptions, attempt
+from pellucid.engines.task import Done, Resources, Task
+from pellucid.volume.blocks import Block
+
+
+class SerialEngine:
+    """Runs in this thread: what to use for finding a fault."""
+
+    needs_shareable_output = False
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+
+    def capacity(self) -> Resources:
+        return Resources(self.options.memory_bytes)
+
+    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
+        with task.open() as work:
+            for block in blocks:
+                if cancel.is_set():
+                    return
+                yield attempt(work, block, self.options.attempts)
