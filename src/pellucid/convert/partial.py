@@ -1,0 +1,112 @@
+"""Outputs that are not complete yet, and giving them their name when they are.
+
+Here: Partial: the place where an output grows, the key by which interrupted work recognises its own remains, the
+publishing, and the lock that keeps two runs apart.
+Not here: what is written (tasks).
+
+A local output ``scan.zarr`` grows in ``scan.zarr.partial/output/`` and is renamed when it is complete. An object store
+has no rename: there the output grows in place, and the format writes last what makes it openable.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from pellucid.errors import InvalidInput, NotWritable, OutputExists
+from pellucid.formats.location import Location
+from pellucid.settings import current
+
+
+class Partial:
+    """An output that is growing. Use as a context manager: it holds the lock."""
+
+    def __init__(self, target: Location, *, overwrite: bool) -> None:
+        self._target = target
+        self._overwrite = overwrite
+        self.folder = _remote_folder(target) if target.is_remote else _beside(target)
+
+    @property
+    def output(self) -> Location:
+        """Where to write for now."""
+        if self._target.is_remote:
+            return self._target
+        slash = "/" if self._target.path.endswith("/") else ""
+        path = f"{self._room / self._target.local.name}{slash}"
+        return Location(path, self._target.dataset, self._target.options)
+
+    @property
+    def _room(self) -> Path:
+        return self.folder / "output"
+
+    def __enter__(self) -> "Partial":
+        if not self._target.is_remote and self._target.local.exists() and not self._overwrite:
+            raise OutputExists(self._target.path)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise NotWritable(self._target.path, error.strerror or str(error)) from error
+        self._take_lock()
+        return self
+
+    def _take_lock(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            raise InvalidInput(
+                f"{self._target.path} is being written by another process.", do="Wait for it, or choose another name."
+            ) from None
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)
+
+    def begin(self, key: str) -> bool:
+        """Whether the remains here are of the same work; remains of other work are removed."""
+        written = self.folder / "key"
+        if written.exists() and written.read_text() == key:
+            return True
+        for entry in self.folder.iterdir():
+            if entry.name != "lock":
+                _remove(entry)
+        if not self._target.is_remote:
+            self._room.mkdir()
+        written.write_text(key)
+        return False
+
+    def publish(self) -> None:
+        """Give the complete output its name, and clear away what it took to make it."""
+        if not self._target.is_remote:
+            final = self._target.local
+            # The file that carries the output's own name goes last: data files that it refers to are there by then.
+            for entry in sorted(self._room.iterdir(), key=lambda entry: entry.name == final.name):
+                _replace(entry, final.with_name(entry.name))
+        shutil.rmtree(self.folder)
+
+
+def _beside(target: Location) -> Path:
+    return target.local.with_name(f"{target.local.name}.partial")
+
+
+def _remote_folder(target: Location) -> Path:
+    name = hashlib.sha256(str(target).encode()).hexdigest()[:32]
+    return current().cache_folder / "jobs" / name
+
+
+def _replace(source: Path, target: Path) -> None:
+    if target.is_dir():  # A folder cannot be renamed over a folder that has something in it.
+        old = source.with_name(f"{source.name}.old")
+        target.rename(old)
+        source.rename(target)
+        shutil.rmtree(old)
+    else:
+        source.replace(target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

@@ -1,0 +1,125 @@
+"""The two tasks behind convert: copying blocks, and making a coarser level.
+
+Here: CopyTask, ReduceTask.
+Not here: planning and the order of things (convert), how blocks are run (engines).
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from pellucid.box import Box, Shape, triple
+from pellucid.convert.values import ValueMap
+from pellucid.engines.task import Resources, Work
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Layout, Voxels, Writer
+from pellucid.formats.registry import open_writer
+from pellucid.volume.blocks import Block
+from pellucid.volume.levels import reduce_voxels
+from pellucid.volume.volume import open_volume
+
+
+@dataclass(frozen=True)
+class CopyTask:
+    """Copy a region of the source into level 0 of the target, block by block.
+
+    origin: the region's first voxel in the source. source_itemsize and source_chunk: for the memory estimate.
+    """
+
+    source: str
+    target: str
+    layout: Layout
+    values: ValueMap
+    origin: Shape
+    grain: Shape
+    source_itemsize: int
+    source_chunk: Shape
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.source,)
+
+    def needs(self, block: Block) -> Resources:
+        return Resources(self.cost(block.core.shape))
+
+    def cost(self, shape: Shape) -> int:
+        """Bytes that a block takes: as read, as converted, as encoded, and two chunks being decoded."""
+        copies = self.source_itemsize + 2 * self.layout.dtype.itemsize
+        if self.values.value_range is not None:
+            copies += 8
+        return prod(shape) * copies + 2 * prod(self.source_chunk) * self.source_itemsize
+
+    @contextmanager
+    def open(self) -> Iterator[Work]:
+        with open_volume(self.source) as volume, closing(_attach(self.target, self.layout)) as writer:
+
+            def copy(block: Block) -> None:
+                writer.write(block.core, self.values.apply(volume.read(block.core.shift(self.origin))))
+
+            yield copy
+
+
+@dataclass(frozen=True)
+class ReduceTask:
+    """Make one level of the target from the level before it.
+
+    after: the key of the job that made the level before, so that a new copy makes new levels.
+    """
+
+    target: str
+    layout: Layout
+    level: int
+    how: str
+    grain: Shape
+    after: str
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def factors(self) -> Shape:
+        fine, coarse = self.layout.levels[self.level - 1], self.layout.levels[self.level]
+        return triple(round(b / a) for a, b in zip(fine.spacing, coarse.spacing, strict=True))
+
+    def needs(self, block: Block) -> Resources:
+        return Resources(self.cost(block.core.shape))
+
+    def cost(self, shape: Shape) -> int:
+        """Bytes that a block takes: the result, encoded, and one tile's finer voxels with their sums."""
+        itemsize = self.layout.dtype.itemsize
+        tile = prod(map(min, zip(self._tile(shape), shape, strict=True)))
+        copies = 12 if self.how == "mode" else 4
+        return prod(shape) * 2 * itemsize + tile * prod(self.factors) * copies * itemsize
+
+    def _tile(self, shape: Shape) -> Shape:
+        # Thin in z: the finer voxels of a whole block would be eight times the block.
+        return (min(64, self.grain[0]), shape[1], shape[2])
+
+    @contextmanager
+    def open(self) -> Iterator[Work]:
+        with closing(_attach(self.target, self.layout)) as writer:
+
+            def reduce(block: Block) -> None:
+                coarse: Voxels = np.empty(block.core.shape, self.layout.dtype)
+                for tile in Box.whole(block.core.shape).tiles(self._tile(block.core.shape)):
+                    fine = self._read_finer(writer, tile.shift(block.core.start))
+                    coarse[tile.slices] = reduce_voxels(fine, self.factors, self.how)
+                writer.write(block.core, coarse, level=self.level)
+
+            yield reduce
+
+    def _read_finer(self, writer: Writer, box: Box) -> Voxels:
+        start = triple(a * f for a, f in zip(box.start, self.factors, strict=True))
+        stop = triple(b * f for b, f in zip(box.stop, self.factors, strict=True))
+        region = Box(start, stop).intersect(Box.whole(self.layout.levels[self.level - 1].shape))
+        fine: Voxels = np.empty(region.shape, self.layout.dtype)
+        writer.read(region, fine, level=self.level - 1)
+        return fine
+
+
+def _attach(target: str, layout: Layout) -> Writer:
+    return open_writer(Location.parse(target), layout, resume=True)
