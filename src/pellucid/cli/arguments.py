@@ -1,0 +1,63 @@
+"""Arguments that several commands take, parsed once.
+
+Here: text to shapes, ranges and sizes; naming headerless files.
+Not here: what the commands do with them.
+"""
+
+import argparse
+from typing import TYPE_CHECKING, Literal
+
+from pellucid.box import Shape, triple
+from pellucid.formats.location import Location
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """The volume to read, and what a headerless file cannot say itself."""
+    parser.add_argument("source", help="file, folder or s3:// address; file.h5:/dataset; file:t=3,c=0")
+    raw = parser.add_argument_group("headerless files")
+    raw.add_argument("--shape", help="Z,Y,X voxels (or XxYxZ, as in file names)")
+    raw.add_argument("--source-dtype", help="voxel type in the file, such as uint16")
+    raw.add_argument("--byte-order", choices=("le", "be"), help="little (default) or big endian")
+    raw.add_argument("--offset", type=int, help="bytes before the first voxel")
+
+
+def source_location(options: argparse.Namespace) -> Location:
+    return Location.parse(options.source).with_options(
+        **{
+            name: value
+            for name, value in {
+                "shape": options.shape,
+                "dtype": options.source_dtype,
+                "order": options.byte_order,
+                "offset": options.offset,
+            }.items()
+            if value is not None
+        }
+    )
+
+
+def shape_argument(text: str) -> Shape:
+    """``64`` or ``64,128,128``."""
+    numbers = [int(part) for part in text.split(",")]
+    if len(numbers) not in (1, 3) or min(numbers) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one or three whole numbers (Z,Y,X)")
+    return triple(numbers * 3 if len(numbers) == 1 else numbers)
+
+
+def range_argument(text: str) -> tuple[float, float] | Literal["auto"]:
+    """``LOW,HIGH`` or ``auto``."""
+    if text == "auto":
+        return "auto"
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not LOW,HIGH or auto") from None
+    return low, high
+
+
+def levels_argument(text: str) -> int | Literal["auto"]:
+    """A number of levels, or ``auto``."""
+    return "auto" if text == "auto" else int(text)

@@ -1,0 +1,88 @@
+"""``pellucid info``: what a volume is.
+
+Here: gathering the facts and printing them as text or JSON.
+Not here: finding them (volume).
+"""
+
+import argparse
+import json
+from typing import Any
+
+from pellucid.cli.arguments import add_source, source_location
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Header
+from pellucid.formats.registry import recognise
+from pellucid.progress import amount
+from pellucid.volume.series import open_series
+from pellucid.volume.volume import open_volume
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("info", help="what a volume is: shape, type, spacing, levels")
+    add_source(parser)
+    parser.add_argument("--statistics", action="store_true", help="also value range and percentiles (reads all voxels)")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    report(source_location(options), with_statistics=options.statistics, as_json=options.json)
+    return 0
+
+
+def report(location: Location, *, with_statistics: bool = False, as_json: bool = False) -> None:
+    """Print what is at a location."""
+    with open_series(location) as series:
+        facts = describe(location, series.header)
+    if with_statistics:
+        facts |= _statistics(location)
+    print(json.dumps(facts, indent=2) if as_json else _text(facts))
+
+
+def describe(location: Location, header: Header) -> dict[str, Any]:
+    """The facts of a header, as plain values."""
+    full = header.levels[0]
+    return {
+        "name": str(location),
+        "format": recognise(location),
+        "shape": list(full.shape),
+        "dtype": header.dtype.name,
+        "bytes": full.shape[0] * full.shape[1] * full.shape[2] * header.dtype.itemsize,
+        "spacing": list(full.spacing),
+        "unit": header.unit,
+        "times": header.times,
+        "channels": header.channels,
+        "chunk": list(full.chunk),
+        "codec": header.codec,
+        "levels": [list(level.shape) for level in header.levels],
+    }
+
+
+def _statistics(location: Location) -> dict[str, Any]:
+    with open_volume(location) as volume:
+        histogram = volume.histogram(4096)
+        percentiles = {str(p): histogram.percentile(p) for p in (1, 50, 99)}
+        return {"value_range": list(volume.value_range), "percentiles": percentiles}
+
+
+def _text(facts: dict[str, Any]) -> str:
+    rows = [
+        ("format", f"{facts['format']}{', ' + facts['codec'] if facts['codec'] else ''}"),
+        ("shape", f"{_times(facts['shape'])} (z, y, x), {facts['dtype']}, {amount(facts['bytes'], 'B')}"),
+        ("spacing", f"{_times(facts['spacing'])} {facts['unit']}".rstrip()),
+        ("chunks", _times(facts["chunk"])),
+    ]
+    if facts["times"] * facts["channels"] > 1:
+        selection = f"choose one by {facts['name']}:t=0,c=0"
+        rows.append(("series", f"{facts['times']} time steps, {facts['channels']} channels; {selection}"))
+    if len(facts["levels"]) > 1:
+        rows.append(("levels", "  ".join(_times(shape) for shape in facts["levels"])))
+    if "value_range" in facts:
+        low, high = facts["value_range"]
+        rows.append(("values", f"{low:g} to {high:g}"))
+        rows.append(("percentiles", ", ".join(f"{p} %: {v:g}" for p, v in facts["percentiles"].items())))
+    return "\n".join([facts["name"], *(f"  {name:<12}{value}" for name, value in rows)])
+
+
+def _times(numbers: list[float]) -> str:
+    return " × ".join(f"{number:g}" for number in numbers)

@@ -1,0 +1,39 @@
+"""``pellucid slices``: a picture of the three middle slices.
+
+Here: the command, and writing the picture with its captions as PNG.
+Not here: cutting and laying out (volume.picture).
+"""
+
+import argparse
+from pathlib import Path
+
+from pellucid.cli.arguments import add_source, source_location
+from pellucid.volume.picture import middle_slices
+from pellucid.volume.volume import Volume, open_volume
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("slices", help="a picture of the three middle slices")
+    add_source(parser)
+    parser.add_argument("-o", "--output", required=True, help="PNG file to write")
+    parser.add_argument("--height", type=int, default=480, help="pixels of the tallest slice")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    with open_volume(source_location(options)) as volume:
+        save(volume, Path(options.output), options.height)
+    print(f"wrote {options.output}")
+    return 0
+
+
+def save(volume: Volume, path: Path, height: int = 480) -> None:
+    from PIL import Image, ImageDraw, ImageFont
+
+    pixels, panels = middle_slices(volume, height)
+    picture = Image.fromarray(pixels)
+    draw = ImageDraw.Draw(picture)
+    font = ImageFont.load_default(size=max(12, height // 34))
+    for panel in panels:
+        draw.text((panel.left + 6, 4), panel.caption, fill=255, font=font, stroke_width=2, stroke_fill=0)
+    picture.save(path)
