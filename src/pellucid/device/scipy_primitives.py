@@ -58,7 +58,7 @@ class CpuPrimitives:
         values = np.asarray(values)
         if not _is_worth_splitting(values):
             return np.sort(values, axis=axis)
-        out = values.copy()
+        out: Array = values.copy()
         _in_threads(lambda part: out[part].sort(), len(out))
         out.sort(kind="stable")  # NumPy's stable sort finds the sorted parts and merges them
         return out

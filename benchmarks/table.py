@@ -1,0 +1,141 @@
+"""What every benchmark prints: one table of ratios, with machine, size and commit.
+
+Here: Row, interleaved timing, the table on screen, in benchmarks/results/ and as JSON, the common options.
+Not here: what is measured (one script per question).
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pellucid import settings
+from pellucid.device import devices
+
+RESULTS = Path(__file__).parent / "results"
+TARGET = "target"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. ratio: above 1 means that ours is better, whatever the metric; None where there is no peer."""
+
+    case: str
+    metric: str
+    unit: str
+    ours: float | None
+    peer: str
+    peer_value: float | None
+    ratio: float | None
+
+
+def faster(case: str, unit: str, ours: float, peer: str, peer_value: float) -> Row:
+    """A row where more is better: a speed or a speed-up."""
+    return Row(case, "speed", unit, ours, peer, peer_value, ours / peer_value)
+
+
+def shorter(case: str, unit: str, ours: float, peer: str, peer_value: float, metric: str = "time") -> Row:
+    """A row where less is better: a time or an amount of memory."""
+    return Row(case, metric, unit, ours, peer, peer_value, peer_value / ours)
+
+
+def unavailable(case: str, peer: str, why: str) -> Row:
+    """A peer that could not be measured: a row that says so, never a silent gap."""
+    return Row(case, f"not measured: {why}", "", None, peer, None, None)
+
+
+def interleave(functions: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median seconds of each function; they take turns, so that a disturbed moment disturbs all alike.
+
+    Each runs once more before, unmeasured: caches, kernels and lazy imports are not the question.
+    """
+    for function in functions.values():
+        function()
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every benchmark takes on its command line."""
+
+    is_quick: bool
+    json_path: Path | None
+
+
+def options(description: str, arguments: Sequence[str] | None = None) -> Options:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, under 60 s on 2 cores")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    given = parser.parse_args(arguments)
+    return Options(given.quick, given.json)
+
+
+def report(name: str, rows: Sequence[Row], size: str, given: Options, results: Path = RESULTS) -> None:
+    """Print the table, save it as results/NAME.md (NAME-quick.md for a quick run), and the rows as JSON if asked.
+
+    size: what was worked on, in words. On a machine with a GPU the name ends in -cuda, beside the table without.
+    """
+    text = f"# {name}\n\n{heading(size)}\n\n{markdown(rows)}\n"
+    print(text)
+    suffix = ("-cuda" if any(device.is_cuda for device in devices()) else "") + ("-quick" if given.is_quick else "")
+    results.mkdir(parents=True, exist_ok=True)
+    (results / f"{name}{suffix}.md").write_text(text)
+    if given.json_path is not None:
+        given.json_path.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+
+
+def heading(size: str) -> str:
+    cpu, *cards = devices()
+    machine = f"{cpu.label}, {len(os.sched_getaffinity(0))} cores, {settings.total_memory_bytes() / 2**30:.0f} GiB"
+    gpus = ", ".join(f"{card.label} {card.total_bytes / 2**30:.0f} GiB" for card in cards) or "no GPU"
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"Machine: {machine}; {gpus}; Python {python}. Size: {size}. Commit: {commit()}."
+
+
+def commit() -> str:
+    """The commit measured, with a plus sign where source files differ from it."""
+    root = Path(__file__).parent.parent
+    try:
+        head = _git(root, "rev-parse", "--short", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks/*.py")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{head}+" if changed else head
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """A table whose columns line up, so that it reads in a terminal too."""
+    cells = [["case", "metric", "unit", "ours", "peer", "its value", "ratio"]]
+    cells += [[row.case, row.metric, row.unit, *map(_text, _values(row))] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    lines = [
+        "| " + " | ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) + " |" for line in cells
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def _values(row: Row) -> tuple[float | str | None, ...]:
+    return (row.ours, row.peer, row.peer_value, row.ratio)
+
+
+def _text(value: float | str | None) -> str:
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
