@@ -30,8 +30,8 @@ demo: setup ## the main job on a sample volume: pyramid, description, picture of
 
 bench: ## every benchmark beside its peers; tables go to benchmarks/results
 	@tools/setup.sh dev,bench
-	@set -e; for script in $$(grep -lE '^def main\(' benchmarks/*.py); do \
-		echo "== $$script"; $(BIN)/python -m benchmarks.$$(basename $$script .py) $(BENCH); done
+	@status=0; for script in $$(grep -lE '^def main\(' benchmarks/*.py); do \
+		echo "== $$script"; $(BIN)/python -m benchmarks.$$(basename $$script .py) $(BENCH) || status=1; done; exit $$status
 
 pin: setup ## write constraints.txt anew after a change of dependencies
 	@$(BIN)/python tools/pin.py
