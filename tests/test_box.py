@@ -53,7 +53,7 @@ def test_open_ends_mean_the_border() -> None:
 
 @pytest.mark.parametrize("text", ["1:2", "a:b,:,:", "3:2,:,:", "0:9,:,:", "-1:2,:,:"])
 def test_a_box_that_cannot_be_says_what_to_write(text: str) -> None:
-    with pytest.raises(InvalidInput, match="start:stop|z0:z1"):
+    with pytest.raises(InvalidInput, match=r"start:stop|z0:z1"):
         Box.parse(text, (4, 5, 6))
 
 

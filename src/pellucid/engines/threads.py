@@ -6,12 +6,11 @@ Not here: work that is pure Python, or that may crash (processes).
 
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from pellucid.engines.budget import workers_that_fit
 from pellucid.engines.engine import EngineOptions, attempt
-from pellucid.engines.task import Done, Resources, Task
-from pellucid.errors import Cancelled
+from pellucid.engines.task import Done, Resources, Task, Work
 from pellucid.volume.blocks import Block
 
 
@@ -28,18 +27,27 @@ class ThreadsEngine:
 
     def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
         stop = threading.Event()
+
+        def one(work: Work, block: Block) -> Done | None:
+            is_wanted = not (stop.is_set() or cancel.is_set())
+            return attempt(work, block, self.options.attempts) if is_wanted else None
+
         with task.open() as work, ThreadPoolExecutor(workers_that_fit(task, blocks, self.options)) as pool:
-
-            def one(block: Block) -> Done:
-                if stop.is_set() or cancel.is_set():
-                    raise Cancelled("The work")
-                return attempt(work, block, self.options.attempts)
-
             try:
-                for finished in as_completed([pool.submit(one, block) for block in blocks]):
-                    if cancel.is_set():
-                        return
-                    yield finished.result()
-            finally:  # An error, a cancel or a closed iterator: blocks not yet begun are not begun.
+                yield from _results([pool.submit(one, work, block) for block in blocks], stop)
+            finally:  # A closed iterator: blocks not yet begun are not begun.
                 stop.set()
-                pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _results(futures: "list[Future[Done | None]]", stop: threading.Event) -> Iterator[Done]:
+    """What finishes, as it finishes; a failure is raised after what was under way beside it, so that none is lost."""
+    failure: BaseException | None = None
+    for future in as_completed(futures):
+        error = future.exception()
+        if error is not None:
+            failure = failure or error
+            stop.set()
+        elif (done := future.result()) is not None:
+            yield done
+    if failure is not None:
+        raise failure
