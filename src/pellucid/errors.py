@@ -245,10 +245,11 @@ class Cancelled(PellucidError):
 
 
 class MissingPackage(PellucidError):
-    """An optional part that is not installed."""
+    """An optional part that is not installed. extra: the name it has among our extras, if it has one."""
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"This needs the package {package}.", do=f"Install it with: pip install 'pellucid[{extra}]'.")
+    def __init__(self, package: str, extra: str = "") -> None:
+        wanted = f"'pellucid[{extra}]'" if extra else package
+        super().__init__(f"This needs the package {package}.", do=f"Install it with: pip install {wanted}.")
 
 
 class DeviceUnavailable(PellucidError):
