@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import table
 from benchmarks.table import Options, Row
+from pellucid.device import devices
 
 ROWS = [
     table.shorter("read gzip", "s", 2.0, "h5py", 5.0),
@@ -30,14 +31,14 @@ def test_functions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
         order.append(name)
         now[0] += next(durations[name])
 
-    monkeypatch.setattr(table.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr("benchmarks.table.time.perf_counter", lambda: now[0])
     medians = table.interleave({"a": lambda: step("a"), "b": lambda: step("b")}, repeats=3)
     assert order == ["a", "b"] * 4
     assert medians == {"a": 2.0, "b": 4.0}
 
 
 def test_report(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu_only = table.devices()[:1]
+    cpu_only = devices()[:1]
     monkeypatch.setattr(table, "devices", lambda: cpu_only)
     given = table.options("", ["--quick", "--json", str(tmp_path / "rows.json")])
     assert given == Options(True, tmp_path / "rows.json")

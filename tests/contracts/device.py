@@ -1,7 +1,6 @@
 """What every device must do: a launch and each primitive give what NumPy gives.
 
-A device passes by subclassing DeviceContract with a ``device`` fixture. Warp is imported where it is used, so that
-collecting the suite costs nothing.
+A device passes by subclassing DeviceContract with a ``device`` fixture.
 """
 
 from typing import Any

@@ -95,5 +95,5 @@ def _import_cupy() -> Any:
     try:
         import cupy
     except ImportError as error:
-        raise MissingPackage("cupy-cuda13x", extra="cuda") from error
+        raise MissingPackage("cupy-cuda13x") from error
     return cupy

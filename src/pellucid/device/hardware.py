@@ -5,6 +5,7 @@ Not here: what runs on them (launches, primitives).
 """
 
 import re
+import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -83,6 +84,25 @@ def _found() -> tuple[Device, ...]:
 @cache
 def _cpu() -> Device:
     return Device(CPU, CPU, cpu_model(), settings.total_memory_bytes())
+
+
+def driver_version() -> str | None:
+    """The version of the NVIDIA driver, such as 580.65.06; None where there is none."""
+    try:
+        found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", Path("/proc/driver/nvidia/version").read_text())
+        return found[0] if found else None
+    except OSError:
+        return _driver_version_by_tool()
+
+
+def _driver_version_by_tool() -> str | None:
+    # Containers often hide the file and have the tool.
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return asked.stdout.split("\n")[0].strip() or None
 
 
 def cpu_model() -> str:
