@@ -75,7 +75,10 @@ class Location:
     @property
     def absolute(self) -> "Location":
         """The same place, named so that a process with another working folder finds it too."""
-        return self if self.is_remote or self.is_memory else replace(self, path=str(self.local.absolute()))
+        if self.is_remote or self.is_memory:
+            return self
+        slash = "/" if self.path.endswith("/") else ""  # asks for a folder of slices where it is an output
+        return replace(self, path=f"{self.local.absolute()}{slash}")
 
     def __str__(self) -> str:
         parts = [self.path, self.dataset, ",".join(f"{k}={v}" for k, v in self.options)]

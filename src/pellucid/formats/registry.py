@@ -41,14 +41,18 @@ KINDS: dict[str, Kind] = {
     "n5": Kind("pellucid.formats.n5", (".n5",), markers=("attributes.json",)),
     "precomputed": Kind("pellucid.formats.precomputed", (".precomputed",), markers=("info",), is_writable=False),
     "hdf5": Kind("pellucid.formats.hdf5", (".h5", ".hdf5", ".hdf", ".nxs", ".nx5"), ((0, b"\x89HDF\r\n\x1a\n"),)),
-    "netcdf": Kind("pellucid.formats.netcdf", (".nc", ".nc3", ".nc4", ".cdf"), ((0, b"CDF\x01"), (0, b"CDF\x02"))),
+    "netcdf": Kind(
+        "pellucid.formats.netcdf", (".nc", ".nc3", ".nc4", ".cdf"), ((0, b"CDF\x01"), (0, b"CDF\x02"), (0, b"CDF\x05"))
+    ),
     "tiff": Kind(
         "pellucid.formats.tiff",
         (".tif", ".tiff", ".ome.tif"),
         ((0, b"II*\0"), (0, b"MM\0*"), (0, b"II+\0"), (0, b"MM\0+")),
     ),
     "nrrd": Kind("pellucid.formats.nrrd", (".nrrd", ".nhdr"), ((0, b"NRRD000"),)),
-    "nifti": Kind("pellucid.formats.nifti", (".nii", ".nii.gz"), ((344, b"n+1\0"), (4, b"n+2\0"))),
+    "nifti": Kind(
+        "pellucid.formats.nifti", (".nii", ".nii.gz"), ((344, b"n+1\0"), (4, b"n+2\0"), (344, b"ni1\0"), (4, b"ni2\0"))
+    ),
     "metaimage": Kind("pellucid.formats.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
     "npy": Kind("pellucid.formats.npy", (".npy",), ((0, b"\x93NUMPY"),)),
     "memory": Kind("pellucid.formats.memory", (), is_writable=False),
@@ -81,7 +85,7 @@ def recognise(location: Location) -> str:
     if location.is_memory:
         return "memory"
     if location.is_remote:
-        return _by_name(location.path) or _refuse(location.path)
+        return _by_name(location.path) or _by_objects(location)
     path = location.local
     if not path.exists():
         raise NotFound(location.path)
@@ -140,7 +144,23 @@ def _by_folder(path: Path) -> str:
             return name
     if any(entry.lower().endswith((".tif", ".tiff")) for entry in names):
         return "tiff"
-    return _plugged(str(path), b"") or _by_name(path.name) or _refuse(str(path))
+    return _plugged(str(path), b"") or _by_name(path.name) or _by_parent(str(path)) or _refuse(str(path))
+
+
+def _by_objects(location: Location) -> str:
+    """A remote folder whose name says nothing: by the metadata objects in it."""
+    from pellucid.formats.tensor import present_markers
+
+    present = present_markers(location, [marker for kind in KINDS.values() for marker in kind.markers])
+    found = next((name for name, kind in KINDS.items() if present.intersection(kind.markers)), None)
+    return found or _by_parent(location.path) or _refuse(location.path)
+
+
+def _by_parent(path: str) -> str | None:
+    """A group inside a chunk store (``scan.n5/raw``) needs no metadata of its own."""
+    parents = path.rstrip("/").split("/")[:-1]
+    stores = [name for name, kind in KINDS.items() if kind.markers]
+    return next((found for part in reversed(parents) if (found := _by_name(part)) in stores), None)
 
 
 def _by_name(name: str) -> str | None:
