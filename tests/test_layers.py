@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("transport",),
     ("jobs",),
     ("engines",),
-    ("convert",),
+    ("conversion",),
     ("fields",),
     ("tomo", "learn", "neural", "infer"),
     ("render",),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pellucid.box import Box as Box
-    from pellucid.convert.convert import convert as convert
-    from pellucid.convert.convert import pyramid as pyramid
+    from pellucid.conversion.convert import convert as convert
+    from pellucid.conversion.convert import pyramid as pyramid
     from pellucid.formats.hdf5_parallel import read_shared as read_shared
     from pellucid.formats.hdf5_parallel import write_parallel as write_parallel
     from pellucid.volume.blocks import Block as Block
@@ -36,10 +36,10 @@ HOMES = {
     "Box": "pellucid.box:Box",
     "Series": "pellucid.volume.series:Series",
     "Volume": "pellucid.volume.volume:Volume",
-    "convert": "pellucid.convert.convert:convert",
+    "convert": "pellucid.conversion.convert:convert",
     "open": "pellucid.volume.volume:open_volume",
     "open_series": "pellucid.volume.series:open_series",
-    "pyramid": "pellucid.convert.convert:pyramid",
+    "pyramid": "pellucid.conversion.convert:pyramid",
     "read_shared": "pellucid.formats.hdf5_parallel:read_shared",
     "split": "pellucid.volume.blocks:split",
     "stitch": "pellucid.volume.blocks:stitch",

@@ -10,7 +10,7 @@ from typing import Any
 from pellucid.box import Box
 from pellucid.cli.arguments import add_source, levels_argument, range_argument, shape_argument, source_location
 from pellucid.cli.info import report
-from pellucid.convert.convert import convert
+from pellucid.conversion.convert import convert
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.settings import load
 from pellucid.volume.levels import REDUCTIONS

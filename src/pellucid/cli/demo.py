@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pellucid.cli.info import report
 from pellucid.cli.slices import save
-from pellucid.convert.convert import convert, pyramid
+from pellucid.conversion.convert import convert, pyramid
 from pellucid.volume.sample import sample
 from pellucid.volume.volume import Volume
 

@@ -1,7 +1,7 @@
 """What an engine runs: a Task, on many Blocks.
 
 Here: Task, what it needs, and what comes back.
-Not here: how and where it runs (engine and its implementations), particular tasks (convert, tomo, ...).
+Not here: how and where it runs (engine and its implementations), particular tasks (conversion, tomo, ...).
 """
 
 import dataclasses

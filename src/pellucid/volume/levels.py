@@ -1,7 +1,7 @@
 """Coarser levels: their shapes, and how voxels are put together to make them.
 
 Here: plan_levels, reduce_voxels.
-Not here: going through a whole volume block by block (convert).
+Not here: going through a whole volume block by block (conversion).
 """
 
 from collections.abc import Callable

@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
-from pellucid.convert.values import ValueMap
+from pellucid.conversion.values import ValueMap
 from pellucid.engines.task import Resources, Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels, Writer

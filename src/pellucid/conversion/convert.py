@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
-from pellucid.convert.partial import Partial
-from pellucid.convert.tasks import CopyTask, ReduceTask
-from pellucid.convert.values import ValueMap, plan_values
+from pellucid.conversion.partial import Partial
+from pellucid.conversion.tasks import CopyTask, ReduceTask
+from pellucid.conversion.values import ValueMap, plan_values
 from pellucid.engines.budget import choose_block
 from pellucid.engines.engine import Engine, make_engine
 from pellucid.engines.markers import Markers, job_key
@@ -68,8 +68,6 @@ def convert(
 
     Memory stays within the engine's budget whatever the volume's size. Interrupted and called again, it continues. The
     output has its final name only when it is complete.
-
-    >>> convert("scan.h5:/entry/data", "scan.zarr", levels="auto", dtype="uint8", value_range=(0, 1))  # doctest: +SKIP
     """
     wish = Conversion(**wishes)
     place = Location.parse(target).absolute
