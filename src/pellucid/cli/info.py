@@ -14,7 +14,7 @@ from pellucid.formats.protocol import Header
 from pellucid.formats.registry import recognise
 from pellucid.progress import amount
 from pellucid.volume.series import open_series
-from pellucid.volume.volume import open_volume
+from pellucid.volume.volume import check_selection, open_volume
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -41,7 +41,8 @@ def report(location: Location, *, with_statistics: bool = False, as_json: bool =
 
 def describe(location: Location, header: Header) -> dict[str, Any]:
     """The facts of a header, as plain values."""
-    full = header.levels[0]
+    check_selection(header, location)
+    full = header.levels[location.number("level") or 0]
     return {
         "name": str(location),
         "format": recognise(location),

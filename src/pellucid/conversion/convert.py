@@ -22,12 +22,12 @@ from pellucid.engines.budget import choose_block
 from pellucid.engines.engine import Engine, make_engine
 from pellucid.engines.markers import Markers, job_key
 from pellucid.engines.run import run
-from pellucid.errors import DiskFull, InvalidInput, TooLarge
+from pellucid.errors import DiskFull, InvalidInput, PellucidError, TooLarge
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
 from pellucid.formats.registry import open_writer
-from pellucid.volume.blocks import split
+from pellucid.volume.blocks import Block, split
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
@@ -91,6 +91,19 @@ def pyramid(source: Source, target: str | Path | Location, **wishes: Any) -> Vol
 
 
 @dataclass(frozen=True)
+class _Stage:
+    """One task on all its blocks: the copy, or the making of one level."""
+
+    name: str
+    task: CopyTask | ReduceTask
+    blocks: list[Block]
+
+    @property
+    def key(self) -> str:
+        return job_key(self.task, self.blocks)
+
+
+@dataclass(frozen=True)
 class _Job:
     """One conversion: the plan made from the wish, and carrying it out."""
 
@@ -101,30 +114,62 @@ class _Job:
     cancel: threading.Event
 
     def carry_out(self, partial: Partial) -> None:
-        region = self.wish.box or self.volume.box
-        if not self.volume.box.contains(region):
-            raise InvalidInput(
-                f"The box {region} is not inside {self.volume.box}.", do="Choose a box inside the volume."
-            )
         values = plan_values(self.volume.dtype, self.wish.dtype, self._value_range())
-        layout = self._layout(region, values)
+        layout = self._layout(values)
         is_resumed = partial.begin(self._key(layout, values))
-        with closing(open_writer(partial.output, layout, resume=is_resumed)) as writer:
-            self._refuse_unshareable(writer.is_shareable)
-            grains = writer.grains
-        after = self._copy(partial, layout, values, grains[0])
-        for level in range(1, len(layout.levels)):
-            after = self._reduce(partial, layout, level, (grains[level], after))
+        try:
+            stages = self._plan(partial.output, layout, values, is_resumed=is_resumed)
+        except PellucidError:
+            partial.discard()  # Refused: nothing was worked for yet.
+            raise
+        for stage in stages:
+            self._run(stage, partial.folder)
         with closing(open_writer(partial.output, layout, resume=True)) as writer:
             writer.finish()
         partial.publish()
 
+    def _plan(self, output: Location, layout: Layout, values: ValueMap, *, is_resumed: bool) -> list[_Stage]:
+        """All stages, each with blocks that fit: what cannot fit is refused before the first one runs."""
+        with closing(open_writer(output, layout, resume=is_resumed)) as writer:
+            self._refuse_unshareable(writer.is_shareable)
+            grains = writer.grains
+        stages = [self._stage("Copying", self._copy_task(output, layout, values, grains[0]))]
+        for level in range(1, len(layout.levels)):
+            task = ReduceTask(str(output), layout, level, self.wish.reduce, grains[level], after=stages[-1].key)
+            stages.append(self._stage(f"Making level {level}", task))
+        return stages
+
+    def _stage(self, name: str, task: CopyTask | ReduceTask) -> _Stage:
+        options = self.engine.options
+        try:
+            block = choose_block(
+                task.shape, task.grain, task.wished, task.cost, options.memory_bytes // options.workers
+            )
+        except TooLarge:  # One block at a time may still fit.
+            block = choose_block(task.shape, task.grain, task.wished, task.cost, options.memory_bytes)
+        return _Stage(name, task, split(task.shape, block))
+
+    def _run(self, stage: _Stage, folder: Path) -> None:
+        with closing(Markers(folder / stage.name.lower().replace(" ", "-"), stage.key)) as markers:
+            for _ in run(stage.task, stage.blocks, self.engine, name=stage.name, markers=markers, cancel=self.cancel):
+                pass
+
+    @property
+    def _region(self) -> Box:
+        region = self.wish.box or self.volume.box
+        if not self.volume.box.contains(region) or region.is_empty:
+            raise InvalidInput(
+                f"The box {region} is not inside {self.volume.box}.", do="Choose a box inside the volume."
+            )
+        return region
+
     def _value_range(self) -> tuple[float, float] | None:
         return self.volume.value_range if self.wish.value_range == "auto" else self.wish.value_range
 
-    def _layout(self, region: Box, values: ValueMap) -> Layout:
-        wished = self.wish.chunk or DEFAULT_CHUNK
-        base = Level(region.shape, triple(map(min, zip(wished, region.shape, strict=True))), self.volume.spacing)
+    def _layout(self, values: ValueMap) -> Layout:
+        shape = self._region.shape
+        chunk = triple(map(min, zip(self.wish.chunk or DEFAULT_CHUNK, shape, strict=True)))
+        base = Level(shape, chunk, self.volume.spacing)
         levels = plan_levels(base, None if self.wish.levels == "auto" else self.wish.levels)
         return Layout(levels, np.dtype(values.dtype), self.volume.unit, self.wish.shard, self.wish.codec)
 
@@ -132,38 +177,17 @@ class _Job:
         facts = (fingerprint(self.volume.location), str(self.volume.location), layout, values, self.wish)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
-    def _copy(self, partial: Partial, layout: Layout, values: ValueMap, grain: Shape) -> str:
-        region = self.wish.box or self.volume.box
-        task = CopyTask(
+    def _copy_task(self, output: Location, layout: Layout, values: ValueMap, grain: Shape) -> CopyTask:
+        return CopyTask(
             source=str(self.volume.location),
-            target=str(partial.output),
+            target=str(output),
             layout=layout,
             values=values,
-            origin=region.start,
+            origin=self._region.start,
             grain=grain,
             source_itemsize=self.volume.dtype.itemsize,
             source_chunk=self.volume.chunk,
         )
-        return self._run(task, partial, region.shape, self.volume.chunk, "Copying")
-
-    def _reduce(self, partial: Partial, layout: Layout, level: int, made: tuple[Shape, str]) -> str:
-        grain, after = made
-        task = ReduceTask(str(partial.output), layout, level, self.wish.reduce, grain, after)
-        return self._run(task, partial, layout.levels[level].shape, grain, f"Making level {level}")
-
-    def _run(self, task: CopyTask | ReduceTask, partial: Partial, shape: Shape, wished: Shape, name: str) -> str:
-        options = self.engine.options
-        budget = options.memory_bytes // options.workers
-        try:
-            block = choose_block(shape, task.grain, wished, task.cost, budget)
-        except TooLarge:  # One block at a time may still fit.
-            block = choose_block(shape, task.grain, wished, task.cost, options.memory_bytes)
-        blocks = split(shape, block)
-        key = job_key(task, blocks)
-        with closing(Markers(partial.folder / name.lower().replace(" ", "-"), key)) as markers:
-            for _ in run(task, blocks, self.engine, name=name, markers=markers, cancel=self.cancel):
-                pass
-        return key
 
     def _refuse_unshareable(self, is_shareable: bool) -> None:
         if self.engine.needs_shareable_output and (self.volume.location.is_memory or not is_shareable):

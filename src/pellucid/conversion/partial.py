@@ -76,6 +76,10 @@ class Partial:
         written.write_text(key)
         return False
 
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        shutil.rmtree(self.folder)
+
     def publish(self) -> None:
         """Give the complete output its name, and clear away what it took to make it."""
         if not self._target.is_remote:
@@ -83,7 +87,7 @@ class Partial:
             # The file that carries the output's own name goes last: data files that it refers to are there by then.
             for entry in sorted(self._room.iterdir(), key=lambda entry: entry.name == final.name):
                 _replace(entry, final.with_name(entry.name))
-        shutil.rmtree(self.folder)
+        self.discard()
 
 
 def _beside(target: Location) -> Path:

@@ -42,6 +42,15 @@ class CopyTask:
     def inputs(self) -> tuple[str, ...]:
         return (self.source,)
 
+    @property
+    def shape(self) -> Shape:
+        return self.layout.levels[0].shape
+
+    @property
+    def wished(self) -> Shape:
+        """The block that reads every chunk of the source once."""
+        return self.source_chunk
+
     def needs(self, block: Block) -> Resources:
         return Resources(self.cost(block.core.shape))
 
@@ -85,19 +94,28 @@ class ReduceTask:
         fine, coarse = self.layout.levels[self.level - 1], self.layout.levels[self.level]
         return triple(round(b / a) for a, b in zip(fine.spacing, coarse.spacing, strict=True))
 
+    @property
+    def shape(self) -> Shape:
+        return self.layout.levels[self.level].shape
+
+    @property
+    def wished(self) -> Shape:
+        return self.grain
+
     def needs(self, block: Block) -> Resources:
         return Resources(self.cost(block.core.shape))
 
     def cost(self, shape: Shape) -> int:
-        """Bytes that a block takes: the result, encoded, and one tile's finer voxels with their sums."""
+        """Bytes that a block takes: the result, encoded, and one chunk's finer voxels with their sums."""
         itemsize = self.layout.dtype.itemsize
-        tile = prod(map(min, zip(self._tile(shape), shape, strict=True)))
         copies = 12 if self.how == "mode" else 4
-        return prod(shape) * 2 * itemsize + tile * prod(self.factors) * copies * itemsize
+        finer = prod(self._tile) * prod(self.factors)
+        return prod(shape) * 2 * itemsize + finer * copies * itemsize
 
-    def _tile(self, shape: Shape) -> Shape:
-        # Thin in z: the finer voxels of a whole block would be eight times the block.
-        return (min(64, self.grain[0]), shape[1], shape[2])
+    @property
+    def _tile(self) -> Shape:
+        # Chunk by chunk: the finer voxels of a whole block would be eight times the block.
+        return self.layout.levels[self.level].chunk
 
     @contextmanager
     def open(self) -> Iterator[Work]:
@@ -105,7 +123,7 @@ class ReduceTask:
 
             def reduce(block: Block) -> None:
                 coarse: Voxels = np.empty(block.core.shape, self.layout.dtype)
-                for tile in Box.whole(block.core.shape).tiles(self._tile(block.core.shape)):
+                for tile in Box.whole(block.core.shape).tiles(self._tile):
                     fine = self._read_finer(writer, tile.shift(block.core.start))
                     coarse[tile.slices] = reduce_voxels(fine, self.factors, self.how)
                 writer.write(block.core, coarse, level=self.level)

@@ -178,14 +178,18 @@ def open_volume(path: str | Path | Location) -> Volume:
 
 def _selected(reader: Reader, location: Location) -> Volume:
     header = reader.header
-    t, c = location.number("t"), location.number("c")
+    check_selection(header, location)
+    t, c, level = (location.number(name) for name in ("t", "c", "level"))
     if (t is None and header.times > 1) or (c is None and header.channels > 1):
         raise SelectionNeeded(location.path, header.times, header.channels)
-    level = location.number("level") or 0
-    _check("time step", t or 0, header.times, location)
-    _check("channel", c or 0, header.channels, location)
-    _check("level", level, len(header.levels), location)
-    return Volume(reader, location, level=level, t=t or 0, c=c or 0)
+    return Volume(reader, location, level=level or 0, t=t or 0, c=c or 0)
+
+
+def check_selection(header: Header, location: Location) -> None:
+    """Refuse a time step, channel or level that the file does not have."""
+    _check("time step", location.number("t") or 0, header.times, location)
+    _check("channel", location.number("c") or 0, header.channels, location)
+    _check("level", location.number("level") or 0, len(header.levels), location)
 
 
 def _check(axis: str, asked: int, count: int, location: Location) -> None:

@@ -1,0 +1,112 @@
+"""The commands, as a person gives them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import pellucid
+from pellucid.cli.main import main
+
+
+@pytest.fixture
+def scan(tmp_path: Path) -> Path:
+    z, y, x = np.meshgrid(*[np.arange(40)] * 3, indexing="ij")
+    voxels = ((z - 20) ** 2 + (y - 20) ** 2 + (x - 20) ** 2 < 200).astype(np.float32) * 3
+    pellucid.convert(pellucid.Volume.from_array(voxels, (2.0, 1.0, 1.0), "mm"), tmp_path / "scan.nrrd").close()
+    return tmp_path / "scan.nrrd"
+
+
+def test_info_says_what_it_is(scan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(scan), "--statistics"]) == 0
+    text = capsys.readouterr().out
+    assert "40 × 40 × 40 (z, y, x), float32, 250.0 KiB" in text
+    assert "2 × 1 × 1 mm" in text
+    assert "0 to 3" in text
+
+
+def test_info_for_programs(scan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(scan), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["format"], facts["shape"], facts["spacing"]) == ("nrrd", [40, 40, 40], [2.0, 1.0, 1.0])
+
+
+def test_info_of_a_series_tells_how_to_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "four.npy", np.zeros((3, 4, 5, 6), np.uint8))
+    assert main(["info", str(tmp_path / "four.npy")]) == 0
+    assert "choose one by" in capsys.readouterr().out
+
+
+def test_convert_with_everything(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "out.zarr"
+    options = "--dtype uint8 --range 0,3 --box 0:20,:,10:30 --pyramid --codec zstd --chunk 8 --shard 16 --memory 100MB"
+    assert main(["convert", str(scan), str(target), *options.split(), "--workers", "1"]) == 0
+    assert "20 × 40 × 20" in capsys.readouterr().out
+    with pellucid.open(target) as volume:
+        assert (volume.shape, volume.dtype.name, volume.spacing) == ((20, 40, 20), "uint8", (2.0, 1.0, 1.0))
+        assert volume.value_range == (0.0, 255.0)
+
+
+def test_pyramid(scan: Path, tmp_path: Path) -> None:
+    pellucid.convert(pellucid.Volume.from_array(np.zeros((130, 10, 10), np.uint8)), tmp_path / "long.npy").close()
+    assert main(["--quiet", "pyramid", str(tmp_path / "long.npy"), str(tmp_path / "out.n5"), "--reduce", "mode"]) == 0
+    assert [level.shape for level in pellucid.open(tmp_path / "out.n5").levels] == [
+        (130, 10, 10), (65, 5, 5), (33, 3, 3),
+    ]  # fmt: skip
+
+
+def test_headerless_data_by_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    voxels = np.arange(2 * 3 * 4, dtype=">i2").reshape(2, 3, 4)
+    voxels.tofile(tmp_path / "plain.data")
+    options = ["--shape", "2,3,4", "--source-dtype", "int16", "--byte-order", "be"]
+    assert main(["convert", str(tmp_path / "plain.data"), str(tmp_path / "a.npy"), *options]) == 0
+    assert (np.load(tmp_path / "a.npy") == voxels).all()
+
+
+def test_slices_makes_a_picture(scan: Path, tmp_path: Path) -> None:
+    assert main(["slices", str(scan), "-o", str(tmp_path / "a.png"), "--height", "160"]) == 0
+    picture = np.asarray(Image.open(tmp_path / "a.png"))
+    assert picture.shape == (160, 80 + 8 + 80 + 8 + 80)
+    assert picture[40, 40] == 255  # the ball's middle in the first panel
+    assert picture[70, 4] == 0
+
+
+def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--output", str(tmp_path / "demo"), "--edge", "96"]) == 0
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"sample.h5", "sample.zarr", "slices.png"}
+    assert "96 × 96 × 96  48 × 48 × 48" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["info", "nowhere.h5"], "There is nothing at nowhere.h5."),
+        (["convert", "{scan}", "{folder}/out.xyz"], "its name asks for no format known here"),
+        (["convert", "{scan}", "{folder}/out.zarr", "--dtype", "uint8"], "Add --range LOW,HIGH"),
+        (["convert", "{scan}", "{folder}/out.zarr", "--memory", "plenty"], "plenty"),
+        (["convert", "{scan}", "{folder}/out.zarr", "--box", "0:99,:,:"], "0 <= start < stop <= 40"),
+        (["convert", "{scan}", "{folder}/out.zarr", "--engine", "steam"], "There is no engine 'steam'"),
+        (["convert", "{scan}", "{scan}"], "Choose another name"),
+        (["info", "{scan}:level=3"], "Choose a level from 0 to 0"),
+    ],
+)
+def test_errors_say_what_to_do(
+    arguments: list[str], told: str, scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled = [one.format(scan=scan, folder=tmp_path) for one in arguments]
+    assert main(filled) == 1
+    text = capsys.readouterr().err
+    assert told in text
+    assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments", [["convert", "a", "b", "--chunk", "1,2"], ["convert", "a", "b", "--range", "x"], []]
+)
+def test_misuse_shows_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: pellucid" in capsys.readouterr().err

@@ -1,0 +1,232 @@
+"""Converting: right voxels whatever the way, and nothing lost."""
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pellucid
+from pellucid.box import Box
+from pellucid.conversion.partial import Partial
+from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.errors import Cancelled, DiskFull, InvalidInput, OutputExists, TooLarge
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Voxels
+from pellucid.volume.levels import reduce_voxels
+from tests.conversion.interrupted import StopsAfter
+
+ROOT = Path(__file__).parents[2]
+SMALL: dict[str, Any] = {"chunk": (16, 16, 16), "shard": (16, 16, 16)}
+LITTLE_MEMORY = 400_000
+
+
+@pytest.fixture
+def voxels() -> Voxels:
+    z, y, x = np.meshgrid(*(np.arange(n) for n in (40, 50, 60)), indexing="ij")
+    smooth = 3000 * np.sin(z / 9) * np.cos(y / 7) + 100 * x
+    return (smooth + np.random.default_rng(0).integers(0, 50, smooth.shape) + 4000).astype(np.uint16)
+
+
+@pytest.fixture
+def source(tmp_path: Path, voxels: Voxels) -> Path:
+    np.save(tmp_path / "source.npy", voxels)
+    return tmp_path / "source.npy"
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.zarr2", "a.n5", "a.h5", "a.tif", "a.nrrd", "a.nii", "a.mha", "slices/"])
+def test_there_and_back(source: Path, voxels: Voxels, name: str, tmp_path: Path) -> None:
+    target = f"{tmp_path}/{name}"
+    with pellucid.convert(source, target) as there, pellucid.convert(target, tmp_path / "back.npy") as back:
+        assert (there.read() == voxels).all()
+        assert (back.read() == voxels).all()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize("engine", ["serial", "local", "processes"])
+def test_neither_engine_nor_memory_changes_a_voxel(source: Path, voxels: Voxels, engine: str, tmp_path: Path) -> None:
+    little = make_engine(engine, EngineOptions(2, 2 * LITTLE_MEMORY))
+    with pellucid.convert(source, tmp_path / "a.zarr", engine=little, levels=3, **SMALL) as volume:
+        expected = voxels
+        for level in range(3):
+            assert (volume.at_level(level).read() == expected).all()
+            expected = reduce_voxels(expected, (2, 2, 2), "mean")
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.n5", "a.h5", "a.zarr2"])
+def test_a_pyramid_has_all_levels_with_their_spacing(source: Path, voxels: Voxels, name: str, tmp_path: Path) -> None:
+    volume = pellucid.Volume.from_array(voxels.repeat(3, axis=2), spacing=(2.0, 2.0, 2.0), unit="um")
+    with pellucid.pyramid(volume, tmp_path / name, reduce="max") as written:
+        assert [level.shape for level in written.levels] == [(40, 50, 180), (20, 25, 90), (10, 13, 45)]
+        assert written.at_level(2).spacing == (8.0, 8.0, 8.0)
+        assert written.unit == "um"
+        coarse = reduce_voxels(reduce_voxels(volume.read(), (2, 2, 2), "max"), (2, 2, 2), "max")
+        assert (written.at_level(2).read() == coarse).all()
+
+
+def test_part_level_and_type(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    box = Box((3, 5, 7), (30, 41, 50))
+    wishes: dict[str, Any] = {"box": box, "dtype": "uint8", "value_range": (0, 10_000)}
+    with pellucid.convert(source, tmp_path / "a.zarr", **wishes, **SMALL) as volume:
+        scaled = np.clip(np.rint(voxels[box.slices].astype(np.float32) * (255 / 10_000)), 0, 255)
+        assert (volume.read() == scaled.astype(np.uint8)).all()
+    with pellucid.pyramid(source, tmp_path / "b.zarr", levels=2) as levels:
+        half = levels.at_level(1).read()
+    with pellucid.convert(tmp_path / "b.zarr", tmp_path / "c.npy", level=1) as volume:
+        assert (volume.read() == half).all()
+
+
+def test_an_automatic_range_is_the_data_s_own(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    with pellucid.convert(source, tmp_path / "a.npy", dtype="uint8", value_range="auto") as volume:
+        converted = volume.read()
+    assert converted[voxels == voxels.max()].tolist() == [255] * (voxels == voxels.max()).sum()
+    assert converted[voxels == voxels.min()].max() == 0
+
+
+def test_an_output_that_exists_is_kept_unless_told_otherwise(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    pellucid.convert(source, tmp_path / "a.zarr", box=Box((0, 0, 0), (4, 4, 4))).close()
+    with pytest.raises(OutputExists, match="--overwrite"):
+        pellucid.convert(source, tmp_path / "a.zarr")
+    with pytest.raises(KeyboardInterrupt):
+        engine = StopsAfter(1, memory_bytes=LITTLE_MEMORY)
+        pellucid.convert(source, tmp_path / "a.zarr", overwrite=True, engine=engine, **SMALL)
+    assert pellucid.open(tmp_path / "a.zarr").shape == (4, 4, 4)
+    with pellucid.convert(source, tmp_path / "a.zarr", overwrite=True) as volume:
+        assert (volume.read() == voxels).all()
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.n5", "a.h5", "a.tif", "slices/", "a.nii.gz"])
+def test_interrupted_it_continues(source: Path, voxels: Voxels, name: str, tmp_path: Path) -> None:
+    target = f"{tmp_path}/{name}"
+    engine = StopsAfter(3, memory_bytes=LITTLE_MEMORY)
+    with pytest.raises(KeyboardInterrupt):
+        pellucid.convert(source, target, engine=engine, **SMALL)
+    assert not Path(target).exists()
+    rest = StopsAfter(-1, memory_bytes=LITTLE_MEMORY)
+    whole = StopsAfter(-1, memory_bytes=LITTLE_MEMORY)
+    with pellucid.convert(source, target, engine=rest, **SMALL) as volume:
+        assert (volume.read() == voxels).all()
+    pellucid.convert(source, target, engine=whole, overwrite=True, **SMALL).close()
+    assert rest.finished == whole.finished - 3
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.h5", "a.n5"])
+def test_killed_it_continues(source: Path, voxels: Voxels, name: str, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.conversion.interrupted",
+        str(source),
+        str(tmp_path / name),
+        str(LITTLE_MEMORY),
+        "7",
+    ]
+    ended = subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": "src"}, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert not (tmp_path / name).exists()
+    rest = StopsAfter(-1, memory_bytes=LITTLE_MEMORY)
+    with pellucid.convert(source, tmp_path / name, engine=rest, levels=2, **SMALL) as volume:
+        assert (volume.read() == voxels).all()
+        assert (volume.at_level(1).read() == reduce_voxels(voxels, (2, 2, 2), "mean")).all()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "source.npy"])
+
+
+def test_a_changed_source_starts_afresh(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        pellucid.convert(source, tmp_path / "a.zarr", engine=StopsAfter(3, memory_bytes=LITTLE_MEMORY), **SMALL)
+    np.save(source, voxels[::-1])
+    with pellucid.convert(
+        source, tmp_path / "a.zarr", engine=StopsAfter(-1, memory_bytes=LITTLE_MEMORY), **SMALL
+    ) as volume:
+        assert (volume.read() == voxels[::-1]).all()
+
+
+def test_cancelling_leaves_no_output(source: Path, tmp_path: Path) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(Cancelled, match="continue where it stopped"):
+        pellucid.convert(source, tmp_path / "a.zarr", cancel=cancel, **SMALL)
+    assert not (tmp_path / "a.zarr").exists()
+
+
+def test_two_at_once_are_kept_apart(source: Path, tmp_path: Path) -> None:
+    with (
+        Partial(Location.parse(tmp_path / "a.zarr"), overwrite=False),
+        pytest.raises(InvalidInput, match="being written by another process"),
+    ):
+        pellucid.convert(source, tmp_path / "a.zarr")
+
+
+def test_what_cannot_be_is_refused_before_anything_is_written(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="same file"):
+        pellucid.convert(source, source, overwrite=True)
+    with pytest.raises(TooLarge, match="smaller output chunks"):
+        pellucid.convert(source, tmp_path / "a.zarr", engine=make_engine("serial", EngineOptions(1, 1000)))
+    with pytest.raises(InvalidInput, match="inside"):
+        pellucid.convert(source, tmp_path / "a.zarr", box=Box((0, 0, 0), (99, 9, 9)))
+    assert not (tmp_path / "a.zarr").exists()
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.h5", "a.n5", "a.npy", "slices/"])
+def test_a_full_disk_says_so_and_work_goes_on_when_there_is_room(
+    source: Path, voxels: Voxels, name: str, small_disk: "SmallDisk"
+) -> None:
+    before = source.read_bytes()
+    engine = make_engine("serial", EngineOptions(1, LITTLE_MEMORY))
+    with pytest.raises(DiskFull, match=r"disk is full.*untouched.*continues"):
+        pellucid.convert(source, f"{small_disk.path}/{name}", engine=engine, codec="none", **SMALL)
+    assert source.read_bytes() == before
+    assert not (small_disk.path / name).exists()
+    small_disk.enlarge()
+    with pellucid.convert(source, f"{small_disk.path}/{name}", engine=engine, codec="none", **SMALL) as volume:
+        assert (volume.read() == voxels).all()
+
+
+def test_memory_stays_within_the_budget_for_a_volume_four_times_as_large(tmp_path: Path) -> None:
+    budget = 96 * 2**20
+    planes = np.lib.format.open_memmap(tmp_path / "large.npy", "w+", np.uint16, (192, 1024, 1024))
+    for z in range(192):
+        planes[z] = np.arange(1024 * 1024, dtype=np.uint32).reshape(1024, 1024) // (z + 7)
+    del planes
+    command = [
+        sys.executable,
+        "-m",
+        "tests.conversion.measured",
+        tmp_path / "large.npy",
+        tmp_path / "a.zarr",
+        str(budget),
+    ]
+    measured = subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": "src"}, check=True, capture_output=True, text=True)
+    before, peak = map(int, measured.stdout.split())
+    assert peak - before < 1.25 * budget
+    with pellucid.open(tmp_path / "a.zarr") as volume:
+        assert len(volume.levels) == 5
+        assert (volume[100, :, :] == np.load(tmp_path / "large.npy", mmap_mode="r")[100]).all()
+
+
+class SmallDisk:
+    """A file system of 160 KiB, then of 16 MiB."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._mount("size=160k")
+
+    def enlarge(self) -> None:
+        self._mount("remount,size=16m")
+
+    def _mount(self, options: str) -> None:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.path)]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("needs the right to mount a file system")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> "Iterator[SmallDisk]":
+    (tmp_path / "disk").mkdir()
+    yield SmallDisk(tmp_path / "disk")
+    subprocess.run(["umount", tmp_path / "disk"], capture_output=True, check=False)

@@ -1,0 +1,51 @@
+"""Voxel types: what becomes of values."""
+
+import numpy as np
+import pytest
+
+from pellucid.conversion.values import ValueMap, plan_values
+from pellucid.errors import InvalidInput
+
+
+def test_a_range_is_spread_over_all_of_an_integer_type() -> None:
+    voxels = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, np.nan], np.float32)
+    assert ValueMap("uint8", (0.0, 1.0)).apply(voxels).tolist() == [0, 0, 128, 255, 255, 0]
+    assert ValueMap("int16", (0.0, 1.0)).apply(voxels)[[0, 3]].tolist() == [-32768, 32767]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32"])
+def test_both_ends_are_reached_exactly(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    ends = ValueMap(dtype, (-7.5, 12.25)).apply(np.array([-7.5, 12.25]))
+    assert ends.tolist() == [limits.min, limits.max]
+
+
+def test_without_a_range_values_stay() -> None:
+    voxels = np.arange(5, dtype=np.uint8)
+    assert ValueMap("float32").apply(voxels).tolist() == [0, 1, 2, 3, 4]
+    assert ValueMap("uint8").apply(voxels) is voxels
+
+
+def test_integers_to_integers_with_a_range() -> None:
+    assert ValueMap("uint8", (1000, 3000)).apply(np.array([0, 1000, 2000, 3000, 65535], np.uint16)).tolist() == [
+        0, 0, 128, 255, 255,
+    ]  # fmt: skip
+
+
+def test_a_float_target_with_a_range_is_zero_to_one() -> None:
+    assert ValueMap("float32", (10, 20)).apply(np.array([5, 10, 15, 25], np.uint8)).tolist() == [0.0, 0.0, 0.5, 1.0]
+
+
+def test_losing_values_needs_a_range() -> None:
+    with pytest.raises(InvalidInput, match=r"float32 does not fit into uint8 without a range.*--range auto"):
+        plan_values(np.dtype("float32"), "uint8", None)
+    assert plan_values(np.dtype("uint8"), "uint16", None) == ValueMap("uint16")
+    assert plan_values(np.dtype("float64"), "float32", None) == ValueMap("float32")
+    assert plan_values(np.dtype("int16"), None, None) == ValueMap("int16")
+
+
+def test_wishes_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="uint8, int8, uint16"):
+        plan_values(np.dtype("uint8"), "rgb", None)
+    with pytest.raises(InvalidInput, match="LOW below HIGH"):
+        plan_values(np.dtype("uint8"), "uint8", (3.0, 3.0))
