@@ -80,10 +80,12 @@ class CudaPrimitives:
     def scan(self, values: Array, *, exclusive: bool = False) -> Array:
         with self._on_stream():
             values = self._cupy.asarray(values)
-            out = self._cupy.empty(len(values) + 1, sum_dtype(values.dtype))
-            out[0] = 0
-            self._cupy.cumsum(values, dtype=out.dtype, out=out[1:])
-            return out[:-1] if exclusive else out[1:]
+            dtype = sum_dtype(values.dtype)
+            if not exclusive:
+                return self._cupy.cumsum(values, dtype=dtype)
+            out = self._cupy.zeros(len(values), dtype)
+            out[1:] = self._cupy.cumsum(values[:-1], dtype=dtype)
+            return out
 
     def _at_least_single(self, array: Array) -> Array:
         # cuFFT's half precision takes powers of two only; SciPy computes half in single, so both do.

@@ -73,10 +73,12 @@ class CpuPrimitives:
 
     def scan(self, values: Any, *, exclusive: bool = False) -> Array:
         values = np.asarray(values)
-        out = np.empty(len(values) + 1, sum_dtype(values.dtype))
-        out[0] = 0
-        np.cumsum(values, dtype=out.dtype, out=out[1:])
-        return out[:-1] if exclusive else out[1:]
+        dtype = sum_dtype(values.dtype)
+        if not exclusive:
+            return np.cumsum(values, dtype=dtype)
+        out = np.zeros(len(values), dtype)
+        np.cumsum(values[:-1], dtype=dtype, out=out[1:])
+        return out
 
 
 def _threads() -> int:
