@@ -1,19 +1,9 @@
 """The contract suite on every writable format."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from pellucid import settings
 from pellucid.formats import registry
 from tests.contracts.formats import FORMATS, FormatContract
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with settings.use(settings.load(cache_folder=tmp_path_factory.mktemp("cache"))):
-        yield
 
 
 class TestContract(FormatContract):

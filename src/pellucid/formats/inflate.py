@@ -105,8 +105,7 @@ class InflatedBytes:
             wanted = piece[: self._length - done]
             file.write(wanted)
             done += len(wanted)
-            if done == self._length and len(wanted) < len(piece):
-                return
+        # Read to the end even where there is more than enough: the checksum comes last.
         if done < self._length:
             raise Truncated(str(self.path), self._length, done)
 

@@ -35,9 +35,9 @@ def open_reader(location: Location) -> Reader:
     path = local_path(location)
     head = read_head(path, 64)
     if head.startswith(_HDF5_MAGIC):
-        from pellucid.formats import hdf5
+        from pellucid.formats.hdf5 import open_reader as open_hdf5
 
-        return hdf5.open_reader(location)
+        return open_hdf5(location)
     refuse_unfinished(path, head)
     contents = parse_header(path)
     variable = _choose(location, contents)

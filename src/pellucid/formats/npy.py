@@ -8,6 +8,7 @@ The file holds no spacing and no unit: both may be given with the location (``sp
 
 import io
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -56,7 +57,7 @@ def _parse(path: Path, head: bytes) -> tuple[Placement, int, int]:
     try:
         read = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
         shape, is_fortran, dtype = read[npy_format.read_magic(file)](file)
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, SyntaxError, TokenError) as error:
         raise Damaged(str(path), f"its header is not a .npy header ({error})") from error
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType(str(path), dtype, VOXEL_TYPES)
