@@ -13,7 +13,8 @@ from typing import Any
 from pellucid.box import Box
 from pellucid.formats.flatfile import check_selection
 from pellucid.formats.hdf5_arrays import StoredArray, stored_array
-from pellucid.formats.hdf5_header import Axes, axes_of, level_datasets, level_of, native_type, pipeline_of, spacing_of
+from pellucid.formats.hdf5_grid import Axes
+from pellucid.formats.hdf5_header import axes_of, level_datasets, level_of, native_type, pipeline_of, spacing_of
 from pellucid.formats.hdf5_names import find_dataset, open_file
 from pellucid.formats.hdf5_writer import create_or_resume
 from pellucid.formats.location import Location

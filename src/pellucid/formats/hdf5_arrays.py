@@ -14,7 +14,8 @@ from pellucid.box import Box
 from pellucid.errors import Damaged, LinkBroken
 from pellucid.formats.flat import Placement, place, read_box
 from pellucid.formats.hdf5_chunks import ChunkedArray
-from pellucid.formats.hdf5_header import Axes, pipeline_of, stored_type
+from pellucid.formats.hdf5_grid import Axes
+from pellucid.formats.hdf5_header import pipeline_of, stored_type
 from pellucid.formats.hdf5_names import beside, reason
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.sources import ByteSource, FileBytes, JoinedBytes, Piece

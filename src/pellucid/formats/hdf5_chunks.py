@@ -1,30 +1,27 @@
 """Chunks of an HDF5 dataset, read at their place in the file without the HDF5 library.
 
 Here: ChunkTable (where every chunk lies) and ChunkedArray (boxes read and decoded chunk by chunk on threads).
-Not here: undoing filters (codecs), arrays in one piece and those only the library can read (hdf5_arrays).
+Not here: which chunks a box touches (hdf5_grid), undoing filters (codecs), arrays in one piece and those that only the
+library can read (hdf5_arrays).
 """
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box, Shape
-from pellucid.errors import Damaged
-from pellucid.formats.codecs import Bytes, Pipeline
+from pellucid.box import Box
+from pellucid.formats.codecs import Pipeline, scratch
 from pellucid.formats.flat import as_bytes
-from pellucid.formats.hdf5_header import Axes
+from pellucid.formats.hdf5_grid import ABSENT, Axes, ChunkGrid, Overlap, decoded
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.sources import FileBytes
 from pellucid.formats.threads import Threads
 
-ABSENT = -1
 # Of an uncompressed chunk so many bytes at a time: they are still in the core's own cache when they are put in place.
 _PORTION_BYTES = 512 * 1024
 
@@ -76,43 +73,6 @@ class ChunkTable:
             return 0 if file.read(chunk.size) == bytes(expected) else block
 
 
-@dataclass(frozen=True)
-class Overlap:
-    """A chunk and the part of it that is wanted. inside: counted from the chunk's corner; target: from the box's."""
-
-    cell: tuple[int, ...]
-    inside: Box
-    target: Box
-    picked: tuple[int, ...]  # indices inside the chunk along t and c, in stored order
-
-
-@dataclass(frozen=True)
-class ChunkGrid:
-    """How a dataset is divided: its axes and the chunk's length along each."""
-
-    axes: Axes
-    chunk: tuple[int, ...]
-
-    def overlaps(self, box: Box, t: int = 0, c: int = 0) -> Iterator[Overlap]:
-        """Every chunk that holds voxels of the box at that time and channel."""
-        spatial = self.axes.spatial(self.chunk)
-        chosen = {"t": t, "c": c}
-        lengths = dict(zip(self.axes.letters, self.chunk, strict=True))
-        picked = tuple(chosen[letter] % lengths[letter] for letter in self.axes.letters if letter in "tc")
-        for z, y, x in box.cells(spatial):
-            place = {"z": z, "y": y, "x": x, **{axis: chosen[axis] // lengths.get(axis, 1) for axis in "tc"}}
-            corner: Shape = (z * spatial[0], y * spatial[1], x * spatial[2])
-            part = Box.whole(spatial).shift(corner).intersect(box)
-            cell = tuple(place[letter] for letter in self.axes.letters)
-            yield Overlap(cell, part.relative_to(corner), part.relative_to(box.start), picked)
-
-    def volume(self, chunk: Voxels, picked: tuple[int, ...]) -> Voxels:
-        """The (z, y, x) view of a decoded chunk at the picked time and channel."""
-        rest = iter(picked)
-        index = tuple(next(rest) if letter in "tc" else slice(None) for letter in self.axes.letters)
-        return chunk[index].transpose(self.axes.order)
-
-
 class ChunkedArray:
     """A chunked dataset whose filters are all known here."""
 
@@ -138,7 +98,7 @@ class ChunkedArray:
         if chunk.position == ABSENT:
             out[overlap.target.slices] = self.fill
             return
-        stored: Bytes = np.empty(chunk.size, np.uint8)
+        stored = scratch("stored", chunk.size)
         self.source.fill(chunk.position, stored.data)
         voxels = decoded(self.pipeline, stored, chunk.mask, str(self.source.path))
         volume = self.grid.volume(voxels.view(self.stored).reshape(self.grid.chunk), overlap.picked)
@@ -153,14 +113,14 @@ class ChunkedArray:
             return
         edges = self.grid.axes.spatial(self.grid.chunk)
         plane_bytes = edges[1] * edges[2] * self.stored.itemsize
-        position = chunk.position + self._planes_before(overlap) * plane_bytes
+        position = chunk.position + self.planes_before(overlap) * plane_bytes
         is_whole = overlap.inside.shape[1:] == edges[1:]
         if is_whole and target.flags.c_contiguous and target.dtype == self.stored:
             self.source.fill(position, as_bytes(target))
             return
         self._copy_portions(target, overlap.inside, position, (edges[1], edges[2]))
 
-    def _planes_before(self, overlap: Overlap) -> int:
+    def planes_before(self, overlap: Overlap) -> int:
         """Planes of the chunk that lie before the first one wanted, those of other times and channels included."""
         leading = self.grid.chunk[:-3]
         before = int(np.ravel_multi_index(overlap.picked, leading)) if leading else 0
@@ -169,22 +129,10 @@ class ChunkedArray:
     def _copy_portions(self, target: Voxels, inside: Box, position: int, plane: tuple[int, int]) -> None:
         plane_bytes = prod(plane) * self.stored.itemsize
         count = max(1, _PORTION_BYTES // plane_bytes)
-        buffer: Voxels = np.empty((min(count, target.shape[0]), *plane), self.stored)
+        shape = (min(count, target.shape[0]), *plane)
+        buffer = scratch("portion", prod(shape) * self.stored.itemsize).view(self.stored).reshape(shape)
         _, rows, columns = inside.slices
         for first in range(0, target.shape[0], count):
             portion = buffer[: min(count, target.shape[0] - first)]
             self.source.fill(position + first * plane_bytes, as_bytes(portion))
             target[first : first + count] = portion[:, rows, columns]
-
-
-def decoded(pipeline: Pipeline, stored: Bytes, mask: int, path: str) -> Bytes:
-    """Voxel bytes of a chunk; Damaged where the codec cannot make sense of it."""
-    try:
-        return pipeline.decode(stored, mask)
-    except (RuntimeError, ValueError) as error:
-        raise Damaged(path, f"a chunk cannot be decoded ({error})") from error
-
-
-def cells_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Indices of all chunks of an array, last axis fastest."""
-    yield from product(*(range(-(-n // c)) for n, c in zip(shape, chunk, strict=True)))

@@ -8,17 +8,17 @@ Axes: labels of the dimension scales where every axis has one of t, c, z, y, x; 
 ``spacing_nm`` (or _um, _mm), or ``resolution``, all along (z, y, x).
 """
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import h5py
 import numpy as np
 
-from pellucid.box import Shape
 from pellucid.errors import DatasetMissing, UnknownCodec, UnsupportedType, WrongDimensions
 from pellucid.formats.codecs import Filter, Pipeline
+from pellucid.formats.hdf5_grid import Axes
 from pellucid.formats.hdf5_names import level_names
+from pellucid.formats.hdf5_scales import spacing_of_scales
 from pellucid.formats.protocol import VOXEL_TYPES, Level, Spacing
 from pellucid.formats.units import short_unit
 
@@ -27,37 +27,6 @@ _SPACING_ATTRIBUTES = (
     ("spacing", ""), ("element_size_um", "um"), ("spacing_nm", "nm"), ("spacing_um", "um"), ("spacing_mm", "mm"),
     ("resolution", ""),
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Names of a dataset's axes, slowest first, and their lengths. ``letters`` holds z, y, x, and maybe t and c."""
-
-    letters: str
-    sizes: tuple[int, ...]
-
-    def length(self, letter: str) -> int:
-        return self.sizes[self.letters.index(letter)] if letter in self.letters else 1
-
-    @property
-    def shape(self) -> Shape:
-        return (self.length("z"), self.length("y"), self.length("x"))
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether z, y, x come last and in this order."""
-        return self.letters.endswith("zyx")
-
-    @property
-    def order(self) -> tuple[int, int, int]:
-        """Where z, y and x are among the spatial axes as they are stored."""
-        spatial = [letter for letter in self.letters if letter in "zyx"]
-        return (spatial.index("z"), spatial.index("y"), spatial.index("x"))
-
-    def spatial(self, numbers: tuple[int, ...]) -> Shape:
-        """The (z, y, x) part of one number per stored axis."""
-        z, y, x = (numbers[self.letters.index(letter)] for letter in "zyx")
-        return (z, y, x)
 
 
 def axes_of(dataset: Any, path: str) -> Axes:
@@ -119,7 +88,8 @@ def spacing_of(dataset: Any) -> tuple[Spacing | None, str]:
         if numbers.size in (1, 3) and numbers.dtype.kind in "iuf":
             z, y, x = (float(number) for number in np.broadcast_to(numbers, 3))
             return (z, y, x), unit or short_unit(_text(dataset.attrs.get("unit", "")))
-    return None, short_unit(_text(dataset.attrs.get("unit", "")))
+    spacing, unit = spacing_of_scales(dataset)
+    return spacing, unit or short_unit(_text(dataset.attrs.get("unit", "")))
 
 
 def _text(value: Any) -> str:

@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import h5py
 import numpy as np
@@ -85,13 +85,13 @@ def fitting_chunk(chunk: Shape, shape: Shape, itemsize: int) -> Shape:
     return (z, y, x)
 
 
-def create_file(path: Path, plan: OutputPlan, output: Path) -> Any:
+def create_file(target: Path | BinaryIO, plan: OutputPlan, output: Path) -> Any:
     """The HDF5 file with all its datasets, still without voxels. Uncompressed chunks get their places at once."""
     if plan.codec not in ("none", "gzip"):
         import hdf5plugin  # noqa: F401  the library refuses a filter that it does not know
 
     with naming_full_disk(output):
-        file = h5py.File(path, "w", libver=_LIBRARY_VERSIONS)
+        file = h5py.File(target, "w", libver=_LIBRARY_VERSIONS)
         for number, level in enumerate(plan.levels):
             _create_dataset(file, plan, number)
             dataset = file[level.name]

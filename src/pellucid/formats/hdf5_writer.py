@@ -13,7 +13,7 @@ from pellucid.box import Box, Shape
 from pellucid.errors import NotWritable, OutputExists, SharedChunk
 from pellucid.formats.codecs import Bytes
 from pellucid.formats.flat import as_bytes
-from pellucid.formats.hdf5_chunks import decoded
+from pellucid.formats.hdf5_grid import decoded
 from pellucid.formats.hdf5_names import staging_folder
 from pellucid.formats.hdf5_plan import OutputPlan, plan_output
 from pellucid.formats.hdf5_stores import ChunkStore, open_store

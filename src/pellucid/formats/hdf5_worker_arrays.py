@@ -1,0 +1,94 @@
+"""What worker processes do with pieces that need NumPy: decode chunks, read through a format, compress.
+
+Here: Decoder, FormatReader, Encoder, each made from the setup that the owner sends.
+Not here: the worker's loop and plain copies (hdf5_worker).
+"""
+
+import mmap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Box
+from pellucid.formats.codecs import Filter, Pipeline, scratch
+from pellucid.formats.hdf5_grid import ABSENT, Axes, ChunkGrid, decoded
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.sources import fill_from
+
+
+def _pipeline(setup: dict[str, Any]) -> Pipeline:
+    filters = tuple(Filter(number, tuple(values)) for number, values in setup["filters"])
+    return Pipeline(filters, setup["chunk_bytes"], setup["itemsize"])
+
+
+def _output(setup: dict[str, Any]) -> Voxels:
+    mapped = mmap.mmap(setup["memory"], 0)
+    dtype = np.dtype(setup["dtype"])
+    return np.frombuffer(mapped, dtype, int(np.prod(setup["shape"]))).reshape(setup["shape"])
+
+
+class Decoder:
+    """Chunks read, decoded and put into place."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self.file: int = setup["file"]
+        self.path: str = setup["name"]
+        self.pipeline = _pipeline(setup)
+        self.grid = ChunkGrid(Axes(setup["axes"], tuple(setup["sizes"])), tuple(setup["chunk"]))
+        self.stored = np.dtype(setup["stored"])
+        self.fill = np.frombuffer(setup["fill"], self.stored)[0]
+        self.out = _output(setup)
+
+    def __call__(self, piece: list[tuple[Any, ...]]) -> None:
+        for position, size, mask, inside, target, picked in piece:
+            part = self.out[Box(*target).slices]
+            if position == ABSENT:
+                part[...] = self.fill
+                continue
+            stored = scratch("stored", size)
+            fill_from(self.file, position, stored.data, self.path)
+            voxels = decoded(self.pipeline, stored, mask, self.path).view(self.stored).reshape(self.grid.chunk)
+            part[...] = self.grid.volume(voxels, picked)[Box(*inside).slices]
+
+
+class FormatReader:
+    """Boxes read through whatever format the file is in; every process has its own library and its own lock."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        from pellucid import settings
+        from pellucid.formats import registry
+        from pellucid.formats.location import Location
+
+        # One thread each: the processes are the parallelism here.
+        with settings.use(settings.load(threads=1)):
+            self.reader = registry.open_reader(Location.parse(setup["location"]))
+        self.out = _output(setup)
+        self.start = tuple(setup["start"])
+        self.selection: dict[str, int] = setup["selection"]
+
+    def __call__(self, piece: tuple[Any, Any]) -> None:
+        box = Box(*piece)
+        z, y, x = self.start
+        self.reader.read(box, self.out[box.relative_to((z, y, x)).slices], **self.selection)
+
+
+class Encoder:
+    """Chunks compressed from one part of a slot of shared memory into the other."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self.pipeline = _pipeline(setup)
+        self.slot_bytes: int = setup["slot_bytes"]
+        self.memory = np.frombuffer(mmap.mmap(setup["memory"], 0), np.uint8)
+
+    def __call__(self, slot: int) -> int:
+        area = self.memory[slot * self.slot_bytes : (slot + 1) * self.slot_bytes]
+        raw, room = area[: self.pipeline.chunk_bytes], area[self.pipeline.chunk_bytes :]
+        stored = np.frombuffer(self.pipeline.encode(raw), np.uint8)
+        room[: stored.size] = stored
+        return int(stored.size)
+
+
+WORKS: dict[str, Callable[[dict[str, Any]], Callable[[Any], Any]]] = {
+    "decode": Decoder, "read": FormatReader, "encode": Encoder,
+}  # fmt: skip
