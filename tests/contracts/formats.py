@@ -146,8 +146,8 @@ def same_bits(a: Voxels, b: Voxels) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-class FormatContract:
-    """The suite."""
+class VoxelContract:
+    """What is written is what is read."""
 
     @pytest.mark.parametrize(("case", "dtype"), [(case, dtype) for case in FORMATS for dtype in case.dtypes], ids=str)
     def test_every_type_survives_bit_for_bit(self, case: Case, dtype: str, tmp_path: Path) -> None:
@@ -291,6 +291,10 @@ class FormatContract:
         assert same_bits(read(reader, level=0), full)
         assert same_bits(read(reader, level=1), half)
         reader.close()
+
+
+class RefusalContract:
+    """What cannot be is refused in words, and nothing is left behind or lost."""
 
     @every(lambda case: not case.has_levels)
     def test_several_levels_are_refused_where_there_is_room_for_one(self, case: Case, tmp_path: Path) -> None:

@@ -3,10 +3,14 @@
 from pathlib import Path
 
 from pellucid.formats import registry
-from tests.contracts.formats import FORMATS, FormatContract
+from tests.contracts.formats import FORMATS, RefusalContract, VoxelContract
 
 
-class TestContract(FormatContract):
+class TestVoxels(VoxelContract):
+    """Every row of FORMATS."""
+
+
+class TestRefusals(RefusalContract):
     """Every row of FORMATS."""
 
 

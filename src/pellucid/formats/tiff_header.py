@@ -89,7 +89,8 @@ def describe(level: Level, layout: Layout) -> str:
     planes, rows, columns = level.shape
     unit = layout.unit.encode("ascii", "backslashreplace").decode()
     if layout.dtype.newbyteorder("=").name not in IMAGEJ_TYPES:
-        return json.dumps({"shape": [planes, rows, columns], "spacing": list(level.spacing), "unit": unit})
+        shape = [rows, columns] if planes == 1 else [planes, rows, columns]
+        return json.dumps({"shape": shape, "spacing": list(level.spacing), "unit": unit})
     lines = ["ImageJ=1.54f", f"images={planes}", f"slices={planes}", "loop=false", f"spacing={level.spacing[0]!r}"]
     lines += [f"unit={unit}"] if unit else []
     return "\n".join([*lines, f"{_EXACT}={' '.join(repr(float(step)) for step in level.spacing)}", ""])
