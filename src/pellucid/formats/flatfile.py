@@ -16,6 +16,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput, OutputExists, SelectionInvalid, Unfinished
+from pellucid.formats.deflate import gzip_stream
 from pellucid.formats.flat import FlatArray, Placement, allocate, read_box
 from pellucid.formats.protocol import Header, Level, Spacing, Voxels
 from pellucid.formats.sources import ByteSource, naming_full_disk
@@ -23,7 +24,6 @@ from pellucid.formats.sources import ByteSource, naming_full_disk
 # Stands where the format's own first bytes will be: a file that was never finished is told from a damaged one.
 UNFINISHED = b"UNFINISHED"
 _COPY_BYTES = 1 << 20
-_GZIP_LEVEL = 4
 
 
 class FlatReader:
@@ -110,9 +110,7 @@ class CompressedWriter(FlatWriter):
         with naming_full_disk(self._output):
             with partial.open("wb") as file, self._array.path.open("rb") as staged:
                 file.write(self._plain_head)
-                # No name and no time inside: the same voxels always give the same bytes.
-                with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as stream:
-                    shutil.copyfileobj(staged, stream, _COPY_BYTES)
+                gzip_stream(staged, file)
             partial.replace(self._output)
         self._array.path.unlink(missing_ok=True)
 
