@@ -44,7 +44,8 @@ class StoredLevel:
     codec: str = ""
 
     def describe(self, spacing: Spacing) -> Level:
-        return Level(self.axes.spatial(self.array.shape), self.axes.spatial(self.chunk), spacing)
+        chunk = tuple(min(n, s) for n, s in zip(self.chunk, self.array.shape, strict=True))
+        return Level(self.axes.spatial(self.array.shape), self.axes.spatial(chunk), spacing)
 
 
 class LevelReader:

@@ -62,6 +62,8 @@ def parse_multiscale(name: str, attributes: Json) -> Multiscale | None:
 
 
 def _parse_image(image: Json) -> Multiscale:
+    if not image["datasets"]:
+        raise ValueError("no datasets")
     axes = image.get("axes", _OLD_AXES)
     names = tuple(_axis_name(axis) for axis in axes)
     units = tuple(short_unit(axis.get("unit") or "") if isinstance(axis, Mapping) else "" for axis in axes)

@@ -70,6 +70,8 @@ class LocalStore:
 
     def children(self) -> list[str]:
         with reading(self.folder):
+            if not self.folder.is_dir():
+                return []
             return sorted(entry.name for entry in self.folder.iterdir() if entry.is_dir())
 
     def remove(self, key: str) -> None:

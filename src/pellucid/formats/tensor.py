@@ -62,9 +62,11 @@ class RemoteStore:
 
     def remove(self, key: str) -> None:
         with translated(f"{self.name}/{key}", is_writing=True):
-            objects = self.objects()
-            objects.write(key, None).result()
-            objects.delete_range(_below(f"{key}/")).result()
+            self.objects().delete_range(_below(f"{key}/")).result()
+        # Some servers keep folders, and fail when asked to delete one as an object.
+        if self.read(key) is not None:
+            with translated(f"{self.name}/{key}", is_writing=True):
+                self.objects().write(key, None).result()
 
     def _keys(self, prefix: str) -> list[bytes]:
         with translated(self.name):
@@ -72,14 +74,14 @@ class RemoteStore:
 
     def objects(self) -> Any:
         """The prefix as tensorstore's key-value store."""
-        return _open_objects(self.name, tuple(sorted(_s3_settings().items())))
+        return _open_objects(self.name, tuple(sorted(_s3_settings().items())), tensor_context())
 
 
 @cache
-def _open_objects(url: str, settings: tuple[tuple[str, str], ...]) -> Any:
+def _open_objects(url: str, settings: tuple[tuple[str, str], ...], context: Any) -> Any:
     # Settings are part of the key: the environment may change between two calls.
     del settings
-    return ts.KvStore.open(_remote_spec(url), context=tensor_context()).result()
+    return ts.KvStore.open(_remote_spec(url), context=context).result()
 
 
 def _below(prefix: str) -> Any:
@@ -130,9 +132,17 @@ def read_chunk_shape(array: TensorArray) -> Index:
     return tuple(int(n) for n in array._view.chunk_layout.read_chunk.shape)
 
 
-@cache
 def tensor_context() -> Any:
     """Shared by all arrays: no cache, as many copies at once as cores, no fsync per chunk."""
+    # A context remembers the keys that it found in the environment: new keys, new context.
+    return _context(
+        *(os.environ.get(f"AWS_{name}") for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"))
+    )
+
+
+@cache
+def _context(*keys: str | None) -> Any:
+    del keys
     cores = core_count()
     return ts.Context(
         {

@@ -1,0 +1,121 @@
+"""OME-Zarr metadata, read as others write it and written as the versions ask."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+from pellucid.errors import Damaged, WrongDimensions
+from pellucid.formats.ome import compose_multiscale, parse_multiscale
+from tests.formats.chunk_stores import layout, open_at, ramp, read, write
+
+
+def axes(names: str, unit: str = "micrometer") -> list[dict[str, str]]:
+    kinds = {"t": "time", "c": "channel"}
+    return [{"name": n, "type": kinds.get(n, "space"), **({} if n in kinds else {"unit": unit})} for n in names]
+
+
+def image(names: str, scale: list[float], *, common: list[float] | None = None, path: str = "0") -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "axes": axes(names),
+        "datasets": [{"path": path, "coordinateTransformations": [{"type": "scale", "scale": scale}]}],
+    }
+    return {**found, "coordinateTransformations": [{"type": "scale", "scale": common}]} if common else found
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+@pytest.mark.parametrize("names", ["zyx", "xyz", "tzyx", "czyx", "tczyx", "zcyx", "yxzct"])
+def test_axes_in_any_order(names: str, version: str, tmp_path: Path) -> None:
+    lengths = {"t": 2, "c": 3, "z": 4, "y": 5, "x": 6}
+    stored = ramp(tuple(lengths[name] for name in names))
+    scales = {"t": 9.0, "c": 1.0, "z": 4.0, "y": 2.0, "x": 0.5}
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w", zarr_format=2 if version == "0.4" else 3)
+    group.create_array("0", data=stored, chunks=(2,) * len(names))
+    found = image(names, [scales[name] for name in names], common=[2.0] * len(names))
+    group.attrs.update({"multiscales": [found]} if version == "0.4" else {"ome": {"multiscales": [found]}})
+
+    reader = open_at(tmp_path / "a.zarr")
+    assert reader.header.levels[0].shape == (4, 5, 6)
+    assert reader.header.levels[0].spacing == (8.0, 4.0, 1.0)
+    assert reader.header.unit == "um"
+    assert reader.header.times == (2 if "t" in names else 1)
+    assert reader.header.channels == (3 if "c" in names else 1)
+    pick = {"t": reader.header.times - 1, "c": reader.header.channels - 1}
+    expected = np.einsum(f"{names}->{''.join(n for n in names if n in 'tc')}zyx", stored)
+    for _ in range(expected.ndim - 3):
+        expected = expected[-1]
+    np.testing.assert_array_equal(read(reader, **pick), expected)
+
+
+def test_a_flat_image_is_refused(tmp_path: Path) -> None:
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w")
+    group.create_array("0", data=ramp((3, 4, 5)))
+    group.attrs["ome"] = {"multiscales": [image("cyx", [1.0, 1.0, 1.0])]}
+    with pytest.raises(WrongDimensions, match="not a volume"):
+        open_at(tmp_path / "a.zarr")
+
+
+def test_units_that_differ_are_made_one() -> None:
+    found = image("zyx", [1.0, 300.0, 200.0])
+    found["axes"] = [*axes("z"), *axes("yx", "nanometer")]
+    multiscale = parse_multiscale("a", {"multiscales": [found]})
+    assert multiscale is not None
+    assert multiscale.unit == "nm"
+    assert multiscale.spacing(0) == pytest.approx((1000.0, 300.0, 200.0))
+
+
+def test_metadata_before_axes_had_names() -> None:
+    multiscale = parse_multiscale("a", {"multiscales": [{"datasets": [{"path": "0"}], "axes": ["z", "y", "x"]}]})
+    assert multiscale is not None
+    assert (multiscale.axes, multiscale.spacing(0), multiscale.unit) == (("z", "y", "x"), (1.0, 1.0, 1.0), "")
+
+
+@pytest.mark.parametrize("broken", [{"axes": axes("zyx")}, {"axes": [3], "datasets": []}, {"datasets": [{}]}])
+def test_broken_multiscales_are_damaged(broken: dict[str, Any]) -> None:
+    with pytest.raises(Damaged, match="multiscales metadata is not as OME-Zarr asks"):
+        parse_multiscale("a.zarr", {"multiscales": [broken]})
+
+
+def test_a_group_without_multiscales_is_none() -> None:
+    assert parse_multiscale("a", {}) is None
+    assert parse_multiscale("a", {"ome": {"version": "0.5", "series": []}}) is None
+
+
+def test_version_5_is_written_into_zarr_json(tmp_path: Path) -> None:
+    write(tmp_path / "scan.zarr", layout())
+    document = json.loads((tmp_path / "scan.zarr/zarr.json").read_text())
+    assert (document["zarr_format"], document["node_type"]) == (3, "group")
+    ome = document["attributes"]["ome"]
+    assert ome["version"] == "0.5"
+    (found,) = ome["multiscales"]
+    assert found["axes"] == axes("zyx")
+    assert found["datasets"] == [
+        {"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [2.0, 1.0, 0.5]}]},
+        {
+            "path": "1",
+            "coordinateTransformations": [
+                {"type": "scale", "scale": [4.0, 2.0, 1.0]},
+                {"type": "translation", "translation": [1.0, 0.5, 0.25]},
+            ],
+        },
+    ]
+
+
+def test_version_4_is_written_into_zattrs(tmp_path: Path) -> None:
+    write(tmp_path / "scan.zarr2", layout())
+    (found,) = json.loads((tmp_path / "scan.zarr2/.zattrs").read_text())["multiscales"]
+    assert found["version"] == "0.4"
+    assert json.loads((tmp_path / "scan.zarr2/.zgroup").read_text()) == {"zarr_format": 2}
+    assert json.loads((tmp_path / "scan.zarr2/0/.zarray").read_text())["dimension_separator"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("short", "long"), [("nm", "nanometer"), ("mm", "millimeter"), ("cm", "centimeter"), ("m", "meter")]
+)
+def test_units_are_written_in_full(short: str, long: str) -> None:
+    plan = layout()
+    composed = compose_multiscale("a", type(plan)(plan.levels, plan.dtype, short), "0.4")
+    assert composed["multiscales"][0]["axes"] == axes("zyx", long)

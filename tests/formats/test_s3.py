@@ -1,0 +1,202 @@
+"""Chunk stores in S3 buckets, on a real server."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid.box import Box
+from pellucid.errors import (
+    Damaged,
+    DiskFull,
+    NotFound,
+    NotWritable,
+    PellucidError,
+    Unfinished,
+    UnknownCodec,
+    UnknownFormat,
+    Unreadable,
+)
+from pellucid.formats import registry, tensor
+from pellucid.formats.location import Location
+from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write
+from tests.formats.s3_server import S3Server, free_port
+from tests.formats.test_precomputed import put_scale
+
+NAMES = ("scan.zarr", "scan.zarr2", "scan.n5")
+
+
+@pytest.fixture
+def few_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor, "RETRIES", {"max_retries": 1, "initial_delay": "1ms", "max_delay": "1ms"})
+
+
+def copy(folder: Path, url: str) -> None:
+    """Upload a folder."""
+    store = tensor.RemoteStore(url)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            store.write(str(path.relative_to(folder)), path.read_bytes())
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd", "lz4", "blosc"])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_is_read(name: str, codec: str, s3: S3Server) -> None:
+    where = s3.url(f"written-{codec}/{name}")
+    voxels = write(where, layout(codec))
+    reader = open_at(where)
+    assert [(level.shape, level.spacing) for level in reader.header.levels] == [
+        (SHAPE, (2.0, 1.0, 0.5)),
+        (HALF, (4.0, 2.0, 1.0)),
+    ]
+    np.testing.assert_array_equal(read(reader), voxels)
+    np.testing.assert_array_equal(read(reader, level=1), voxels[::2, ::2, ::2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bucket_holds_the_same_objects_as_a_folder(name: str, s3: S3Server, tmp_path: Path) -> None:
+    write(s3.url(f"same/{name}"), layout("zstd", shard=(8, 16, 16)))
+    voxels = write(tmp_path / name, layout("zstd", shard=(8, 16, 16)))
+    objects = {path.relative_to(s3.path("same")) for path in s3.path("same").rglob("*") if path.is_file()}
+    files = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path for path in objects if name in path.parts} == files
+    np.testing.assert_array_equal(read(open_at(s3.path(f"same/{name}"))), voxels)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unfinished_output_is_no_volume(name: str, s3: S3Server) -> None:
+    write(s3.url(f"half/{name}"), layout(), is_finished=False)
+    with pytest.raises(Unfinished, match="begun and never finished"):
+        open_at(s3.url(f"half/{name}"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_resume_keeps_and_a_fresh_start_removes(name: str, s3: S3Server) -> None:
+    where = Location.parse(s3.url(f"resume/{name}"))
+    voxels = write(str(where), layout(), is_finished=False)
+    out = np.empty(SHAPE, np.uint16)
+    registry.open_writer(where, layout(), resume=True).read(Box.whole(SHAPE), out)
+    np.testing.assert_array_equal(out, voxels)
+    registry.open_writer(where, layout("gzip")).read(Box.whole(SHAPE), out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_datasets_in_a_container(name: str, s3: S3Server) -> None:
+    container = s3.url(f"inside/{name}")
+    voxels = write(f"{container}:/raw/a", layout())
+    for where in (container, f"{container}:/raw/a", f"{container}/raw/a"):
+        np.testing.assert_array_equal(read(open_at(where)), voxels)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_says_nothing(name: str, s3: S3Server) -> None:
+    write(s3.url(f"plain/{name}"), layout())
+    copy(s3.path(f"plain/{name}"), s3.url(f"plain-{NAMES.index(name)}"))
+    np.testing.assert_array_equal(read(open_at(s3.url(f"plain-{NAMES.index(name)}"))), ramp())
+
+
+def test_precomputed(s3: S3Server, tmp_path: Path) -> None:
+    put_scale(tmp_path, ramp((1, *SHAPE)), [4, 4, 4])
+    copy(tmp_path, s3.url("neuroglancer"))
+    assert registry.recognise(Location.parse(s3.url("neuroglancer"))) == "precomputed"
+    np.testing.assert_array_equal(read(open_at(s3.url("neuroglancer"))), ramp())
+
+
+@pytest.mark.parametrize("name", [*NAMES, "scan.precomputed"])
+def test_nothing_there(name: str, s3: S3Server) -> None:
+    with pytest.raises(NotFound, match=f"There is nothing at s3://volumes/none/{name}"):
+        open_at(s3.url(f"none/{name}"))
+    with pytest.raises(NotFound, match="There is nothing at s3://no-such-bucket"):
+        open_at(f"s3://no-such-bucket/{name}")
+
+
+def test_nothing_there_without_a_telling_name(s3: S3Server) -> None:
+    with pytest.raises(UnknownFormat, match="in no format known here"):
+        open_at(s3.url("none/at-all"))
+
+
+@pytest.mark.usefixtures("few_retries")
+def test_wrong_keys_are_refused(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(s3.url("keys/scan.zarr"), layout())
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
+    with pytest.raises(Unreadable, match=r"cannot be read: the server refused; check AWS_ACCESS_KEY_ID"):
+        open_at(s3.url("keys/scan.zarr"))
+    with pytest.raises(NotWritable, match=r"cannot be written: the server refused; check AWS_ACCESS_KEY_ID"):
+        write(s3.url("keys/new.n5"), layout())
+
+
+@pytest.mark.usefixtures("few_retries")
+def test_no_server(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(Unreadable, match=r"the server does not answer; check AWS_ENDPOINT_URL"):
+        open_at(s3.url("a/scan.zarr"))
+
+
+@pytest.mark.parametrize("name", ["scan.zarr2", "scan.n5"])
+def test_a_damaged_chunk(name: str, s3: S3Server) -> None:
+    write(s3.url(f"cut/{name}"), layout("gzip"))
+    store, key = tensor.RemoteStore(s3.url(f"cut/{name}")), f"{'s0' if name == 'scan.n5' else '0'}/0/0/0"
+    store.write(key, (store.read(key) or b"")[:200])
+    with pytest.raises(Damaged, match=r"is damaged: .*Copy it again"):
+        read(open_at(s3.url(f"cut/{name}")))
+
+
+def test_broken_metadata(s3: S3Server) -> None:
+    write(s3.url("broken/scan.zarr"), layout())
+    tensor.RemoteStore(s3.url("broken/scan.zarr")).write("0/zarr.json", b"{")
+    with pytest.raises(Damaged, match="it is not JSON"):
+        open_at(s3.url("broken/scan.zarr"))
+
+
+def test_fingerprint_changes_with_the_metadata(s3: S3Server) -> None:
+    where = Location.parse(s3.url("print/scan.zarr"))
+    write(str(where), layout())
+    first = tensor.remote_fingerprint(where)
+    assert tensor.remote_fingerprint(where) == first
+    write(str(where), layout("gzip"))
+    assert tensor.remote_fingerprint(where) != first
+    with pytest.raises(NotFound, match="nothing at"):
+        tensor.remote_fingerprint(Location.parse(s3.url("print/none.zarr")))
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"AWS_ACCESS_KEY_ID": "k"}, {"credentials": "environment"}),
+        ({"AWS_PROFILE": "me"}, {"credentials": "default"}),
+        ({}, {"credentials": "anonymous"}),
+        (
+            {"AWS_ENDPOINT_URL": "http://a/", "AWS_ENDPOINT_URL_S3": "http://b/"},
+            {"credentials": "anonymous", "endpoint": "http://b", "aws_region": "us-east-1"},
+        ),
+        ({"AWS_DEFAULT_REGION": "eu-west-1"}, {"credentials": "anonymous", "aws_region": "eu-west-1"}),
+    ],
+)
+def test_settings_from_the_environment(
+    environment: dict[str, str], expected: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setattr(tensor, "_is_amazon_machine", lambda: False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert tensor._s3_settings() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "says"),
+    [
+        ("RESOURCE_EXHAUSTED: Failed to write: No space left on device", DiskFull, "disk is full"),
+        ("PERMISSION_DENIED: Failed to open file [OS error 13: EACCES Permission denied]", NotWritable, "Permission"),
+        ("NOT_FOUND: Metadata does not exist", NotFound, "nothing at"),
+        ("DATA_LOSS: Error decoding chunk [tensorstore_spec='{}']", Damaged, "Error decoding chunk. Copy"),
+        ('INVALID_ARGUMENT: Error parsing: "shrink" is not registered', UnknownCodec, "codec 'shrink'"),
+        ("UNAVAILABLE: nobody", NotWritable, "does not answer"),
+    ],
+)
+def test_errors_of_tensorstore_in_our_words(text: str, kind: type[PellucidError], says: str) -> None:
+    error = tensor.translate(text, "place/a.zarr", is_writing=True)
+    assert type(error) is kind
+    assert says in str(error)
