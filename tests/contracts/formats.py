@@ -6,6 +6,7 @@ Not here: what only one format does (tests/formats/test_NAME.py).
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -357,6 +358,21 @@ class RefusalContract:
                 file.truncate(length)
             with pytest.raises(PellucidError, match=r"cut short|damaged"):
                 read_all(location)
+
+    @every(lambda case: case.is_one_file)
+    def test_damaged_header_is_told_in_words(self, case: Case, tmp_path: Path) -> None:
+        """Nothing but a PellucidError leaves a reader, whatever the first bytes are."""
+        location = write(case, tmp_path, numbers((3, 5, 7), "int32"))
+        good, random = location.local.read_bytes(), np.random.default_rng(2)
+        for _ in range(40):
+            bad = bytearray(good)
+            for position in random.integers(0, min(len(good), 600), 2):
+                bad[position : position + 3] = random.integers(0, 256, random.integers(0, 5), np.uint8).tobytes()
+            location.local.write_bytes(bad)
+            with suppress(PellucidError):
+                reader = registry.open_reader(location)
+                reader.read(Box((0, 0, 0), (1, 1, 1)), np.empty((1, 1, 1), reader.header.dtype))
+                reader.close()
 
     @every(lambda case: case.is_one_file)
     def test_empty_file_is_an_error(self, case: Case, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ A file written here has its volume in ``/data`` (or the name given) with the att
 from typing import Any
 
 from pellucid.box import Box
+from pellucid.errors import Damaged
 from pellucid.formats.flatfile import check_selection
 from pellucid.formats.hdf5_arrays import StoredArray, stored_array
 from pellucid.formats.hdf5_grid import Axes
@@ -35,6 +36,9 @@ class Hdf5Reader:
             self.dataset_name: str = dataset.name
             self.arrays: tuple[StoredArray, ...] = ()
             self._open_levels(dataset)
+        except (KeyError, OSError, RuntimeError, ValueError) as error:  # what h5py makes of broken metadata
+            self.close()
+            raise Damaged(self._path, f"its structure cannot be read ({error})") from error
         except BaseException:
             self.close()
             raise

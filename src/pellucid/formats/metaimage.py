@@ -4,7 +4,7 @@ Here: the header; reading raw, zlib and text voxels and lists of files; writing 
 Not here: orientation (TransformMatrix is not carried), other MetaIO objects.
 """
 
-import re
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from pellucid.formats.limits import Limits
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Writer
 from pellucid.formats.sources import ByteSource, FileBytes, JoinedBytes, Piece, existing_file, local_path, read_head
+from pellucid.formats.spelling import numbered_names
 from pellucid.formats.units import short_unit
 
 _TYPES = {
@@ -110,7 +111,9 @@ def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]
         raise UnsupportedType(str(path), kind or "that is not said", _NAMES)
     is_big = _is_true(fields.get("ElementByteOrderMSB", fields.get("BinaryDataByteOrderMSB")))
     dtype: np.dtype[Any] = np.dtype(_TYPES[kind]).newbyteorder(">" if is_big else "<")
-    channels = int(fields.get("ElementNumberOfChannels", "1"))
+    channels = _whole(path, fields, "ElementNumberOfChannels", 1)
+    if channels < 1:
+        raise WrongDimensions(str(path), [*sizes[::-1], channels])
     return place(f"{axes}c", [*sizes[::-1], channels], dtype)
 
 
@@ -118,7 +121,10 @@ def _spacing(path: Path, fields: dict[str, str]) -> Spacing:
     name = next((name for name in ("ElementSpacing", "ElementSize") if name in fields), None)
     if name is None:
         return (1.0, 1.0, 1.0)
-    x, y, z = _numbers(path, fields, name)[:3]
+    numbers = _numbers(path, fields, name)
+    if len(numbers) < 3:
+        raise Damaged(str(path), f"its header has {len(numbers)} numbers in the line {name}")
+    x, y, z = (abs(number) or 1.0 for number in numbers[:3])
     return (z, y, x)
 
 
@@ -126,15 +132,17 @@ def _numbers(path: Path, fields: dict[str, str], name: str) -> list[float]:
     try:
         numbers = [float(word) for word in fields[name].split()]
     except (KeyError, ValueError):
-        raise Damaged(str(path), f"its header has no numbers in the line {name}") from None
+        numbers = []
+    if not all(map(math.isfinite, numbers)) or not numbers:
+        raise Damaged(str(path), f"its header has no numbers in the line {name}")
     return numbers
 
 
 def _source(path: Path, fields: dict[str, str], end: int, length: int, dtype: np.dtype[Any]) -> tuple[ByteSource, int]:
     """The voxels' bytes and where in them they begin: after the header, in a file beside it, or in several."""
     name = fields["ElementDataFile"]
-    skip = int(fields.get("HeaderSize", "0"))
-    if name == "LIST" or re.search(r"%\d*d", name):
+    skip = _whole(path, fields, "HeaderSize", 0)
+    if name == "LIST" or "%" in name:
         return JoinedBytes(_listed(path, name, end, length, max(skip, 0))), 0
     voxels, skip = (path, end) if name.upper() == "LOCAL" else (existing_file(path.parent / name), skip)
     if _is_true(fields.get("CompressedData")):
@@ -147,16 +155,16 @@ def _source(path: Path, fields: dict[str, str], end: int, length: int, dtype: np
 
 
 def _listed(path: Path, name: str, end: int, length: int, skip: int) -> list[Piece]:
-    if name == "LIST":
-        names = read_head(path, 1 << 24, end).decode("latin-1").split()
-    else:
-        pattern, first, last, step, *_ = [*name.split(), "1"]
-        names = [pattern % number for number in range(int(first), int(last) + 1, int(step))]
+    names = numbered_names(name) if name != "LIST" else read_head(path, 1 << 24, end).decode("latin-1").split()
     if not names or length % len(names):
         raise InvalidInput(
             f"{path} lists {len(names)} files for its voxels.", do="Their number must divide the planes."
         )
     return [Piece(path.parent / one, skip, length // len(names)) for one in names]
+
+
+def _whole(path: Path, fields: dict[str, str], name: str, default: int) -> int:
+    return int(_numbers(path, fields, name)[0]) if fields.get(name) else default
 
 
 def _is_true(text: str | None) -> bool:

@@ -91,13 +91,15 @@ class NiftiHeader:
         if count < 3 or any(size < 1 for size in sizes) or any(size > 1 for size in sizes[5:]):
             raise WrongDimensions(str(self.path), sizes[::-1])
         code = int(self.fields["datatype"])
-        offset = int(self.fields["vox_offset"])
+        offset = float(self.fields["vox_offset"])
+        if not 0 <= offset < 2**62:
+            raise Damaged(str(self.path), f"its voxels would begin at byte {offset}")
         axes, lengths = "ctzyx"[-min(count, 5) :], sizes[:5][::-1]
         if code in _RGB and "c" not in axes:
-            return place(f"{axes}c", [*lengths, _RGB[code]], np.dtype(np.uint8), offset)
+            return place(f"{axes}c", [*lengths, _RGB[code]], np.dtype(np.uint8), int(offset))
         if code not in _DTYPES:
             raise UnsupportedType(str(self.path), f"NIfTI code {code}", CODES)
-        return place(axes, lengths, np.dtype(_DTYPES[code]).newbyteorder(self.order), offset)
+        return place(axes, lengths, np.dtype(_DTYPES[code]).newbyteorder(self.order), int(offset))
 
 
 def parse_header(path: Path, head: bytes) -> NiftiHeader:

@@ -16,6 +16,7 @@ import numpy as np
 from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
 from pellucid.formats.flat import Placement, place
 from pellucid.formats.protocol import Layout, Level, Spacing
+from pellucid.formats.spelling import numbered_names
 from pellucid.formats.units import short_unit
 
 # The name that is written comes first; the others are synonyms.
@@ -58,11 +59,17 @@ class NrrdHeader:
 
     @property
     def line_skip(self) -> int:
-        return int(self.fields.get("lineskip", "0"))
+        return self._whole("lineskip")
 
     @property
     def byte_skip(self) -> int:
-        return int(self.fields.get("byteskip", "0"))
+        return self._whole("byteskip")
+
+    def _whole(self, name: str) -> int:
+        try:
+            return int(self.fields.get(name, "0"))
+        except ValueError:
+            raise Damaged(str(self.path), f"its header has no whole number for {name}") from None
 
     def placement(self) -> tuple[Placement, int, int]:
         return place(self.axes()[::-1], self.sizes[::-1], self.dtype)
@@ -165,11 +172,7 @@ def _lines(head: bytes) -> tuple[dict[str, str], tuple[str, ...], int]:
 
 def _named_files(text: str) -> tuple[str, ...]:
     """One name, or a pattern with its first number, last number and step."""
-    words = text.split()
-    if len(words) >= 4 and "%" in words[0]:
-        first, last, step = map(int, words[1:4])
-        return tuple(words[0] % number for number in range(first, last + (1 if step > 0 else -1), step))
-    return (text,) if text else ()
+    return numbered_names(text) if "%" in text else (text,) if text else ()
 
 
 def _quoted(text: str) -> list[str]:

@@ -48,6 +48,20 @@ def parse_dtype(name: str, order: str = "le") -> np.dtype[Any]:
     return np.dtype(name).newbyteorder(_ORDERS[order])
 
 
+def numbered_names(text: str) -> tuple[str, ...]:
+    """Names of files from a pattern, its first number, its last and, unless it is 1, the step.
+
+    >>> numbered_names("plane%02d.raw 1 3")
+    ('plane01.raw', 'plane02.raw', 'plane03.raw')
+    """
+    found = re.match(r"(\S*?)%(0\d+)?d(\S*)\s+(-?\d+)\s+(-?\d+)(?:\s+([1-9]\d*))?", text)
+    if found is None:
+        raise InvalidInput(f"{text!r} is no pattern of names.", do="Write it like plane%03d.raw 1 100 1.")
+    head, width, tail, first, last, step = found.groups()
+    numbers = range(int(first), int(last) + 1, int(step or "1"))
+    return tuple(f"{head}{number:{width or ''}}{tail}" for number in numbers)
+
+
 def spacing_option(location: Location) -> Spacing:
     """The spacing given with a location: ``spacing=0.5`` or ``spacing=2,0.5,0.5`` (z, y, x); else 1."""
     text = location.option("spacing")

@@ -20,6 +20,18 @@ from pellucid.formats.sources import ByteSource, existing_file, naming_unreadabl
 
 Range = tuple[int, int]
 
+# What tifffile is seen to raise on directories that make no sense.
+_BROKEN = (
+    struct.error,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    AssertionError,
+)
+
 
 @dataclass(frozen=True)
 class Geometry:
@@ -63,7 +75,7 @@ def opened(path: Path) -> Iterator[Any]:
     try:
         with naming_unreadable(path), tifffile.TiffFile(existing_file(path)) as tif:
             yield tif
-    except (tifffile.TiffFileError, struct.error, IndexError, KeyError) as error:
+    except _BROKEN as error:
         raise Damaged(str(path), f"it is not a complete TIFF file ({error})") from error
 
 
@@ -76,8 +88,9 @@ def geometry_of(path: Path, page: Any) -> Geometry:
     piece = (page.tilelength, page.tilewidth) if page.is_tiled else (page.rowsperstrip, page.imagewidth)
     is_planar = page.axes == "SYX"
     shape = (page.imagelength, page.imagewidth)
+    decode = _decoder(path, page)
     codec = "" if page.compression == 1 else page.compression.name.lower()
-    return Geometry(shape, piece, page.samplesperpixel, is_planar, page.dtype, codec, _decoder(path, page))
+    return Geometry(shape, piece, page.samplesperpixel, is_planar, page.dtype, codec, decode)
 
 
 def _decoder(path: Path, page: Any) -> Callable[..., Any]:
