@@ -36,12 +36,11 @@ class ChunkCodec:
     shuffle: int = 0
     itemsize: int = 1
 
-    def encode(self, voxels: Voxels) -> Bytes:
-        """Compress a contiguous array."""
+    def encode(self, voxels: Voxels, room: ByteArray) -> Bytes:
+        """Compress a contiguous array into ``room`` (of at least ``room_for`` bytes); returns the used part of it."""
         if self.name == "none":
-            return voxels.tobytes()
-        encoded: Bytes = _ENCODERS[self.name](self, voxels)
-        return encoded
+            return voxels.reshape(-1).view(np.uint8).data
+        return memoryview(_ENCODERS[self.name](self, voxels, room))
 
     def decode(self, stored: Bytes, out: ByteArray) -> None:
         """Fill ``out`` exactly."""
@@ -72,23 +71,28 @@ def _check_blosc(stored: Bytes, needs: int) -> None:
         raise CodecFault(f"a chunk of {len(stored):,} bytes does not match its blosc header")
 
 
-def _encode_blosc(codec: ChunkCodec, voxels: Any) -> Bytes:
-    encoded: Bytes = imagecodecs.blosc_encode(
+def room_for(nbytes: int) -> int:
+    """Memory that is enough for any codec's output: what does not compress grows a little."""
+    return nbytes + nbytes // 8 + 65536
+
+
+def _encode_blosc(codec: ChunkCodec, voxels: Any, room: Any) -> Any:
+    return imagecodecs.blosc_encode(
         voxels,
         level=codec.level,
         compressor=codec.inner,
         shuffle=codec.shuffle,
         typesize=codec.itemsize,
         numthreads=1,
+        out=room,
     )
-    return encoded
 
 
 _ENCODERS: dict[str, Any] = {
-    "gzip": lambda codec, voxels: imagecodecs.gzip_encode(voxels, level=codec.level),
-    "zlib": lambda codec, voxels: imagecodecs.deflate_encode(voxels, level=codec.level),
-    "zstd": lambda codec, voxels: imagecodecs.zstd_encode(voxels, level=codec.level),
-    "lz4": lambda codec, voxels: imagecodecs.lz4_encode(voxels, level=codec.level, header=True),
+    "gzip": lambda codec, voxels, room: imagecodecs.gzip_encode(voxels, level=codec.level, out=room),
+    "zlib": lambda codec, voxels, room: imagecodecs.deflate_encode(voxels, level=codec.level, out=room),
+    "zstd": lambda codec, voxels, room: imagecodecs.zstd_encode(voxels, level=codec.level, out=room),
+    "lz4": lambda codec, voxels, room: imagecodecs.lz4_encode(voxels, level=codec.level, header=True, out=room),
     "blosc": _encode_blosc,
 }
 _DECODERS: dict[str, Any] = {

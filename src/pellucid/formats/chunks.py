@@ -22,7 +22,7 @@ import numpy as np
 
 from pellucid.errors import Damaged
 from pellucid.formats.axes import Index
-from pellucid.formats.chunkcodec import ByteArray, ChunkCodec, CodecFault
+from pellucid.formats.chunkcodec import ByteArray, ChunkCodec, CodecFault, room_for
 from pellucid.formats.levels import StoredArray
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.store import Bytes, reading, write_whole, writing
@@ -113,19 +113,19 @@ class FileChunks:
         if is_whole and target.flags.c_contiguous and target.dtype == form.dtype:
             form.codec.decode(stored, target.reshape(-1).view(np.uint8))
             return
-        buffer = scratch(prod(extent) * form.dtype.itemsize)
+        buffer = scratch("voxels", prod(extent) * form.dtype.itemsize)
         form.codec.decode(stored, buffer)
         _paste(buffer.view(form.dtype).reshape(extent), inner, target, form.fill)
 
     def _encode(self, cell: Index, start: Index, voxels: Voxels) -> list[Bytes] | None:
-        """The bytes of a chunk; None where all of it is fill and needs no storing."""
+        """The bytes of a chunk, in this thread's memory; None where all of it is fill and needs no storing."""
         extent = self.form.extent(cell)
         first = tuple(i * n - a for i, n, a in zip(cell, self.form.chunk, start, strict=True))
         part = voxels[tuple(slice(a, a + n) for a, n in zip(first, extent, strict=True))]
         chunk = self._stored_form(part, extent)
         if self.form.fill == 0 and _is_blank(chunk):
             return None
-        encoded = self.form.codec.encode(chunk)
+        encoded = self.form.codec.encode(chunk, scratch("encoded", room_for(chunk.nbytes)))
         return [_frame(extent), encoded] if self.form.is_framed else [encoded]
 
     def _stored_form(self, part: Voxels, extent: Index) -> Voxels:
@@ -134,7 +134,7 @@ class FileChunks:
         stored_extent = extent if form.is_framed else form.chunk
         if part.flags.c_contiguous and part.dtype == form.dtype and part.shape == stored_extent:
             return part
-        chunk = scratch(prod(stored_extent) * form.dtype.itemsize).view(form.dtype).reshape(stored_extent)
+        chunk = scratch("voxels", prod(stored_extent) * form.dtype.itemsize).view(form.dtype).reshape(stored_extent)
         if stored_extent != extent:
             chunk[...] = form.fill
         chunk[tuple(slice(n) for n in extent)] = part
@@ -163,17 +163,26 @@ def is_aligned(start: Index, stop: Index, grain: Index, shape: Index) -> bool:
     )
 
 
-def read_file(path: Path) -> bytes | None:
-    """All of a file; None where there is none."""
+def read_file(path: Path) -> Bytes | None:
+    """All of a file, in this thread's memory; None where there is none."""
     with reading(path):
         try:
             file = os.open(path, os.O_RDONLY)
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:
-            return os.read(file, os.fstat(file).st_size)
+            return read_part(file, 0, os.fstat(file).st_size)
         finally:
             os.close(file)
+
+
+def read_part(file: int, offset: int, length: int) -> Bytes:
+    """Bytes of an open file, in this thread's memory; fewer where it ends before."""
+    room = scratch("stored", length).data
+    done = 0
+    while done < length and (count := os.preadv(file, [room[done:]], offset + done)):
+        done += count
+    return room[:done]
 
 
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -200,11 +209,12 @@ os.register_at_fork(after_in_child=chunk_threads.cache_clear)
 _scratch = threading.local()
 
 
-def scratch(nbytes: int) -> ByteArray:
-    """Memory of this thread for one chunk: fresh pages for every chunk cost as much as a fast codec."""
-    held: ByteArray | None = getattr(_scratch, "held", None)
+def scratch(purpose: str, nbytes: int) -> ByteArray:
+    """Memory of this thread, until it asks again: fresh pages for every chunk cost as much as a fast codec."""
+    held: ByteArray | None = getattr(_scratch, purpose, None)
     if held is None or len(held) < nbytes:
-        held = _scratch.held = np.empty(nbytes, np.uint8)
+        held = np.empty(nbytes, np.uint8)
+        setattr(_scratch, purpose, held)
     return held[:nbytes]
 
 

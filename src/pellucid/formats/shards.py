@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid.errors import Damaged
 from pellucid.formats.axes import Index
-from pellucid.formats.chunks import ChunkForm, FileChunks, chunk_threads, in_threads, touched_cells
+from pellucid.formats.chunks import ChunkForm, FileChunks, chunk_threads, in_threads, read_part, touched_cells
 from pellucid.formats.levels import StoredArray
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.store import Bytes, reading, write_whole, writing
@@ -61,7 +61,7 @@ class ShardedChunks(FileChunks):
             return None
         if offset + length > os.fstat(file).st_size:
             raise Damaged(str(path), "its index points past its end")
-        return os.pread(file, length, offset)
+        return read_part(file, offset, length)
 
     def _index(self, path: Path, file: int) -> ShardIndex:
         """A shard's index, kept as long as the file is the same one."""
@@ -95,12 +95,17 @@ class ShardedChunks(FileChunks):
         storing = []
         for shard in touched_cells(start, stop, self.grain):
             cells = self._cells(shard)
-            encoded = in_threads(lambda cell: self._encode(cell, start, voxels), cells)
+            encoded = in_threads(lambda cell: self._keep(self._encode(cell, start, voxels)), cells)
             storing.append(chunk_threads().submit(self._store_shard, cells, encoded))
             if len(storing) > 1:
                 storing.pop(0).result()
         for stored in storing:
             stored.result()
+
+    @staticmethod
+    def _keep(encoded: list[Bytes] | None) -> bytes | None:
+        """A copy of a chunk's bytes: the thread's memory is used again for the next chunk."""
+        return None if encoded is None else bytes(encoded[0])
 
     def _cells(self, shard: Index) -> list[Index]:
         """The chunks of a shard that lie in the array."""
@@ -110,7 +115,7 @@ class ShardedChunks(FileChunks):
         )
         return list(product(*ranges))
 
-    def _store_shard(self, cells: list[Index], encoded: list[list[Bytes] | None]) -> None:
+    def _store_shard(self, cells: list[Index], encoded: list[bytes | None]) -> None:
         path = self._path(cells[0])
         if not any(encoded):
             with writing(path):
@@ -121,9 +126,9 @@ class ShardedChunks(FileChunks):
         pieces: list[Bytes] = []
         for cell, chunk in zip(cells, encoded, strict=True):
             if chunk is not None:
-                index[self._place(cell)] = (position, len(chunk[0]))
-                position += len(chunk[0])
-                pieces.append(chunk[0])
+                index[self._place(cell)] = (position, len(chunk))
+                position += len(chunk)
+                pieces.append(chunk)
         entries = index.tobytes()
         closing = entries + crc32c(entries).to_bytes(_CHECKSUM_BYTES, "little")
         pieces.insert(len(pieces) if self._at_end else 0, closing)
