@@ -15,7 +15,7 @@ from pellucid.errors import WrongDimensions
 from pellucid.formats.protocol import Voxels
 
 SPATIAL = ("z", "y", "x")
-_UNNAMED = {3: "zyx", 4: "czyx", 5: "tczyx"}
+_UNNAMED = {3: "zyx", 4: "tzyx", 5: "tczyx"}
 
 Number = TypeVar("Number", int, float)
 Index = tuple[int, ...]
@@ -54,7 +54,7 @@ class Axes:
 
 
 def unnamed_axes(path: str, shape: Sequence[int]) -> Axes:
-    """Three axes are (z, y, x); channel comes before them, and time before that."""
+    """Three axes are (z, y, x); a fourth before them is time, and of two more the first is time, the second channel."""
     if len(shape) not in _UNNAMED:
         raise WrongDimensions(path, shape)
     return Axes(tuple(_UNNAMED[len(shape)]))
