@@ -200,3 +200,11 @@ def test_the_plan_is_readable(tmp_path: Path) -> None:
     open_writer(Location.parse(path), layout_of("zstd")).close()
     plan = json.loads(json.loads((staging_folder(path) / "plan.json").read_text())["plan"])
     assert (plan["codec"], plan["levels"][0]["chunk"]) == ("zstd", list(CHUNK))
+
+
+def test_blosc_shuffles_by_voxel(tmp_path: Path) -> None:
+    voxels = voxels_of()
+    write_all(tmp_path / "out.h5", layout_of("blosc"), voxels)
+    with h5py.File(tmp_path / "out.h5") as file:
+        _, stored = file["data"].id.read_direct_chunk((0, 0, 0))
+        assert stored[3] == 2  # the size of an item, in Blosc's own header

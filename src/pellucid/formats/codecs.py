@@ -238,9 +238,9 @@ def _lz4(stream: Any, step: Filter, pipeline: Pipeline) -> Any:
 
 
 def _blosc(stream: Any, step: Filter, pipeline: Pipeline) -> Any:
-    return imagecodecs.blosc_encode(
-        stream, level=step.values[4], compressor="lz4", shuffle=1, typesize=step.values[2], numthreads=1
-    )
+    # As items, not bytes: it shuffles by the size of the array's items, whatever size it is told.
+    items = np.frombuffer(stream, f"u{step.values[2]}")
+    return imagecodecs.blosc_encode(items, level=step.values[4], compressor="lz4", shuffle=1, numthreads=1)
 
 
 _DECODERS: dict[int, Callable[[Bytes, Filter, Pipeline], Bytes]] = {

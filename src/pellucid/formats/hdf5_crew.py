@@ -32,6 +32,7 @@ class Job:
     setup: sent to every worker first. descriptors: open files the workers inherit under the same numbers.
     prepare: gives the message for a piece, which then lies in that slot; finished: takes its result.
     watch: told a worker's process id just before it gets a piece.
+    here: does a piece in this process, which has its imports behind it, while the workers are still starting.
     """
 
     doing: str
@@ -42,6 +43,7 @@ class Job:
     prepare: Callable[[int, int], Any]
     finished: Callable[[int, int, Any], None] = lambda piece, slot, result: None
     watch: Callable[[int], None] = lambda worker: None
+    here: Callable[[Any], object] | None = None
 
 
 @dataclass
@@ -50,6 +52,7 @@ class _Worker:
     process: "subprocess.Popen[bytes]"
     control: socket.socket
     pending: "deque[tuple[int, int]]" = field(default_factory=deque)  # (piece, slot), oldest first
+    has_answered: bool = False
 
     def free_slots(self) -> list[int]:
         taken = {slot for _, slot in self.pending}
@@ -71,6 +74,7 @@ class Crew:
         self._attempts = [0] * job.pieces
         self._selector = selectors.DefaultSelector()
         self._workers: list[_Worker] = []
+        self._silent = self._count  # workers that have not answered yet
 
     def run(self) -> None:
         """Work until every piece is done."""
@@ -80,8 +84,12 @@ class Crew:
             for number in range(self._count):
                 self._start(number)
             while any(worker.pending for worker in self._workers):
-                for key, _ in self._selector.select():
+                may_help = self._job.here is not None and self._silent > 0 and len(self._waiting) > 0
+                events = self._selector.select(0 if may_help else None)
+                for key, _ in events:
                     self._hear(key.data)
+                if may_help and not events:
+                    self._help()
         finally:
             for worker in self._workers:
                 worker.end()
@@ -113,6 +121,14 @@ class Crew:
             with suppress(OSError):
                 hdf5_worker.send(worker.control.fileno(), self._job.prepare(piece, slot))
 
+    def _help(self) -> None:
+        """Do one piece ourselves, unless it has already cost a worker."""
+        if self._job.here is not None and self._attempts[self._waiting[0]] == 0:
+            piece = self._waiting.popleft()
+            self._job.here(self._job.prepare(piece, -1))
+        else:
+            self._silent = 0
+
     def _hear(self, worker: _Worker) -> None:
         try:
             reply = hdf5_worker.receive(worker.control.fileno())
@@ -123,6 +139,8 @@ class Crew:
             return
         if reply[0] != "done":
             raise _raised(reply, self._job.path)
+        self._silent -= not worker.has_answered
+        worker.has_answered = True
         piece, slot = worker.pending.popleft()
         self._job.finished(piece, slot, reply[1])
         self._feed(worker)

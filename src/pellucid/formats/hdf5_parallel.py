@@ -24,6 +24,7 @@ from pellucid.formats.hdf5_arrays import slab_of
 from pellucid.formats.hdf5_crew import DEPTH, Crew, Job
 from pellucid.formats.hdf5_pieces import Division, Wanted, divide
 from pellucid.formats.hdf5_plan import OutputPlan, create_file, plan_output
+from pellucid.formats.hdf5_worker_arrays import Decoder
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Voxels
 from pellucid.formats.shared import SharedArray
@@ -98,9 +99,23 @@ def _fill(shared: SharedArray, reader: Reader, location: Location, wanted: Wante
     }  # fmt: skip
     job = Job(
         f"reading {location}", location.path, setup, descriptors, len(division.pieces),
-        prepare=lambda piece, slot: division.pieces[piece], watch=team.watch,
+        prepare=lambda piece, slot: division.pieces[piece], watch=team.watch, here=_here(reader, setup, shared, wanted),
     )  # fmt: skip
     Crew(job, team.processes).run()
+
+
+def _here(reader: Reader, setup: dict[str, Any], shared: SharedArray, wanted: Wanted) -> Callable[[Any], object] | None:
+    """How this process does a piece itself; plain copies are not worth it, their workers start at once."""
+    if setup["work"] == "decode":
+        return Decoder(setup)
+    if setup["work"] == "copy":
+        return None
+
+    def read(piece: tuple[Shape, Shape]) -> None:
+        box = Box(*piece)
+        reader.read(box, shared.array[box.relative_to(wanted.box.start).slices], t=wanted.t, c=wanted.c)
+
+    return read
 
 
 def _through_format(location: Location, wanted: Wanted) -> Division:

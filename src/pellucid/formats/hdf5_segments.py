@@ -57,15 +57,15 @@ class Segments:
             descriptor = self._descriptor(self._own)
             end = self._scanned.get(self._own, 0)
             with naming_full_disk(self._output):
-                self._write(descriptor, end, head + bytes(stored))
+                self._write(descriptor, end, head, memoryview(stored))
             self._places[key] = _Place(descriptor, end + _HEAD.size, len(stored))
             self._scanned[self._own] = end + _HEAD.size + len(stored)
 
-    def _write(self, descriptor: int, end: int, record: bytes) -> None:
-        view, done = memoryview(record), 0
+    def _write(self, descriptor: int, end: int, head: bytes, stored: memoryview) -> None:
         try:
-            while done < len(view):
-                done += os.pwrite(descriptor, view[done:], end + done)
+            done = os.pwrite(descriptor, head, end)
+            while done < len(head) + len(stored):
+                done += os.pwrite(descriptor, stored[done - len(head) :], end + done)
         except BaseException:
             os.ftruncate(descriptor, end)  # half a record would hide those after it
             raise

@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.errors import NotWritable, OutputExists, SharedChunk
-from pellucid.formats.codecs import Bytes
+from pellucid.formats.codecs import Bytes, scratch
 from pellucid.formats.flat import as_bytes
 from pellucid.formats.hdf5_grid import decoded
 from pellucid.formats.hdf5_names import staging_folder
@@ -75,11 +75,12 @@ class Hdf5Writer:
         whole = self._box_of(cell, level)
         part = whole.intersect(box)
         wanted = voxels[part.relative_to(box.start).slices]
-        if part.shape == whole.shape:
-            chunk = np.ascontiguousarray(wanted, self._plan.dtype)
-        else:  # chunks at the border are stored at full size
-            chunk = np.zeros(whole.shape, self._plan.dtype)
-            chunk[part.relative_to(whole.start).slices] = wanted
+        dtype = np.dtype(self._plan.dtype)
+        # The same pages for every chunk of this thread: fresh ones cost more than the copy.
+        chunk = scratch("chunk", whole.size * dtype.itemsize).view(dtype).reshape(whole.shape)
+        if part.shape != whole.shape:  # chunks at the border are stored at full size
+            chunk[...] = 0
+        chunk[part.relative_to(whole.start).slices] = wanted
         self._store.put(level, cell, self._plan.pipeline(level).encode(np.frombuffer(as_bytes(chunk), np.uint8)))
 
     def _read_chunk(self, box: Box, out: Voxels, level: int, cell: Shape) -> None:
