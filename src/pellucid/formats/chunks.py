@@ -3,8 +3,8 @@
 Here: ChunkForm (how chunks are laid out and encoded) and FileChunks, for N5 and Zarr on a local disk.
 Not here: several chunks in one file (shards), metadata (zarr_metadata, n5), remote stores and rare codecs (tensor).
 
-tensorstore reads the same files. This path exists because it was measured to be faster: no fsync, no copy between
-cache and caller, libdeflate instead of zlib.
+tensorstore reads the same files, and does so where this path cannot. This path exists for reading straight into the
+caller's array and for gzip, which libdeflate compresses faster than tensorstore's zlib. It names damaged files itself.
 """
 
 import os
