@@ -4,7 +4,9 @@ Here: the error classes, and the sentence each one says.
 Not here: when to raise them (the layer that finds the fault), how to print them (cli).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+MOST_LISTED = 20
 
 
 class PellucidError(Exception):
@@ -115,22 +117,29 @@ class WrongDimensions(PellucidError):
 class DatasetMissing(PellucidError):
     """The container has no dataset by that name."""
 
-    def __init__(self, path: str, name: str, choices: Iterable[str]) -> None:
+    def __init__(self, path: str, name: str, choices: Iterable[str] | Mapping[str, str]) -> None:
         super().__init__(f"{path} has no dataset {name!r}.", do=_choose(path, choices))
 
 
 class DatasetAmbiguous(PellucidError):
-    """The container has several volumes, or none, and no name was given."""
+    """The container has several volumes, or none, and no name was given.
 
-    def __init__(self, path: str, choices: Iterable[str]) -> None:
-        choices = list(choices)
+    choices: names, or names with what is there. ``names`` keeps them for whoever wants to go through all.
+    """
+
+    def __init__(self, path: str, choices: Iterable[str] | Mapping[str, str]) -> None:
+        choices = choices if isinstance(choices, Mapping) else list(choices)
+        self.names = tuple(choices)
         what = f"{path} holds {len(choices)} volumes." if choices else f"{path} holds no dataset of three axes."
         super().__init__(what, do=_choose(path, choices))
 
 
-def _choose(path: str, choices: Iterable[str]) -> str:
-    listed = ", ".join(choices)
-    return f"Choose one by {path}:/NAME; there are: {listed}." if listed else "Choose another file."
+def _choose(path: str, choices: Iterable[str] | Mapping[str, str]) -> str:
+    named = [f"{name} {what}" for name, what in choices.items()] if isinstance(choices, Mapping) else list(choices)
+    if not named:
+        return "Choose another file."
+    rest = f", and {len(named) - MOST_LISTED} more" if len(named) > MOST_LISTED else ""
+    return f"Choose one by {path}:/NAME; there are: {', '.join(named[:MOST_LISTED])}{rest}."
 
 
 class LinkBroken(PellucidError):

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -37,6 +38,18 @@ def test_info_of_a_series_tells_how_to_choose(tmp_path: Path, capsys: pytest.Cap
     np.save(tmp_path / "four.npy", np.zeros((3, 4, 5, 6), np.uint8))
     assert main(["info", str(tmp_path / "four.npy")]) == 0
     assert "choose one by" in capsys.readouterr().out
+
+
+def test_info_of_a_file_with_several_volumes_tells_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with h5py.File(tmp_path / "two.h5", "w") as file:
+        file["raw"] = np.zeros((3, 4, 5), np.uint8)
+        file["labels"] = np.zeros((3, 4, 5), np.int32)
+    assert main(["info", str(tmp_path / "two.h5")]) == 0
+    text = capsys.readouterr().out
+    assert "two.h5:/raw\n" in text
+    assert "int32" in text
+    assert main(["info", "--json", str(tmp_path / "two.h5")]) == 0
+    assert [one["dtype"] for one in json.loads(capsys.readouterr().out)] == ["int32", "uint8"]
 
 
 def test_convert_with_everything(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,9 +6,11 @@ Not here: finding them (volume).
 
 import argparse
 import json
+from dataclasses import replace
 from typing import Any
 
 from pellucid.cli.arguments import add_source, source_location
+from pellucid.errors import DatasetAmbiguous
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header
 from pellucid.formats.registry import recognise
@@ -31,12 +33,28 @@ def run(options: argparse.Namespace) -> int:
 
 
 def report(location: Location, *, with_statistics: bool = False, as_json: bool = False) -> None:
-    """Print what is at a location."""
+    """Print what is at a location: one volume, or every volume of a file that holds several."""
+    found = [_facts(one, with_statistics) for one in _volumes(location)]
+    if as_json:
+        print(json.dumps(found if len(found) > 1 else found[0], indent=2))
+    else:
+        print("\n".join(map(_text, found)))
+
+
+def _volumes(location: Location) -> list[Location]:
+    try:
+        open_series(location).close()
+    except DatasetAmbiguous as error:
+        if not error.names:
+            raise
+        return [replace(location, dataset=name) for name in error.names]
+    return [location]
+
+
+def _facts(location: Location, with_statistics: bool) -> dict[str, Any]:
     with open_series(location) as series:
         facts = describe(location, series.header)
-    if with_statistics:
-        facts |= _statistics(location)
-    print(json.dumps(facts, indent=2) if as_json else _text(facts))
+    return facts | _statistics(location) if with_statistics else facts
 
 
 def describe(location: Location, header: Header) -> dict[str, Any]:

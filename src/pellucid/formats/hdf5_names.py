@@ -17,7 +17,6 @@ from pellucid.formats.sources import existing_file
 LEVELS_ATTRIBUTE = "levels"
 
 _SHORTER = re.compile(r"truncated file: eof = (\d+), sblock->base_addr = (\d+), stored_eof = (\d+)")
-_MOST_LISTED = 20
 
 
 def open_file(path: Path) -> Any:
@@ -106,9 +105,8 @@ def _walk(group: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
             yield from _walk(child, f"{prefix}/{key}", seen)
 
 
-def _listed(volumes: Any) -> list[str]:
-    lines = [f"{name} {tuple(dataset.shape)} {dataset.dtype}" for name, dataset in volumes]
-    return lines if len(lines) <= _MOST_LISTED else [*lines[:_MOST_LISTED], f"and {len(lines) - _MOST_LISTED} more"]
+def _listed(volumes: Any) -> dict[str, str]:
+    return {name: f"{tuple(dataset.shape)} {dataset.dtype}" for name, dataset in volumes}
 
 
 def _leads_somewhere(file: Any, path: str, name: str) -> bool:

@@ -63,10 +63,10 @@ def _choose(location: Location, contents: Contents) -> Variable:
     if location.dataset:
         named = {f"/{one.name}": one for one in contents.variables}
         if location.dataset not in named:
-            raise DatasetMissing(location.path, location.dataset, volumes)
+            raise DatasetMissing(location.path, location.dataset, list(volumes))
         return named[location.dataset]
     if len(volumes) != 1:
-        raise DatasetAmbiguous(location.path, volumes)
+        raise DatasetAmbiguous(location.path, list(volumes))
     return next(iter(volumes.values()))
 
 
