@@ -19,6 +19,7 @@ from pellucid.formats.hdf5_grid import ABSENT, Overlap
 from pellucid.formats.sources import FileBytes
 
 _PIECE_BYTES = 8 << 20
+_SLAB_BYTES = 32 << 20
 # Below this, gathering rows by the kernel costs more per row than NumPy does.
 _SHORTEST_GATHERED_ROW = 256
 
@@ -158,11 +159,21 @@ def _divide_encoded(array: ChunkedArray, wanted: Wanted) -> Division:
         "chunk_bytes": array.pipeline.chunk_bytes, "itemsize": array.pipeline.itemsize, "chunk": array.grid.chunk,
         "axes": axes.letters, "sizes": axes.sizes, "stored": array.stored.str, "fill": array.fill.tobytes(),
     }  # fmt: skip
+    pieces = []
+    for _, overlaps in groupby(
+        array.grid.overlaps(wanted.box, wanted.t, wanted.c), key=lambda one: one.target.start[:2]
+    ):
+        line = list(overlaps)
+        # A row of chunks across the box, cut where the buffer for it would get too large.
+        count = max(1, _SLAB_BYTES // max(1, array.pipeline.chunk_bytes))
+        pieces += [_piece_of(array, line[first : first + count]) for first in range(0, len(line), count)]
+    return Division("decode", setup, pieces, array.source.descriptor)
+
+
+def _piece_of(array: ChunkedArray, line: list[Overlap]) -> tuple[Any, ...]:
     chunks = []
-    for one in array.grid.overlaps(wanted.box, wanted.t, wanted.c):
+    for one in line:
         found = array.table[one.cell]
         inside, target = (one.inside.start, one.inside.stop), (one.target.start, one.target.stop)
         chunks.append((found.position, found.size, found.mask, inside, target, one.picked))
-    count = max(1, _PIECE_BYTES // max(1, array.pipeline.chunk_bytes))
-    pieces = [chunks[first : first + count] for first in range(0, len(chunks), count)]
-    return Division("decode", setup, pieces, array.source.descriptor)
+    return (line[0].target.start, line[-1].target.stop, chunks)

@@ -5,6 +5,7 @@ Not here: the worker's loop and plain copies (hdf5_worker).
 """
 
 import mmap
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.formats.codecs import Filter, Pipeline, scratch
+from pellucid.formats.flat import as_bytes
 from pellucid.formats.hdf5_grid import ABSENT, Axes, ChunkGrid, decoded
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.sources import fill_from
@@ -29,20 +31,29 @@ def _output(setup: dict[str, Any]) -> Voxels:
 
 
 class Decoder:
-    """Chunks read, decoded and put into place."""
+    """Chunks read, decoded and put into place.
+
+    A piece is a row of chunks along x and the box that they fill. It is put together in a buffer and written into the
+    memory's descriptor plane by plane: through a mapping, every process would stop at every fresh page.
+    """
 
     def __init__(self, setup: dict[str, Any]) -> None:
         self.file: int = setup["file"]
+        self.memory: int = setup["memory"]
         self.path: str = setup["name"]
         self.pipeline = _pipeline(setup)
         self.grid = ChunkGrid(Axes(setup["axes"], tuple(setup["sizes"])), tuple(setup["chunk"]))
         self.stored = np.dtype(setup["stored"])
         self.fill = np.frombuffer(setup["fill"], self.stored)[0]
-        self.out = _output(setup)
+        self.shape: tuple[int, int, int] = tuple(setup["shape"])
+        self.dtype = np.dtype(setup["dtype"])
 
-    def __call__(self, piece: list[tuple[Any, ...]]) -> None:
-        for position, size, mask, inside, target, picked in piece:
-            part = self.out[Box(*target).slices]
+    def __call__(self, piece: tuple[Any, Any, list[tuple[Any, ...]]]) -> None:
+        start, stop, chunks = piece
+        box = Box(start, stop)
+        slab = scratch("slab", box.size * self.dtype.itemsize).view(self.dtype).reshape(box.shape)
+        for position, size, mask, inside, target, picked in chunks:
+            part = slab[Box(*target).relative_to(start).slices]
             if position == ABSENT:
                 part[...] = self.fill
                 continue
@@ -50,6 +61,23 @@ class Decoder:
             fill_from(self.file, position, stored.data, self.path)
             voxels = decoded(self.pipeline, stored, mask, self.path).view(self.stored).reshape(self.grid.chunk)
             part[...] = self.grid.volume(voxels, picked)[Box(*inside).slices]
+        self._put(box, slab)
+
+    def _put(self, box: Box, slab: Voxels) -> None:
+        """Runs of whole rows where the slab is as wide as the output, else row by row."""
+        _, rows, columns = self.shape
+        is_wide = box.shape[2] == columns
+        for plane in range(box.shape[0]):
+            runs = [slab[plane]] if is_wide else list(slab[plane])
+            for row, run in enumerate(runs):
+                voxel = ((box.start[0] + plane) * rows + box.start[1] + row) * columns + box.start[2]
+                _write_all(self.memory, as_bytes(run), voxel * self.dtype.itemsize)
+
+
+def _write_all(memory: int, run: memoryview, position: int) -> None:
+    done = 0
+    while done < len(run):
+        done += os.pwrite(memory, run[done:], position + done)
 
 
 class FormatReader:
