@@ -15,7 +15,7 @@ import hdf5plugin
 import numpy as np
 
 from benchmarks.table import Row, faster, interleave
-from pellucid.formats.hdf5_parallel import read_shared, write_parallel
+from pellucid.formats.hdf5.parallel import read_shared, write_parallel
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import open_volume
 

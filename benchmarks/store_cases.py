@@ -14,10 +14,10 @@ import numpy as np
 
 from benchmarks.table import Row, faster, interleave, unavailable
 from pellucid.box import Box
+from pellucid.formats.chunked.zarr_metadata import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
-from pellucid.formats.zarr_metadata import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL
 from pellucid.volume.volume import open_volume
 
 CHUNK, SHARD = (64, 128, 128), (256, 256, 256)

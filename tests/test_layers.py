@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("conversion",),
     ("fields",),
     ("tomo", "learn", "neural", "infer"),
-    ("render",),
+    ("rendering",),
     ("workers",),
     ("cluster",),
     ("instance",),
@@ -40,7 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
 )
 # Rendering must not depend on how a volume or a field was made.
-NEVER = {"render": {"tomo", "learn", "neural", "infer"}}
+NEVER = {"rendering": {"tomo", "learn", "neural", "infer"}}
 # What stands above all layers: the front of the package, which imports lazily.
 FRONT = ("__init__", "__main__")
 # The top layer may use the front as any user does; for the others it would be a way around the order.
@@ -53,11 +53,11 @@ HOMES: dict[str, tuple[str, ...]] = {
     "tensorstore": ("formats",),
     "tifffile": ("formats",),
     "imagecodecs": ("formats",),
-    "warp": ("device", "fields", "tomo", "render"),
-    "cupy": ("device", "fields", "render"),
+    "warp": ("device", "fields", "tomo", "rendering"),
+    "cupy": ("device", "fields", "rendering"),
     "scipy": ("device", "formats", "tomo"),
     "rich": ("progress", "cli"),
-    "PIL": ("render", "instance", "cli"),
+    "PIL": ("rendering", "instance", "cli"),
     "ucxx": ("transport",),
     "pyspark": ("engines", "cluster"),
     "parsl": ("engines",),
@@ -163,12 +163,12 @@ def test_no_import_goes_up() -> None:
         ("box.py", "from pellucid import settings", "box may not import settings (pellucid.settings)"),
         ("volume/a.py", "from ..engines import local", "volume may not import engines (pellucid.engines.local)"),
         ("tomo/a.py", "import pellucid.learn", "tomo may not import learn (pellucid.learn)"),
-        ("render/a.py", "import pellucid.neural", "render may not import neural (pellucid.neural)"),
+        ("rendering/a.py", "import pellucid.neural", "rendering may not import neural (pellucid.neural)"),
         ("volume/a.py", "T = 'pellucid.cli.main:main'", "volume may not import cli (pellucid.cli.main)"),
         ("volume/a.py", "from pellucid import open", "pellucid.open is the front of the package or in no layer"),
         ("volume/a.py", "import pellucid", "pellucid is the front of the package or in no layer"),
         ("volume/a.py", "import h5py", "h5py is at home in formats, not in volume"),
-        ("__init__.py", "import warp as wp", "warp is at home in device, fields, tomo, render, not in the front"),
+        ("__init__.py", "import warp as wp", "warp is at home in device, fields, tomo, rendering, not in the front"),
         ("cli/a.py", "import requests", "requests has no home"),
         ("misc/a.py", "", "misc is in no layer"),
     ],
@@ -189,7 +189,7 @@ def test_a_bad_import_is_caught(module: str, source: str, fault: str, tmp_path: 
         ("__init__.py", "TABLE = {'open': 'pellucid.volume.volume:open_volume'}\nfrom pellucid.box import Box"),
         ("cli/a.py", "from pellucid import client"),
         ("cli/a.py", "import pellucid"),
-        ("render/a.py", "from pellucid.fields import dense\nimport warp"),
+        ("rendering/a.py", "from pellucid.fields import dense\nimport warp"),
     ],
 )
 def test_a_good_import_passes(module: str, source: str, tmp_path: Path) -> None:

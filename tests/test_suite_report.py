@@ -35,7 +35,7 @@ def test_every_allowed_skip_names_a_known_fact() -> None:
 
 
 def test_files_count_to_their_layer() -> None:
-    assert layer_of("src/pellucid/formats/tiff.py") == "formats"
+    assert layer_of("src/pellucid/formats/tiff/format.py") == "formats"
     assert layer_of("src/pellucid/__init__.py") == "house"
     assert layer_of("tests/test_box.py") == "ground"
     assert layer_of("tests/test_examples.py") == "examples"

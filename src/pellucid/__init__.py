@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pellucid.box import Box as Box
     from pellucid.conversion.convert import convert as convert
     from pellucid.conversion.convert import pyramid as pyramid
-    from pellucid.formats.hdf5_parallel import read_shared as read_shared
-    from pellucid.formats.hdf5_parallel import write_parallel as write_parallel
+    from pellucid.formats.hdf5.parallel import read_shared as read_shared
+    from pellucid.formats.hdf5.parallel import write_parallel as write_parallel
     from pellucid.volume.blocks import Block as Block
     from pellucid.volume.blocks import split as split
     from pellucid.volume.blocks import stitch as stitch
@@ -40,10 +40,10 @@ HOMES = {
     "open": "pellucid.volume.volume:open_volume",
     "open_series": "pellucid.volume.series:open_series",
     "pyramid": "pellucid.conversion.convert:pyramid",
-    "read_shared": "pellucid.formats.hdf5_parallel:read_shared",
+    "read_shared": "pellucid.formats.hdf5.parallel:read_shared",
     "split": "pellucid.volume.blocks:split",
     "stitch": "pellucid.volume.blocks:stitch",
-    "write_parallel": "pellucid.formats.hdf5_parallel:write_parallel",
+    "write_parallel": "pellucid.formats.hdf5.parallel:write_parallel",
 }
 
 

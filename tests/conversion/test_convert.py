@@ -193,14 +193,8 @@ def test_memory_stays_within_the_budget_for_a_volume_four_times_as_large(tmp_pat
     for z in range(192):
         planes[z] = np.arange(1024 * 1024, dtype=np.uint32).reshape(1024, 1024) // (z + 7)
     del planes
-    command = [
-        sys.executable,
-        "-m",
-        "tests.conversion.measured",
-        tmp_path / "large.npy",
-        tmp_path / "a.zarr",
-        str(budget),
-    ]
+    files = (str(tmp_path / "large.npy"), str(tmp_path / "a.zarr"))
+    command = [sys.executable, "-m", "tests.conversion.measured", *files, str(budget)]
     measured = subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": "src"}, check=True, capture_output=True, text=True)
     before, peak = map(int, measured.stdout.split())
     assert peak - before < 1.25 * budget

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pellucid import settings
-from pellucid.formats import deflate
-from pellucid.formats.deflate import gzip_stream
+from pellucid.formats.flat import deflate
+from pellucid.formats.flat.deflate import gzip_stream
 
 CONTENT = np.random.default_rng(0).integers(0, 9, 100_000, np.uint8).tobytes()
 

@@ -10,8 +10,8 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import DiskFull, EmptyFile, NotFound, NotWritable, OutputExists, Truncated, Unreadable
-from pellucid.formats import flat
-from pellucid.formats.flat import FlatArray, Placement, allocate, place, read_box
+from pellucid.formats.flat import array as flat
+from pellucid.formats.flat.array import FlatArray, Placement, allocate, place, read_box
 from pellucid.formats.sources import FileBytes, JoinedBytes, Piece, existing_file, naming_unreadable
 from tests.contracts.formats import numbers, random_boxes
 

@@ -24,7 +24,7 @@ from pellucid.errors import (
     UnsupportedType,
     WrongDimensions,
 )
-from pellucid.formats.hdf5 import open_reader
+from pellucid.formats.hdf5.format import open_reader
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Level, Voxels
 

@@ -24,7 +24,7 @@ from pellucid.errors import (
     WorkerLost,
     WrongDimensions,
 )
-from pellucid.formats.hdf5_parallel import read_shared, write_parallel
+from pellucid.formats.hdf5.parallel import read_shared, write_parallel
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
 
@@ -131,7 +131,7 @@ def test_a_piece_that_costs_every_reader_is_given_up(tmp_path: Path) -> None:
 
 OWNER = """
 import sys
-from pellucid.formats.hdf5_parallel import read_shared
+from pellucid.formats.hdf5.parallel import read_shared
 def tell(worker):
     print(worker, flush=True)
     sys.stdin.readline()
@@ -226,7 +226,8 @@ def test_a_shared_array_can_be_written(tmp_path: Path) -> None:
 WRITER = """
 import os, signal, sys
 import numpy as np
-from pellucid.formats import hdf5_crew, hdf5_parallel
+from pellucid.formats.hdf5 import crew as hdf5_crew
+from pellucid.formats.hdf5 import parallel as hdf5_parallel
 hdf5_parallel._ParallelEncoder._store = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 hdf5_parallel.write_parallel(sys.argv[1], "data", np.zeros((64, 64, 64), "u2"), (16, 16, 16))
 """

@@ -22,9 +22,9 @@ from pellucid.errors import (
     UnknownCodec,
     UnsupportedType,
 )
-from pellucid.formats.codecs import WRITTEN_CODECS
-from pellucid.formats.hdf5 import open_reader, open_writer
-from pellucid.formats.hdf5_names import staging_folder
+from pellucid.formats.hdf5.filters import WRITTEN_CODECS
+from pellucid.formats.hdf5.format import open_reader, open_writer
+from pellucid.formats.hdf5.names import staging_folder
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 
@@ -94,7 +94,7 @@ import os, signal, sys
 import numpy as np
 from pathlib import Path
 from pellucid.box import Box
-from pellucid.formats.hdf5 import open_writer
+from pellucid.formats.hdf5.format import open_writer
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
 path, codec, shape, chunk = sys.argv[1], sys.argv[2], (13, 20, 33), (4, 8, 16)

@@ -16,8 +16,8 @@ import pytest
 
 from pellucid import settings
 from pellucid.errors import Damaged, EmptyFile, Truncated
-from pellucid.formats import inflate
-from pellucid.formats.inflate import InflatedBytes, inflated_head, make_room, numbers_in_text
+from pellucid.formats.flat import inflate
+from pellucid.formats.flat.inflate import InflatedBytes, inflated_head, make_room, numbers_in_text
 
 CONTENT = np.random.default_rng(0).integers(0, 50, 3_000_000, np.uint8).tobytes()
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "bzip2": bz2.compress, "zlib": zlib.compress}
@@ -132,7 +132,7 @@ def test_nameless_file_where_the_cache_will_not_do(why: str, packed: Path, cache
     if why == "not a folder":
         cache_folder.write_bytes(b"")
     full = OSError(errno.ENOSPC, "No space left on device")
-    failing = mock.patch("pellucid.formats.inflate.os.fdopen", side_effect=full)
+    failing = mock.patch("pellucid.formats.flat.inflate.os.fdopen", side_effect=full)
     with settings.use(replace(settings.current(), cache_bytes=limit)):
         source = InflatedBytes(packed, "gzip", len(CONTENT))
         if why == "disk full":

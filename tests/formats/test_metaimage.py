@@ -8,8 +8,8 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import Damaged, InvalidInput, NotFound, Truncated, UnsupportedType, WrongDimensions
+from pellucid.formats.flat.metaimage import open_reader
 from pellucid.formats.location import Location
-from pellucid.formats.metaimage import open_reader
 from tests.contracts.formats import Case, numbers, read, read_all, same_bits, write
 
 SHAPE = (3, 5, 7)

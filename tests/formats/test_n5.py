@@ -22,7 +22,8 @@ from pellucid.errors import (
     UnsupportedType,
     WrongDimensions,
 )
-from pellucid.formats import n5, registry
+from pellucid.formats import registry
+from pellucid.formats.chunked import n5
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Level
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write

@@ -19,8 +19,8 @@ from pellucid.errors import (
     WrongDimensions,
 )
 from pellucid.formats import registry
+from pellucid.formats.flat.netcdf import LIMITS, open_reader
 from pellucid.formats.location import Location
-from pellucid.formats.netcdf import LIMITS, open_reader
 from tests.contracts.formats import SPACING, Case, numbers, read, read_all, same_bits, write
 
 SHAPE = (3, 5, 7)

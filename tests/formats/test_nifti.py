@@ -10,9 +10,9 @@ import pytest
 from pellucid.box import Box
 from pellucid.errors import Damaged, Truncated, UnsupportedType, WrongDimensions
 from pellucid.formats import registry
+from pellucid.formats.flat.nifti import open_reader
+from pellucid.formats.flat.nifti_header import CODES, parse_header
 from pellucid.formats.location import Location
-from pellucid.formats.nifti import open_reader
-from pellucid.formats.nifti_header import CODES, parse_header
 from tests.contracts.formats import SPACING, Case, numbers, read, read_all, same_bits, write
 from tests.shared_data import shared
 

@@ -7,8 +7,8 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import Damaged, SelectionInvalid, UnsupportedType, WrongDimensions
+from pellucid.formats.flat.npy import open_reader
 from pellucid.formats.location import Location
-from pellucid.formats.npy import open_reader
 from tests.contracts.formats import Case, numbers, random_boxes, read, same_bits, write
 
 

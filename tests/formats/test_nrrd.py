@@ -9,8 +9,8 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import Damaged, InvalidInput, NotFound, Truncated, UnknownCodec, UnsupportedType, WrongDimensions
+from pellucid.formats.flat.nrrd import open_reader
 from pellucid.formats.location import Location
-from pellucid.formats.nrrd import open_reader
 from tests.contracts.formats import SPACING, Case, numbers, read, read_all, same_bits, write
 from tests.shared_data import shared
 

@@ -9,7 +9,7 @@ import pytest
 import zarr
 
 from pellucid.errors import Damaged, WrongDimensions
-from pellucid.formats.ome import compose_multiscale, parse_multiscale
+from pellucid.formats.chunked.ome import compose_multiscale, parse_multiscale
 from tests.formats.chunk_stores import layout, open_at, ramp, read, write
 
 

@@ -10,7 +10,8 @@ import tensorstore
 
 from pellucid.box import Box
 from pellucid.errors import Damaged, NotFound, NotWritable, UnknownCodec
-from pellucid.formats import precomputed, registry
+from pellucid.formats import registry
+from pellucid.formats.chunked import precomputed
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read

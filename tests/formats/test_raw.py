@@ -7,9 +7,9 @@ import pytest
 
 from pellucid.errors import InvalidInput, Truncated
 from pellucid.formats import registry
+from pellucid.formats.flat.raw import said_of
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
-from pellucid.formats.raw import said_of
 from tests.contracts.formats import numbers, read_all, same_bits
 
 

@@ -17,7 +17,8 @@ from pellucid.errors import (
     UnknownFormat,
     Unreadable,
 )
-from pellucid.formats import registry, tensor
+from pellucid.formats import registry
+from pellucid.formats.chunked import tensor
 from pellucid.formats.location import Location
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write
 from tests.formats.s3_server import S3Server, free_port

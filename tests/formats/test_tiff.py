@@ -20,11 +20,12 @@ from pellucid.errors import (
     UnsupportedType,
     WrongDimensions,
 )
-from pellucid.formats import registry, tiff_header
-from pellucid.formats.flatfile import FlatReader
+from pellucid.formats import registry
+from pellucid.formats.flat.file import FlatReader
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Layout, Level
-from pellucid.formats.tiff import open_reader, open_writer
+from pellucid.formats.tiff import header as tiff_header
+from pellucid.formats.tiff.format import open_reader, open_writer
 from tests.contracts.formats import SPACING, Case, layout_of, numbers, random_boxes, read, read_all, same_bits, write
 from tests.shared_data import shared
 

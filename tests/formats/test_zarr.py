@@ -27,8 +27,8 @@ from pellucid.errors import (
     WrongDimensions,
 )
 from pellucid.formats import registry
-from pellucid.formats import zarr as zarr_format
-from pellucid.formats.levels import level_shard
+from pellucid.formats.chunked import zarr as zarr_format
+from pellucid.formats.chunked.levels import level_shard
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write

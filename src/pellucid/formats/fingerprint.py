@@ -19,7 +19,7 @@ def fingerprint(location: Location) -> str:
     if location.is_memory:
         return location.path  # Never given twice, in this process or another.
     if location.is_remote:
-        from pellucid.formats.tensor import remote_fingerprint
+        from pellucid.formats.chunked.tensor import remote_fingerprint
 
         return str(remote_fingerprint(location))
     path = location.local.resolve()

@@ -23,7 +23,8 @@ HEAD_BYTES = 1024
 
 @dataclass(frozen=True)
 class Kind:
-    """How a format is recognised: the bytes it starts with, the files its folder holds, the ends of its names."""
+    """A format's module below this folder, and how it is recognised: the bytes it starts with, the files its folder
+    holds, the ends of its names."""
 
     module: str
     suffixes: tuple[str, ...]
@@ -34,29 +35,33 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "zarr": Kind(
-        "pellucid.formats.zarr",
+        "chunked.zarr",
         (".zarr", ".ome.zarr", ".zarr2"),
         markers=("zarr.json", ".zarray", ".zgroup", ".zattrs"),
     ),
-    "n5": Kind("pellucid.formats.n5", (".n5",), markers=("attributes.json",)),
-    "precomputed": Kind("pellucid.formats.precomputed", (".precomputed",), markers=("info",), is_writable=False),
-    "hdf5": Kind("pellucid.formats.hdf5", (".h5", ".hdf5", ".hdf", ".nxs", ".nx5"), ((0, b"\x89HDF\r\n\x1a\n"),)),
+    "n5": Kind("chunked.n5", (".n5",), markers=("attributes.json",)),
+    "precomputed": Kind("chunked.precomputed", (".precomputed",), markers=("info",), is_writable=False),
+    "hdf5": Kind("hdf5.format", (".h5", ".hdf5", ".hdf", ".nxs", ".nx5"), ((0, b"\x89HDF\r\n\x1a\n"),)),
     "netcdf": Kind(
-        "pellucid.formats.netcdf", (".nc", ".nc3", ".nc4", ".cdf"), ((0, b"CDF\x01"), (0, b"CDF\x02"), (0, b"CDF\x05"))
+        "flat.netcdf",
+        (".nc", ".nc3", ".nc4", ".cdf"),
+        ((0, b"CDF\x01"), (0, b"CDF\x02"), (0, b"CDF\x05")),
     ),
     "tiff": Kind(
-        "pellucid.formats.tiff",
+        "tiff.format",
         (".tif", ".tiff", ".ome.tif"),
         ((0, b"II*\0"), (0, b"MM\0*"), (0, b"II+\0"), (0, b"MM\0+")),
     ),
-    "nrrd": Kind("pellucid.formats.nrrd", (".nrrd", ".nhdr"), ((0, b"NRRD000"),)),
+    "nrrd": Kind("flat.nrrd", (".nrrd", ".nhdr"), ((0, b"NRRD000"),)),
     "nifti": Kind(
-        "pellucid.formats.nifti", (".nii", ".nii.gz"), ((344, b"n+1\0"), (4, b"n+2\0"), (344, b"ni1\0"), (4, b"ni2\0"))
+        "flat.nifti",
+        (".nii", ".nii.gz"),
+        ((344, b"n+1\0"), (4, b"n+2\0"), (344, b"ni1\0"), (4, b"ni2\0")),
     ),
-    "metaimage": Kind("pellucid.formats.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
-    "npy": Kind("pellucid.formats.npy", (".npy",), ((0, b"\x93NUMPY"),)),
-    "memory": Kind("pellucid.formats.memory", (), is_writable=False),
-    "raw": Kind("pellucid.formats.raw", (".raw", ".bin", ".dat", ".vol")),
+    "metaimage": Kind("flat.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
+    "npy": Kind("flat.npy", (".npy",), ((0, b"\x93NUMPY"),)),
+    "memory": Kind("memory", (), is_writable=False),
+    "raw": Kind("flat.raw", (".raw", ".bin", ".dat", ".vol")),
 }
 
 
@@ -149,7 +154,7 @@ def _by_folder(path: Path) -> str:
 
 def _by_objects(location: Location) -> str:
     """A remote folder whose name says nothing: by the metadata objects in it."""
-    from pellucid.formats.tensor import present_markers
+    from pellucid.formats.chunked.tensor import present_markers
 
     present = present_markers(location, [marker for kind in KINDS.values() for marker in kind.markers])
     found = next((name for name, kind in KINDS.items() if present.intersection(kind.markers)), None)
@@ -195,7 +200,7 @@ def _plugged(path: str, head: bytes) -> str | None:
 
 def _load(name: str) -> Format:
     if name in KINDS:
-        return cast(Format, importlib.import_module(KINDS[name].module))
+        return cast(Format, importlib.import_module(f"pellucid.formats.{KINDS[name].module}"))
     return _plugin(name)
 
 

@@ -1,7 +1,7 @@
 """Arrays in memory that several processes share, handed on by descriptor.
 
 Here: SharedArray, made in one process and received in another over a Unix socket.
-Not here: who fills it (hdf5_parallel), arrays between machines (transport).
+Not here: who fills it (hdf5.parallel), arrays between machines (transport).
 
 The memory has no name: nothing is in /dev/shm, and it is gone when the last process that holds it has closed it or has
 died, however it died.

@@ -1,0 +1,1 @@
+"""Folders of chunks: Zarr, N5, neuroglancer precomputed; local or on S3."""

@@ -1,0 +1,116 @@
+"""OME-Zarr multiscale metadata, versions 0.4 (Zarr v2) and 0.5 (Zarr v3).
+
+Here: from a group's attributes to axes, unit and scale of each level, and back.
+Not here: where the attributes are stored, arrays (zarr).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.errors import Damaged
+from pellucid.formats.chunked.axes import SPATIAL
+from pellucid.formats.chunked.store import Json
+from pellucid.formats.protocol import Layout, Spacing
+from pellucid.formats.units import METRES, short_unit
+
+_LONG_UNITS = {
+    "nm": "nanometer", "um": "micrometer", "mm": "millimeter", "cm": "centimeter", "m": "meter",
+    "angstrom": "angstrom", "inch": "inch",
+}  # fmt: skip
+_OLD_AXES = ("t", "c", "z", "y", "x")
+
+
+@dataclass(frozen=True)
+class Multiscale:
+    """What a group says of its levels. axes: names in stored order, None where a version had none.
+
+    scales: per level, one factor per stored axis. units: per stored axis.
+    """
+
+    paths: tuple[str, ...]
+    axes: tuple[str, ...]
+    units: tuple[str, ...]
+    scales: tuple[tuple[float, ...], ...]
+
+    @property
+    def unit(self) -> str:
+        """The unit of all spatial axes: that of x."""
+        return self.units[self.axes.index("x")] if "x" in self.axes else ""
+
+    def spacing(self, level: int) -> Spacing:
+        """Along (z, y, x), in ``unit``; axes in other units are converted to it."""
+        numbers = []
+        for axis in SPATIAL:
+            at = self.axes.index(axis)
+            own, common = METRES.get(self.units[at]), METRES.get(self.unit)
+            numbers.append(self.scales[level][at] * (own / common if own and common else 1.0))
+        z, y, x = numbers
+        return (z, y, x)
+
+
+def parse_multiscale(name: str, attributes: Json) -> Multiscale | None:
+    """The first multiscale image of a group; None where the group holds none."""
+    container = attributes.get("ome", attributes)
+    images = container.get("multiscales") if isinstance(container, dict) else None
+    if not images:
+        return None
+    try:
+        return _parse_image(images[0])
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise Damaged(name, f"its multiscales metadata is not as OME-Zarr asks ({error!r})") from error
+
+
+def _parse_image(image: Json) -> Multiscale:
+    if not image["datasets"]:
+        raise ValueError("no datasets")
+    axes = image.get("axes", _OLD_AXES)
+    names = tuple(_axis_name(axis) for axis in axes)
+    units = tuple(short_unit(axis.get("unit") or "") if isinstance(axis, Mapping) else "" for axis in axes)
+    common = _scale(image.get("coordinateTransformations", ()), len(names))
+    scales = tuple(
+        tuple(a * b for a, b in zip(common, _scale(own, len(names)), strict=True))
+        for own in (dataset.get("coordinateTransformations", ()) for dataset in image["datasets"])
+    )
+    return Multiscale(tuple(str(dataset["path"]) for dataset in image["datasets"]), names, units, scales)
+
+
+def _axis_name(axis: Any) -> str:
+    return str(axis["name"] if isinstance(axis, Mapping) else axis).lower()
+
+
+def _scale(transformations: Sequence[Json], count: int) -> tuple[float, ...]:
+    """All scale factors multiplied. Translations do not change a spacing."""
+    factors = (1.0,) * count
+    for transformation in transformations:
+        if transformation["type"] == "scale":
+            factors = tuple(a * float(b) for a, b in zip(factors, transformation["scale"], strict=True))
+    return factors
+
+
+def compose_multiscale(name: str, layout: Layout, version: str) -> Json:
+    """A group's attributes for levels named "0", "1", ... with axes (z, y, x)."""
+    image = {
+        "name": name,
+        "axes": [_axis(axis, layout.unit) for axis in SPATIAL],
+        "datasets": [
+            {"path": str(level), "coordinateTransformations": _transformations(layout, level)}
+            for level in range(len(layout.levels))
+        ],
+    }
+    if version == "0.4":
+        return {"multiscales": [{"version": version, **image}]}
+    return {"ome": {"version": version, "multiscales": [image]}}
+
+
+def _axis(name: str, unit: str) -> Json:
+    axis = {"name": name, "type": "space"}
+    return {**axis, "unit": _LONG_UNITS.get(unit, unit)} if unit else axis
+
+
+def _transformations(layout: Layout, level: int) -> list[Json]:
+    spacing, full = layout.levels[level].spacing, layout.levels[0].spacing
+    scale = {"type": "scale", "scale": list(spacing)}
+    # A coarse voxel's centre lies between those that it was made of.
+    offset = [(own - finest) / 2 for own, finest in zip(spacing, full, strict=True)]
+    return [scale, {"type": "translation", "translation": offset}] if any(offset) else [scale]

@@ -1,0 +1,161 @@
+"""Arrays that keep several chunks in one file: Zarr v3 shards with their index.
+
+Here: ShardedChunks; the index at the end (or start) of a shard, and its checksum.
+Not here: files of one chunk (chunks), the sharding codec's metadata (zarr_metadata).
+"""
+
+import os
+from collections.abc import Callable
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import Damaged
+from pellucid.formats.chunked.axes import Index
+from pellucid.formats.chunked.chunks import ChunkForm, FileChunks, chunk_threads, in_threads, read_part, touched_cells
+from pellucid.formats.chunked.levels import StoredArray
+from pellucid.formats.chunked.store import Bytes, reading, write_whole, writing
+from pellucid.formats.protocol import Voxels
+
+ShardIndex = np.ndarray[Any, np.dtype[np.uint64]]
+
+_MISSING = 2**64 - 1
+_CHECKSUM_BYTES = 4
+_HELD_INDEXES = 256
+
+
+class ShardedChunks(FileChunks):
+    """An array with many chunks per file. form.key names a shard by its place in the grid of shards."""
+
+    def __init__(
+        self, folder: Path, form: ChunkForm, shard: Index, fallback: Callable[[], StoredArray], *, at_end: bool = True
+    ) -> None:
+        super().__init__(folder, form, fallback)
+        self.grain = shard
+        self._per_shard = tuple(s // n for s, n in zip(shard, form.chunk, strict=True))
+        self._index_bytes = prod(self._per_shard) * 16 + _CHECKSUM_BYTES
+        self._at_end = at_end
+        self._held: dict[Path, tuple[tuple[int, int, int], ShardIndex]] = {}
+
+    def _path(self, cell: Index) -> Path:
+        return self.folder / self.form.key(tuple(i // n for i, n in zip(cell, self._per_shard, strict=True)))
+
+    def _load(self, cell: Index) -> Bytes | None:
+        path = self._path(cell)
+        with reading(path):
+            try:
+                file = os.open(path, os.O_RDONLY)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            try:
+                return self._load_from(path, file, cell)
+            finally:
+                os.close(file)
+
+    def _load_from(self, path: Path, file: int, cell: Index) -> Bytes | None:
+        offset, length = map(int, self._index(path, file)[self._place(cell)])
+        if offset == _MISSING and length == _MISSING:
+            return None
+        if offset + length > os.fstat(file).st_size:
+            raise Damaged(str(path), "its index points past its end")
+        return read_part(file, offset, length)
+
+    def _index(self, path: Path, file: int) -> ShardIndex:
+        """A shard's index, kept as long as the file is the same one."""
+        status = os.fstat(file)
+        version = (status.st_ino, status.st_size, status.st_mtime_ns)
+        held = self._held.get(path)
+        if held is not None and held[0] == version:
+            return held[1]
+        index = self._read_index(path, file, status.st_size)
+        if len(self._held) >= _HELD_INDEXES:
+            self._held.clear()
+        self._held[path] = (version, index)
+        return index
+
+    def _read_index(self, path: Path, file: int, size: int) -> ShardIndex:
+        if size < self._index_bytes:
+            raise Damaged(str(path), f"it has {size:,} bytes and its index alone needs {self._index_bytes:,}")
+        stored = os.pread(file, self._index_bytes, size - self._index_bytes if self._at_end else 0)
+        entries, checksum = stored[:-_CHECKSUM_BYTES], stored[-_CHECKSUM_BYTES:]
+        if crc32c(entries) != int.from_bytes(checksum, "little"):
+            raise Damaged(str(path), "the checksum of its index is wrong")
+        return np.frombuffer(entries, "<u8").reshape(-1, 2)
+
+    def _place(self, cell: Index) -> int:
+        """Where in its shard's index a chunk is."""
+        within = tuple(i % n for i, n in zip(cell, self._per_shard, strict=True))
+        return int(np.ravel_multi_index(within, self._per_shard))
+
+    def _write_aligned(self, start: Index, stop: Index, voxels: Voxels) -> None:
+        # Storing one shard overlaps with encoding the next; the pool's queue keeps at most those two in memory.
+        storing = []
+        for shard in touched_cells(start, stop, self.grain):
+            cells = self._cells(shard)
+            encoded = in_threads(lambda cell: self._keep(self._encode(cell, start, voxels)), cells)
+            storing.append(chunk_threads().submit(self._store_shard, cells, encoded))
+            if len(storing) > 1:
+                storing.pop(0).result()
+        for stored in storing:
+            stored.result()
+
+    @staticmethod
+    def _keep(encoded: list[Bytes] | None) -> bytes | None:
+        """A copy of a chunk's bytes: the thread's memory is used again for the next chunk."""
+        return None if encoded is None else bytes(encoded[0])
+
+    def _cells(self, shard: Index) -> list[Index]:
+        """The chunks of a shard that lie in the array."""
+        ranges = (
+            range(i * k, min(i * k + k, -(-s // n)))
+            for i, k, n, s in zip(shard, self._per_shard, self.form.chunk, self.shape, strict=True)
+        )
+        return list(product(*ranges))
+
+    def _store_shard(self, cells: list[Index], encoded: list[bytes | None]) -> None:
+        path = self._path(cells[0])
+        if not any(encoded):
+            with writing(path):
+                path.unlink(missing_ok=True)
+            return
+        index = np.full((prod(self._per_shard), 2), _MISSING, "<u8")
+        position = 0 if self._at_end else self._index_bytes
+        pieces: list[Bytes] = []
+        for cell, chunk in zip(cells, encoded, strict=True):
+            if chunk is not None:
+                index[self._place(cell)] = (position, len(chunk))
+                position += len(chunk)
+                pieces.append(chunk)
+        entries = index.tobytes()
+        closing = entries + crc32c(entries).to_bytes(_CHECKSUM_BYTES, "little")
+        pieces.insert(len(pieces) if self._at_end else 0, closing)
+        write_whole(path, pieces)
+
+
+def _crc32c_table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        remainder = byte
+        for _ in range(8):
+            remainder = (remainder >> 1) ^ (0x82F63B78 if remainder & 1 else 0)
+        table.append(remainder)
+    return tuple(table)
+
+
+_TABLE = _crc32c_table()
+
+
+def crc32c(content: bytes) -> int:
+    """The Castagnoli checksum that guards a shard's index.
+
+    >>> hex(crc32c(b"123456789"))
+    '0xe3069283'
+    """
+    # Plain Python does: an index is a kilobyte beside megabytes of voxels.
+    remainder = 0xFFFFFFFF
+    for byte in content:
+        remainder = _TABLE[(remainder ^ byte) & 0xFF] ^ (remainder >> 8)
+    return remainder ^ 0xFFFFFFFF

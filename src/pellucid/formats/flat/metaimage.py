@@ -1,0 +1,171 @@
+"""MetaImage: .mha (header and voxels in one file) and .mhd (header beside a .raw or .zraw).
+
+Here: the header; reading raw, zlib and text voxels and lists of files; writing uncompressed.
+Not here: orientation (TransformMatrix is not carried), other MetaIO objects.
+"""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import Damaged, InvalidInput, OutputExists, UnsupportedType, WrongDimensions
+from pellucid.formats.flat.array import Placement, place
+from pellucid.formats.flat.file import (
+    DetachedWriter,
+    FlatReader,
+    FlatWriter,
+    one_level,
+    open_array,
+    refuse_unfinished,
+)
+from pellucid.formats.flat.inflate import InflatedBytes, numbers_in_text
+from pellucid.formats.limits import Limits
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Writer
+from pellucid.formats.sources import ByteSource, FileBytes, JoinedBytes, Piece, existing_file, local_path, read_head
+from pellucid.formats.spelling import numbered_names
+from pellucid.formats.units import short_unit
+
+_TYPES = {
+    "MET_UCHAR": "u1", "MET_CHAR": "i1", "MET_USHORT": "u2", "MET_SHORT": "i2", "MET_UINT": "u4", "MET_INT": "i4",
+    "MET_ULONG": "u4", "MET_LONG": "i4", "MET_ULONG_LONG": "u8", "MET_LONG_LONG": "i8", "MET_FLOAT": "f4",
+    "MET_DOUBLE": "f8",
+}  # fmt: skip
+# MET_ULONG and MET_LONG are read as 32 bits, as MetaIO does, and never written.
+_NAMES = {np.dtype(code).name: name for name, code in _TYPES.items() if name not in ("MET_ULONG", "MET_LONG")}
+LIMITS = Limits("MetaImage", tuple(_NAMES))
+_HEAD_BYTES = 64 * 1024
+_AXES = {3: "zyx", 4: "tzyx"}
+
+
+def open_reader(location: Location) -> Reader:
+    path = local_path(location)
+    head = read_head(path, _HEAD_BYTES)
+    refuse_unfinished(path, head)
+    fields, end = _parse(path, head)
+    placement, times, channels = _placement(path, fields)
+    codec = "zlib" if _is_true(fields.get("CompressedData")) else ""
+    unit = short_unit(fields.get("DistanceUnits", ""))
+    dtype = placement.dtype.newbyteorder("=")
+    header = Header(one_level(placement.shape, _spacing(path, fields)), dtype, unit, times, channels, codec)
+    source, offset = _source(path, fields, end, placement.end(times, channels), placement.dtype)
+    return FlatReader(header, replace(placement, offset=offset), source)
+
+
+def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
+    path, level = local_path(location), LIMITS.check(location, layout)
+    is_detached = path.suffix.lower() == ".mhd"
+    raw = path.with_name(f"{path.name}.raw")  # not foo.raw, which may be somebody's input
+    head = _header(level, layout, raw.name if is_detached else "LOCAL")
+    dtype = layout.dtype.newbyteorder("<")
+    if not is_detached:
+        return FlatWriter(open_array(path, head, level.shape, dtype, resume=resume), head)
+    if path.exists() and not resume:
+        raise OutputExists(str(path))
+    return DetachedWriter(open_array(raw, b"", level.shape, dtype, resume=resume), path, head)
+
+
+def _header(level: Level, layout: Layout, voxels: str) -> bytes:
+    lines = [
+        "ObjectType = Image",
+        "NDims = 3",
+        "BinaryData = True",
+        "BinaryDataByteOrderMSB = False",
+        "CompressedData = False",
+        f"ElementSpacing = {' '.join(repr(float(step)) for step in reversed(level.spacing))}",
+        f"DimSize = {' '.join(str(length) for length in reversed(level.shape))}",
+        *([f"DistanceUnits = {layout.unit}"] if layout.unit else []),
+        f"ElementType = {_NAMES[layout.dtype.newbyteorder('=').name]}",
+        f"ElementDataFile = {voxels}",
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _parse(path: Path, head: bytes) -> tuple[dict[str, str], int]:
+    """The fields up to ElementDataFile, which is always the last, and where the bytes after it begin."""
+    fields: dict[str, str] = {}
+    position = 0
+    while position < len(head):
+        end = head.find(b"\n", position)
+        end = len(head) if end < 0 else end
+        name, equals, value = head[position:end].decode("latin-1").partition("=")
+        if not equals:
+            break
+        position = end + 1
+        fields[name.strip()] = value.strip()
+        if name.strip() == "ElementDataFile":
+            return fields, position
+    raise Damaged(str(path), "its header has no line ElementDataFile")
+
+
+def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]:
+    sizes = [int(size) for size in _numbers(path, fields, "DimSize")]
+    axes = _AXES.get(len(sizes))
+    if axes is None or any(size < 1 for size in sizes):
+        raise WrongDimensions(str(path), sizes[::-1])
+    kind = fields.get("ElementType", "").removesuffix("_ARRAY")
+    if kind not in _TYPES:
+        raise UnsupportedType(str(path), kind or "that is not said", _NAMES)
+    is_big = _is_true(fields.get("ElementByteOrderMSB", fields.get("BinaryDataByteOrderMSB")))
+    dtype: np.dtype[Any] = np.dtype(_TYPES[kind]).newbyteorder(">" if is_big else "<")
+    channels = _whole(path, fields, "ElementNumberOfChannels", 1)
+    if channels < 1:
+        raise WrongDimensions(str(path), [*sizes[::-1], channels])
+    return place(f"{axes}c", [*sizes[::-1], channels], dtype)
+
+
+def _spacing(path: Path, fields: dict[str, str]) -> Spacing:
+    name = next((name for name in ("ElementSpacing", "ElementSize") if name in fields), None)
+    if name is None:
+        return (1.0, 1.0, 1.0)
+    numbers = _numbers(path, fields, name)
+    if len(numbers) < 3:
+        raise Damaged(str(path), f"its header has {len(numbers)} numbers in the line {name}")
+    x, y, z = (abs(number) or 1.0 for number in numbers[:3])
+    return (z, y, x)
+
+
+def _numbers(path: Path, fields: dict[str, str], name: str) -> list[float]:
+    try:
+        numbers = [float(word) for word in fields[name].split()]
+    except (KeyError, ValueError):
+        numbers = []
+    if not all(map(math.isfinite, numbers)) or not numbers:
+        raise Damaged(str(path), f"its header has no numbers in the line {name}")
+    return numbers
+
+
+def _source(path: Path, fields: dict[str, str], end: int, length: int, dtype: np.dtype[Any]) -> tuple[ByteSource, int]:
+    """The voxels' bytes and where in them they begin: after the header, in a file beside it, or in several."""
+    name = fields["ElementDataFile"]
+    skip = _whole(path, fields, "HeaderSize", 0)
+    if name == "LIST" or "%" in name:
+        return JoinedBytes(_listed(path, name, end, length, max(skip, 0))), 0
+    voxels, skip = (path, end) if name.upper() == "LOCAL" else (existing_file(path.parent / name), skip)
+    if _is_true(fields.get("CompressedData")):
+        return InflatedBytes(voxels, "zlib", length, max(skip, 0)), 0
+    if fields.get("BinaryData", "True").lower() == "false":
+        return InflatedBytes(voxels, f"text-{dtype.str}", length, max(skip, 0), numbers_in_text(dtype)), 0
+    if skip < 0:  # the voxels are the last bytes of the file
+        skip = max(0, voxels.stat().st_size - length)
+    return FileBytes(voxels), skip
+
+
+def _listed(path: Path, name: str, end: int, length: int, skip: int) -> list[Piece]:
+    names = numbered_names(name) if name != "LIST" else read_head(path, 1 << 24, end).decode("latin-1").split()
+    if not names or length % len(names):
+        raise InvalidInput(
+            f"{path} lists {len(names)} files for its voxels.", do="Their number must divide the planes."
+        )
+    return [Piece(path.parent / one, skip, length // len(names)) for one in names]
+
+
+def _whole(path: Path, fields: dict[str, str], name: str, default: int) -> int:
+    return int(_numbers(path, fields, name)[0]) if fields.get(name) else default
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.lower() in ("true", "1")

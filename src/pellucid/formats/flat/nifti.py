@@ -1,0 +1,62 @@
+"""NIfTI-1 and NIfTI-2: .nii, .nii.gz, and .hdr beside .img.
+
+Here: reading either byte order, scaled numbers, time and channel; writing .nii and .nii.gz.
+Not here: orientation (only the spacing is carried), the header's fields (nifti_header).
+"""
+
+from pathlib import Path
+
+from pellucid.formats.flat.array import Placement
+from pellucid.formats.flat.file import (
+    CompressedWriter,
+    FlatReader,
+    FlatWriter,
+    ScaledReader,
+    one_level,
+    open_array,
+    refuse_unfinished,
+    staged_array,
+)
+from pellucid.formats.flat.inflate import InflatedBytes, inflated_head
+from pellucid.formats.flat.nifti_header import CODES, HEAD_BYTES, NiftiHeader, parse_header, print_header
+from pellucid.formats.limits import Limits
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Header, Layout, Reader, Writer
+from pellucid.formats.sources import ByteSource, FileBytes, existing_file, local_path, read_head
+
+LIMITS = Limits("NIfTI", tuple(CODES), ("none", "gzip"))
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def open_reader(location: Location) -> Reader:
+    path = local_path(location)
+    head, is_gzip = _head(path)
+    refuse_unfinished(path, head)
+    parsed = parse_header(path, head)
+    placement, times, channels = parsed.placement()
+    levels = one_level(placement.shape, parsed.spacing)
+    codec = "gzip" if is_gzip else ""
+    header = Header(levels, placement.dtype.newbyteorder("="), parsed.unit, times, channels, codec)
+    reader = FlatReader(header, placement, _source(path, parsed, placement, is_gzip=is_gzip))
+    return ScaledReader(reader, parsed.slope, parsed.intercept) if parsed.is_scaled else reader
+
+
+def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
+    path, level = local_path(location), LIMITS.check(location, layout)
+    head, dtype = print_header(level, layout), layout.dtype.newbyteorder("<")
+    if layout.codec != "gzip" and not path.name.lower().endswith(".gz"):
+        return FlatWriter(open_array(path, head, level.shape, dtype, resume=resume), head)
+    return CompressedWriter(staged_array(path, head, level.shape, dtype, resume=resume), head, path)
+
+
+def _head(path: Path) -> tuple[bytes, bool]:
+    head = read_head(path, HEAD_BYTES)
+    if not head.startswith(_GZIP_MAGIC):
+        return head, False
+    return inflated_head(path, "gzip", HEAD_BYTES), True
+
+
+def _source(path: Path, parsed: NiftiHeader, placement: Placement, *, is_gzip: bool) -> ByteSource:
+    if is_gzip:
+        return InflatedBytes(path, "gzip", placement.end())
+    return FileBytes(existing_file(path.with_suffix(".img")) if parsed.is_pair else path)

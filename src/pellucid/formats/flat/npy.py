@@ -1,0 +1,68 @@
+"""NumPy's .npy files.
+
+Here: reading them in either order and byte order, without loading them; writing version 1.0.
+Not here: .npz archives, pickled objects (refused).
+
+The file holds no spacing and no unit: both may be given with the location (``spacing=z,y,x``, ``unit=um``).
+"""
+
+import io
+from pathlib import Path
+from tokenize import TokenError
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
+from pellucid.formats.flat.array import Placement, place
+from pellucid.formats.flat.file import FlatReader, FlatWriter, one_level, open_array, refuse_unfinished
+from pellucid.formats.limits import Limits
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Reader, Writer
+from pellucid.formats.sources import FileBytes, local_path, read_head
+from pellucid.formats.spelling import spacing_option
+from pellucid.formats.units import short_unit
+
+LIMITS = Limits("NumPy .npy")
+_HEAD_BYTES = 64 * 1024
+_AXES = {3: "zyx", 4: "czyx", 5: "tczyx"}
+
+
+def open_reader(location: Location) -> Reader:
+    path = local_path(location)
+    placement, times, channels = _parse(path, read_head(path, _HEAD_BYTES))
+    header = Header(
+        one_level(placement.shape, spacing_option(location)),
+        placement.dtype.newbyteorder("="),
+        short_unit(location.option("unit") or ""),
+        times,
+        channels,
+    )
+    return FlatReader(header, placement, FileBytes(path))
+
+
+def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
+    path, level = local_path(location), LIMITS.check(location, layout)
+    head = io.BytesIO()
+    npy_format.write_array_header_1_0(
+        head, {"descr": layout.dtype.str, "fortran_order": False, "shape": tuple(level.shape)}
+    )
+    array = open_array(path, head.getvalue(), level.shape, layout.dtype, resume=resume)
+    return FlatWriter(array, head.getvalue())
+
+
+def _parse(path: Path, head: bytes) -> tuple[Placement, int, int]:
+    refuse_unfinished(path, head)
+    file = io.BytesIO(head)
+    try:
+        read = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+        shape, is_fortran, dtype = read[npy_format.read_magic(file)](file)
+    except (ValueError, KeyError, SyntaxError, TokenError) as error:
+        raise Damaged(str(path), f"its header is not a .npy header ({error})") from error
+    if dtype.newbyteorder("=").name not in VOXEL_TYPES:
+        raise UnsupportedType(str(path), dtype, VOXEL_TYPES)
+    axes = _AXES.get(len(shape))
+    if axes is None or 0 in shape:
+        raise WrongDimensions(str(path), shape)
+    stored = (axes[::-1], shape[::-1]) if is_fortran else (axes, shape)
+    return place(*stored, np.dtype(dtype), file.tell())

@@ -1,0 +1,191 @@
+"""The header of a NRRD file, as text and as numbers.
+
+Here: parsing it, the meaning of its axes, printing one for a volume.
+Not here: voxels and files (nrrd).
+"""
+
+import math
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
+from pellucid.formats.flat.array import Placement, place
+from pellucid.formats.protocol import Layout, Level, Spacing
+from pellucid.formats.spelling import numbered_names
+from pellucid.formats.units import short_unit
+
+# The name that is written comes first; the others are synonyms.
+_SPELLINGS = {
+    "uint8": "uint8, uchar, unsigned char, uint8_t",
+    "int8": "int8, signed char, int8_t",
+    "uint16": "uint16, ushort, unsigned short, unsigned short int, uint16_t",
+    "int16": "int16, short, short int, signed short, signed short int, int16_t",
+    "uint32": "uint32, uint, unsigned int, uint32_t",
+    "int32": "int32, int, signed int, int32_t",
+    "uint64": "uint64, ulonglong, unsigned long long, unsigned long long int, uint64_t",
+    "int64": "int64, longlong, long long, long long int, signed long long, signed long long int, int64_t",
+    "float32": "float",
+    "float64": "double",
+}
+TYPE_NAMES = {dtype: names.split(", ")[0] for dtype, names in _SPELLINGS.items()}
+_DTYPES = {name: dtype for dtype, names in _SPELLINGS.items() for name in names.split(", ")}
+
+_TIME_WORDS = ("time", "t")
+_SPACE_KINDS = ("domain", "space")
+
+
+@dataclass(frozen=True)
+class NrrdHeader:
+    """What the header says. sizes and everything per axis: fastest axis first, as in the file.
+
+    end: where the bytes after the header begin. data_files: names of a detached header's files.
+    """
+
+    path: Path
+    fields: dict[str, str]
+    sizes: tuple[int, ...]
+    dtype: np.dtype[Any]
+    data_files: tuple[str, ...]
+    end: int
+
+    @property
+    def encoding(self) -> str:
+        return self.fields.get("encoding", "raw").lower()
+
+    @property
+    def line_skip(self) -> int:
+        return self._whole("lineskip")
+
+    @property
+    def byte_skip(self) -> int:
+        return self._whole("byteskip")
+
+    def _whole(self, name: str) -> int:
+        try:
+            return int(self.fields.get(name, "0"))
+        except ValueError:
+            raise Damaged(str(self.path), f"its header has no whole number for {name}") from None
+
+    def placement(self) -> tuple[Placement, int, int]:
+        return place(self.axes()[::-1], self.sizes[::-1], self.dtype)
+
+    def axes(self) -> str:
+        """A letter for every axis, fastest first."""
+        count = len(self.sizes)
+        kinds, labels = self._per_axis("kinds", count), self._per_axis("labels", count)
+        inside = [axis for axis in range(count) if kinds[axis].lower() in _SPACE_KINDS]
+        if len(inside) != 3 or count == 3:
+            inside = list(range(count - 3, count))  # a fourth axis without a word about it comes first
+        letters = [""] * count
+        for axis, letter in zip(inside, "xyz", strict=True):
+            letters[axis] = letter
+        for axis in (axis for axis in range(count) if not letters[axis]):
+            is_time = kinds[axis].lower() in _TIME_WORDS or labels[axis].lower() in _TIME_WORDS
+            letters[axis] = "t" if is_time and "t" not in letters else "c"
+        if len(set(letters)) < count:
+            raise WrongDimensions(str(self.path), self.sizes[::-1])
+        return "".join(letters)
+
+    def spacing(self) -> Spacing:
+        axes = self.axes()
+        steps = self._directions() or [_number(word) for word in self._per_axis("spacings", len(axes))]
+        z, y, x = (steps[axes.index(letter)] or 1.0 for letter in "zyx")
+        return (z, y, x)
+
+    def unit(self) -> str:
+        spaces = _quoted(self.fields.get("spaceunits", ""))
+        units = self._per_axis("units", len(self.sizes))
+        return short_unit(spaces[0] if spaces else units[self.axes().index("x")])
+
+    def _directions(self) -> list[float]:
+        """The length of every axis's direction vector; 0 for an axis outside space."""
+        words = re.findall(r"none|\([^)]*\)", self.fields.get("spacedirections", ""))
+        if len(words) != len(self.sizes):
+            return []
+        return [0.0 if word == "none" else math.hypot(*map(_number, word.strip("()").split(","))) for word in words]
+
+    def _per_axis(self, name: str, count: int) -> list[str]:
+        words = _quoted(self.fields.get(name, ""))
+        return words if len(words) == count else [""] * count
+
+
+def parse_header(path: Path, head: bytes) -> NrrdHeader:
+    """Read the header at the beginning of a file."""
+    if not head.startswith(b"NRRD"):
+        raise Damaged(str(path), "it does not begin with NRRD")
+    fields, files, end = _lines(head)
+    try:
+        sizes = tuple(int(size) for size in fields["sizes"].split())
+        kind = fields["type"].lower()
+    except (KeyError, ValueError):
+        raise Damaged(str(path), "its header lacks the type or the sizes") from None
+    if kind not in _DTYPES:
+        raise UnsupportedType(str(path), kind, TYPE_NAMES)
+    if not 3 <= len(sizes) <= 5 or any(size < 1 for size in sizes):
+        raise WrongDimensions(str(path), sizes[::-1])
+    order: Literal["<", ">"] = ">" if fields.get("endian", "little").lower() == "big" else "<"
+    return NrrdHeader(path, fields, sizes, np.dtype(_DTYPES[kind]).newbyteorder(order), files, end)
+
+
+def print_header(level: Level, layout: Layout, encoding: str, data_file: str = "") -> bytes:
+    """The header of a volume."""
+    unit = f'"{layout.unit}"'
+    lines = [
+        "NRRD0004",
+        f"type: {TYPE_NAMES[layout.dtype.newbyteorder('=').name]}",
+        "dimension: 3",
+        f"sizes: {' '.join(str(length) for length in reversed(level.shape))}",
+        f"spacings: {' '.join(repr(float(step)) for step in reversed(level.spacing))}",
+        *([f"units: {unit} {unit} {unit}"] if layout.unit else []),
+        "kinds: domain domain domain",
+        "endian: little",
+        f"encoding: {encoding}",
+        *([f"data file: {data_file}"] if data_file else []),
+    ]
+    return ("\n".join(lines) + "\n\n").encode()
+
+
+def _lines(head: bytes) -> tuple[dict[str, str], tuple[str, ...], int]:
+    """Fields by name without blanks, the listed files, and the position after the empty line."""
+    fields: dict[str, str] = {}
+    position, files, is_list = 0, [], False
+    while position < len(head):
+        end = head.find(b"\n", position)
+        end = len(head) if end < 0 else end
+        line = head[position:end].decode("latin-1").rstrip("\r")
+        position = end + 1
+        if is_list and line:
+            files.append(line.strip())
+        elif not line:
+            break
+        elif not line.startswith("#") and ": " in line:
+            name, _, value = line.partition(": ")
+            fields[name.replace(" ", "").lower()] = value.strip()
+            is_list = name in ("data file", "datafile") and value.startswith("LIST")
+    return fields, tuple(files) or _named_files(fields.get("datafile", "")), min(position, len(head))
+
+
+def _named_files(text: str) -> tuple[str, ...]:
+    """One name, or a pattern with its first number, last number and step."""
+    return numbered_names(text) if "%" in text else (text,) if text else ()
+
+
+def _quoted(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _number(word: str) -> float:
+    """A number, or 0 where the header has none (an empty word, nan)."""
+    try:
+        number = float(word)
+    except ValueError:
+        return 0.0
+    return 0.0 if math.isnan(number) else abs(number)

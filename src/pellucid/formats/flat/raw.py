@@ -1,0 +1,88 @@
+"""Headerless voxels: shape and type come from the name or from the location's options.
+
+Here: names such as ``foo_512x512x361_int16_be.raw`` (x first, as in Open SciVis names), options ``shape=``, ``dtype=``,
+``order=le|be``, ``offset=``; reading and writing.
+Not here: guessing. What the name does not say must be given.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Shape
+from pellucid.errors import InvalidInput
+from pellucid.formats.flat.array import Placement
+from pellucid.formats.flat.file import FlatReader, FlatWriter, one_level, open_array
+from pellucid.formats.limits import Limits
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Reader, Writer
+from pellucid.formats.sources import FileBytes, existing_file, local_path
+from pellucid.formats.spelling import parse_dtype, parse_shape, print_shape, spacing_option
+from pellucid.formats.units import short_unit
+
+LIMITS = Limits("raw")
+_SHAPE = re.compile(r"(?<![0-9a-z])\d+x\d+x\d+(?![0-9x])", re.IGNORECASE)
+_DTYPE = re.compile(rf"(?<![a-z])({'|'.join(VOXEL_TYPES)})(?![0-9])")
+_ORDER = re.compile(r"[_.-](le|be|little|big)(?![a-z])")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is said of headerless voxels; None where nothing is."""
+
+    shape: Shape | None
+    dtype: np.dtype[Any] | None
+
+
+def open_reader(location: Location) -> Reader:
+    path = existing_file(local_path(location))
+    said = said_of(location)
+    if said.shape is None or said.dtype is None:
+        lacking = " and ".join(name for name in ("shape", "dtype") if getattr(said, name) is None)
+        raise InvalidInput(
+            f"{location.path} has no header, and its {lacking} is not known.",
+            do=f"Write {location.path}:shape=Z,Y,X,dtype=uint16 (and order=be, offset=BYTES where needed).",
+        )
+    placement = Placement.dense(said.shape, said.dtype, location.number("offset") or 0)
+    if location.option("offset") is None:
+        _refuse_surplus(location, placement, path.stat().st_size)
+    unit = short_unit(location.option("unit") or "")
+    header = Header(one_level(said.shape, spacing_option(location)), said.dtype.newbyteorder("="), unit)
+    return FlatReader(header, placement, FileBytes(path))
+
+
+def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
+    path, level = local_path(location), LIMITS.check(location, layout)
+    said, wanted = said_of(location), layout.dtype.newbyteorder("=")
+    if said.dtype is None or said.shape != level.shape or said.dtype.newbyteorder("=") != wanted:
+        name = f"{path.stem}_{print_shape(level.shape)}_{wanted.name}_le{path.suffix or '.raw'}"
+        raise InvalidInput(
+            f"A raw file has no header, and the name {path.name} does not say the shape and type of this volume.",
+            do=f"Write it as {path.with_name(name)}.",
+        )
+    return FlatWriter(open_array(path, b"", level.shape, said.dtype, resume=resume), b"")
+
+
+def said_of(location: Location) -> Said:
+    """Shape and type from the options, else from the name."""
+    name = location.local.name.lower()
+    shape = location.option("shape") or _found(_SHAPE, name)
+    dtype = location.option("dtype") or _found(_DTYPE, name)
+    order = location.option("order") or (_found(_ORDER, name) or "_le")[1:]
+    return Said(parse_shape(shape) if shape else None, parse_dtype(dtype, order) if dtype else None)
+
+
+def _found(pattern: "re.Pattern[str]", name: str) -> str | None:
+    found = pattern.search(name)
+    return found.group() if found else None
+
+
+def _refuse_surplus(location: Location, placement: Placement, size: int) -> None:
+    if size > placement.end():
+        raise InvalidInput(
+            f"{location.path} has {size:,} bytes, and {print_shape(placement.shape)} voxels of "
+            f"{placement.dtype.newbyteorder('=')} are {placement.end():,}.",
+            do=f"Correct the shape or type, or give offset={size - placement.end()} if a header comes first.",
+        )

@@ -1,0 +1,78 @@
+"""HDF5: any dataset of a file, read on all cores; volumes and their levels written so that a kill loses nothing.
+
+Here: the Reader, and the two functions every format has.
+Not here: names and links (names), attributes (header), stored bytes (arrays, chunks), the writers
+(writer), reading by several processes (parallel).
+
+A file written here has its volume in ``/data`` (or the name given) with the attributes ``spacing`` (z, y, x) and
+``unit``. Coarser levels are ``/levels/1``, ``/levels/2`` and so on, listed in its attribute ``levels``.
+"""
+
+from typing import Any
+
+from pellucid.box import Box
+from pellucid.errors import Damaged
+from pellucid.formats.flat.file import check_selection
+from pellucid.formats.hdf5.arrays import StoredArray, stored_array
+from pellucid.formats.hdf5.grid import Axes
+from pellucid.formats.hdf5.header import axes_of, level_datasets, level_of, native_type, pipeline_of, spacing_of
+from pellucid.formats.hdf5.names import find_dataset, open_file
+from pellucid.formats.hdf5.writer import create_or_resume
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Header, Layout, Voxels, Writer
+from pellucid.formats.sources import local_path
+from pellucid.formats.threads import Threads
+
+
+class Hdf5Reader:
+    """One dataset and its coarser levels."""
+
+    def __init__(self, location: Location, threads: int | None = None) -> None:
+        self._path = str(local_path(location))
+        self._threads = Threads(threads)
+        self._file = open_file(local_path(location))
+        try:
+            dataset = find_dataset(self._file, self._path, location.dataset)
+            self.dataset_name: str = dataset.name
+            self.arrays: tuple[StoredArray, ...] = ()
+            self._open_levels(dataset)
+        except (KeyError, OSError, RuntimeError, ValueError) as error:  # what h5py makes of broken metadata
+            self.close()
+            raise Damaged(self._path, f"its structure cannot be read ({error})") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_levels(self, dataset: Any) -> None:
+        axes = axes_of(dataset, self._path)
+        dtype = native_type(dataset, self._path)
+        spacing, unit = spacing_of(dataset)
+        levels = []
+        for each in level_datasets(dataset, self._path):
+            own = axes_of(each, self._path)
+            self.arrays += (stored_array(each, self._path, own, self._threads),)
+            levels.append(level_of(each, own, axes, spacing or (1.0, 1.0, 1.0)))
+        codec = pipeline_of(dataset, self._path).title if dataset.chunks else "none"
+        self.axes: Axes = axes
+        self.header = Header(tuple(levels), dtype, unit, axes.length("t"), axes.length("c"), codec)
+
+    def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+        check_selection(self._path, self.header, level=level, t=t, c=c)
+        if not box.is_empty:
+            self.arrays[level].read(box, out, t, c)
+
+    def close(self) -> None:
+        for array in getattr(self, "arrays", ()):
+            array.close()
+        self._threads.close()
+        self._file.close()
+
+
+def open_reader(location: Location) -> Hdf5Reader:
+    """The dataset that the location names, or the only volume of the file."""
+    return Hdf5Reader(location)
+
+
+def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
+    """A new file, or one begun before with the same layout."""
+    return create_or_resume(location, layout, resume=resume)

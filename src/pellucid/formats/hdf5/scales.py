@@ -1,0 +1,38 @@
+"""Dimension scales: positions along the axes of a dataset, as NetCDF 4 and NeXus programs attach them.
+
+Here: spacing and unit from the scales of the last three axes.
+Not here: attributes that state a spacing (header), coordinate variables of NetCDF 3 (netcdf).
+"""
+
+from typing import Any
+
+import h5py
+
+from pellucid.formats.protocol import Spacing
+from pellucid.formats.units import short_unit
+
+_NO_POSITIONS = b"This is a netCDF dimension but not a netCDF variable"
+
+
+def spacing_of_scales(dataset: Any) -> tuple[Spacing | None, str]:
+    """Mean distance of positions along (z, y, x), and their unit; None where no axis has positions."""
+    scales = [_scale(dataset, axis) for axis in range(dataset.ndim - 3, dataset.ndim)]
+    if dataset.ndim < 3 or not any(scale is not None for scale in scales):
+        return None, ""
+    z, y, x = (1.0 if scale is None else _step(scale) for scale in scales)
+    units = [scale.attrs.get("units", b"") for scale in scales if scale is not None]
+    unit = units[-1].decode(errors="replace") if isinstance(units[-1], bytes) else str(units[-1])
+    return (z, y, x), short_unit(unit)
+
+
+def _scale(dataset: Any, axis: int) -> Any:
+    for scale in dataset.dims[axis].values():
+        is_positions = isinstance(scale, h5py.Dataset) and scale.ndim == 1 and scale.dtype.kind in "iuf"
+        if is_positions and not bytes(scale.attrs.get("NAME", b"")).startswith(_NO_POSITIONS):
+            return scale
+    return None
+
+
+def _step(scale: Any) -> float:
+    count = scale.shape[0]
+    return abs(float(scale[-1]) - float(scale[0])) / (count - 1) or 1.0 if count > 1 else 1.0

@@ -1,0 +1,1 @@
+"""TIFF: stacks and folders of slices."""
