@@ -25,15 +25,16 @@ MEMORY_TARGET_BYTES = 2**30
 
 def main() -> None:
     given = options("Reading, writing and converting volumes.")
-    planes, repeats = (256, 1) if given.is_quick else (2048, 5)
+    planes, repeats = (256, 1) if given.is_quick else (2048, 7)
     voxels = scan(planes)
     with folder() as path:
         rows = hdf5_cases.rows(voxels, path, repeats)
-        rows += store_cases.rows(voxels[: planes // 2], path, repeats)
+    with folder() as path:
+        rows += store_cases.rows(voxels[: planes // 4], path, min(repeats, 3))
     large = scan(512) if given.is_quick else scan(4096)
     with folder() as path:
         rows += conversion(large, path, min(repeats, 3))
-    size = f"HDF5 {voxels.nbytes / 2**20:.0f} MiB, stores {voxels.nbytes / 2**21:.0f} MiB uint16"
+    size = f"HDF5 {voxels.nbytes / 2**20:.0f} MiB, stores {voxels.nbytes / 2**22:.0f} MiB uint16"
     report("formats", rows, f"{size}; conversion {large.nbytes / 2**20:.0f} MiB", given)
 
 

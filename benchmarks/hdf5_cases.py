@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks.table import Row, faster, interleave
 from pellucid.formats.hdf5.parallel import read_shared, write_parallel
 from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared import SharedArray
 from pellucid.volume.volume import open_volume
 
 CHUNK = (64, 128, 128)
@@ -41,41 +42,49 @@ def rows(voxels: Voxels, folder: Path, repeats: int) -> list[Row]:
 
 
 def _reading(layout: str, path: Path, voxels: Voxels, repeats: int) -> list[Row]:
+    """Into an array that is in memory already, and into fresh shared memory: the peer gets the same kind."""
     _check(path, voxels)
+    target = np.zeros_like(voxels)
     functions: dict[str, Callable[[], object]] = {
-        "array": lambda: _read(path),
-        "shared": lambda: read_shared(path, "data", processes=PROCESSES).close(),
-        "h5py": lambda: _h5py(path),
+        "ours array": lambda: _read(path, target),
+        "h5py array": lambda: _h5py(path, target),
+        "ours shared": lambda: read_shared(path, "data", processes=PROCESSES).close(),
+        "h5py shared": lambda: _h5py_shared(path, voxels),
     }
     if layout in ("contiguous", "chunked"):
         functions["preadv"] = lambda: _preadv(path, voxels.nbytes)
     speeds = {name: voxels.nbytes / 1e6 / seconds for name, seconds in interleave(functions, repeats).items()}
-    title = f"HDF5 {layout}"
     found = [
-        faster(f"{title}, into an array", "MB/s", speeds["array"], "h5py", speeds["h5py"]),
-        faster(f"{title}, into shared memory", "MB/s", speeds["shared"], "h5py", speeds["h5py"]),
+        faster(f"HDF5 {layout}, into {what}", "MB/s", speeds[f"ours {kind}"], "h5py", speeds[f"h5py {kind}"])
+        for kind, what in (("array", "an array"), ("shared", "shared memory"))
     ]
     if "preadv" in speeds:
         peer = f"preadv, {PROCESSES} processes"
-        found.append(faster(f"{title}, into shared memory", "MB/s", speeds["shared"], peer, speeds["preadv"]))
+        case = f"HDF5 {layout}, into shared memory"
+        found.append(faster(case, "MB/s", speeds["ours shared"], peer, speeds["preadv"]))
     return found
 
 
 def _check(path: Path, voxels: Voxels) -> None:
     with read_shared(path, "data", processes=PROCESSES) as shared:
-        if not (np.array_equal(_read(path), voxels) and np.array_equal(shared.array, voxels)):
+        if not (np.array_equal(_read(path, np.zeros_like(voxels)), voxels) and np.array_equal(shared.array, voxels)):
             raise SystemExit(f"{path.name}: voxels are not read back as they were written")
 
 
-def _read(path: Path) -> Voxels:
+def _read(path: Path, target: Voxels) -> Voxels:
     with open_volume(f"{path}:/data") as volume:
-        return volume.read()
+        return volume.read(out=target)
 
 
-def _h5py(path: Path) -> Voxels:
+def _h5py(path: Path, target: Voxels) -> None:
     with h5py.File(path) as file:
-        read: Voxels = file["data"][()]
-        return read
+        file["data"].read_direct(target)
+
+
+def _h5py_shared(path: Path, voxels: Voxels) -> None:
+    z, y, x = voxels.shape
+    with SharedArray.create((z, y, x), voxels.dtype) as shared:
+        _h5py(path, shared.array)
 
 
 def _preadv(path: Path, nbytes: int) -> None:

@@ -13,77 +13,71 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table import Row, faster, interleave, unavailable
-from pellucid.box import Box
+from pellucid.box import Box, Shape
 from pellucid.formats.chunked.zarr_metadata import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
 from pellucid.volume.volume import open_volume
 
-CHUNK, SHARD = (64, 128, 128), (256, 256, 256)
+CHUNK, SHARD = (64, 128, 128), (128, 256, 256)
 THREADS = 2
 CODECS = ("gzip", "zstd", "blosc")
+Call = Callable[[], object]
 
 
 @dataclass(frozen=True)
-class Case:
-    """One store: how ours and the peer write and read it."""
+class Store:
+    """One kind of store. version: of Zarr, 0 for N5."""
 
     title: str
-    peer: str
-    ours_path: Path
-    peer_path: Path
-    codec: str
-    shard: tuple[int, int, int] | None = None
+    suffix: str
+    version: int
+    shard: Shape | None = None
+
+
+STORES = (Store("N5", ".n5", 0), Store("Zarr v2", ".zarr2", 2), Store("Zarr v3 sharded", ".zarr", 3, SHARD))
 
 
 def rows(voxels: Voxels, folder: Path, repeats: int) -> list[Row]:
-    found: list[Row] = []
-    for codec in CODECS:
-        n5 = Case(f"N5 {codec}", "z5py", folder / "ours.n5", folder / "peer.n5", codec)
-        found += _compare(n5, voxels, _z5py, repeats)
-        zarr2 = Case(f"Zarr v2 {codec}", "zarr-python", folder / "ours.zarr2", folder / "peer.zarr2", codec)
-        found += _compare(zarr2, voxels, _zarr_python, repeats)
-        zarr3 = Case(
-            f"Zarr v3 sharded {codec}", "zarr-python", folder / "ours.zarr", folder / "peer.zarr", codec, SHARD
-        )
-        found += _compare(zarr3, voxels, _zarr_python, repeats)
-    return found
+    return [row for codec in CODECS for store in STORES for row in _compare(store, codec, voxels, folder, repeats)]
 
 
-Peer = Callable[[Case, Voxels], tuple[Callable[[], object], Callable[[], object]]]
+def _compare(store: Store, codec: str, voxels: Voxels, folder: Path, repeats: int) -> list[Row]:
+    title = f"{store.title} {codec}"
+    peers: dict[str, Callable[[Store, str, Voxels, Path], tuple[Call, Call]]] = {"z5py": _z5py}
+    if store.version:
+        peers["zarr-python"] = _zarr_python
+    calls, missing = {"ours": _ours(store, codec, voxels, folder / f"ours{store.suffix}")}, []
+    for name, peer in peers.items():
+        try:
+            calls[name] = peer(store, codec, voxels, folder / f"{name}.{'zarr' if store.version else 'n5'}")
+        except ImportError as error:
+            missing.append(unavailable(title, name, str(error)))
+    found = []
+    for what, index in (("write", 0), ("read", 1)):
+        times = interleave({name: pair[index] for name, pair in calls.items()}, repeats)
+        speeds = {name: voxels.nbytes / 1e6 / seconds for name, seconds in times.items()}
+        found += [
+            faster(f"{title}, {what}", "MB/s", speeds["ours"], name, speed)
+            for name, speed in speeds.items()
+            if name != "ours"
+        ]
+    for name, (_, read) in calls.items():
+        if not np.array_equal(np.asarray(read()), voxels):
+            raise SystemExit(f"{title}: {name} does not read back what was written")
+    for entry in folder.iterdir():
+        shutil.rmtree(entry)
+    return found + missing
 
 
-def _compare(case: Case, voxels: Voxels, peer: Peer, repeats: int) -> list[Row]:
-    try:
-        write, read = peer(case, voxels)
-    except ImportError as error:
-        return [unavailable(case.title, case.peer, str(error))]
-    ours_write, ours_read = _ours(case, voxels)
-    megabytes = voxels.nbytes / 1e6
-    written = interleave({"ours": ours_write, "peer": write}, repeats)
-    taken = interleave({"ours": ours_read, "peer": read}, repeats)
-    _same(case, voxels, ours_read(), read())
-    for path in (case.ours_path, case.peer_path):
-        shutil.rmtree(path)
-    return [
-        faster(f"{case.title}, {what}", "MB/s", megabytes / times["ours"], case.peer, megabytes / times["peer"])
-        for what, times in (("write", written), ("read", taken))
-    ]
-
-
-def _same(case: Case, voxels: Voxels, ours: object, theirs: object) -> None:
-    for name, read in (("ours", ours), (case.peer, theirs)):
-        if not np.array_equal(np.asarray(read), voxels):
-            raise SystemExit(f"{case.title}: {name} does not read back what was written")
-
-
-def _ours(case: Case, voxels: Voxels) -> tuple[Callable[[], object], Callable[[], object]]:
+def _ours(store: Store, codec: str, voxels: Voxels, path: Path) -> tuple[Call, Call]:
     z, y, x = voxels.shape
-    layout = Layout((Level((z, y, x), CHUNK),), voxels.dtype, shard=case.shard, codec=case.codec)
-    location = Location(str(case.ours_path))
+    layout = Layout((Level((z, y, x), CHUNK),), voxels.dtype, shard=store.shard, codec=codec)
+    location = Location(str(path))
 
     def write() -> None:
+        shutil.rmtree(path, ignore_errors=True)
         writer = open_writer(location, layout)
         writer.write(Box.whole((z, y, x)), voxels)
         writer.finish()
@@ -96,25 +90,24 @@ def _ours(case: Case, voxels: Voxels) -> tuple[Callable[[], object], Callable[[]
     return write, read
 
 
-def _z5py(case: Case, voxels: Voxels) -> tuple[Callable[[], object], Callable[[], object]]:
+def _z5py(store: Store, codec: str, voxels: Voxels, path: Path) -> tuple[Call, Call]:
     import z5py
 
-    options: dict[str, dict[str, Any]] = {
-        "gzip": {"level": GZIP_LEVEL},
-        "zstd": {"level": ZSTD_LEVEL},
-        "blosc": {"codec": "zstd", "clevel": BLOSC_LEVEL, "shuffle": 1},
-    }
+    kind: dict[str, Any] = {"use_zarr_format": bool(store.version), "zarr_format": store.version or 2}
+    level = {"gzip": {"level": GZIP_LEVEL}, "zstd": {"level": ZSTD_LEVEL}}
+    blosc = {"codec": "zstd", "shuffle": 1, ("level" if store.version == 3 else "clevel"): BLOSC_LEVEL}
+    options: dict[str, Any] = {**level.get(codec, blosc), "compression": codec}
+    if store.shard:
+        options["shards"] = store.shard
 
     def write() -> None:
-        shutil.rmtree(case.peer_path, ignore_errors=True)
-        with z5py.File(str(case.peer_path), mode="w", use_zarr_format=False) as file:
-            file.create_dataset(
-                "s0", data=voxels, chunks=CHUNK, compression=case.codec, n_threads=THREADS, **options[case.codec]
-            )
+        shutil.rmtree(path, ignore_errors=True)
+        with z5py.File(str(path), mode="w", **kind) as file:
+            file.create_dataset("data", data=voxels, chunks=CHUNK, n_threads=THREADS, **options)
 
     def read() -> Voxels:
-        with z5py.File(str(case.peer_path), mode="r") as file:
-            dataset = file["s0"]
+        with z5py.File(str(path), mode="r", **kind) as file:
+            dataset = file["data"]
             dataset.n_threads = THREADS
             read_back: Voxels = dataset[:]
             return read_back
@@ -122,33 +115,32 @@ def _z5py(case: Case, voxels: Voxels) -> tuple[Callable[[], object], Callable[[]
     return write, read
 
 
-def _zarr_python(case: Case, voxels: Voxels) -> tuple[Callable[[], object], Callable[[], object]]:
+def _zarr_python(store: Store, codec: str, voxels: Voxels, path: Path) -> tuple[Call, Call]:
     import zarr
 
     zarr.config.set({"threading.max_workers": THREADS})
-    version = 3 if case.shard else 2
 
     def write() -> None:
-        shutil.rmtree(case.peer_path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         array = zarr.create_array(
-            str(case.peer_path), shape=voxels.shape, dtype=voxels.dtype, chunks=CHUNK, shards=case.shard,
-            compressors=_zarr_codec(case.codec, version), zarr_format=version,
+            str(path), shape=voxels.shape, dtype=voxels.dtype, chunks=CHUNK, shards=store.shard,
+            compressors=_zarr_codec(codec, store.version), zarr_format=store.version,
         )  # fmt: skip
         array[:] = voxels
 
-    return write, lambda: zarr.open_array(str(case.peer_path), mode="r")[:]
+    return write, lambda: zarr.open_array(str(path), mode="r")[:]
 
 
 def _zarr_codec(codec: str, version: int) -> object:
     import numcodecs
     from zarr import codecs
 
-    three = {
+    three: dict[str, Call] = {
         "gzip": lambda: codecs.GzipCodec(level=GZIP_LEVEL),
         "zstd": lambda: codecs.ZstdCodec(level=ZSTD_LEVEL),
         "blosc": lambda: codecs.BloscCodec(cname="zstd", clevel=BLOSC_LEVEL, shuffle="shuffle"),
     }
-    two = {
+    two: dict[str, Call] = {
         "gzip": lambda: numcodecs.GZip(level=GZIP_LEVEL),
         "zstd": lambda: numcodecs.Zstd(level=ZSTD_LEVEL),
         "blosc": lambda: numcodecs.Blosc(cname="zstd", clevel=BLOSC_LEVEL, shuffle=1),

@@ -23,7 +23,7 @@ from pellucid.formats.sources import FileBytes
 from pellucid.formats.threads import Threads
 
 # Of an uncompressed chunk so many bytes at a time: they are still in the core's own cache when they are put in place.
-_PORTION_BYTES = 512 * 1024
+_PORTION_BYTES = 2 * 2**20  # 64 KiB: 0.24 s a GiB, 512 KiB: 0.143, 2 MiB: 0.135
 
 
 @dataclass(frozen=True)
