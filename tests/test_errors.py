@@ -37,4 +37,5 @@ def test_an_error_crosses_a_process_border(error: errors.PellucidError) -> None:
 def test_choices_are_listed() -> None:
     assert "/x (3, 3, 3), /y (4, 4, 4)" in str(errors.DatasetAmbiguous("a.h5", ["/x (3, 3, 3)", "/y (4, 4, 4)"]))
     assert "a.tif:t=0,c=0" in str(errors.SelectionNeeded("a.tif", 3, 2))
-    assert "1,024 MiB" in str(errors.TooLarge(2**30, 2**20, do="Open level 1."))
+    assert "1.0 GiB of memory and 1.0 MiB" in str(errors.TooLarge(2**30, 2**20, do="Open level 1."))
+    assert "credentials" in str(errors.Unreadable("s3://bucket/a.zarr", "no answer"))

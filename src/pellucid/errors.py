@@ -7,6 +7,7 @@ Not here: when to raise them (the layer that finds the fault), how to print them
 from collections.abc import Iterable, Mapping, Sequence
 
 MOST_LISTED = 20
+REMOTE_REMEDY = "Check the address, AWS_ENDPOINT_URL, the credentials and the network."
 
 
 class PellucidError(Exception):
@@ -57,7 +58,8 @@ class Unreadable(PellucidError):
     is_transient = True
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} cannot be read: {why}.", do="Check its permissions and that the disk is healthy.")
+        here = "Check its permissions and that the disk is healthy."
+        super().__init__(f"{path} cannot be read: {why}.", do=REMOTE_REMEDY if "://" in path else here)
 
 
 class UnknownFormat(PellucidError):
@@ -194,7 +196,8 @@ class NotWritable(PellucidError):
 
     def __init__(self, path: str, why: str, writable: Iterable[str] = ()) -> None:
         listed = ", ".join(sorted(writable))
-        do = f"Writable formats: {listed}." if listed else "Choose a folder that you may write to."
+        place = REMOTE_REMEDY if "://" in path else "Choose a folder that you may write to."
+        do = f"Writable formats: {listed}." if listed else place
         super().__init__(f"{path} cannot be written: {why}.", do=do)
 
 
@@ -219,9 +222,14 @@ class TooLarge(PellucidError):
     """More memory than there is; said before anything was started."""
 
     def __init__(self, needs: int, has: int, do: str) -> None:
-        super().__init__(
-            f"This needs {needs / 2**20:,.0f} MiB of memory and {has / 2**20:,.0f} MiB may be used.", do=do
-        )
+        super().__init__(f"This needs {_size(needs)} of memory and {_size(has)} may be used.", do=do)
+
+
+def _size(count: int) -> str:
+    for unit, bytes_ in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= bytes_:
+            return f"{count / bytes_:,.1f} {unit}"
+    return f"{count} bytes"
 
 
 class SharedChunk(PellucidError):

@@ -15,7 +15,7 @@ import pellucid
 from pellucid.box import Box
 from pellucid.conversion.partial import Partial
 from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.errors import Cancelled, DiskFull, InvalidInput, OutputExists, TooLarge
+from pellucid.errors import Cancelled, DiskFull, InvalidInput, OutputExists, PellucidError, TooLarge
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.levels import reduce_voxels
@@ -152,6 +152,87 @@ def test_cancelling_leaves_no_output(source: Path, tmp_path: Path) -> None:
     with pytest.raises(Cancelled, match="continue where it stopped"):
         pellucid.convert(source, tmp_path / "a.zarr", cancel=cancel, **SMALL)
     assert not (tmp_path / "a.zarr").exists()
+
+
+def test_folders_with_anything_else_in_them_are_not_replaced(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    for name in ("slices/", "a.zarr", "b.npy"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "thesis.txt").write_text("do not lose")
+        with pytest.raises(InvalidInput, match=r"also holds 'thesis.txt'.*would be lost"):
+            pellucid.convert(source, f"{tmp_path}/{name}", overwrite=True)
+        assert (folder / "thesis.txt").read_text() == "do not lose"
+    (tmp_path / "c.zarr.partial").mkdir()
+    (tmp_path / "c.zarr.partial" / "mine").touch()
+    with pytest.raises(InvalidInput, match="not made by Pellucid"):
+        pellucid.convert(source, tmp_path / "c.zarr")
+
+
+def test_source_and_target_do_not_lie_in_each_other(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="lie in each other"):
+        pellucid.convert(source, f"{tmp_path}/", overwrite=True)
+    pellucid.convert(source, f"{tmp_path}/slices/").close()
+    with pytest.raises(InvalidInput, match="lie in each other"):
+        pellucid.convert(f"{tmp_path}/slices", tmp_path / "slices" / "new.tif")
+    (tmp_path / "link.npy").symlink_to(source)
+    with pytest.raises(InvalidInput, match="same file"):
+        pellucid.convert(source, tmp_path / "link.npy", overwrite=True)
+
+
+def test_a_link_is_followed_and_a_file_makes_way_for_a_folder(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "out.npy").symlink_to(tmp_path / "scratch" / "far.npy")
+    pellucid.convert(source, tmp_path / "out.npy").close()
+    assert (tmp_path / "out.npy").is_symlink()
+    assert (np.load(tmp_path / "scratch" / "far.npy") == voxels).all()
+    (tmp_path / "f.zarr").write_text("a file")
+    with pellucid.convert(source, tmp_path / "f.zarr", overwrite=True) as volume:
+        assert (volume.read() == voxels).all()
+
+
+def test_a_dataset_of_a_file_with_more_in_it_is_not_replaced(source: Path, tmp_path: Path) -> None:
+    pellucid.convert(source, tmp_path / "a.h5").close()
+    with pytest.raises(InvalidInput, match="may hold more than /new"):
+        pellucid.convert(source, f"{tmp_path}/a.h5:/new", overwrite=True)
+
+
+def test_refusals_name_the_output_as_the_user_did(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(PellucidError) as refusal:
+        pellucid.convert(source, tmp_path / "plain.raw")
+    assert "partial" not in str(refusal.value)
+    assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        ({"box": "0:1,:,:"}, "a pellucid.Box"),
+        ({"chunk": 8}, "three whole numbers"),
+        ({"chunk": (0, 8, 8)}, "three whole numbers"),
+        ({"levels": 0}, "a number from 1"),
+        ({"levels": "many"}, "a number from 1"),
+        ({"value_range": (1, 2, 3)}, r"\(low, high\)"),
+        ({"memory": "1GiB"}, "There are: box, level"),
+    ],
+)
+def test_wishes_are_checked(source: Path, tmp_path: Path, wish: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        pellucid.convert(source, tmp_path / "a.npy", **wish)
+
+
+def test_arrays_types_and_engines_in_the_words_people_use(voxels: Voxels, tmp_path: Path) -> None:
+    wishes: dict[str, Any] = {"dtype": np.uint8, "value_range": (0, 65535), "engine": "serial"}
+    with pellucid.convert(voxels, tmp_path / "a.npy", **wishes) as volume:
+        assert volume.dtype == np.uint8
+    with pellucid.convert(voxels, tmp_path / "b.zarr", shard=(20, 25, 30)) as volume:
+        assert volume.chunk == (4, 1, 2)
+
+
+def test_an_output_has_nothing_to_choose(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no 'level' to choose"):
+        pellucid.convert(source, f"{tmp_path}/a.zarr:level=2")
+    with pytest.raises(InvalidInput, match="no name for an output"):
+        pellucid.convert(source, "/")
 
 
 def test_two_at_once_are_kept_apart(source: Path, tmp_path: Path) -> None:

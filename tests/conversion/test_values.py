@@ -44,8 +44,29 @@ def test_losing_values_needs_a_range() -> None:
     assert plan_values(np.dtype("int16"), None, None) == ValueMap("int16")
 
 
+def test_infinities_become_the_ends_and_nan_the_low_end() -> None:
+    voxels = np.array([-np.inf, np.inf, np.nan, 5.0], np.float32)
+    assert ValueMap("uint8", (0.0, 10.0)).apply(voxels).tolist() == [0, 255, 0, 128]
+
+
+def test_the_largest_64_bit_integers_do_not_wrap_round() -> None:
+    top = np.array([2**64 - 1, 0], np.uint64)
+    assert ValueMap("uint64", (0, 2**64 - 1)).apply(top).tolist() == [2**64 - 2048, 0]
+    assert ValueMap("int64", (0, 1)).apply(np.array([0.0, 1.0])).tolist() == [-(2**63), 2**63 - 1024]
+
+
+def test_casts_that_would_round_or_overflow_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="uint16 does not fit into float16"):
+        plan_values(np.dtype("uint16"), "float16", None)
+    with pytest.raises(InvalidInput, match="uint32 does not fit into float32"):
+        plan_values(np.dtype("uint32"), "float32", None)
+    with pytest.raises(InvalidInput, match=r"too large for float32.*wider type"):
+        ValueMap("float32").apply(np.array([1e300]))
+
+
 def test_wishes_that_mean_nothing_are_refused() -> None:
     with pytest.raises(InvalidInput, match="uint8, int8, uint16"):
         plan_values(np.dtype("uint8"), "rgb", None)
-    with pytest.raises(InvalidInput, match="LOW below HIGH"):
-        plan_values(np.dtype("uint8"), "uint8", (3.0, 3.0))
+    for nothing in ((3.0, 3.0), (0.0, np.inf), (np.nan, 1.0)):
+        with pytest.raises(InvalidInput, match="LOW below HIGH"):
+            plan_values(np.dtype("uint8"), "uint8", nothing)

@@ -41,6 +41,18 @@ def test_nan_is_left_out() -> None:
     assert volume.histogram(2).counts.tolist() == [1, 1]
 
 
+def test_infinities_are_left_out_and_the_array_stays_as_it_was() -> None:
+    voxels = np.array([[[np.inf, -np.inf, 3.0, 5.0]]], np.float32)
+    volume = Volume.from_array(voxels)
+    assert volume.value_range == (3.0, 5.0)
+    assert volume.histogram(2).counts.tolist() == [1, 1]
+    assert np.isinf(voxels).sum() == 2
+
+
+def test_a_volume_without_any_value_has_an_empty_histogram() -> None:
+    assert Volume.from_array(np.full((2, 2, 2), np.nan)).histogram(4).counts.sum() == 0
+
+
 def test_percentiles_of_a_ramp() -> None:
     volume = Volume.from_array(np.arange(1000, dtype=np.uint16).reshape(10, 10, 10))
     assert volume.histogram(1000).percentile(50) == pytest.approx(499.5, abs=1)

@@ -1,5 +1,6 @@
 """Volume: what it says of itself, and reading."""
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,9 @@ def test_boxes_slices_and_numbers(volume: Volume, ramp: Voxels) -> None:
     assert (volume[Box((1, 0, 2), (3, 5, 4))] == ramp[1:3, :, 2:4]).all()
     assert (volume[1:, :-1, 2:4] == ramp[1:, :-1, 2:4]).all()
     assert (volume[-1, :, 0] == ramp[-1:, :, :1]).all()
+    assert (volume[1] == ramp[1:2]).all()
+    assert (volume[..., 2:3] == ramp[..., 2:3]).all()
+    assert (np.asarray(volume) == ramp).all()
 
 
 def test_reading_into_an_array(volume: Volume, ramp: Voxels) -> None:
@@ -49,8 +53,12 @@ def test_what_cannot_be_read_is_refused(volume: Volume) -> None:
         volume.read(out=np.zeros((4, 5, 6), np.uint8))
     with pytest.raises(InvalidInput, match="at_level"):
         volume[::2, :, :]
-    with pytest.raises(InvalidInput, match="three slices"):
-        volume[1]  # type: ignore[index]
+    with pytest.raises(InvalidInput, match="Index with a Box"):
+        volume[1, 2, 3, 4]
+    with pytest.raises(InvalidInput, match="is no position"):
+        volume["a"]  # type: ignore[index]
+    with pytest.raises(InvalidInput, match="A list cannot take"):
+        volume.read(out=[])  # type: ignore[arg-type]
     with pytest.raises(SelectionInvalid, match="level from 0 to 0"):
         volume.at_level(1)
 
@@ -94,10 +102,32 @@ def test_changes_are_announced_and_statistics_follow() -> None:
     assert len(heard) == 1
 
 
+def test_a_closed_volume_says_so(tmp_path: Path, ramp: Voxels) -> None:
+    np.save(tmp_path / "ramp.npy", ramp)
+    volume = pellucid.open(tmp_path / "ramp.npy")
+    same = volume.at_level(0)
+    volume.close()
+    volume.close()
+    for closed in (volume, same):
+        with pytest.raises(InvalidInput, match="The volume is closed"):
+            closed.read()
+
+
+def test_a_volume_travels_by_name_or_with_its_array(tmp_path: Path, ramp: Voxels, volume: Volume) -> None:
+    np.save(tmp_path / "ramp.npy", ramp)
+    with pellucid.open(tmp_path / "ramp.npy") as opened, pickle.loads(pickle.dumps(opened)) as copy:
+        assert (copy.read() == ramp).all()
+    copy = pickle.loads(pickle.dumps(volume))
+    assert (copy.read() == ramp).all()
+    assert (copy.spacing, copy.unit) == (volume.spacing, volume.unit)
+
+
 def test_opening_by_name(tmp_path: Path, ramp: Voxels) -> None:
     np.save(tmp_path / "ramp.npy", ramp)
     with pellucid.open(tmp_path / "ramp.npy") as volume:
         assert (volume.read() == ramp).all()
+    with pytest.raises(InvalidInput, match="from_array"):
+        pellucid.open(ramp)  # type: ignore[arg-type]
     with pytest.raises(SelectionInvalid, match="no time step 3"):
         pellucid.open(f"{tmp_path}/ramp.npy:t=3")
 

@@ -1,16 +1,17 @@
 """Any volume in, any volume out: converting, cropping, changing type, adding levels.
 
-Here: Conversion (what is wished), convert and pyramid.
-Not here: the work on one block (tasks), names of unfinished outputs (partial), running (engines).
+Here: convert and pyramid: the plan, and carrying it out.
+Not here: what is wished (wish), the work on one block (tasks), names of unfinished outputs (partial).
 """
 
 import errno
 import hashlib
 import threading
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from math import gcd
+from pathlib import Path, PurePath
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from pellucid.box import Box, Shape, triple
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.tasks import CopyTask, ReduceTask
 from pellucid.conversion.values import ValueMap, plan_values
+from pellucid.conversion.wish import Conversion, read_wishes
 from pellucid.engines.budget import choose_block
 from pellucid.engines.engine import Engine, make_engine
 from pellucid.engines.markers import Markers, job_key
@@ -25,41 +27,21 @@ from pellucid.engines.run import run
 from pellucid.errors import DiskFull, InvalidInput, PellucidError, TooLarge
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout, Level
+from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
 from pellucid.volume.blocks import Block, split
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
-Source = str | Path | Location | Volume
+Source = str | Path | Location | Volume | Voxels
 DEFAULT_CHUNK = (64, 64, 64)
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """What is to become of a volume; every field has a sensible default.
-
-    box, level: the part and the resolution to take. dtype, value_range: the new voxel type, and the values that become
-    its ends ("auto": the data's own). levels: how many resolutions to write, or "auto" for all down to a thumbnail.
-    reduce: mean, max, or mode (labels). chunk, shard, codec: as in formats.protocol.Layout.
-    """
-
-    box: Box | None = None
-    level: int | None = None
-    dtype: str | None = None
-    value_range: tuple[float, float] | Literal["auto"] | None = None
-    levels: int | Literal["auto"] = 1
-    reduce: str = "mean"
-    chunk: Shape | None = None
-    shard: Shape | None = None
-    codec: str | None = None
 
 
 def convert(
     source: Source,
     target: str | Path | Location,
     *,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
     overwrite: bool = False,
     cancel: threading.Event | None = None,
     **wishes: Any,
@@ -69,13 +51,13 @@ def convert(
     Memory stays within the engine's budget whatever the volume's size. Interrupted and called again, it continues. The
     output has its final name only when it is complete.
     """
-    wish = Conversion(**wishes)
-    place = Location.parse(target).absolute
-    engine = engine or make_engine()
+    wish = read_wishes(wishes)
+    place = _place(target)
+    engine = make_engine(engine) if isinstance(engine, str) else engine or make_engine()
     with _open(source, wish.level) as volume:
-        _refuse_overwriting_source(volume.location, place)
-        job = _Job(volume, place, wish, engine, cancel or threading.Event())
-        with Partial(place, overwrite=overwrite) as partial:
+        _refuse_overlap(volume.location, place)
+        job = _Job.planned(volume, place, wish, engine, cancel or threading.Event())
+        with Partial(place, overwrite=overwrite) as partial, partial.naming_target():
             try:
                 job.carry_out(partial)
             except OSError as error:
@@ -112,30 +94,39 @@ class _Job:
     wish: Conversion
     engine: Engine
     cancel: threading.Event
+    values: ValueMap
+    layout: Layout
+
+    @classmethod
+    def planned(
+        cls, volume: Volume, target: Location, wish: Conversion, engine: Engine, cancel: threading.Event
+    ) -> "_Job":
+        """What can be refused without touching the output is refused here."""
+        automatic = wish.value_range == "auto"
+        values = plan_values(volume.dtype, wish.dtype, volume.value_range if automatic else wish.value_range)  # type: ignore[arg-type]
+        return cls(volume, target, wish, engine, cancel, values, _layout(volume, wish, values))
 
     def carry_out(self, partial: Partial) -> None:
-        values = plan_values(self.volume.dtype, self.wish.dtype, self._value_range())
-        layout = self._layout(values)
-        is_resumed = partial.begin(self._key(layout, values))
+        is_resumed = partial.begin(self._key())
         try:
-            stages = self._plan(partial.output, layout, values, is_resumed=is_resumed)
+            stages = self._plan(partial.output, is_resumed=is_resumed)
         except PellucidError:
             partial.discard()  # Refused: nothing was worked for yet.
             raise
         for stage in stages:
             self._run(stage, partial.folder)
-        with closing(open_writer(partial.output, layout, resume=True)) as writer:
+        with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
             writer.finish()
         partial.publish()
 
-    def _plan(self, output: Location, layout: Layout, values: ValueMap, *, is_resumed: bool) -> list[_Stage]:
+    def _plan(self, output: Location, *, is_resumed: bool) -> list[_Stage]:
         """All stages, each with blocks that fit: what cannot fit is refused before the first one runs."""
-        with closing(open_writer(output, layout, resume=is_resumed)) as writer:
+        with closing(open_writer(output, self.layout, resume=is_resumed)) as writer:
             self._refuse_unshareable(writer.is_shareable)
             grains = writer.grains
-        stages = [self._stage("Copying", self._copy_task(output, layout, values, grains[0]))]
-        for level in range(1, len(layout.levels)):
-            task = ReduceTask(str(output), layout, level, self.wish.reduce, grains[level], after=stages[-1].key)
+        stages = [self._stage("Copying", self._copy_task(output, grains[0]))]
+        for level in range(1, len(self.layout.levels)):
+            task = ReduceTask(str(output), self.layout, level, self.wish.reduce, grains[level], after=stages[-1].key)
             stages.append(self._stage(f"Making level {level}", task))
         return stages
 
@@ -154,36 +145,18 @@ class _Job:
             for _ in run(stage.task, stage.blocks, self.engine, name=stage.name, markers=markers, cancel=self.cancel):
                 pass
 
-    @property
-    def _region(self) -> Box:
-        region = self.wish.box or self.volume.box
-        if not self.volume.box.contains(region) or region.is_empty:
-            raise InvalidInput(
-                f"The box {region} is not inside {self.volume.box}.", do="Choose a box inside the volume."
-            )
-        return region
-
-    def _value_range(self) -> tuple[float, float] | None:
-        return self.volume.value_range if self.wish.value_range == "auto" else self.wish.value_range
-
-    def _layout(self, values: ValueMap) -> Layout:
-        shape = self._region.shape
-        chunk = triple(map(min, zip(self.wish.chunk or DEFAULT_CHUNK, shape, strict=True)))
-        base = Level(shape, chunk, self.volume.spacing)
-        levels = plan_levels(base, None if self.wish.levels == "auto" else self.wish.levels)
-        return Layout(levels, np.dtype(values.dtype), self.volume.unit, self.wish.shard, self.wish.codec)
-
-    def _key(self, layout: Layout, values: ValueMap) -> str:
-        facts = (fingerprint(self.volume.location), str(self.volume.location), layout, values, self.wish)
+    def _key(self) -> str:
+        location = self.volume.location
+        facts = (fingerprint(location), str(location), self.layout, self.values, self.wish)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
-    def _copy_task(self, output: Location, layout: Layout, values: ValueMap, grain: Shape) -> CopyTask:
+    def _copy_task(self, output: Location, grain: Shape) -> CopyTask:
         return CopyTask(
             source=str(self.volume.location),
             target=str(output),
-            layout=layout,
-            values=values,
-            origin=self._region.start,
+            layout=self.layout,
+            values=self.values,
+            origin=_region(self.volume, self.wish).start,
             grain=grain,
             source_itemsize=self.volume.dtype.itemsize,
             source_chunk=self.volume.chunk,
@@ -197,11 +170,53 @@ class _Job:
             )
 
 
+def _region(volume: Volume, wish: Conversion) -> Box:
+    region = wish.box or volume.box
+    if not volume.box.contains(region) or region.is_empty:
+        raise InvalidInput(f"The box {region} is not inside {volume.box}.", do="Choose a box inside the volume.")
+    return region
+
+
+def _layout(volume: Volume, wish: Conversion, values: ValueMap) -> Layout:
+    shape = _region(volume, wish).shape
+    chunk = triple(map(min, zip(wish.chunk or _chunk_for(wish.shard), shape, strict=True)))
+    levels = plan_levels(Level(shape, chunk, volume.spacing), None if wish.levels == "auto" else wish.levels)
+    return Layout(levels, np.dtype(values.dtype), volume.unit, wish.shard, wish.codec)
+
+
+def _chunk_for(shard: Shape | None) -> Shape:
+    """The default chunk, or the largest that divides the wished shard."""
+    return triple(map(gcd, shard, DEFAULT_CHUNK)) if shard else DEFAULT_CHUNK
+
+
 def _open(source: Source, level: int | None) -> Volume:
+    if isinstance(source, np.ndarray):
+        source = Volume.from_array(source)
     location = source.location if isinstance(source, Volume) else Location.parse(source).absolute
     return open_volume(location if level is None else location.with_options(level=level))
 
 
-def _refuse_overwriting_source(source: Location, target: Location) -> None:
-    if source.path.rstrip("/") == target.path.rstrip("/"):
+def _place(target: str | Path | Location) -> Location:
+    """Where the output goes: a link is followed, so that what it leads to is replaced and not the link."""
+    place = Location.parse(target).absolute
+    if chosen := {"t", "c", "level"} & dict(place.options).keys():
+        raise InvalidInput(f"An output has no {chosen.pop()!r} to choose.", do=f"Write to {place.path}.")
+    if place.is_remote or place.is_memory:
+        return place
+    if not place.local.name:
+        raise InvalidInput(f"{place.path} is no name for an output.", do="Give a file or a folder of its own.")
+    slash = "/" if place.path.endswith("/") else ""
+    return replace(place, path=f"{place.local.resolve()}{slash}")
+
+
+def _refuse_overlap(source: Location, target: Location) -> None:
+    """Neither may be the other, or lie inside it."""
+    if source.is_memory or source.is_remote != target.is_remote:
+        return
+    one, other = (PurePath(place.path if place.is_remote else place.local.resolve()) for place in (source, target))
+    if one == other:
         raise InvalidInput("Source and target are the same file.", do="Choose another name for the output.")
+    if one in other.parents or other in one.parents:
+        raise InvalidInput(
+            f"{source.path} and {target.path} lie in each other.", do="Choose another place to write to."
+        )

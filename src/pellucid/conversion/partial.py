@@ -11,12 +11,23 @@ has no rename: there the output grows in place, and the format writes last what 
 import fcntl
 import hashlib
 import os
+import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from pellucid.errors import InvalidInput, NotWritable, OutputExists
+from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
 from pellucid.formats.location import Location
+from pellucid.formats.registry import format_for_writing
 from pellucid.settings import current
+
+FOLDER_PARTS = {
+    "zarr": r"zarr\.json|\.z\w+|\d+|c|OME|METADATA\.ome\.xml",
+    "n5": r"attributes\.json|s?\d+",
+    "tiff": r"(?i:.*\.tiff?)",
+}
+"""What the folder of a volume consists of, by format: a folder with anything else in it is not replaced."""
 
 
 class Partial:
@@ -41,8 +52,9 @@ class Partial:
         return self.folder / "output"
 
     def __enter__(self) -> "Partial":
-        if not self._target.is_remote and self._target.local.exists() and not self._overwrite:
-            raise OutputExists(self._target.path)
+        if not self._target.is_remote:
+            _refuse_to_replace(self._target, overwrite=self._overwrite)
+            _refuse_foreign_remains(self.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -62,6 +74,16 @@ class Partial:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._lock)
+
+    @contextmanager
+    def naming_target(self) -> Iterator[None]:
+        """Errors name the output as the user did, not the place where it grows."""
+        try:
+            yield
+        except PellucidError as error:
+            growing, final = str(self._room), str(self._target.local.parent)
+            error.what, error.do = error.what.replace(growing, final), error.do.replace(growing, final)
+            raise
 
     def begin(self, key: str) -> bool:
         """Whether the remains here are of the same work; remains of other work are removed."""
@@ -90,6 +112,30 @@ class Partial:
         self.discard()
 
 
+def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
+    """Only what was asked to be replaced, and of folders only those that hold a volume and nothing else."""
+    path = target.local
+    if not path.exists():
+        return
+    if not overwrite:
+        raise OutputExists(target.path)
+    if target.dataset:
+        raise InvalidInput(f"{path} exists, and may hold more than {target.dataset}.", do="Write to a new file.")
+    if path.is_dir():
+        part_of_it = re.compile(FOLDER_PARTS.get(format_for_writing(target), "(?!)"))
+        foreign = sorted(entry.name for entry in path.iterdir() if not part_of_it.fullmatch(entry.name))
+        if foreign:
+            raise InvalidInput(
+                f"{path} also holds {foreign[0]!r}, which is no part of such a volume, and would be lost.",
+                do="Choose another name, or move that away first.",
+            )
+
+
+def _refuse_foreign_remains(folder: Path) -> None:
+    if folder.exists() and not (folder.is_dir() and ((folder / "lock").exists() or not any(folder.iterdir()))):
+        raise InvalidInput(f"{folder} is in the way, and was not made by Pellucid.", do="Rename or move it.")
+
+
 def _beside(target: Location) -> Path:
     return target.local.with_name(f"{target.local.name}.partial")
 
@@ -100,11 +146,12 @@ def _remote_folder(target: Location) -> Path:
 
 
 def _replace(source: Path, target: Path) -> None:
-    if target.is_dir():  # A folder cannot be renamed over a folder that has something in it.
+    """Give ``source`` the name of ``target``; what had it before is gone only when that is done."""
+    if target.exists() and (target.is_dir() or source.is_dir()):  # Folders cannot be renamed over what is there.
         old = source.with_name(f"{source.name}.old")
         target.rename(old)
         source.rename(target)
-        shutil.rmtree(old)
+        _remove(old)
     else:
         source.replace(target)
 

@@ -26,18 +26,30 @@ class ValueMap:
     def apply(self, voxels: Voxels) -> Voxels:
         target = np.dtype(self.dtype)
         if self.value_range is None:
-            return voxels.astype(target, copy=False)
+            return _cast(voxels, target)
         low, high = self.value_range
         first, last = (0.0, 1.0) if target.kind == "f" else _ends(target)
         # float64 where the target has more than 24 bits, so that its last values are reached exactly.
         wide = np.float64 if target.itemsize > 2 else np.float32
-        scaled = np.subtract(voxels, low, dtype=wide)
+        scaled = np.subtract(np.nan_to_num(voxels, nan=low, posinf=high, neginf=low), low, dtype=wide)
         scaled *= wide((last - first) / (high - low))
-        np.clip(np.nan_to_num(scaled, copy=False, nan=0.0), 0, last - first, out=scaled)
         if target.kind != "f":
             np.rint(scaled, out=scaled)
+        np.clip(scaled, 0, last - first, out=scaled)
         scaled += wide(first)
-        return scaled.astype(target)
+        # The largest 64-bit integers are no floats: what rounds up to 2 ** 63 or 2 ** 64 must not wrap round.
+        capped: Voxels = np.minimum(scaled, np.nextafter(wide(last), wide(0)) if target.itemsize == 8 else last)
+        return capped.astype(target)
+
+
+def _cast(voxels: Voxels, target: np.dtype[Any]) -> Voxels:
+    with np.errstate(over="raise"):
+        try:
+            return voxels.astype(target, copy=False)
+        except FloatingPointError:
+            raise InvalidInput(
+                f"Some values are too large for {target}.", do="Choose a wider type, or add --range LOW,HIGH."
+            ) from None
 
 
 def plan_values(source: np.dtype[Any], dtype: str | None, value_range: tuple[float, float] | None) -> ValueMap:
@@ -49,10 +61,10 @@ def plan_values(source: np.dtype[Any], dtype: str | None, value_range: tuple[flo
     target = dtype or source.name
     if target not in VOXEL_TYPES:
         raise InvalidInput(f"There is no voxel type {target!r}.", do=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
-    if value_range is not None and not value_range[0] < value_range[1]:
-        raise InvalidInput(f"The range {value_range} is empty.", do="Give LOW,HIGH with LOW below HIGH.")
-    is_wider = np.can_cast(source, np.dtype(target), "safe") or np.dtype(target).kind == "f"
-    if value_range is None and not is_wider:
+    if value_range is not None and not (np.isfinite(value_range).all() and value_range[0] < value_range[1]):
+        raise InvalidInput(f"The range {value_range} has no extent.", do="Give finite LOW,HIGH with LOW below HIGH.")
+    is_between_floats = source.kind == np.dtype(target).kind == "f"
+    if value_range is None and not (is_between_floats or np.can_cast(source, np.dtype(target), "safe")):
         raise InvalidInput(
             f"{source.name} does not fit into {target} without a range.",
             do="Add --range LOW,HIGH: these become the ends of the new type (--range auto takes the data's own).",

@@ -55,22 +55,33 @@ def reduce_voxels(voxels: Voxels, factors: Shape, how: str) -> Voxels:
 
 
 def _mean(voxels: Voxels, factors: Shape) -> Voxels:
-    wide = _sum_type(voxels.dtype)
     count = factors[0] * factors[1] * factors[2]
-    total = _fold(lambda a, b: np.add(a, b, dtype=wide), voxels, factors)
     if voxels.dtype.kind == "f":
-        average: Voxels = total / wide.type(count)
+        total = _fold(lambda a, b: np.add(a, b, dtype=_sum_type(voxels.dtype)), voxels, factors)
+        average: Voxels = total / total.dtype.type(count)
         return average.astype(voxels.dtype)
-    shift = count.bit_length() - 1
-    rounded: Voxels = (total.astype(wide, copy=False) + (count >> 1)) >> shift
-    return rounded.astype(voxels.dtype)
+    return _integer_mean(voxels, factors, count.bit_length() - 1)
+
+
+def _integer_mean(voxels: Voxels, factors: Shape, shift: int) -> Voxels:
+    """The mean of 2 ** shift integers, rounded to the nearest."""
+    half = (1 << shift) >> 1
+    if voxels.dtype.itemsize < 8:
+        total = _fold(lambda a, b: np.add(a, b, dtype=_sum_type(voxels.dtype)), voxels, factors)
+        rounded: Voxels = (total.astype(_sum_type(voxels.dtype), copy=False) + half) >> shift
+        return rounded.astype(voxels.dtype)
+    # No wider type holds the sum of 64-bit integers: quotients and remainders are added apart.
+    quotients = _fold(np.add, voxels >> shift, factors)
+    remainders = _fold(np.add, voxels & ((1 << shift) - 1), factors)
+    mean: Voxels = quotients + ((remainders + half) >> shift)
+    return mean
 
 
 def _sum_type(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
-    """Wide enough that eight voxels add up exactly (float64 and 64-bit integers as well as they can)."""
+    """Wide enough that eight integers of up to 32 bits add up exactly, and floats as well as they can."""
     if dtype.kind == "f":
         return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
-    return np.dtype(f"{dtype.kind}{min(8, dtype.itemsize * 2)}")
+    return np.dtype(f"{dtype.kind}{dtype.itemsize * 2}")
 
 
 def _largest(voxels: Voxels, factors: Shape) -> Voxels:

@@ -9,21 +9,22 @@ from pathlib import Path
 
 from pellucid.errors import SelectionInvalid
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Header, Reader
+from pellucid.formats.protocol import Header
 from pellucid.formats.registry import open_reader
+from pellucid.volume.opened import Opened
 from pellucid.volume.volume import Volume
 
 
 class Series:
     """The volumes of one file: ``series[t]`` or ``series[t, c]``; iterating goes through time."""
 
-    def __init__(self, reader: Reader, location: Location) -> None:
+    def __init__(self, opened: Opened, location: Location) -> None:
         self.location = location
-        self._reader = reader
+        self._opened = opened
 
     @property
     def header(self) -> Header:
-        return self._reader.header
+        return self._opened.header
 
     @property
     def times(self) -> int:
@@ -42,13 +43,13 @@ class Series:
             raise SelectionInvalid(self.location.path, "time step", t, self.times)
         if not 0 <= c < self.channels:
             raise SelectionInvalid(self.location.path, "channel", c, self.channels)
-        return Volume(self._reader, self.location.with_options(t=t, c=c), t=t, c=c)
+        return Volume(self._opened, self.location.with_options(t=t, c=c), t=t, c=c)
 
     def __iter__(self) -> Iterator[Volume]:
         return (self[t] for t in range(self.times))
 
     def close(self) -> None:
-        self._reader.close()
+        self._opened.close()
 
     def __enter__(self) -> "Series":
         return self
@@ -60,4 +61,4 @@ class Series:
 def open_series(path: str | Path | Location) -> Series:
     """Open a file over time or channel; a plain volume is a series of one."""
     location = Location.parse(path)
-    return Series(open_reader(location), location)
+    return Series(Opened(open_reader(location)), location)

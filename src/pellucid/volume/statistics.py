@@ -39,7 +39,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class BrickRanges:
-    """Smallest and largest value of every brick of ``brick``³ voxels; NaN voxels are left out."""
+    """Smallest and largest value of every brick of ``brick``³ voxels; NaN and infinite voxels are left out."""
 
     brick: int
     lowest: Voxels
@@ -90,6 +90,8 @@ class Statistics:
 
     def _count(self, bins: int) -> tuple[Voxels, Voxels]:
         low, high = self.brick_ranges().overall
+        if np.isnan(low):  # No voxel has a value.
+            low, high = 0.0, 1.0
         edges = np.linspace(low, high if high > low else low + 1, bins + 1)
         pieces = _each_piece(self._volume, "Counting voxels", lambda _, voxels: np.histogram(voxels, edges)[0])
         return np.sum(list(pieces), axis=0), edges
@@ -112,6 +114,8 @@ def _ranges(volume: Readable, brick: int) -> tuple[Voxels, Voxels]:
 
     def reduce(box: Box, voxels: Voxels) -> None:
         z, y, x = (slice(a // brick, -(-b // brick)) for a, b in zip(box.start, box.stop, strict=True))
+        if voxels.dtype.kind == "f":
+            voxels[np.isinf(voxels)] = np.nan
         low[z, y, x] = _per_brick(np.fmin, voxels, brick)
         high[z, y, x] = _per_brick(np.fmax, voxels, brick)
 

@@ -18,10 +18,10 @@ from pellucid.formats.memory import ArrayReader
 from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
 from pellucid.formats.registry import open_reader
 from pellucid.volume.field import Announcements, Listener
+from pellucid.volume.indexing import Index, box_of
 from pellucid.volume.interpolate import trilinear
+from pellucid.volume.opened import Opened
 from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Statistics
-
-Index = Box | tuple[slice | int, slice | int, slice | int]
 
 
 class Volume:
@@ -32,9 +32,9 @@ class Volume:
     ((2, 3, 4), (0.0, 23.0), [12, 16, 20])
     """
 
-    def __init__(self, reader: Reader, location: Location, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+    def __init__(self, opened: Opened, location: Location, *, level: int = 0, t: int = 0, c: int = 0) -> None:
         self.location = location
-        self._reader = reader
+        self._opened = opened
         self._level = level
         self._frame = {"t": t, "c": c}
         self._announcements = Announcements()
@@ -44,11 +44,11 @@ class Volume:
     def from_array(cls, array: Voxels, spacing: Spacing = (1.0, 1.0, 1.0), unit: str = "") -> "Volume":
         """A volume over an array in memory; the array is not copied."""
         reader = ArrayReader(array, spacing, unit)
-        return cls(reader, reader.location)
+        return cls(Opened(reader), reader.location)
 
     @property
     def header(self) -> Header:
-        return self._reader.header
+        return self._opened.header
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -94,7 +94,7 @@ class Volume:
     def at_level(self, level: int) -> "Volume":
         """The same volume at another resolution."""
         _check("level", level, len(self.levels), self.location)
-        return Volume(self._reader, self.location.with_options(level=level), level=level, **self._frame)
+        return Volume(self._opened, self.location.with_options(level=level), level=level, **self._frame)
 
     def read(self, box: Box | None = None, out: Voxels | None = None) -> Voxels:
         """The voxels of a box as an array; with ``out``, into that array (shape of the box, the volume's dtype)."""
@@ -105,17 +105,21 @@ class Volume:
             )
         if out is None:
             out = np.empty(box.shape, self.dtype)
-        elif out.shape != box.shape or out.dtype != self.dtype:
+        elif not _can_take(out, box, self.dtype):
             raise InvalidInput(
-                f"An array of {out.shape} {out.dtype} cannot take the box {box} of {self.dtype}.",
-                do=f"Give an array of shape {box.shape} and type {self.dtype}.",
+                f"{_described(out)} cannot take the box {box} of {self.dtype}.",
+                do=f"Give a writable array of shape {box.shape} and type {self.dtype}.",
             )
-        self._reader.read(box, out, level=self._level, **self._frame)
+        self._opened.reader.read(box, out, level=self._level, **self._frame)
         return out
 
     def __getitem__(self, index: Index) -> Voxels:
         """``volume[box]`` or ``volume[z0:z1, y, x0:x1]``; always three axes, a number keeps its axis with length 1."""
-        return self.read(index if isinstance(index, Box) else _box_of(index, self.shape))
+        return self.read(index if isinstance(index, Box) else box_of(index, self.shape))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Voxels:
+        """All voxels: ``np.asarray(volume)``."""
+        return self.read().astype(dtype or self.dtype, copy=False)
 
     @property
     def value_range(self) -> tuple[float, float]:
@@ -152,7 +156,14 @@ class Volume:
         self._announcements.changed(box)
 
     def close(self) -> None:
-        self._reader.close()
+        """Let go of the file; every volume that came from this one is closed with it."""
+        self._opened.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # To another process goes the name; an array that is only in this one goes itself.
+        if self.location.is_memory:
+            return (Volume.from_array, (self.read(), self.spacing, self.unit))
+        return (open_volume, (str(self.location.absolute),))
 
     def __enter__(self) -> "Volume":
         return self
@@ -165,8 +176,18 @@ class Volume:
         return f"Volume({str(self.location)!r}, {facts})"
 
 
+def _can_take(out: object, box: Box, dtype: np.dtype[Any]) -> bool:
+    return isinstance(out, np.ndarray) and out.shape == box.shape and out.dtype == dtype and out.flags.writeable
+
+
+def _described(out: object) -> str:
+    return f"An array of {out.shape} {out.dtype}" if isinstance(out, np.ndarray) else f"A {type(out).__name__}"
+
+
 def open_volume(path: str | Path | Location) -> Volume:
     """Open a volume by name: ``file.h5:/entry/data``, ``folder/``, ``s3://bucket/scan.zarr``, ``stack.tif:t=3,c=0``."""
+    if isinstance(path, np.ndarray):
+        raise InvalidInput("An array is no path.", do="Use pellucid.Volume.from_array(array).")
     location = Location.parse(path)
     reader = open_reader(location)
     try:
@@ -182,7 +203,7 @@ def _selected(reader: Reader, location: Location) -> Volume:
     t, c, level = (location.number(name) for name in ("t", "c", "level"))
     if (t is None and header.times > 1) or (c is None and header.channels > 1):
         raise SelectionNeeded(location.path, header.times, header.channels)
-    return Volume(reader, location, level=level or 0, t=t or 0, c=c or 0)
+    return Volume(Opened(reader), location, level=level or 0, t=t or 0, c=c or 0)
 
 
 def check_selection(header: Header, location: Location) -> None:
@@ -195,22 +216,3 @@ def check_selection(header: Header, location: Location) -> None:
 def _check(axis: str, asked: int, count: int, location: Location) -> None:
     if not 0 <= asked < count:
         raise SelectionInvalid(location.path, axis, asked, count)
-
-
-def _box_of(index: tuple[slice | int, ...], shape: Shape) -> Box:
-    if not isinstance(index, tuple) or len(index) != 3:
-        raise InvalidInput(
-            f"{index!r} is not a region of a volume.", do="Index with a Box, or with three slices [z, y, x]."
-        )
-    (z0, z1), (y0, y1), (x0, x1) = (_ends(part, length) for part, length in zip(index, shape, strict=True))
-    return Box((z0, y0, x0), (z1, y1, x1))
-
-
-def _ends(part: slice | int, length: int) -> tuple[int, int]:
-    if isinstance(part, slice):
-        start, stop, step = part.indices(length)
-        if step != 1:
-            raise InvalidInput("A volume is not read with a step.", do="Read a coarser level: volume.at_level(1).")
-        return start, stop
-    position = part + length if part < 0 else part
-    return position, position + 1
