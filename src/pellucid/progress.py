@@ -180,6 +180,8 @@ def use(reporter: Reporter) -> Iterator[Reporter]:
 def automatic(stream: TextIO | None = None) -> Reporter:
     """Bars where the stream (standard error unless told) is a terminal, else lines."""
     stream = stream or sys.stderr
+    if stream is None:  # Started with standard error closed.
+        return Silent()
     is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     return Bars(stream) if is_terminal else Lines(stream)
 
@@ -221,8 +223,12 @@ class Callbacks:
 
 
 class Lines:
-    """Plain lines for a log: one at the end; before that, one once 5 s and the next 10 % are over, or 60 s."""
+    """Plain lines for a log: one at the end; before that, one once 5 s and the next 10 % are over, or 60 s.
 
+    Work that is done before anybody could wonder says nothing.
+    """
+
+    quick_s = 2.0
     interval_s = 5.0
     steps = 10
     heartbeat_s = 60.0
@@ -237,6 +243,8 @@ class Lines:
             before = self._said.setdefault(update.task, update)
             if update.is_finished or update.is_stopped:
                 del self._said[update.task]
+                if update.is_finished and update.seconds < self.quick_s:
+                    return
             elif not self._is_due(before, update):
                 return
             else:

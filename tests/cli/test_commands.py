@@ -1,6 +1,9 @@
 """The commands, as a person gives them."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import h5py
@@ -10,6 +13,9 @@ from PIL import Image
 
 import pellucid
 from pellucid.cli.main import main
+from pellucid.errors import PellucidError
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -37,7 +43,7 @@ def test_info_for_programs(scan: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_info_of_a_series_tells_how_to_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(tmp_path / "four.npy", np.zeros((3, 4, 5, 6), np.uint8))
     assert main(["info", str(tmp_path / "four.npy")]) == 0
-    assert "choose one by" in capsys.readouterr().out
+    assert "time steps: 3, channels: 1; choose by :t=0,c=0" in capsys.readouterr().out
 
 
 def test_info_of_a_file_with_several_volumes_tells_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,6 +98,30 @@ def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "96 × 96 × 96  48 × 48 × 48" in capsys.readouterr().out
 
 
+def test_quiet_and_debug_may_stand_behind_the_command(scan: Path, tmp_path: Path) -> None:
+    assert main(["convert", str(scan), str(tmp_path / "a.npy"), "--quiet"]) == 0
+    with pytest.raises(PellucidError):
+        main(["info", "nowhere", "--debug"])
+
+
+def test_a_terminal_without_our_signs_and_a_full_output(scan: Path) -> None:
+    command = [sys.executable, "-m", "pellucid", "info", str(scan)]
+    environment = {**os.environ, "PYTHONPATH": "src", "PYTHONIOENCODING": "ascii"}
+    plain = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert "40 ? 40 ? 40" in plain.stdout
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, cwd=ROOT, env=environment, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert ended.returncode == 1
+    assert b"No space left on device" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "nan.npy", np.full((2, 2, 2), np.nan))
+    assert main(["info", "--json", "--statistics", str(tmp_path / "nan.npy")]) == 0
+    assert json.loads(capsys.readouterr().out)["value_range"] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -103,6 +133,9 @@ def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["convert", "{scan}", "{folder}/out.zarr", "--engine", "steam"], "There is no engine 'steam'"),
         (["convert", "{scan}", "{scan}"], "Choose another name"),
         (["info", "{scan}:level=3"], "Choose a level from 0 to 0"),
+        (["slices", "{scan}", "-o", "{folder}/nowhere/a.png"], "No such file or directory"),
+        (["slices", "{scan}", "-o", "{folder}/picture"], "Let it end in .png"),
+        (["demo", "--output", "{scan}"], "File exists"),
     ],
 )
 def test_errors_say_what_to_do(
@@ -116,7 +149,14 @@ def test_errors_say_what_to_do(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["convert", "a", "b", "--chunk", "1,2"], ["convert", "a", "b", "--range", "x"], []]
+    "arguments",
+    [
+        ["convert", "a", "b", "--chunk", "1,2"],
+        ["convert", "a", "b", "--range", "x"],
+        ["convert", "a", "b", "--levels", "0"],
+        ["slices", "a", "-o", "b.png", "--height", "-5"],
+        [],
+    ],
 )
 def test_misuse_shows_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -39,11 +39,18 @@ def source_location(options: argparse.Namespace) -> Location:
     )
 
 
+def count_argument(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
 def shape_argument(text: str) -> Shape:
     """``64`` or ``64,128,128``."""
-    numbers = [int(part) for part in text.split(",")]
+    numbers = [int(part) if part.isdecimal() else 0 for part in text.split(",")]
     if len(numbers) not in (1, 3) or min(numbers) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one or three whole numbers (Z,Y,X)")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one or three whole numbers from 1 (Z,Y,X)")
     return triple(numbers * 3 if len(numbers) == 1 else numbers)
 
 
@@ -60,4 +67,4 @@ def range_argument(text: str) -> tuple[float, float] | Literal["auto"]:
 
 def levels_argument(text: str) -> int | Literal["auto"]:
     """A number of levels, or ``auto``."""
-    return "auto" if text == "auto" else int(text)
+    return "auto" if text == "auto" else count_argument(text)

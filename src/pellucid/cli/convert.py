@@ -8,7 +8,14 @@ import argparse
 from typing import Any
 
 from pellucid.box import Box
-from pellucid.cli.arguments import add_source, levels_argument, range_argument, shape_argument, source_location
+from pellucid.cli.arguments import (
+    add_source,
+    count_argument,
+    levels_argument,
+    range_argument,
+    shape_argument,
+    source_location,
+)
 from pellucid.cli.info import report
 from pellucid.conversion.convert import convert
 from pellucid.engines.engine import EngineOptions, make_engine
@@ -42,7 +49,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an output that exists")
     running = parser.add_argument_group("running")
     running.add_argument("--memory", help="most memory to use, such as 4GiB (default: half of what is free)")
-    running.add_argument("--workers", type=int, help="blocks at a time (default: one per core)")
+    running.add_argument("--workers", type=count_argument, help="blocks at a time (default: one per core)")
     running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
 
 

@@ -7,6 +7,7 @@ Not here: the steps' work.
 import argparse
 from pathlib import Path
 
+from pellucid.cli.arguments import count_argument
 from pellucid.cli.info import report
 from pellucid.cli.slices import save
 from pellucid.conversion.convert import convert, pyramid
@@ -17,7 +18,7 @@ from pellucid.volume.volume import Volume
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("demo", help="make a sample, convert it to a pyramid, look at it")
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="folder for the results")
-    parser.add_argument("--edge", type=int, default=256, help="voxels along each axis of the sample")
+    parser.add_argument("--edge", type=count_argument, default=256, help="voxels along each axis of the sample")
     parser.set_defaults(run=run)
 
 

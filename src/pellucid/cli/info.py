@@ -7,6 +7,7 @@ Not here: finding them (volume).
 import argparse
 import json
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from pellucid.cli.arguments import add_source, source_location
@@ -81,7 +82,11 @@ def _statistics(location: Location) -> dict[str, Any]:
     with open_volume(location) as volume:
         histogram = volume.histogram(4096)
         percentiles = {str(p): histogram.percentile(p) for p in (1, 50, 99)}
-        return {"value_range": list(volume.value_range), "percentiles": percentiles}
+        return {"value_range": list(map(_number, volume.value_range)), "percentiles": percentiles}
+
+
+def _number(value: float) -> float | None:
+    return value if isfinite(value) else None  # JSON has no NaN: a volume without any value.
 
 
 def _text(facts: dict[str, Any]) -> str:
@@ -92,13 +97,12 @@ def _text(facts: dict[str, Any]) -> str:
         ("chunks", _times(facts["chunk"])),
     ]
     if facts["times"] * facts["channels"] > 1:
-        selection = f"choose one by {facts['name']}:t=0,c=0"
-        rows.append(("series", f"{facts['times']} time steps, {facts['channels']} channels; {selection}"))
+        rows.append(("series", f"time steps: {facts['times']}, channels: {facts['channels']}; choose by :t=0,c=0"))
     if len(facts["levels"]) > 1:
         rows.append(("levels", "  ".join(_times(shape) for shape in facts["levels"])))
     if "value_range" in facts:
         low, high = facts["value_range"]
-        rows.append(("values", f"{low:g} to {high:g}"))
+        rows.append(("values", "none" if low is None else f"{low:g} to {high:g}"))
         rows.append(("percentiles", ", ".join(f"{p} %: {v:g}" for p, v in facts["percentiles"].items())))
     return "\n".join([facts["name"], *(f"  {name:<12}{value}" for name, value in rows)])
 

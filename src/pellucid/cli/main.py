@@ -7,8 +7,10 @@ Not here: any command (one module each).
 import argparse
 import importlib
 import logging
+import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import pellucid
 from pellucid import progress
@@ -22,30 +24,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code says whether it worked (0), failed (1), was misused (2) or interrupted (130)."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # A terminal that lacks a sign of ours shows another instead.
     try:
         with progress.use(progress.Silent() if options.quiet else progress.automatic()):
-            return int(options.run(options))
-    except PellucidError as error:
+            code = int(options.run(options))
+            sys.stdout.flush()
+            return code
+    except (PellucidError, OSError, KeyboardInterrupt) as error:
         if options.debug:
             raise
-        print(f"pellucid: {error.what}\n{error.do}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("pellucid: interrupted. Give the same command again to continue.", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        return 0  # The reader of our output, such as head, has seen enough.
+        return _told(error)
+
+
+def _told(error: BaseException) -> int:
+    """Say what happened, and return the exit code."""
+    match error:
+        case PellucidError():
+            text, code = f"{error.what}\n{error.do}", 1
+        case KeyboardInterrupt():
+            text, code = "interrupted. Give the same command again to continue.", INTERRUPTED
+        case BrokenPipeError():  # The reader of our output, such as head, has seen enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        case _:
+            text, code = f"{error}.\nCheck that the place exists, may be written to, and has room.", 1
+    print(f"pellucid: {text}", file=sys.stderr)
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("pellucid", description=pellucid.__doc__ and pellucid.__doc__.splitlines()[0])
     parser.add_argument("--version", action="version", version=f"pellucid {pellucid.__version__}")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.add_argument("--debug", action="store_true", help="show where in the program an error comes from")
+    _add_common(parser, default=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
         importlib.import_module(f"pellucid.cli.{name}").add_parser(commands)
+    for command in commands.choices.values():  # Also behind the command; not given there, what stood before holds.
+        _add_common(command, default=argparse.SUPPRESS)
     return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
+    parser.add_argument("--quiet", action="store_true", default=default, help="no progress")
+    parser.add_argument("--debug", action="store_true", default=default, help="show where an error comes from")
 
 
 if __name__ == "__main__":

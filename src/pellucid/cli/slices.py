@@ -7,20 +7,25 @@ Not here: cutting and laying out (volume.picture).
 import argparse
 from pathlib import Path
 
-from pellucid.cli.arguments import add_source, source_location
+from pellucid.cli.arguments import add_source, count_argument, source_location
+from pellucid.errors import InvalidInput
 from pellucid.volume.picture import middle_slices
 from pellucid.volume.volume import Volume, open_volume
+
+PICTURES = (".png", ".jpg", ".tif", ".webp")
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("slices", help="a picture of the three middle slices")
     add_source(parser)
     parser.add_argument("-o", "--output", required=True, help="PNG file to write")
-    parser.add_argument("--height", type=int, default=480, help="pixels of the tallest slice")
+    parser.add_argument("--height", type=count_argument, default=480, help="pixels of the tallest slice")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    if not options.output.lower().endswith(PICTURES):
+        raise InvalidInput(f"{options.output} is no name for a picture.", do=f"Let it end in {', '.join(PICTURES)}.")
     with open_volume(source_location(options)) as volume:
         save(volume, Path(options.output), options.height)
     print(f"wrote {options.output}")

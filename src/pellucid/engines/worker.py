@@ -30,13 +30,14 @@ class WorkFailed(PellucidError):
 def serve(pipe: "Connection[Done | Failure, object]", task: Task) -> None:
     """Work until the pipe closes, which it also does when the driver dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         with task.open() as work:
             while True:
                 block = pipe.recv()
                 pipe.send(_answer(work, block))
-    except (EOFError, BrokenPipeError):
-        return
+    except (EOFError, ConnectionError):
+        return  # The driver is gone.
     except Exception as error:  # noqa: BLE001 - the border of the process: opening the task failed
         pipe.send(_portable(error))
 
