@@ -13,7 +13,6 @@ from pellucid.errors import (
     Damaged,
     DatasetAmbiguous,
     DatasetMissing,
-    EmptyFile,
     Truncated,
     UnsupportedType,
     WrongDimensions,
@@ -121,7 +120,7 @@ def test_variable_is_chosen_by_name(tmp_path: Path) -> None:
 def test_no_records_and_text_are_refused(tmp_path: Path) -> None:
     with save(tmp_path / "a.nc", CLASSIC[0], (None, 5, 7), ("z", "y", "x")):
         pass
-    with pytest.raises(EmptyFile, match="variable density"):
+    with pytest.raises(WrongDimensions, match=r"/density has an empty axis: it has shape \(0, 5, 7\)"):
         open_reader(Location(str(tmp_path / "a.nc")))
     with save(tmp_path / "b.nc", CLASSIC[0], SHAPE, ("z", "y", "x"), "S1"):
         pass

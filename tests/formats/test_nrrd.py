@@ -53,7 +53,10 @@ def test_directions_give_the_spacing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "axis", "times", "channels"),
     [
-        ({}, 3, 1, 4),
+        ({}, 0, 4, 1),
+        ({"kinds": ["domain"] * 4}, 0, 4, 1),
+        ({"kinds": ["RGBA-color", "???", "???", "???"]}, 3, 1, 4),
+        ({"kinds": ["???", "domain", "domain", "domain"]}, 3, 4, 1),
         ({"kinds": ["domain", "domain", "domain", "vector"]}, 0, 1, 4),
         ({"kinds": ["vector", "domain", "domain", "domain"]}, 3, 1, 4),
         ({"kinds": ["domain", "domain", "domain", "time"]}, 0, 4, 1),

@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.errors import NotFound, NotWritable, UnsupportedType, WrongDimensions
+from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Level, Spacing, Voxels, Writer
 
@@ -21,8 +22,10 @@ class ArrayReader:
     """Reads boxes of a (z, y, x) array; nothing is copied until a box is read. Findable by name while it lives."""
 
     def __init__(self, array: Voxels, spacing: Spacing = (1.0, 1.0, 1.0), unit: str = "") -> None:
-        if array.ndim != 3 or array.size == 0:
+        if array.ndim != 3:
             raise WrongDimensions("The array", array.shape)
+        refuse_empty_axes("The array", array.shape)
+        array = array.view(np.uint8) if array.dtype == np.bool_ else array
         if array.dtype.name not in VOXEL_TYPES:
             raise UnsupportedType("A volume", array.dtype, VOXEL_TYPES)
         z, y, x = array.shape

@@ -1,7 +1,7 @@
 """Which stored axis is which: from any order of t, c, z, y, x to (z, y, x) and back.
 
-Here: Axes, and the guess for arrays that do not name theirs.
-Not here: where the names come from (ome, zarr, n5).
+Here: Axes.
+Not here: where the names come from (ome, zarr, n5), the guess for arrays that do not name theirs (dimensions).
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.errors import WrongDimensions
+from pellucid.formats.dimensions import unnamed_letters
 from pellucid.formats.protocol import Voxels
 
 SPATIAL = ("z", "y", "x")
-_UNNAMED = {3: "zyx", 4: "tzyx", 5: "tczyx"}
 
 Number = TypeVar("Number", int, float)
 Index = tuple[int, ...]
@@ -54,10 +54,8 @@ class Axes:
 
 
 def unnamed_axes(path: str, shape: Sequence[int]) -> Axes:
-    """Three axes are (z, y, x); a fourth before them is time, and of two more the first is time, the second channel."""
-    if len(shape) not in _UNNAMED:
-        raise WrongDimensions(path, shape)
-    return Axes(tuple(_UNNAMED[len(shape)]))
+    """Axes by their number alone."""
+    return Axes(tuple(unnamed_letters(path, shape)))
 
 
 def named_axes(path: str, names: Sequence[str | None], shape: Sequence[int]) -> Axes:

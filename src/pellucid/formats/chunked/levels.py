@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput, SelectionInvalid, UnknownCodec, UnsupportedType
 from pellucid.formats.chunked.axes import Axes, Index
+from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Level, Spacing, Voxels
 
 CODECS = ("none", "gzip", "zstd", "lz4", "blosc")
@@ -53,6 +54,8 @@ class LevelReader:
 
     def __init__(self, name: str, levels: Sequence[StoredLevel], spacings: Sequence[Spacing], unit: str) -> None:
         full = levels[0]
+        for level in levels:
+            refuse_empty_axes(name, level.array.shape)
         self._name = name
         self._levels = tuple(levels)
         self.header = Header(

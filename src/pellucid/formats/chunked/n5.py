@@ -29,6 +29,7 @@ from pellucid.formats.chunked.levels import (
 )
 from pellucid.formats.chunked.n5_spacing import compose_spacing, parse_spacings
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store, read_json, write_json
+from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Reader, Writer
 
@@ -127,6 +128,7 @@ def _document(store: Store) -> Json:
 
 def _stored_level(store: Store, document: Json) -> StoredLevel:
     shape, chunk = _reversed(document["dimensions"]), _reversed(document["blockSize"])
+    refuse_empty_axes(store.name, shape)
     dtype = checked_dtype("N5", np.dtype(document["dataType"]), TYPES)
     codec, name = _codec(store.name, document)
     return StoredLevel(_open_array(store, document, codec), unnamed_axes(store.name, shape), chunk, dtype, name)

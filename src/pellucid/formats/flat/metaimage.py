@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, OutputExists, UnsupportedType, WrongDimensions
+from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.flat.array import Placement, place
 from pellucid.formats.flat.file import (
     DetachedWriter,
@@ -38,7 +39,6 @@ _TYPES = {
 _NAMES = {np.dtype(code).name: name for name, code in _TYPES.items() if name not in ("MET_ULONG", "MET_LONG")}
 LIMITS = Limits("MetaImage", tuple(_NAMES))
 _HEAD_BYTES = 64 * 1024
-_AXES = {3: "zyx", 4: "tzyx"}
 
 
 def open_reader(location: Location) -> Reader:
@@ -103,17 +103,16 @@ def _parse(path: Path, head: bytes) -> tuple[dict[str, str], int]:
 
 def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]:
     sizes = [int(size) for size in _numbers(path, fields, "DimSize")]
-    axes = _AXES.get(len(sizes))
-    if axes is None or any(size < 1 for size in sizes):
+    if len(sizes) not in (3, 4):  # channels have a field of their own
         raise WrongDimensions(str(path), sizes[::-1])
+    axes = unnamed_letters(str(path), sizes[::-1])
     kind = fields.get("ElementType", "").removesuffix("_ARRAY")
     if kind not in _TYPES:
         raise UnsupportedType(str(path), kind or "that is not said", _NAMES)
     is_big = _is_true(fields.get("ElementByteOrderMSB", fields.get("BinaryDataByteOrderMSB")))
     dtype: np.dtype[Any] = np.dtype(_TYPES[kind]).newbyteorder(">" if is_big else "<")
     channels = _whole(path, fields, "ElementNumberOfChannels", 1)
-    if channels < 1:
-        raise WrongDimensions(str(path), [*sizes[::-1], channels])
+    refuse_empty_axes(str(path), [*sizes[::-1], channels])
     return place(f"{axes}c", [*sizes[::-1], channels], dtype)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.box import Shape
-from pellucid.errors import DatasetAmbiguous, DatasetMissing, EmptyFile, UnsupportedType, WrongDimensions
+from pellucid.errors import DatasetAmbiguous, DatasetMissing, UnsupportedType
+from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.flat.array import Placement
 from pellucid.formats.flat.file import (
     FlatReader,
@@ -28,7 +29,7 @@ from pellucid.formats.units import short_unit
 
 LIMITS = Limits("NetCDF", tuple(name for name in VOXEL_TYPES if name in TYPES))
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
-_TIME_NAMES = ("t", "time")
+_CHANNEL_NAMES = ("c", "channel", "channels", "band", "bands", "component", "components")
 
 
 def open_reader(location: Location) -> Reader:
@@ -72,13 +73,10 @@ def _choose(location: Location, contents: Contents) -> Variable:
 
 def _placement(path: Path, contents: Contents, variable: Variable) -> tuple[Placement, int, int]:
     shape, strides = contents.shape(variable), contents.strides(variable)
-    if not 3 <= len(shape) <= 5:
-        raise WrongDimensions(str(path), shape)
-    if 0 in shape:
-        raise EmptyFile(f"The variable {variable.name} of {path}")
+    refuse_empty_axes(f"{path}:/{variable.name}", shape)
     if variable.dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType(str(path), variable.dtype, LIMITS.dtypes)
-    axes = _axes(contents, variable)
+    axes = _axes(path, contents, variable)
     lengths, steps = dict(zip(axes, shape, strict=True)), dict(zip(axes, strides, strict=True))
     inside: Shape = (steps["z"], steps["y"], steps["x"])
     volume: Shape = (lengths["z"], lengths["y"], lengths["x"])
@@ -86,13 +84,11 @@ def _placement(path: Path, contents: Contents, variable: Variable) -> tuple[Plac
     return placement, lengths.get("t", 1), lengths.get("c", 1)
 
 
-def _axes(contents: Contents, variable: Variable) -> str:
-    """Letters of the axes: the last three are space; one before them is time if it is named so, else channel."""
-    count = len(variable.dimensions)
-    if count != 4:
-        return "tczyx"[-count:]
+def _axes(path: Path, contents: Contents, variable: Variable) -> str:
+    """Letters of the axes: the last three are space; one before them is a channel where it is named so."""
+    letters = unnamed_letters(f"{path}:/{variable.name}", contents.shape(variable))
     name = contents.dimensions[variable.dimensions[0]].name.lower()
-    return "tzyx" if name in _TIME_NAMES else "czyx"
+    return "czyx" if len(letters) == 4 and name in _CHANNEL_NAMES else letters
 
 
 def _spacing(path: Path, contents: Contents, variable: Variable) -> tuple[Spacing, str]:

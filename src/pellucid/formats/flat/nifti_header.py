@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.errors import Damaged, Truncated, UnsupportedType, WrongDimensions
+from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.flat.array import Placement, place
 from pellucid.formats.protocol import Layout, Level, Spacing
 from pellucid.formats.units import METRES
@@ -88,8 +89,9 @@ class NiftiHeader:
     def placement(self) -> tuple[Placement, int, int]:
         count = int(self.fields["dim"][0])
         sizes = [int(size) for size in self.fields["dim"][1 : count + 1]]
-        if count < 3 or any(size < 1 for size in sizes) or any(size > 1 for size in sizes[5:]):
+        if count < 3 or any(size > 1 for size in sizes[5:]):
             raise WrongDimensions(str(self.path), sizes[::-1])
+        refuse_empty_axes(str(self.path), sizes[::-1])
         code = int(self.fields["datatype"])
         offset = float(self.fields["vox_offset"])
         if not 0 <= offset < 2**62:

@@ -13,7 +13,8 @@ from tokenize import TokenError
 import numpy as np
 from numpy.lib import format as npy_format
 
-from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
+from pellucid.errors import Damaged, UnsupportedType
+from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.flat.array import Placement, place
 from pellucid.formats.flat.file import FlatReader, FlatWriter, one_level, open_array, refuse_unfinished
 from pellucid.formats.limits import Limits
@@ -25,7 +26,6 @@ from pellucid.formats.units import short_unit
 
 LIMITS = Limits("NumPy .npy")
 _HEAD_BYTES = 64 * 1024
-_AXES = {3: "zyx", 4: "czyx", 5: "tczyx"}
 
 
 def open_reader(location: Location) -> Reader:
@@ -59,10 +59,10 @@ def _parse(path: Path, head: bytes) -> tuple[Placement, int, int]:
         shape, is_fortran, dtype = read[npy_format.read_magic(file)](file)
     except (ValueError, KeyError, SyntaxError, TokenError) as error:
         raise Damaged(str(path), f"its header is not a .npy header ({error})") from error
+    dtype = np.dtype(np.uint8) if dtype == np.bool_ else dtype
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType(str(path), dtype, VOXEL_TYPES)
-    axes = _AXES.get(len(shape))
-    if axes is None or 0 in shape:
-        raise WrongDimensions(str(path), shape)
+    axes = unnamed_letters(str(path), shape)
+    refuse_empty_axes(str(path), shape)
     stored = (axes[::-1], shape[::-1]) if is_fortran else (axes, shape)
     return place(*stored, np.dtype(dtype), file.tell())

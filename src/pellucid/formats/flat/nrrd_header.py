@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
+from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.flat.array import Placement, place
 from pellucid.formats.protocol import Layout, Level, Spacing
 from pellucid.formats.spelling import numbered_names
@@ -37,6 +38,7 @@ _DTYPES = {name: dtype for dtype, names in _SPELLINGS.items() for name in names.
 
 _TIME_WORDS = ("time", "t")
 _SPACE_KINDS = ("domain", "space")
+_UNKNOWN_KINDS = ("", "???", "none")
 
 
 @dataclass(frozen=True)
@@ -76,20 +78,30 @@ class NrrdHeader:
 
     def axes(self) -> str:
         """A letter for every axis, fastest first."""
-        count = len(self.sizes)
-        kinds, labels = self._per_axis("kinds", count), self._per_axis("labels", count)
-        inside = [axis for axis in range(count) if kinds[axis].lower() in _SPACE_KINDS]
-        if len(inside) != 3 or count == 3:
-            inside = list(range(count - 3, count))  # a fourth axis without a word about it comes first
-        letters = [""] * count
+        guess = unnamed_letters(str(self.path), self.sizes[::-1])[::-1]
+        letters = [self._named(axis) for axis in range(len(self.sizes))]
+        inside = [axis for axis, letter in enumerate(letters) if letter == "s"]
+        if len(inside) != 3:  # the axes about which nothing is said are space, if there are three of them
+            inside = [axis for axis, letter in enumerate(letters) if letter in ("", "s")]
+        if len(inside) != 3 or len(letters) == 3:
+            return guess
         for axis, letter in zip(inside, "xyz", strict=True):
             letters[axis] = letter
-        for axis in (axis for axis in range(count) if not letters[axis]):
-            is_time = kinds[axis].lower() in _TIME_WORDS or labels[axis].lower() in _TIME_WORDS
-            letters[axis] = "t" if is_time and "t" not in letters else "c"
-        if len(set(letters)) < count:
+        if "" in letters:
+            letters[letters.index("")] = "c" if "t" in letters else "t"
+        if len(set(letters)) < len(letters):
             raise WrongDimensions(str(self.path), self.sizes[::-1])
         return "".join(letters)
+
+    def _named(self, axis: int) -> str:
+        """What the header says of an axis: t, c, s for one of space, or nothing."""
+        count = len(self.sizes)
+        kind, label = (self._per_axis(name, count)[axis].lower() for name in ("kinds", "labels"))
+        if kind in _TIME_WORDS or label in _TIME_WORDS:
+            return "t"
+        if kind in _SPACE_KINDS:
+            return "s"
+        return "" if kind in _UNKNOWN_KINDS else "c"
 
     def spacing(self) -> Spacing:
         axes = self.axes()
@@ -126,8 +138,8 @@ def parse_header(path: Path, head: bytes) -> NrrdHeader:
         raise Damaged(str(path), "its header lacks the type or the sizes") from None
     if kind not in _DTYPES:
         raise UnsupportedType(str(path), kind, TYPE_NAMES)
-    if not 3 <= len(sizes) <= 5 or any(size < 1 for size in sizes):
-        raise WrongDimensions(str(path), sizes[::-1])
+    unnamed_letters(str(path), sizes[::-1])
+    refuse_empty_axes(str(path), sizes[::-1])
     order: Literal["<", ">"] = ">" if fields.get("endian", "little").lower() == "big" else "<"
     return NrrdHeader(path, fields, sizes, np.dtype(_DTYPES[kind]).newbyteorder(order), files, end)
 

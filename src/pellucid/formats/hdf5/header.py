@@ -14,7 +14,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pellucid.errors import DatasetMissing, UnknownCodec, UnsupportedType, WrongDimensions
+from pellucid.errors import DatasetMissing, UnknownCodec, UnsupportedType
+from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.hdf5.filters import Filter, Pipeline
 from pellucid.formats.hdf5.grid import Axes
 from pellucid.formats.hdf5.names import level_names
@@ -22,7 +23,6 @@ from pellucid.formats.hdf5.scales import spacing_of_scales
 from pellucid.formats.protocol import VOXEL_TYPES, Level, Spacing
 from pellucid.formats.units import short_unit
 
-DEFAULT_AXES = {3: "zyx", 4: "tzyx", 5: "tczyx"}
 _SPACING_ATTRIBUTES = (
     ("spacing", ""), ("element_size_um", "um"), ("spacing_nm", "nm"), ("spacing_um", "um"), ("spacing_mm", "mm"),
     ("resolution", ""),
@@ -31,11 +31,12 @@ _SPACING_ATTRIBUTES = (
 
 def axes_of(dataset: Any, path: str) -> Axes:
     """Which axis is which; WrongDimensions where it is no volume."""
-    if dataset.ndim not in DEFAULT_AXES:
-        raise WrongDimensions(f"{path}:{dataset.name}", dataset.shape or ())
+    shape = tuple(dataset.shape or ())
+    guess = unnamed_letters(f"{path}:{dataset.name}", shape)
+    refuse_empty_axes(f"{path}:{dataset.name}", shape)
     labels = "".join(_label(dataset, axis) for axis in range(dataset.ndim))
     usable = len(labels) == dataset.ndim == len(set(labels)) and set("zyx") <= set(labels)
-    return Axes(labels if usable else DEFAULT_AXES[dataset.ndim], tuple(dataset.shape))
+    return Axes(labels if usable else guess, shape)
 
 
 def _label(dataset: Any, axis: int) -> str:

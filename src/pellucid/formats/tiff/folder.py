@@ -1,14 +1,16 @@
 """A folder of TIFF slices, one file for each plane.
 
 Here: which files are the slices and their order, reading them, writing them one by one.
-Not here: stacks in one file (tiff), pieces of pages (planes).
+Not here: stacks in one file (tiff), pieces of pages (planes), numbers in names (numbering).
 """
 
 import fnmatch
+import logging
 import os
 import re
 import threading
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import tifffile
 
 from pellucid.box import Box, Shape
 from pellucid.errors import (
+    MOST_LISTED,
     DatasetAmbiguous,
     DatasetMissing,
     EmptyFile,
@@ -31,7 +34,10 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Voxels, Writer
 from pellucid.formats.sources import FileBytes, local_path, naming_full_disk, naming_unreadable, new_file
 from pellucid.formats.tiff.header import Described, describe, described, print_head
+from pellucid.formats.tiff.numbering import missing_numbers, natural_key
 from pellucid.formats.tiff.planes import Geometry, Plane, geometry_of, opened, plane_of, read_window
+
+_log = logging.getLogger(__name__)
 
 LIMITS = Limits("A folder of TIFF slices", codecs=("none", "gzip", "zstd"))
 _COMPRESSIONS = {"gzip": "zlib", "zstd": "zstd"}
@@ -50,7 +56,17 @@ def open_folder_reader(location: Location) -> "Reader | Path":
         if len(files) == 1 and len(tif.pages) > 1:
             return files[0]
         said = described(tif)
+    _warn_of_gaps(folder, files)
     return FolderReader(folder, files, said)
+
+
+def _warn_of_gaps(folder: Path, files: list[Path]) -> None:
+    """Say which numbers are missing: without them every later slice lies closer than it was."""
+    missing = list(islice(missing_numbers(path.name for path in files), MOST_LISTED + 1))
+    if missing:
+        listed = ", ".join(map(str, missing[:MOST_LISTED]))
+        rest = " and more" if len(missing) > MOST_LISTED else ""
+        _log.warning("The slices in %s lack the numbers %s%s: the volume is read without them.", folder, listed, rest)
 
 
 def slices_in(location: Location) -> list[Path]:
@@ -72,15 +88,6 @@ def slices_in(location: Location) -> list[Path]:
 
 def _is_slice(name: str) -> bool:
     return name.lower().endswith(_SUFFIXES) and not name.startswith(".")
-
-
-def natural_key(name: str) -> list[tuple[int, str]]:
-    """Sorts numbers in names by their value.
-
-    >>> sorted(["slice_10.tif", "slice_9.tif"], key=natural_key)
-    ['slice_9.tif', 'slice_10.tif']
-    """
-    return [(int(part), part) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 class FolderReader:

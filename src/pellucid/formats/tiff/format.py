@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.errors import DatasetAmbiguous, DatasetMissing, InvalidInput, WrongDimensions
+from pellucid.formats.dimensions import unnamed_letters
 from pellucid.formats.flat.array import place
 from pellucid.formats.flat.file import FlatReader, FlatWriter, check_selection, one_level, open_array, refuse_unfinished
 from pellucid.formats.limits import Limits
@@ -84,7 +85,8 @@ def _choose(location: Location, series: list[Any]) -> Any:
 def _axes(path: Path, series: Any) -> tuple[str, tuple[int, ...]]:
     """Letters of "tczyx" for the axes of a series, and their lengths.
 
-    Samples are channels; an axis without a meaning is z; outside of a page, axes of one are left out.
+    Samples are channels; axes without a meaning are z, time and z, or time, channel and z, as in every other format;
+    outside of a page, axes of one are left out.
     """
     page = series.keyframe
     outer = len(series.shape) - len(page.shape)
@@ -92,8 +94,10 @@ def _axes(path: Path, series: Any) -> tuple[str, tuple[int, ...]]:
     named = [*kept, *zip(page.axes, page.shape, strict=True)]
     letters = ["c" if axis == "S" else axis.lower() for axis, _ in named]
     unknown = [index for index, letter in enumerate(letters) if letter not in "tczyx"]
-    if "z" not in letters and len(unknown) == 1:
-        letters[unknown[0]] = "z"
+    if "z" not in letters and 1 <= len(unknown) <= 3:
+        guess = unnamed_letters(str(path), [*(named[index][1] for index in unknown), *page.shape[:2]])[:-2]
+        for index, letter in zip(unknown, guess, strict=True):
+            letters[index] = letter
     if len(set(letters)) != len(letters) or not set("yx") <= set(letters) <= set("tczyx"):
         raise WrongDimensions(str(path), series.shape)
     return "".join(letters), tuple(n for _, n in named)
