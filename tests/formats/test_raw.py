@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.errors import InvalidInput, Truncated
+from pellucid.errors import InvalidInput
 from pellucid.formats import registry
 from pellucid.formats.flat.raw import said_of
 from pellucid.formats.location import Location
@@ -47,10 +47,10 @@ def test_any_name_will_do_where_the_shape_is_given(tmp_path: Path) -> None:
 def test_wrong_length_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a_5x4x3_uint8.raw"
     path.write_bytes(bytes(59))
-    with pytest.raises(Truncated, match="promises 60 bytes and 59 are there"):
+    with pytest.raises(InvalidInput, match=r"cut short, or of .*: 5x4x3 voxels of uint8 need 60 bytes, and it has 59"):
         registry.open_reader(Location(str(path)))
     path.write_bytes(bytes(72))
-    with pytest.raises(InvalidInput, match=r"has 72 bytes, and 5x4x3 voxels of uint8 are 60.*offset=12"):
+    with pytest.raises(InvalidInput, match=r"has 72 bytes, and 5x4x3 voxels of uint8 need 60 bytes.*offset=12"):
         registry.open_reader(Location(str(path)))
 
 

@@ -1,15 +1,29 @@
 """Choosing the format."""
 
+import logging
 import sys
+from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from pellucid.errors import EmptyFile, InvalidInput, NotFound, NotWritable, UnknownFormat, Unreadable
-from pellucid.formats import registry
+from pellucid.formats import plugins, registry
 from pellucid.formats.location import Location
+from pellucid.formats.protocol import Layout, Level
+
+
+def plug(monkeypatch: pytest.MonkeyPatch, **formats: object) -> None:
+    """Let third parties bring these formats; None is a module that is missing."""
+    for name, plugged in formats.items():
+        if plugged is not None:
+            monkeypatch.setitem(sys.modules, f"somebody_{name}", plugged)
+    points = EntryPoints(EntryPoint(name, f"somebody_{name}", plugins.GROUP) for name in formats)
+    monkeypatch.setattr(plugins, "entry_points", points.select)
+    monkeypatch.setattr(plugins, "_loaded", cache(plugins._loaded.__wrapped__))
 
 
 @pytest.mark.parametrize(
@@ -52,15 +66,16 @@ def test_asked_for(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"anything")
     assert registry.recognise(Location.parse(f"{tmp_path / 'a'}:format=npy")) == "npy"
     assert registry.recognise(Location.parse(f"{tmp_path / 'a'}:shape=1,2,4")) == "raw"
-    with pytest.raises(InvalidInput, match=r"no format 'jpg'. Known: .*zarr"):
+    with pytest.raises(InvalidInput, match=r"no format 'jpg'. Known: .*zarr") as error:
         registry.recognise(Location.parse(f"{tmp_path / 'a'}:format=jpg"))
+    assert "memory" not in str(error.value)
 
 
 def test_each_fault_has_its_error(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"anything")
     (tmp_path / "empty.h5").touch()
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UnknownFormat, match=r"no format known here.*hdf5.*--shape and --dtype"):
+    with pytest.raises(UnknownFormat, match=r"no format known here.*hdf5.*--shape and --(source-)?dtype"):
         registry.recognise(Location(str(tmp_path / "a")))
     with pytest.raises(NotFound, match="nothing at"):
         registry.recognise(Location(str(tmp_path / "absent.h5")))
@@ -101,13 +116,84 @@ def test_output_that_cannot_be_written() -> None:
 
 def test_third_party_is_asked_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = object()
-    plugged = SimpleNamespace(recognises=lambda path, head: head == b"HIPIC", open_reader=lambda location: reader)
-    monkeypatch.setitem(sys.modules, "somebody", plugged)
-    point = EntryPoint("hipic", "somebody", "pellucid.formats")
-    monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints([point]).select(**wanted))
-    registry._plugin.cache_clear()
+    plug(
+        monkeypatch, hipic=SimpleNamespace(recognises=lambda path, head: head == b"HIPIC", open_reader=lambda _: reader)
+    )
     (tmp_path / "a.raw").write_bytes(b"HIPIC")
     location = Location(str(tmp_path / "a.raw"))
     assert registry.recognise(location) == "hipic"
     assert registry.open_reader(location) is reader
-    registry._plugin.cache_clear()
+
+
+def test_broken_third_parties_do_not_spoil_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stumble(path: str, head: bytes) -> bool:
+        raise KeyError("lens")
+
+    plug(monkeypatch, absent=None, clumsy=SimpleNamespace(recognises=stumble))
+    (tmp_path / "a.raw").write_bytes(b"anything")
+    with caplog.at_level(logging.WARNING):
+        assert registry.recognise(Location(str(tmp_path / "a.raw"))) == "raw"
+    first, second = caplog.messages
+    assert first.startswith("The format plugin absent cannot be loaded and is left out: ModuleNotFoundError")
+    assert (
+        second == f"The format plugin clumsy failed to look at {tmp_path / 'a.raw'} and was left out: KeyError('lens')."
+    )
+    with pytest.raises(InvalidInput, match=r"plugin for the format 'absent' cannot be loaded. The log says why"):
+        registry.open_reader(Location.parse(f"{tmp_path / 'a.raw'}:format=absent"))
+
+
+def test_third_party_is_found_by_its_suffix(monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = object()
+    plugged = SimpleNamespace(suffixes=(".HIP",), open_writer=lambda location, layout, resume: writer)
+    plug(monkeypatch, hipic=plugged)
+    layout = Layout((Level((1, 1, 1), (1, 1, 1)),), np.dtype(np.uint8))
+    assert registry.open_writer(Location("a.hip"), layout) is writer
+    assert registry.format_for_writing(Location("a.tif")) == "tiff"
+
+
+@pytest.mark.parametrize("path", ["http://host:80/a.zarr", "gs://bucket/a.zarr", "file:///a.h5"])
+def test_other_addresses_are_refused(path: str) -> None:
+    for choose in (registry.recognise, registry.format_for_writing):
+        with pytest.raises(InvalidInput, match=f"kind {path.partition(':')[0]}://, and only local paths and s3:// are"):
+            choose(Location.parse(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a.zarr", "is named like zarr, but is a file of another kind"),
+        ("a.n5", "is named like n5, but is a file of another kind"),
+        ("a.tif", "is named like tiff, but its content is not"),
+        ("a.nrrd", "is named like nrrd, but its content is not"),
+        ("a.npy", "is named like npy, but its content is not"),
+        ("a.nc", "is named like netcdf, but its content is not"),
+    ],
+)
+def test_a_name_that_is_not_true(name: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("Some notes about the scan.")
+    with pytest.raises(InvalidInput, match=rf"{name} {says}\. Check what wrote it"):
+        registry.recognise(Location(str(tmp_path / name)))
+    assert registry.recognise(Location.parse(f"{tmp_path / name}:shape=1,2,13,dtype=uint8")) == "raw"
+
+
+def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "a.h5").symlink_to("gone.h5")
+    for location in (Location(str(tmp_path / "a.h5")), Location.parse(f"{tmp_path / 'a.h5'}:format=npy")):
+        with pytest.raises(InvalidInput, match=r"a\.h5 is a link to gone\.h5, which is not there\. Mount the disk"):
+            registry.open_reader(location)
+
+
+@pytest.mark.parametrize(
+    ("rest", "says"),
+    [
+        ("entry/data", r"a\.h5 is\. Write \S*a\.h5:/entry/data for a dataset in it\."),
+        ("", r"Write \S*a\.h5:/NAME for a dataset in it, or leave out the colon"),
+        ("time=3", r"Known options are: t, c, level.*written \S*a\.h5:t=0,c=1"),
+    ],
+)
+def test_a_colon_without_a_slash(rest: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "a.h5").write_bytes(b"1")
+    with pytest.raises(InvalidInput, match=says):
+        registry.recognise(Location.parse(f"{tmp_path / 'a.h5'}:{rest}"))

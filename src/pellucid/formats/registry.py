@@ -1,22 +1,19 @@
 """Which format a file is in: by content first, then by name.
 
 Here: the table of formats, recognition, and opening by Location.
-Not here: any format's bytes (one module each). Choosing one imports none of the others.
-
-Third parties add formats through the entry point group ``pellucid.formats``: an object with ``open_reader``,
-``open_writer`` and ``recognises(path, head) -> bool``.
+Not here: any format's bytes (one module each), formats of other packages (plugins). Choosing one imports no other.
 """
 
 import importlib
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
-from pellucid.errors import EmptyFile, InvalidInput, NotFound, NotWritable, UnknownFormat, Unreadable
-from pellucid.formats.location import Location
+from pellucid.errors import EmptyFile, InvalidInput, NotWritable, UnknownFormat, Unreadable
+from pellucid.formats.location import OPTIONS, Location
+from pellucid.formats.plugins import load_plugin, plugin_by_content, plugin_by_suffix, plugin_names
 from pellucid.formats.protocol import Format, Layout, Reader, Writer
+from pellucid.formats.sources import UNFINISHED, missing_error, naming_unreadable
 
 HEAD_BYTES = 1024
 
@@ -24,13 +21,19 @@ HEAD_BYTES = 1024
 @dataclass(frozen=True)
 class Kind:
     """A format's module below this folder, and how it is recognised: the bytes it starts with, the files its folder
-    holds, the ends of its names."""
+    holds, the ends of its names. is_always_marked: whether a file without those first bytes is surely of another kind.
+    """
 
     module: str
     suffixes: tuple[str, ...]
     magic: tuple[tuple[int, bytes], ...] = ()
     markers: tuple[str, ...] = ()
     is_writable: bool = True
+    is_always_marked: bool = False
+
+    @property
+    def is_folder(self) -> bool:
+        return bool(self.markers)
 
 
 KINDS: dict[str, Kind] = {
@@ -46,29 +49,25 @@ KINDS: dict[str, Kind] = {
         "flat.netcdf",
         (".nc", ".nc3", ".nc4", ".cdf"),
         ((0, b"CDF\x01"), (0, b"CDF\x02"), (0, b"CDF\x05")),
+        is_always_marked=True,
     ),
     "tiff": Kind(
         "tiff.format",
         (".tif", ".tiff", ".ome.tif"),
         ((0, b"II*\0"), (0, b"MM\0*"), (0, b"II+\0"), (0, b"MM\0+")),
+        is_always_marked=True,
     ),
-    "nrrd": Kind("flat.nrrd", (".nrrd", ".nhdr"), ((0, b"NRRD000"),)),
+    "nrrd": Kind("flat.nrrd", (".nrrd", ".nhdr"), ((0, b"NRRD"),), is_always_marked=True),
     "nifti": Kind(
         "flat.nifti",
         (".nii", ".nii.gz"),
         ((344, b"n+1\0"), (4, b"n+2\0"), (344, b"ni1\0"), (4, b"ni2\0")),
     ),
     "metaimage": Kind("flat.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
-    "npy": Kind("flat.npy", (".npy",), ((0, b"\x93NUMPY"),)),
+    "npy": Kind("flat.npy", (".npy",), ((0, b"\x93NUMPY"),), is_always_marked=True),
     "memory": Kind("memory", (), is_writable=False),
     "raw": Kind("flat.raw", (".raw", ".bin", ".dat", ".vol")),
 }
-
-
-class PluggedFormat(Format, Protocol):
-    """A third party's format."""
-
-    def recognises(self, path: str, head: bytes) -> bool: ...
 
 
 def open_reader(location: Location) -> Reader:
@@ -84,23 +83,29 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
 
 def recognise(location: Location) -> str:
     """The name of the format at a location."""
+    _refuse_other_schemes(location)
     asked = location.option("format")
     if asked:
         return _checked(asked)
     if location.is_memory:
         return "memory"
     if location.is_remote:
-        return _by_name(location.path) or _by_objects(location)
+        return _by_name(location.path) or plugin_by_suffix(location.path) or _by_objects(location)
     path = location.local
-    if not path.exists():
-        raise NotFound(location.path)
+    with naming_unreadable(path):
+        is_there = path.exists()
+    if not is_there:
+        _refuse_bad_colon(location)
+        raise missing_error(path)
     return _by_folder(path) if path.is_dir() else _by_file(path, has_shape=location.option("shape") is not None)
 
 
 def format_for_writing(location: Location) -> str:
     """The name of the writable format that the output's name asks for."""
+    _refuse_other_schemes(location)
     asked = location.option("format")
-    name = _checked(asked) if asked else _by_name(location.path) or _folder_of_slices(location)
+    by_name = _by_name(location.path) or plugin_by_suffix(location.path)
+    name = _checked(asked) if asked else by_name or _folder_of_slices(location)
     if name in KINDS and not KINDS[name].is_writable:
         raise NotWritable(location.path, f"{name} is only read", writable_formats())
     return name
@@ -108,6 +113,32 @@ def format_for_writing(location: Location) -> str:
 
 def writable_formats() -> list[str]:
     return [name for name, kind in KINDS.items() if kind.is_writable]
+
+
+def known_formats() -> list[str]:
+    """Names that ``format=`` takes."""
+    return [*(name for name in KINDS if name != "memory"), *plugin_names()]
+
+
+def _refuse_other_schemes(location: Location) -> None:
+    scheme, colon, _ = location.path.partition("://")
+    if colon and not location.is_remote:
+        raise InvalidInput(
+            f"{location.path} is an address of the kind {scheme}://, and only local paths and s3:// are known here.",
+            do="Copy it to a disk or to an S3 bucket, or mount it.",
+        )
+
+
+def _refuse_bad_colon(location: Location) -> None:
+    """Where the part before a colon is there, say how what comes after it is written."""
+    file, colon, rest = location.path.rpartition(":")
+    if not colon or not file or not Location(file).local.exists():
+        return
+    if "=" in rest:
+        do = f"Known options are: {', '.join(OPTIONS)}, written {file}:t=0,c=1."
+    else:
+        do = f"Write {file}:/{rest or 'NAME'} for a dataset in it{'' if rest else ', or leave out the colon'}."
+    raise InvalidInput(f"{location.path} is not there, but {file} is.", do=do)
 
 
 def _folder_of_slices(location: Location) -> str:
@@ -123,11 +154,29 @@ def _by_file(path: Path, *, has_shape: bool) -> str:
     head = _head(path)
     if not head:
         raise EmptyFile(str(path))
-    return _by_content(head) or _plugged(str(path), head) or _by_name(path.name) or _raw(path, has_shape)
+    found = _by_content(head) or plugin_by_content(str(path), head)
+    if found:
+        return found
+    named = _by_name(path.name)
+    if named and not _is_false_name(named, head):
+        return named
+    if has_shape:
+        return "raw"
+    return _refuse_false_name(path, named) if named else plugin_by_suffix(path.name) or _refuse(str(path))
 
 
-def _raw(path: Path, has_shape: bool) -> str:
-    return "raw" if has_shape else _refuse(str(path))
+def _is_false_name(named: str, head: bytes) -> bool:
+    """Whether the content cannot be what the name says. Our own outputs lack their first bytes until the end."""
+    kind = KINDS[named]
+    return (kind.is_folder or kind.is_always_marked) and not head.startswith(UNFINISHED)
+
+
+def _refuse_false_name(path: Path, named: str) -> str:
+    what = "is a file of another kind" if KINDS[named].is_folder else "its content is not"
+    raise InvalidInput(
+        f"{path} is named like {named}, but {what}.",
+        do="Check what wrote it; if you know its format, name it so, or add :format=NAME.",
+    )
 
 
 def _by_content(head: bytes) -> str | None:
@@ -149,7 +198,8 @@ def _by_folder(path: Path) -> str:
             return name
     if any(entry.lower().endswith((".tif", ".tiff")) for entry in names):
         return "tiff"
-    return _plugged(str(path), b"") or _by_name(path.name) or _by_parent(str(path)) or _refuse(str(path))
+    plugged = plugin_by_content(str(path), b"")
+    return plugged or _by_name(path.name) or plugin_by_suffix(path.name) or _by_parent(str(path)) or _refuse(str(path))
 
 
 def _by_objects(location: Location) -> str:
@@ -185,30 +235,16 @@ def _head(path: Path) -> bytes:
 
 
 def _refuse(path: str) -> str:
-    raise UnknownFormat(path, [*KINDS, *_plugins()])
+    raise UnknownFormat(path, known_formats())
 
 
 def _checked(name: str) -> str:
-    if name not in KINDS and name not in _plugins():
-        raise InvalidInput(f"There is no format {name!r}.", do=f"Known: {', '.join([*KINDS, *_plugins()])}.")
+    if name not in KINDS and name not in plugin_names():
+        raise InvalidInput(f"There is no format {name!r}.", do=f"Known: {', '.join(known_formats())}.")
     return name
-
-
-def _plugged(path: str, head: bytes) -> str | None:
-    return next((name for name in _plugins() if _plugin(name).recognises(path, head)), None)
 
 
 def _load(name: str) -> Format:
     if name in KINDS:
         return cast(Format, importlib.import_module(f"pellucid.formats.{KINDS[name].module}"))
-    return _plugin(name)
-
-
-@cache
-def _plugin(name: str) -> PluggedFormat:
-    (found,) = entry_points(group="pellucid.formats", name=name)
-    return cast(PluggedFormat, found.load())
-
-
-def _plugins() -> list[str]:
-    return [point.name for point in entry_points(group="pellucid.formats")]
+    return load_plugin(name)

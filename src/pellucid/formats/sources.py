@@ -24,6 +24,8 @@ from pellucid.errors import (
 )
 from pellucid.formats.location import Location
 
+# Stands where the format's own first bytes will be: a file that was never finished is told from a damaged one.
+UNFINISHED = b"UNFINISHED"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -130,12 +132,22 @@ def local_path(location: Location) -> Path:
 def existing_file(path: Path) -> Path:
     """The same path, once it is known to be a file with bytes in it."""
     if not path.exists():
-        raise NotFound(str(path))
+        raise missing_error(path)
     if path.is_dir():
         raise Unreadable(str(path), "it is a folder")
     if path.stat().st_size == 0:
         raise EmptyFile(str(path))
     return path
+
+
+def missing_error(path: Path) -> NotFound | InvalidInput:
+    """What to say where nothing is: a link that leads nowhere is there itself."""
+    if not path.is_symlink():
+        return NotFound(str(path))
+    return InvalidInput(
+        f"{path} is a link to {path.readlink()}, which is not there.",
+        do="Mount the disk it points to, or correct the link.",
+    )
 
 
 def read_head(path: Path, count: int, offset: int = 0) -> bytes:
@@ -183,6 +195,6 @@ def naming_unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise NotFound(str(path)) from error
+        raise missing_error(path) from error
     except OSError as error:
         raise Unreadable(str(path), error.strerror or str(error)) from error

@@ -19,10 +19,8 @@ from pellucid.errors import InvalidInput, OutputExists, SelectionInvalid, Unfini
 from pellucid.formats.flat.array import FlatArray, Placement, allocate, read_box
 from pellucid.formats.flat.deflate import gzip_stream
 from pellucid.formats.protocol import Header, Level, Spacing, Voxels
-from pellucid.formats.sources import ByteSource, naming_full_disk
+from pellucid.formats.sources import UNFINISHED, ByteSource, naming_full_disk
 
-# Stands where the format's own first bytes will be: a file that was never finished is told from a damaged one.
-UNFINISHED = b"UNFINISHED"
 _COPY_BYTES = 1 << 20
 
 

@@ -106,13 +106,15 @@ def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]
     if len(sizes) not in (3, 4):  # channels have a field of their own
         raise WrongDimensions(str(path), sizes[::-1])
     axes = unnamed_letters(str(path), sizes[::-1])
+    refuse_empty_axes(str(path), sizes[::-1])
     kind = fields.get("ElementType", "").removesuffix("_ARRAY")
     if kind not in _TYPES:
         raise UnsupportedType(str(path), kind or "that is not said", _NAMES)
     is_big = _is_true(fields.get("ElementByteOrderMSB", fields.get("BinaryDataByteOrderMSB")))
     dtype: np.dtype[Any] = np.dtype(_TYPES[kind]).newbyteorder(">" if is_big else "<")
     channels = _whole(path, fields, "ElementNumberOfChannels", 1)
-    refuse_empty_axes(str(path), [*sizes[::-1], channels])
+    if channels < 1:
+        raise Damaged(str(path), f"it would have {channels} channels")
     return place(f"{axes}c", [*sizes[::-1], channels], dtype)
 
 

@@ -46,8 +46,7 @@ def open_reader(location: Location) -> Reader:
             do=f"Write {location.path}:shape=Z,Y,X,dtype=uint16 (and order=be, offset=BYTES where needed).",
         )
     placement = Placement.dense(said.shape, said.dtype, location.number("offset") or 0)
-    if location.option("offset") is None:
-        _refuse_surplus(location, placement, path.stat().st_size)
+    _refuse_other_size(location, placement, path.stat().st_size)
     unit = short_unit(location.option("unit") or "")
     header = Header(one_level(said.shape, spacing_option(location)), said.dtype.newbyteorder("="), unit)
     return FlatReader(header, placement, FileBytes(path))
@@ -79,10 +78,19 @@ def _found(pattern: "re.Pattern[str]", name: str) -> str | None:
     return found.group() if found else None
 
 
-def _refuse_surplus(location: Location, placement: Placement, size: int) -> None:
-    if size > placement.end():
+def _refuse_other_size(location: Location, placement: Placement, size: int) -> None:
+    """No header can be wrong here: either the file is not whole, or what was asked for is not what is in it."""
+    needs = placement.end()
+    asked = f"{print_shape(placement.shape)} voxels of {placement.dtype.newbyteorder('=')}"
+    asked += f" after {placement.offset:,} bytes" if placement.offset else ""
+    if size < needs:
         raise InvalidInput(
-            f"{location.path} has {size:,} bytes, and {print_shape(placement.shape)} voxels of "
-            f"{placement.dtype.newbyteorder('=')} are {placement.end():,}.",
-            do=f"Correct the shape or type, or give offset={size - placement.end()} if a header comes first.",
+            f"{location.path} is cut short, or of another shape or type: "
+            f"{asked} need {needs:,} bytes, and it has {size:,}.",
+            do="Correct the shape, type or offset; if they are right, copy the file again.",
+        )
+    if size > needs and location.option("offset") is None:
+        raise InvalidInput(
+            f"{location.path} has {size:,} bytes, and {asked} need {needs:,} bytes.",
+            do=f"Correct the shape or type, or give offset={size - needs} if a header comes first.",
         )

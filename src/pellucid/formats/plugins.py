@@ -1,0 +1,78 @@
+"""Formats that other packages bring, through the entry point group ``pellucid.formats``.
+
+Here: finding and loading them. One that is broken is told in the log and left out: it must not spoil other files.
+Not here: our own formats and who is asked first (registry).
+
+A plugin is an object with ``open_reader``, ``open_writer`` and ``recognises(path, head) -> bool``, and optionally
+``suffixes``, the ends of names by which outputs in its format are asked for.
+"""
+
+import logging
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Protocol, cast
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Format
+
+GROUP = "pellucid.formats"
+
+_log = logging.getLogger(__name__)
+
+
+class PluggedFormat(Format, Protocol):
+    """A third party's format. ``suffixes``, with their dots, may be left out."""
+
+    suffixes: tuple[str, ...]
+
+    def recognises(self, path: str, head: bytes) -> bool: ...
+
+
+def plugin_names() -> list[str]:
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def load_plugin(name: str) -> PluggedFormat:
+    """A plugin that was asked for by name."""
+    plugin = _loaded(name)
+    if plugin is None:
+        raise InvalidInput(
+            f"The plugin for the format {name!r} cannot be loaded.",
+            do="The log says why: repair or remove the package that brings it.",
+        )
+    return plugin
+
+
+def plugin_by_content(path: str, head: bytes) -> str | None:
+    """The plugin that says a file is its own."""
+    return next((name for name in plugin_names() if _recognises(name, path, head)), None)
+
+
+def plugin_by_suffix(path: str) -> str | None:
+    """The plugin that claims the end of a name."""
+    lowered = path.rstrip("/").lower()
+    return next((name for name in plugin_names() if lowered.endswith(_suffixes(name))), None)
+
+
+def _suffixes(name: str) -> tuple[str, ...]:
+    declared = getattr(_loaded(name), "suffixes", ())
+    return (declared.lower(),) if isinstance(declared, str) else tuple(str(suffix).lower() for suffix in declared)
+
+
+def _recognises(name: str, path: str, head: bytes) -> bool:
+    plugin = _loaded(name)
+    try:
+        return plugin is not None and bool(plugin.recognises(path, head))
+    except Exception as error:  # noqa: BLE001  somebody else's code, asked about a file that need not be its own
+        _log.warning("The format plugin %s failed to look at %s and was left out: %r.", name, path, error)
+        return False
+
+
+@cache
+def _loaded(name: str) -> PluggedFormat | None:
+    """Loaded once; None where it cannot be, which is told once."""
+    try:
+        return cast(PluggedFormat, next(iter(entry_points(group=GROUP, name=name))).load())
+    except Exception as error:  # noqa: BLE001  importing somebody else's module may raise anything
+        _log.warning("The format plugin %s cannot be loaded and is left out: %r.", name, error)
+        return None
