@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box, Shape
-from pellucid.errors import OutputExists, PellucidError, Unfinished, UnsupportedType
+from pellucid.errors import InvalidInput, OutputExists, PellucidError, Unfinished, UnsupportedType
 from pellucid.formats import registry
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Layout, Level, Reader, Spacing, Voxels, Writer
@@ -322,6 +322,13 @@ class RefusalContract:
             registry.open_writer(
                 case.location(tmp_path), replace(layout_of(case, numbers(SHAPE, "uint8")), codec="shrink")
             )
+        assert list(tmp_path.iterdir()) == []
+
+    @every(lambda case: case.output != "scan.zarr")
+    def test_shards_are_refused_where_there_are_none(self, case: Case, tmp_path: Path) -> None:
+        layout = replace(layout_of(case, numbers(SHAPE, "uint8")), shard=(16, 32, 16))
+        with pytest.raises(InvalidInput, match=r"would have shards, and .* has none\. Leave out --shard"):
+            registry.open_writer(case.location(tmp_path), layout)
         assert list(tmp_path.iterdir()) == []
 
     @every(lambda case: case.keeps_existing)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
-from pellucid.errors import Damaged, Truncated, UnsupportedType, WrongDimensions
+from pellucid.errors import Damaged, InvalidInput, Truncated, UnsupportedType, WrongDimensions
 from pellucid.formats import registry
 from pellucid.formats.flat.nifti import open_reader
 from pellucid.formats.flat.nifti_header import CODES, parse_header
@@ -137,6 +137,17 @@ def test_same_voxels_give_the_same_compressed_bytes(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
     assert gzip.decompress(first.read_bytes())[352:] == numbers(SHAPE, "uint8").tobytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nii.gz", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "other"), [("a.nii", "gzip", r"a\.nii\.gz"), ("a.nii.gz", "none", r"a\.nii")]
+)
+def test_codec_and_name_must_agree(name: str, codec: str, other: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidInput, match=rf"under a name that says it does.*\. Name it {other}, or leave out the codec"
+    ):
+        write(Case(name, codec=codec), tmp_path, numbers(SHAPE, "uint8"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("engine", "uint8"), ("spm152", "float32")])

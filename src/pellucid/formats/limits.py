@@ -32,6 +32,7 @@ class Limits:
         if dtype not in self.dtypes:
             raise UnsupportedType(self.name, dtype, self.dtypes)
         self.codec(location, layout)
+        refuse_shards(self.name, location, layout)
         return layout.levels[0]
 
     def codec(self, location: Location, layout: Layout) -> str:
@@ -41,3 +42,12 @@ class Limits:
         if layout.codec not in self.codecs:
             raise UnknownCodec(location.path, layout.codec, self.codecs)
         return layout.codec
+
+
+def refuse_shards(name: str, location: Location, layout: Layout) -> None:
+    """Raise where shards are wished for in a format that has none."""
+    if layout.shard is not None:
+        raise InvalidInput(
+            f"{location.path} would have shards, and {name} has none.",
+            do="Leave out --shard, or write Zarr v3 (a name that ends in .zarr).",
+        )

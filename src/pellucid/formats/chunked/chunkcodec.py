@@ -1,6 +1,6 @@
 """Compression of single chunks.
 
-Here: ChunkCodec: bytes of one chunk in and out.
+Here: ChunkCodec: bytes of one chunk in and out; the levels that chunk stores are written with.
 Not here: how metadata spells it (zarr_metadata, n5), files (chunks).
 
 imagecodecs releases the interpreter's lock and decodes into memory that is there already, which is what makes chunks
@@ -18,6 +18,9 @@ from pellucid.formats.protocol import Voxels
 
 ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
 
+GZIP_LEVEL = 5
+ZSTD_LEVEL = 3
+BLOSC_LEVEL = 5
 BLOSC_HEADER_BYTES = 16
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from pellucid.box import Shape
 from pellucid.errors import Damaged, DatasetAmbiguous, DatasetMissing, InvalidInput, NotFound, Unfinished, UnknownCodec
 from pellucid.formats.chunked.axes import Index, unnamed_axes
-from pellucid.formats.chunked.chunkcodec import ChunkCodec
+from pellucid.formats.chunked.chunkcodec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
 from pellucid.formats.chunked.chunks import ChunkForm, FileChunks
 from pellucid.formats.chunked.levels import (
     LevelReader,
@@ -30,14 +30,12 @@ from pellucid.formats.chunked.levels import (
 from pellucid.formats.chunked.n5_spacing import compose_spacing, parse_spacings
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store, read_json, write_json
 from pellucid.formats.dimensions import refuse_empty_axes
+from pellucid.formats.limits import refuse_shards
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Reader, Writer
 
 VERSION = "2.5.1"
 TYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
-GZIP_LEVEL = 5
-ZSTD_LEVEL = 3
-BLOSC_LEVEL = 5
 
 _ATTRIBUTES = "attributes.json"
 _BEGUN = "pellucidBegun"
@@ -187,6 +185,7 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
     store = open_store(location)
     codec = checked_codec(location.path, layout)
     checked_dtype("N5", layout.dtype, TYPES)
+    refuse_shards("N5", location, layout)
     if not resume:
         _clear(store)
     if store.read(_ATTRIBUTES) is None:

@@ -29,6 +29,7 @@ from pellucid.formats.chunked.ome import Multiscale, compose_multiscale, parse_m
 from pellucid.formats.chunked.shards import ShardedChunks
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store, read_json, write_json
 from pellucid.formats.chunked.zarr_metadata import ArrayMetadata, compose_v2, compose_v3, parse_array
+from pellucid.formats.limits import refuse_shards
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Reader, Writer
 
@@ -164,6 +165,8 @@ def _plan(location: Location, layout: Layout, version: int) -> tuple[list[Json],
     """The documents of all levels; whatever cannot be written is refused here, before anything is."""
     codec = checked_codec(location.path, layout)
     checked_dtype("Zarr", layout.dtype)
+    if version == 2:
+        refuse_shards("Zarr v2", location, layout)
     planned = [_plan_level(level, layout, version, codec=codec) for level in layout.levels]
     return [document for document, _ in planned], [grain for _, grain in planned]
 

@@ -13,14 +13,11 @@ import numpy as np
 from pellucid.box import Shape
 from pellucid.errors import Damaged, UnknownCodec, UnsupportedType
 from pellucid.formats.chunked.axes import Index
-from pellucid.formats.chunked.chunkcodec import ChunkCodec
+from pellucid.formats.chunked.chunkcodec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
 from pellucid.formats.chunked.levels import checked_dtype
 from pellucid.formats.chunked.store import Json
 from pellucid.formats.protocol import VOXEL_TYPES
 
-GZIP_LEVEL = 5
-ZSTD_LEVEL = 3
-BLOSC_LEVEL = 5
 _SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 _TENSORSTORE_ONLY_V2 = ("bz2",)
 _TENSORSTORE_ONLY_V3 = ("transpose", "crc32c")

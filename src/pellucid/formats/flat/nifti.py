@@ -6,6 +6,7 @@ Not here: orientation (only the spacing is carried), the header's fields (nifti_
 
 from pathlib import Path
 
+from pellucid.errors import InvalidInput
 from pellucid.formats.flat.array import Placement
 from pellucid.formats.flat.file import (
     CompressedWriter,
@@ -44,9 +45,25 @@ def open_reader(location: Location) -> Reader:
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
     path, level = local_path(location), LIMITS.check(location, layout)
     head, dtype = print_header(level, layout), layout.dtype.newbyteorder("<")
-    if layout.codec != "gzip" and not path.name.lower().endswith(".gz"):
+    is_gzip = path.name.lower().endswith(".gz")
+    _refuse_other_codec(path, layout, is_gzip=is_gzip)
+    if not is_gzip:
         return FlatWriter(open_array(path, head, level.shape, dtype, resume=resume), head)
     return CompressedWriter(staged_array(path, head, level.shape, dtype, resume=resume), head, path)
+
+
+def _refuse_other_codec(path: Path, layout: Layout, *, is_gzip: bool) -> None:
+    """Programs go by the name: a .nii of gzip bytes, or a .nii.gz without, is one that they cannot open."""
+    if layout.codec == "gzip" and not is_gzip:
+        raise InvalidInput(
+            f"{path} would hold gzip bytes under a name that says it does not.",
+            do=f"Name it {path.with_suffix('.nii.gz').name}, or leave out the codec.",
+        )
+    if layout.codec == "none" and is_gzip:
+        raise InvalidInput(
+            f"{path} would hold no gzip bytes under a name that says it does.",
+            do=f"Name it {path.with_suffix('').name}, or leave out the codec.",
+        )
 
 
 def _head(path: Path) -> tuple[bytes, bool]:

@@ -17,6 +17,7 @@ from pellucid.box import Shape
 from pellucid.errors import InvalidInput, UnsupportedType
 from pellucid.formats.hdf5.filters import DEFLATE, SHUFFLE, Pipeline, pipeline_for_writing
 from pellucid.formats.hdf5.names import LEVELS_ATTRIBUTE
+from pellucid.formats.limits import refuse_shards
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Layout, Spacing
 from pellucid.formats.sources import naming_full_disk
@@ -60,6 +61,7 @@ def plan_output(location: Location, layout: Layout) -> OutputPlan:
     dtype = np.dtype(layout.dtype).newbyteorder("=")
     if dtype.name not in VOXEL_TYPES:
         raise UnsupportedType("HDF5", dtype, VOXEL_TYPES)
+    refuse_shards("HDF5", location, layout)
     codec = layout.codec or DEFAULT_CODEC
     pipeline_for_writing(location.path, codec, 0, dtype.itemsize)
     name = location.dataset or DEFAULT_NAME
