@@ -1,5 +1,6 @@
 """Chunk stores in S3 buckets, on a real server."""
 
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from pellucid.box import Box
 from pellucid.errors import (
     Damaged,
     DiskFull,
+    InvalidInput,
     NotFound,
     NotWritable,
     PellucidError,
@@ -131,8 +133,44 @@ def test_wrong_keys_are_refused(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("few_retries")
 def test_no_server(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(Unreadable, match=r"the server does not answer; check AWS_ENDPOINT_URL"):
+    with pytest.raises(Unreadable, match=r"the server does not answer .*AWS_ENDPOINT_URL"):
         open_at(s3.url("a/scan.zarr"))
+
+
+def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor, "ANSWER_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        for name in ("scan.zarr", "scan"):
+            with pytest.raises(Unreadable, match=r"cannot be read: the server did not answer in 0\.2 s\."):
+                open_at(f"s3://volumes/{name}")
+        with pytest.raises(NotWritable, match=r"the server did not answer in 0\.2 s\."):
+            write("s3://volumes/scan.n5", layout())
+        with pytest.raises(NotWritable, match=r"cannot be written: the server did not answer in 0\.2 s\."):
+            tensor.RemoteStore("s3://volumes/scan").write("key", b"1")
+        with pytest.raises(Unreadable, match=r"did not answer in 0\.2 s"):
+            tensor.remote_fingerprint(Location("s3://volumes/scan.zarr"))
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:9000", "nonsense", "http://", "http://a b", "ftp://host"])
+def test_an_endpoint_that_is_none(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    with pytest.raises(InvalidInput, match=r"AWS_ENDPOINT_URL is '.*', which is no address.*http://HOST:PORT"):
+        open_at("s3://volumes/scan.zarr")
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("s3://", r"names no bucket\. Write s3://BUCKET/KEY"),
+        ("s3:///scan.zarr", r"names no bucket\. Write s3://BUCKET/KEY"),
+        ("s3://ab/scan.zarr", r"The bucket of s3://ab/scan\.zarr/zarr\.json cannot exist\. Names .* 3 to 63"),
+        ("s3://Not_One!/scan", r"The bucket of s3://Not_One!/scan/.* cannot exist\."),
+    ],
+)
+def test_an_address_that_is_none(where: str, says: str, s3: S3Server) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        open_at(where)
 
 
 @pytest.mark.parametrize("name", ["scan.zarr2", "scan.n5"])

@@ -18,7 +18,16 @@ from urllib.parse import urlsplit
 import numpy as np
 import tensorstore as ts
 
-from pellucid.errors import Damaged, DiskFull, NotFound, NotWritable, PellucidError, UnknownCodec, Unreadable
+from pellucid.errors import (
+    Damaged,
+    DiskFull,
+    InvalidInput,
+    NotFound,
+    NotWritable,
+    PellucidError,
+    UnknownCodec,
+    Unreadable,
+)
 from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunks import core_count
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store
@@ -26,6 +35,8 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 
 # Refused or overloaded servers: seven tries within about five seconds, then say so.
+# A server that accepts and then says nothing: so long for one small object, and for a stretch without a single byte.
+ANSWER_S = 20.0
 RETRIES: Json = {"max_retries": 7, "initial_delay": "100ms", "max_delay": "2s"}
 
 _METADATA = (
@@ -35,7 +46,7 @@ _METADATA = (
 _REFUSED = ("PERMISSION_DENIED", "UNAUTHENTICATED")
 _UNREACHABLE = ("ABORTED", "UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL", "UNKNOWN", "CANCELLED")
 _CHECK_KEYS = "the server refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and who may read and write the bucket"
-_CHECK_SERVER = "the server does not answer; check AWS_ENDPOINT_URL, AWS_REGION and the network"
+_NO_ANSWER = "the server does not answer"
 
 
 class RemoteStore:
@@ -48,25 +59,29 @@ class RemoteStore:
         return RemoteStore(f"{self.name.rstrip('/')}/{key.strip('/')}")
 
     def read(self, key: str) -> bytes | None:
-        with translated(f"{self.name}/{key}"):
-            found = self.objects().read(key).result()
+        return self._read(key)
+
+    def _read(self, key: str, *, is_writing: bool = False) -> bytes | None:
+        with translated(f"{self.name}/{key}", is_writing=is_writing):
+            found = answered(self.objects().read(key), f"{self.name}/{key}", is_writing=is_writing)
         return None if found.state == "missing" else bytes(found.value)
 
     def write(self, key: str, content: bytes) -> None:
         with translated(f"{self.name}/{key}", is_writing=True):
-            self.objects().write(key, content).result()
+            answered(self.objects().write(key, content), f"{self.name}/{key}", is_writing=True)
 
     def children(self) -> list[str]:
         names = (key.partition(b"/") for key in self._keys(""))
         return sorted({name.decode() for name, slash, _ in names if slash})
 
     def remove(self, key: str) -> None:
+        # Asked first: some servers keep folders, and fail when asked to delete one as an object.
+        is_object = self._read(key, is_writing=True) is not None
         with translated(f"{self.name}/{key}", is_writing=True):
             self.objects().delete_range(_below(f"{key}/")).result()
-        # Some servers keep folders, and fail when asked to delete one as an object.
-        if self.read(key) is not None:
+        if is_object:
             with translated(f"{self.name}/{key}", is_writing=True):
-                self.objects().write(key, None).result()
+                answered(self.objects().write(key, None), f"{self.name}/{key}", is_writing=True)
 
     def _keys(self, prefix: str) -> list[bytes]:
         with translated(self.name):
@@ -122,7 +137,8 @@ def _slices(start: Index, stop: Index) -> tuple[slice, ...]:
 def open_array(store: Store, spec: Json, *, is_reversed: bool = False) -> TensorArray:
     """Open an array that exists. is_reversed: tensorstore counts its axes fastest first (N5, precomputed)."""
     with translated(store.name):
-        opened = ts.open({**spec, "kvstore": kvstore_spec(store)}, open=True, context=tensor_context()).result()
+        opening = ts.open({**spec, "kvstore": kvstore_spec(store)}, open=True, context=tensor_context())
+        opened = answered(opening, store.name)
     view = opened.T if is_reversed else opened
     return TensorArray(store.name, view[ts.d[:].translate_to[0]])
 
@@ -143,6 +159,9 @@ def tensor_context() -> Any:
 @cache
 def _context(*keys: str | None) -> Any:
     del keys
+    # Read by tensorstore when it first asks a server: a transfer that stands still that long is given up and retried.
+    os.environ.setdefault("TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS", f"{ANSWER_S:.0f}")
+    os.environ.setdefault("TENSORSTORE_CURL_LOW_SPEED_LIMIT_BYTES", "1")
     cores = core_count()
     return ts.Context(
         {
@@ -163,6 +182,8 @@ def kvstore_spec(store: Store) -> Json:
 
 def _remote_spec(url: str) -> Json:
     parts = urlsplit(url)
+    if not parts.netloc:
+        raise InvalidInput("The address s3:// names no bucket.", do="Write s3://BUCKET/KEY.")
     settings: Json = dict(_s3_settings())
     credentials = settings.pop("credentials")
     path = parts.path.strip("/")
@@ -182,10 +203,20 @@ def _s3_settings() -> dict[str, str]:
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     settings = {"credentials": _credentials(has_endpoint=bool(endpoint))}
     if endpoint:
-        settings["endpoint"] = endpoint.rstrip("/")
+        settings["endpoint"] = _checked_endpoint(endpoint.rstrip("/"))
     if region or endpoint:
         settings["aws_region"] = region or "us-east-1"
     return settings
+
+
+def _checked_endpoint(endpoint: str) -> str:
+    """The server's address, if it is one."""
+    if re.fullmatch(r"https?://[^\s/:]+(:\d+)?(/\S*)?", endpoint, re.IGNORECASE) is None:
+        raise InvalidInput(
+            f"The variable AWS_ENDPOINT_URL is {endpoint!r}, which is no address of a server.",
+            do="Write it as http://HOST:PORT or https://HOST.",
+        )
+    return endpoint
 
 
 def _credentials(*, has_endpoint: bool) -> str:
@@ -203,6 +234,16 @@ def _is_amazon_machine() -> bool:
     # Only there does a role answer; elsewhere the question is a wait for nobody.
     vendor = Path("/sys/devices/virtual/dmi/id/sys_vendor")
     return vendor.exists() and "Amazon" in vendor.read_text()
+
+
+def answered(future: Any, path: str, *, is_writing: bool = False) -> Any:
+    """The result of a small request, or our error where it does not come in time."""
+    try:
+        return future.result(timeout=ANSWER_S)
+    except TimeoutError as error:
+        future.cancel()
+        why = f"the server did not answer in {ANSWER_S:g} s"
+        raise NotWritable(path, why) if is_writing else Unreadable(path, why) from error
 
 
 @contextmanager
@@ -229,7 +270,12 @@ def translate(text: str, path: str, *, is_writing: bool = False) -> PellucidErro
     if "NoSuchBucket" in text or status == "NOT_FOUND":
         return NotFound(path)
     if status in _UNREACHABLE:
-        return NotWritable(path, _CHECK_SERVER) if is_writing else Unreadable(path, f"{_CHECK_SERVER} ({why})")
+        return NotWritable(path, _NO_ANSWER) if is_writing else Unreadable(path, f"{_NO_ANSWER} ({why})")
+    if "Invalid S3 bucket name" in text:
+        return InvalidInput(
+            f"The bucket of {path} cannot exist.",
+            do="Names of buckets have 3 to 63 lower-case letters, digits, dots and hyphens.",
+        )
     codec = re.search(r'"([\w-]+)" is not registered', text)
     if codec:
         return UnknownCodec(path, codec.group(1))
@@ -262,5 +308,5 @@ def remote_fingerprint(location: Location) -> str:
 
 def _version(url: str, key: str) -> bytes:
     with translated(f"{url}/{key}"):
-        found = RemoteStore(url).objects().read(key).result()
+        found = answered(RemoteStore(url).objects().read(key), f"{url}/{key}")
     return b"" if found.state == "missing" else bytes(found.stamp.generation)
