@@ -18,9 +18,12 @@ from pellucid.formats.protocol import Voxels
 
 ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
 
-GZIP_LEVEL = 5
-ZSTD_LEVEL = 3
-BLOSC_LEVEL = 5
+# Measured on a noisy uint16 scan, one core. gzip: 5 instead of 1 saves 4 % and writes 78 instead of 124 MB/s.
+# zstd: 3 instead of 1 saves nothing. zstd in blosc: 5 instead of 3 saves 5 % and writes 84 instead of 246 MB/s;
+# 1 instead of 3 costs 6 % and writes 398 MB/s.
+GZIP_LEVEL = 1
+ZSTD_LEVEL = 1
+BLOSC_LEVEL = 3
 BLOSC_HEADER_BYTES = 16
 
 

@@ -5,7 +5,7 @@ Not here: files of one chunk (chunks), the sharding codec's metadata (zarr_metad
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid.errors import Damaged
 from pellucid.formats.chunked.axes import Index
-from pellucid.formats.chunked.chunks import ChunkForm, FileChunks, chunk_threads, in_threads, read_part, touched_cells
+from pellucid.formats.chunked.chunks import ChunkForm, FileChunks, in_threads, read_part, touched_cells
 from pellucid.formats.chunked.levels import StoredArray
 from pellucid.formats.chunked.store import Bytes, reading, write_whole, writing
 from pellucid.formats.protocol import Voxels
@@ -91,21 +91,31 @@ class ShardedChunks(FileChunks):
         return int(np.ravel_multi_index(within, self._per_shard))
 
     def _write_aligned(self, start: Index, stop: Index, voxels: Voxels) -> None:
-        # Storing one shard overlaps with encoding the next; the pool's queue keeps at most those two in memory.
-        storing = []
-        for shard in touched_cells(start, stop, self.grain):
-            cells = self._cells(shard)
-            encoded = in_threads(lambda cell: self._keep(self._encode(cell, start, voxels)), cells)
-            storing.append(chunk_threads().submit(self._store_shard, cells, encoded))
-            if len(storing) > 1:
-                storing.pop(0).result()
-        for stored in storing:
-            stored.result()
+        if not self._at_end:  # Where the index comes first, a shard cannot be written as it is encoded.
+            self._fallback().write(start, stop, voxels)
+            return
+        in_threads(lambda shard: self._write_shard(shard, start, voxels), touched_cells(start, stop, self.grain))
 
-    @staticmethod
-    def _keep(encoded: list[Bytes] | None) -> bytes | None:
-        """A copy of a chunk's bytes: the thread's memory is used again for the next chunk."""
-        return None if encoded is None else bytes(encoded[0])
+    def _write_shard(self, shard: Index, start: Index, voxels: Voxels) -> None:
+        cells = self._cells(shard)
+        path = self._path(cells[0])
+        index = np.full((prod(self._per_shard), 2), _MISSING, "<u8")
+        write_whole(path, self._pieces(cells, start, voxels, index))
+        if (index == _MISSING).all():
+            with writing(path):
+                path.unlink(missing_ok=True)
+
+    def _pieces(self, cells: list[Index], start: Index, voxels: Voxels, index: ShardIndex) -> Iterator[Bytes]:
+        """The chunks of a shard, each encoded when it is asked for, and the index, which is filled on the way."""
+        position = 0
+        for cell in cells:
+            encoded = self._encode(cell, start, voxels)
+            if encoded is not None:
+                index[self._place(cell)] = (position, len(encoded[0]))
+                position += len(encoded[0])
+                yield encoded[0]
+        entries = index.tobytes()
+        yield entries + crc32c(entries).to_bytes(_CHECKSUM_BYTES, "little")
 
     def _cells(self, shard: Index) -> list[Index]:
         """The chunks of a shard that lie in the array."""
@@ -114,25 +124,6 @@ class ShardedChunks(FileChunks):
             for i, k, n, s in zip(shard, self._per_shard, self.form.chunk, self.shape, strict=True)
         )
         return list(product(*ranges))
-
-    def _store_shard(self, cells: list[Index], encoded: list[bytes | None]) -> None:
-        path = self._path(cells[0])
-        if not any(encoded):
-            with writing(path):
-                path.unlink(missing_ok=True)
-            return
-        index = np.full((prod(self._per_shard), 2), _MISSING, "<u8")
-        position = 0 if self._at_end else self._index_bytes
-        pieces: list[Bytes] = []
-        for cell, chunk in zip(cells, encoded, strict=True):
-            if chunk is not None:
-                index[self._place(cell)] = (position, len(chunk))
-                position += len(chunk)
-                pieces.append(chunk)
-        entries = index.tobytes()
-        closing = entries + crc32c(entries).to_bytes(_CHECKSUM_BYTES, "little")
-        pieces.insert(len(pieces) if self._at_end else 0, closing)
-        write_whole(path, pieces)
 
 
 def _crc32c_table() -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -111,7 +111,7 @@ def write_json(store: Store, key: str, document: Json) -> None:
     store.write(key, json.dumps(document, indent=2).encode())
 
 
-def write_whole(path: Path, pieces: Sequence[Bytes]) -> None:
+def write_whole(path: Path, pieces: Iterable[Bytes]) -> None:
     """Write a file under another name and rename it, so that nobody reads half of it."""
     # Threads and processes may write the same object at once: each has its own partial name.
     partial = f"{path}.{os.getpid()}-{threading.get_ident()}.part"
@@ -124,7 +124,7 @@ def write_whole(path: Path, pieces: Sequence[Bytes]) -> None:
             raise
 
 
-def _write_pieces(path: str, pieces: Sequence[Bytes]) -> None:
+def _write_pieces(path: str, pieces: Iterable[Bytes]) -> None:
     file = _create(path)
     try:
         for piece in pieces:
