@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import netCDF4
 import nibabel
 import nrrd
 import numpy as np
 import pytest
 import tensorstore as ts
 import tifffile
+from scipy.io import netcdf_file
 
 from pellucid.box import Box
 from pellucid.errors import WrongDimensions
@@ -31,7 +31,8 @@ def _hdf5(path: Path, voxels: Any) -> None:
 
 
 def _netcdf(path: Path, voxels: Any) -> None:
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+    # Not netCDF4: imported before hdf5plugin, it makes blosc in h5py fail for the rest of the process.
+    with netcdf_file(path, "w") as file:
         names = [f"axis{index}" for index in range(voxels.ndim)]
         for name, length in zip(names, voxels.shape, strict=True):
             file.createDimension(name, length)
