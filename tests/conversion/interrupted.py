@@ -1,6 +1,6 @@
 """Engines that end in the middle of a job, for the tests of resuming.
 
-Here: StopsAfter; run as a program it converts a file and kills its own process.
+Here: StopsAfter, and the small pieces it stops between; run as a program it converts a file and kills its own process.
 """
 
 import os
@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from pellucid.conversion.convert import convert
 from pellucid.engines.engine import EngineOptions
@@ -39,7 +41,13 @@ class StopsAfter(SerialEngine):
         raise KeyboardInterrupt
 
 
+def small_pieces(target: str | Path) -> dict[str, Any]:
+    """Chunks of 16 voxels, and shards of the same size where the format has shards."""
+    is_sharded = str(target).endswith(".zarr")
+    return {"chunk": (16, 16, 16), **({"shard": (16, 16, 16)} if is_sharded else {})}
+
+
 if __name__ == "__main__":
     source, target, memory_bytes, blocks = sys.argv[1:]
     engine = StopsAfter(int(blocks), memory_bytes=int(memory_bytes), with_signal=signal.SIGKILL)
-    convert(source, target, engine=engine, levels=2, chunk=(16, 16, 16), shard=(16, 16, 16))
+    convert(source, target, engine=engine, levels=2, **small_pieces(target))

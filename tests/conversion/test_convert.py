@@ -19,10 +19,9 @@ from pellucid.errors import Cancelled, DiskFull, InvalidInput, OutputExists, Pel
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.levels import reduce_voxels
-from tests.conversion.interrupted import StopsAfter
+from tests.conversion.interrupted import StopsAfter, small_pieces
 
 ROOT = Path(__file__).parents[2]
-SMALL: dict[str, Any] = {"chunk": (16, 16, 16), "shard": (16, 16, 16)}
 LITTLE_MEMORY = 400_000
 
 
@@ -51,7 +50,7 @@ def test_there_and_back(source: Path, voxels: Voxels, name: str, tmp_path: Path)
 @pytest.mark.parametrize("engine", ["serial", "local", "processes"])
 def test_neither_engine_nor_memory_changes_a_voxel(source: Path, voxels: Voxels, engine: str, tmp_path: Path) -> None:
     little = make_engine(engine, EngineOptions(2, 2 * LITTLE_MEMORY))
-    with pellucid.convert(source, tmp_path / "a.zarr", engine=little, levels=3, **SMALL) as volume:
+    with pellucid.convert(source, tmp_path / "a.zarr", engine=little, levels=3, **small_pieces("a.zarr")) as volume:
         expected = voxels
         for level in range(3):
             assert (volume.at_level(level).read() == expected).all()
@@ -72,7 +71,7 @@ def test_a_pyramid_has_all_levels_with_their_spacing(source: Path, voxels: Voxel
 def test_part_level_and_type(source: Path, voxels: Voxels, tmp_path: Path) -> None:
     box = Box((3, 5, 7), (30, 41, 50))
     wishes: dict[str, Any] = {"box": box, "dtype": "uint8", "value_range": (0, 10_000)}
-    with pellucid.convert(source, tmp_path / "a.zarr", **wishes, **SMALL) as volume:
+    with pellucid.convert(source, tmp_path / "a.zarr", **wishes, **small_pieces("a.zarr")) as volume:
         scaled = np.clip(np.rint(voxels[box.slices].astype(np.float32) * (255 / 10_000)), 0, 255)
         assert (volume.read() == scaled.astype(np.uint8)).all()
     with pellucid.pyramid(source, tmp_path / "b.zarr", levels=2) as levels:
@@ -94,7 +93,7 @@ def test_an_output_that_exists_is_kept_unless_told_otherwise(source: Path, voxel
         pellucid.convert(source, tmp_path / "a.zarr")
     with pytest.raises(KeyboardInterrupt):
         engine = StopsAfter(1, memory_bytes=LITTLE_MEMORY)
-        pellucid.convert(source, tmp_path / "a.zarr", overwrite=True, engine=engine, **SMALL)
+        pellucid.convert(source, tmp_path / "a.zarr", overwrite=True, engine=engine, **small_pieces("a.zarr"))
     assert pellucid.open(tmp_path / "a.zarr").shape == (4, 4, 4)
     with pellucid.convert(source, tmp_path / "a.zarr", overwrite=True) as volume:
         assert (volume.read() == voxels).all()
@@ -105,13 +104,13 @@ def test_interrupted_it_continues(source: Path, voxels: Voxels, name: str, tmp_p
     target = f"{tmp_path}/{name}"
     engine = StopsAfter(3, memory_bytes=LITTLE_MEMORY)
     with pytest.raises(KeyboardInterrupt):
-        pellucid.convert(source, target, engine=engine, **SMALL)
+        pellucid.convert(source, target, engine=engine, **small_pieces(target))
     assert not Path(target).exists()
     rest = StopsAfter(-1, memory_bytes=LITTLE_MEMORY)
     whole = StopsAfter(-1, memory_bytes=LITTLE_MEMORY)
-    with pellucid.convert(source, target, engine=rest, **SMALL) as volume:
+    with pellucid.convert(source, target, engine=rest, **small_pieces(target)) as volume:
         assert (volume.read() == voxels).all()
-    pellucid.convert(source, target, engine=whole, overwrite=True, **SMALL).close()
+    pellucid.convert(source, target, engine=whole, overwrite=True, **small_pieces(target)).close()
     assert rest.finished == whole.finished - 3
 
 
@@ -130,7 +129,7 @@ def test_killed_it_continues(source: Path, voxels: Voxels, name: str, tmp_path: 
     assert ended.returncode == -signal.SIGKILL
     assert not (tmp_path / name).exists()
     rest = StopsAfter(-1, memory_bytes=LITTLE_MEMORY)
-    with pellucid.convert(source, tmp_path / name, engine=rest, levels=2, **SMALL) as volume:
+    with pellucid.convert(source, tmp_path / name, engine=rest, levels=2, **small_pieces(name)) as volume:
         assert (volume.read() == voxels).all()
         assert (volume.at_level(1).read() == reduce_voxels(voxels, (2, 2, 2), "mean")).all()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "source.npy"])
@@ -138,10 +137,12 @@ def test_killed_it_continues(source: Path, voxels: Voxels, name: str, tmp_path: 
 
 def test_a_changed_source_starts_afresh(source: Path, voxels: Voxels, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        pellucid.convert(source, tmp_path / "a.zarr", engine=StopsAfter(3, memory_bytes=LITTLE_MEMORY), **SMALL)
+        pellucid.convert(
+            source, tmp_path / "a.zarr", engine=StopsAfter(3, memory_bytes=LITTLE_MEMORY), **small_pieces("a.zarr")
+        )
     np.save(source, voxels[::-1])
     with pellucid.convert(
-        source, tmp_path / "a.zarr", engine=StopsAfter(-1, memory_bytes=LITTLE_MEMORY), **SMALL
+        source, tmp_path / "a.zarr", engine=StopsAfter(-1, memory_bytes=LITTLE_MEMORY), **small_pieces("a.zarr")
     ) as volume:
         assert (volume.read() == voxels[::-1]).all()
 
@@ -150,7 +151,7 @@ def test_cancelling_leaves_no_output(source: Path, tmp_path: Path) -> None:
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled, match="continue where it stopped"):
-        pellucid.convert(source, tmp_path / "a.zarr", cancel=cancel, **SMALL)
+        pellucid.convert(source, tmp_path / "a.zarr", cancel=cancel, **small_pieces("a.zarr"))
     assert not (tmp_path / "a.zarr").exists()
 
 
@@ -260,11 +261,13 @@ def test_a_full_disk_says_so_and_work_goes_on_when_there_is_room(
     before = source.read_bytes()
     engine = make_engine("serial", EngineOptions(1, LITTLE_MEMORY))
     with pytest.raises(DiskFull, match=r"disk is full.*untouched.*continues"):
-        pellucid.convert(source, f"{small_disk.path}/{name}", engine=engine, codec="none", **SMALL)
+        pellucid.convert(source, f"{small_disk.path}/{name}", engine=engine, codec="none", **small_pieces(name))
     assert source.read_bytes() == before
     assert not (small_disk.path / name).exists()
     small_disk.enlarge()
-    with pellucid.convert(source, f"{small_disk.path}/{name}", engine=engine, codec="none", **SMALL) as volume:
+    with pellucid.convert(
+        source, f"{small_disk.path}/{name}", engine=engine, codec="none", **small_pieces(name)
+    ) as volume:
         assert (volume.read() == voxels).all()
 
 

@@ -153,7 +153,7 @@ def test_third_party_is_found_by_its_suffix(monkeypatch: pytest.MonkeyPatch) -> 
     assert registry.format_for_writing(Location("a.tif")) == "tiff"
 
 
-@pytest.mark.parametrize("path", ["http://host:80/a.zarr", "gs://bucket/a.zarr", "file:///a.h5"])
+@pytest.mark.parametrize("path", ["http://host:80/a.zarr", "gs://bucket/a.zarr", "ftp://host/a.h5"])
 def test_other_addresses_are_refused(path: str) -> None:
     for choose in (registry.recognise, registry.format_for_writing):
         with pytest.raises(InvalidInput, match=f"kind {path.partition(':')[0]}://, and only local paths and s3:// are"):
