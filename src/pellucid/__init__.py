@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from pellucid.conversion.convert import pyramid as pyramid
     from pellucid.formats.hdf5.parallel import read_shared as read_shared
     from pellucid.formats.hdf5.parallel import write_parallel as write_parallel
+    from pellucid.rendering.automatic import automatic_scene as automatic_scene
+    from pellucid.rendering.camera import Camera as Camera
+    from pellucid.rendering.renderer import render as render
+    from pellucid.rendering.scene import Scene as Scene
+    from pellucid.rendering.transfer import TransferFunction as TransferFunction
     from pellucid.volume.blocks import Block as Block
     from pellucid.volume.blocks import split as split
     from pellucid.volume.blocks import stitch as stitch
@@ -27,19 +32,24 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Block", "Box", "Series", "Volume", "convert", "open", "open_series", "pyramid", "read_shared", "split", "stitch",
-    "write_parallel",
+    "Block", "Box", "Camera", "Scene", "Series", "TransferFunction", "Volume", "automatic_scene", "convert", "open",
+    "open_series", "pyramid", "read_shared", "render", "split", "stitch", "write_parallel",
 ]  # fmt: skip
 
 HOMES = {
+    "automatic_scene": "pellucid.rendering.automatic:automatic_scene",
     "Block": "pellucid.volume.blocks:Block",
     "Box": "pellucid.box:Box",
+    "Camera": "pellucid.rendering.camera:Camera",
+    "Scene": "pellucid.rendering.scene:Scene",
     "Series": "pellucid.volume.series:Series",
+    "TransferFunction": "pellucid.rendering.transfer:TransferFunction",
     "Volume": "pellucid.volume.volume:Volume",
     "convert": "pellucid.conversion.convert:convert",
     "open": "pellucid.volume.volume:open_volume",
     "open_series": "pellucid.volume.series:open_series",
     "pyramid": "pellucid.conversion.convert:pyramid",
+    "render": "pellucid.rendering.renderer:render",
     "read_shared": "pellucid.formats.hdf5.parallel:read_shared",
     "split": "pellucid.volume.blocks:split",
     "stitch": "pellucid.volume.blocks:stitch",

@@ -68,7 +68,7 @@ class UnknownFormat(PellucidError):
     def __init__(self, path: str, known: Iterable[str]) -> None:
         super().__init__(
             f"{path} is in no format known here, by content or by name.",
-            do=f"Known: {', '.join(sorted(known))}. For headerless data give --shape and --dtype.",
+            do=f"Known: {', '.join(sorted(known))}. For headerless data give --shape and --source-dtype.",
         )
 
 

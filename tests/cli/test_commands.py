@@ -92,9 +92,23 @@ def test_slices_makes_a_picture(scan: Path, tmp_path: Path) -> None:
     assert picture[70, 4] == 0
 
 
+def test_render_draws_what_it_is_told(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output, scene = str(tmp_path / "a.png"), str(tmp_path / "scene.json")
+    options = ["--size", "120x90", "--isovalue", "1.5", "--azimuth", "30", "--save-scene", scene]
+    assert main(["render", str(scan), "-o", output, *options]) == 0
+    picture = np.asarray(Image.open(output))
+    assert picture.shape == (90, 120, 4)
+    assert picture[45, 60, 0] > 100  # the ball
+    assert picture[2, 2].tolist() == [0, 0, 0, 255]
+    assert main(["render", scene, "-o", str(tmp_path / "b.png"), "--size", "120x90"]) == 0
+    assert (np.asarray(Image.open(tmp_path / "b.png")) == picture).all()
+
+
 def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--output", str(tmp_path / "demo"), "--edge", "96"]) == 0
-    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"sample.h5", "sample.zarr", "slices.png"}
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == {
+        "picture.png", "sample.h5", "sample.zarr", "slices.png",
+    }  # fmt: skip
     assert "96 × 96 × 96  48 × 48 × 48" in capsys.readouterr().out
 
 

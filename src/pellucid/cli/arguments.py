@@ -54,6 +54,14 @@ def shape_argument(text: str) -> Shape:
     return triple(numbers * 3 if len(numbers) == 1 else numbers)
 
 
+def size_argument(text: str) -> tuple[int, int]:
+    """``1920x1080``: pixels across and down."""
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT")
+    return int(width), int(height)
+
+
 def range_argument(text: str) -> tuple[float, float] | Literal["auto"]:
     """``LOW,HIGH`` or ``auto``."""
     if text == "auto":

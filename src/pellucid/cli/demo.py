@@ -11,6 +11,8 @@ from pellucid.cli.arguments import count_argument
 from pellucid.cli.info import report
 from pellucid.cli.slices import save
 from pellucid.conversion.convert import convert, pyramid
+from pellucid.rendering.automatic import automatic_scene
+from pellucid.rendering.renderer import Renderer
 from pellucid.volume.sample import sample
 from pellucid.volume.volume import Volume
 
@@ -25,11 +27,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def run(options: argparse.Namespace) -> int:
     folder: Path = options.output
     folder.mkdir(parents=True, exist_ok=True)
-    scan, levels, picture = folder / "sample.h5", folder / "sample.zarr", folder / "slices.png"
+    scan, levels = folder / "sample.h5", folder / "sample.zarr"
+    slices, picture = folder / "slices.png", folder / "picture.png"
     made = Volume.from_array(sample(options.edge), spacing=(0.65, 0.65, 0.65), unit="um")
     convert(made, scan, overwrite=True).close()
     with pyramid(scan, levels, overwrite=True) as volume:
         report(volume.location, with_statistics=True)
-        save(volume, picture)
-    print(f"\n{scan}: the sample\n{levels}: with coarser levels\n{picture}: its three middle slices")
+        save(volume, slices)
+        Renderer().render(automatic_scene(volume), 960, 720).save(picture)
+    print(f"\n{scan}: the sample\n{levels}: with coarser levels\n{slices}: its three middle slices\n{picture}: lit")
     return 0

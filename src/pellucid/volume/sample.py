@@ -13,7 +13,7 @@ NOISE = 900
 
 
 def sample(edge: int = 192, seed: int = 7) -> Voxels:
-    """A ball of porous foam with dense grains in it, (edge, edge, edge) uint16, reproducible.
+    """A ball of porous foam with dense grains in a shell, cut open; (edge, edge, edge) uint16, reproducible.
 
     >>> sample(16).shape, sample(16).dtype.name
     ((16, 16, 16), 'uint16')
@@ -28,6 +28,8 @@ def sample(edge: int = 192, seed: int = 7) -> Voxels:
         distance = np.sqrt((z - centre[0]) ** 2 + (y - centre[1]) ** 2 + (x - centre[2]) ** 2)
         inside = _soft(np.float32(size) - distance, edge)
         density += (GRAIN - density) * inside
+    # A corner is cut out, so that a picture from outside shows the inside.
+    density[edge // 2 :, : edge // 2, edge // 2 :] = AIR
     noisy: Voxels = density + NOISE * random.standard_normal(density.shape, dtype=np.float32)
     return noisy.clip(0, 65_535).astype(np.uint16)
 

@@ -1,0 +1,1 @@
+"""What can be sampled in a kernel."""

@@ -1,0 +1,1 @@
+"""Scene to Frame: what to draw kept apart from how."""

@@ -1,0 +1,108 @@
+"""Cameras: where the eye is, and the ray through every pixel.
+
+Here: Camera and framing a box with it.
+Not here: what the rays meet (reference, kernels).
+"""
+
+from dataclasses import dataclass, replace
+from math import radians, tan
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+
+Vector = tuple[float, float, float]
+ANGLE_DEG = 30.0
+MARGIN = 1.04
+
+
+@dataclass(frozen=True)
+class Camera:
+    """An eye in world units, axes (x, y, z).
+
+    field_of_view_deg: vertical angle of a perspective camera; None makes it orthographic, ``height`` world units tall.
+    """
+
+    position: Vector = (0.0, 0.0, 4.0)
+    target: Vector = (0.0, 0.0, 0.0)
+    up: Vector = (0.0, 1.0, 0.0)
+    field_of_view_deg: float | None = 30.0
+    height: float = 2.0
+
+    def __post_init__(self) -> None:
+        if np.allclose(self.position, self.target):
+            raise InvalidInput("The camera looks at its own position.", do="Move its position or its target.")
+        if self.field_of_view_deg is not None and not 0 < self.field_of_view_deg < 180:
+            raise InvalidInput(f"A field of view of {self.field_of_view_deg}° is impossible.", do="Choose 1 to 179.")
+
+    def axes(self) -> tuple[Voxels, Voxels, Voxels]:
+        """Unit vectors to the right, upwards and forwards."""
+        forward = _unit(np.subtract(self.target, self.position))
+        across = np.cross(forward, self.up)
+        if np.linalg.norm(across) < 1e-9:  # Looking along "up": any other direction will do.
+            across = np.cross(forward, (0.0, 0.0, 1.0) if abs(forward[2]) < 0.9 else (1.0, 0.0, 0.0))
+        right = _unit(across)
+        return right, np.cross(right, forward), forward
+
+    @property
+    def distance(self) -> float:
+        return float(np.linalg.norm(np.subtract(self.target, self.position)))
+
+    @property
+    def visible_height(self) -> float:
+        """World units from the bottom to the top of the picture at the target."""
+        if self.field_of_view_deg is None:
+            return self.height
+        return 2 * self.distance * tan(radians(self.field_of_view_deg) / 2)
+
+    def rays(self, width: int, height: int) -> tuple[Voxels, Voxels]:
+        """Origins and unit directions, each (height, width, 3) float64; pixel (0, 0) is top left."""
+        right, up, forward = self.axes()
+        size = self.visible_height
+        column = ((np.arange(width) + 0.5) / width - 0.5) * size * width / height
+        row = (0.5 - (np.arange(height) + 0.5) / height) * size
+        offset = column[None, :, None] * right + row[:, None, None] * up
+        if self.field_of_view_deg is None:
+            return np.asarray(self.position) + offset, np.broadcast_to(forward, offset.shape)
+        directions = offset + forward * self.distance
+        directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+        return np.broadcast_to(np.asarray(self.position, float), offset.shape), directions
+
+    def turned(self, azimuth_deg: float, elevation_deg: float = 0.0) -> "Camera":
+        """Moved around its target, to the right and upwards."""
+        right, up, _ = self.axes()
+        arm = np.subtract(self.position, self.target)
+        arm = _rotate(_rotate(arm, up, radians(azimuth_deg)), right, -radians(elevation_deg))
+        new_up = _rotate(np.asarray(up), right, -radians(elevation_deg))
+        return replace(self, position=_vector(np.add(self.target, arm)), up=_vector(new_up))
+
+
+def framing(low: Vector, high: Vector, direction: Vector = (1.0, 0.6, 1.4), up: Vector = (0.0, 1.0, 0.0)) -> Camera:
+    """A camera that sees a world box whole in a square picture, from the given side, with a little air around it."""
+    centre = np.add(low, high) / 2
+    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+    seen = corners - centre
+    away = _unit(np.asarray(direction))
+    right, top, _ = Camera(_vector(centre + away), _vector(centre), up).axes()
+    reach = np.maximum(np.abs(seen @ right), np.abs(seen @ top)) * MARGIN
+    distance = max(float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), 1e-6)
+    return Camera(_vector(centre + away * distance), _vector(centre), up, ANGLE_DEG, 2 * float(reach.max()))
+
+
+def _unit(vector: Voxels) -> Voxels:
+    unit: Voxels = np.asarray(vector, float) / np.linalg.norm(vector)
+    return unit
+
+
+def _rotate(vector: Voxels, axis: Voxels, angle: float) -> Voxels:
+    """Rodrigues' formula, axis of unit length."""
+    turned: Voxels = (
+        vector * np.cos(angle) + np.cross(axis, vector) * np.sin(angle) + axis * (axis @ vector) * (1 - np.cos(angle))
+    )
+    return turned
+
+
+def _vector(numbers: Voxels) -> Vector:
+    x, y, z = (float(n) for n in numbers)
+    return (x, y, z)

@@ -1,0 +1,48 @@
+"""Frame: a picture of a Scene, with what it took.
+
+Here: Frame and saving it.
+Not here: making it (renderer).
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.formats.protocol import Voxels
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """times_s: seconds by stage. full_resolution: the fraction of what is visible that is drawn from level 0."""
+
+    device: str
+    times_s: dict[str, float] = field(default_factory=dict)
+    full_resolution: float = 1.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """rgba: (height, width, 4) uint8, not multiplied by its opacity. depth: (height, width) float32, world units from
+    the eye to where half of the opacity is reached, inf where nothing is."""
+
+    rgba: Voxels
+    depth: Voxels
+    statistics: Statistics
+
+    def save(self, path: str | Path) -> None:
+        """Write a PNG, or any other format that the name asks for."""
+        from PIL import Image
+
+        Image.fromarray(self.rgba).save(path)
+
+
+def to_rgba8(color: Voxels, background: tuple[float, float, float, float]) -> Voxels:
+    """From (h, w, 4) float, colours multiplied by opacity, over the background, to 8 bits."""
+    red, green, blue, opacity = background
+    behind = np.array([red * opacity, green * opacity, blue * opacity, opacity], np.float32)
+    over = color + (1 - color[..., 3:]) * behind
+    plain = over[..., :3] / np.maximum(over[..., 3:], 1e-6)
+    bytes_ = np.concatenate([plain, over[..., 3:]], axis=-1).clip(0, 1) * 255
+    rounded: Voxels = (bytes_ + 0.5).astype(np.uint8)
+    return rounded

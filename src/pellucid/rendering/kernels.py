@@ -1,0 +1,321 @@
+"""Volumes drawn by kernels: the same pictures as reference, fast.
+
+Here: the marching kernels: composite (one volume, several), projection, isosurface; the light.
+Not here: rays and cells (rays), reading voxels (fields.sampling), what is drawn (scene), launches (renderer).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.sampling import Field, gradient, sample, table_row
+from pellucid.rendering.rays import FAR, Layer, Ray, View, cell_of, first_beyond, make_ray, place
+
+wp.set_module_options({"fast_math": True})
+
+OPAQUE = wp.constant(0.996)
+
+
+@wp.struct
+class Gathered:
+    """What a ray has seen so far: colour multiplied by opacity, opacity, and where half of it was reached."""
+
+    color: wp.vec3
+    opacity: wp.float32
+    depth: wp.float32
+
+
+@wp.func
+def nothing_yet():
+    gathered = Gathered()
+    gathered.depth = FAR
+    return gathered
+
+
+@wp.func
+def gather(gathered: Gathered, color: wp.vec3, opacity: wp.float32, distance: wp.float32):
+    """Behind what was seen before comes something of a colour and an opacity."""
+    weight = (1.0 - gathered.opacity) * opacity
+    if gathered.opacity < 0.5 and gathered.opacity + weight >= 0.5:
+        gathered.depth = distance
+    gathered.color = gathered.color + color * weight
+    gathered.opacity = gathered.opacity + weight
+    return gathered
+
+
+@wp.func
+def over_scenery(gathered: Gathered, scenery: wp.vec4):
+    """What a ray gathered, and behind it what was drawn before."""
+    behind = scenery * (1.0 - gathered.opacity)
+    color = gathered.color
+    return wp.vec4(color[0] + behind[0], color[1] + behind[1], color[2] + behind[2], gathered.opacity + behind[3])
+
+
+@wp.func
+def classified(layer: Layer, value: wp.float32):
+    return layer.table[table_row(value, layer.value_low, layer.value_scale, layer.table.shape[0])]
+
+
+@wp.func
+def lit(layer: Layer, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
+    """Blinn-Phong, both sides alike; where there is no gradient, light comes from everywhere."""
+    light = layer.light
+    slope = wp.transpose(layer.to_voxel) * gradient(layer.field, at)
+    length = wp.length(slope)
+    if length < 1.0e-9:
+        return base * (light.ambient + light.diffuse)
+    normal = slope / length
+    towards = light.towards
+    if light.is_headlight != 0:
+        towards = -direction
+    half = wp.normalize(towards - direction)
+    brightness = light.ambient + light.diffuse * wp.abs(wp.dot(normal, towards))
+    shine = light.specular * wp.pow(wp.abs(wp.dot(normal, half)), light.shininess)
+    return base * brightness + wp.vec3(shine, shine, shine)
+
+
+@wp.func
+def add_sample(gathered: Gathered, layer: Layer, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
+    """One sample of a volume: its colour, lit, and its opacity."""
+    entry = classified(layer, sample(layer.field, at))
+    if entry[3] <= 0.0:
+        return gathered
+    base = wp.vec3(entry[0], entry[1], entry[2])
+    if layer.is_lit != 0:
+        base = lit(layer, direction, at, base)
+    return gather(gathered, base, entry[3], distance)
+
+
+@wp.kernel(enable_backward=False)
+def composite(
+    first: wp.int32,
+    view: View,
+    layer: Layer,
+    color: wp.array2d(dtype=wp.vec4),
+    depth: wp.array2d(dtype=wp.float32),
+):
+    """One volume, front to back; cells in which nothing is visible are skipped."""
+    row, column = wp.tid()
+    row += first
+    ray = make_ray(view, layer, row, column)
+    gathered = nothing_yet()
+    k = ray.k_first
+    while k <= ray.k_last and gathered.opacity < OPAQUE:
+        cell = cell_of(place(ray, view.step, k), layer.occupied)
+        k_next = first_beyond(ray, view.step, k, cell)
+        if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
+            k = k_next
+        while k < k_next and gathered.opacity < OPAQUE:
+            distance = (wp.float32(k) + ray.jitter) * view.step
+            gathered = add_sample(gathered, layer, ray.direction, place(ray, view.step, k), distance)
+            k += 1
+    color[row, column] = over_scenery(gathered, view.scenery[row, column])
+    depth[row, column] = wp.min(gathered.depth, ray.end)
+
+
+MAXIMUM = wp.constant(0)
+MINIMUM = wp.constant(1)
+MEAN = wp.constant(2)
+
+
+@wp.func
+def is_beyond(mode: wp.int32, value: wp.float32, found: wp.float32):
+    return (mode == MAXIMUM and value > found) or (mode == MINIMUM and value < found)
+
+
+@wp.kernel(enable_backward=False)
+def project(
+    first: wp.int32,
+    view: View,
+    layer: Layer,
+    mode: wp.int32,
+    color: wp.array2d(dtype=wp.vec4),
+    depth: wp.array2d(dtype=wp.float32),
+):
+    """The largest, smallest or mean value along every ray; cells that cannot change it are skipped."""
+    row, column = wp.tid()
+    row += first
+    ray = make_ray(view, layer, row, column)
+    found = wp.where(mode == MAXIMUM, -FAR, wp.where(mode == MINIMUM, FAR, 0.0))
+    reached = wp.float32(FAR)
+    k = ray.k_first
+    while k <= ray.k_last:
+        cell = cell_of(place(ray, view.step, k), layer.occupied)
+        k_next = first_beyond(ray, view.step, k, cell)
+        span = layer.ranges[cell[2], cell[1], cell[0]]
+        if mode != MEAN and not is_beyond(mode, wp.where(mode == MAXIMUM, span[1], span[0]), found):
+            k = k_next
+        while k < k_next:
+            value = sample(layer.field, place(ray, view.step, k))
+            if mode == MEAN:
+                found += value
+            elif is_beyond(mode, value, found):
+                found = value
+                reached = (wp.float32(k) + ray.jitter) * view.step
+            k += 1
+    color[row, column] = view.scenery[row, column]
+    if ray.k_last >= ray.k_first:
+        count = wp.where(mode == MEAN, wp.float32(ray.k_last - ray.k_first + 1), 1.0)
+        entry = classified(layer, found / count)
+        color[row, column] = wp.vec4(entry[0], entry[1], entry[2], 1.0)
+    depth[row, column] = wp.min(reached, ray.end)
+
+
+@wp.func
+def refine(field: Field, ray: Ray, near: wp.float32, far: wp.float32, level: wp.float32):
+    """Eight halvings between two samples: where the value passes the level, to 1/256 of a step."""
+    is_above = sample(field, ray.origin + ray.speed * far) >= level
+    for _halving in range(8):
+        middle = 0.5 * (near + far)
+        if (sample(field, ray.origin + ray.speed * middle) >= level) == is_above:
+            far = middle
+        else:
+            near = middle
+    return 0.5 * (near + far)
+
+
+@wp.func
+def add_surfaces(
+    gathered: Gathered,
+    view: View,
+    layer: Layer,
+    ray: Ray,
+    k: wp.int32,
+    levels: wp.array(dtype=wp.float32),
+    colors: wp.array(dtype=wp.vec4),
+    before: wp.float32,
+    value: wp.float32,
+):
+    """The surfaces between sample k - 1 and sample k."""
+    far = (wp.float32(k) + ray.jitter) * view.step
+    for i in range(levels.shape[0]):
+        # A ray that climbs meets the low surfaces first, one that descends the high ones.
+        which = wp.where(value < before, levels.shape[0] - 1 - i, i)
+        if (before < levels[which]) != (value < levels[which]):
+            exact = refine(layer.field, ray, far - view.step, far, levels[which])
+            base = wp.vec3(colors[which][0], colors[which][1], colors[which][2])
+            if layer.is_lit != 0:
+                base = lit(layer, ray.direction, ray.origin + ray.speed * exact, base)
+            gathered = gather(gathered, base, colors[which][3], exact)
+    return gathered
+
+
+@wp.kernel(enable_backward=False)
+def isosurface(
+    first: wp.int32,
+    view: View,
+    layer: Layer,
+    levels: wp.array(dtype=wp.float32),
+    colors: wp.array(dtype=wp.vec4),
+    color: wp.array2d(dtype=wp.vec4),
+    depth: wp.array2d(dtype=wp.float32),
+):
+    """Surfaces where the value passes one of the levels (ascending), refined between samples, lit."""
+    row, column = wp.tid()
+    row += first
+    ray = make_ray(view, layer, row, column)
+    gathered = nothing_yet()
+    k = ray.k_first
+    while k <= ray.k_last and gathered.opacity < OPAQUE:
+        cell = cell_of(place(ray, view.step, k), layer.occupied)
+        k_next = first_beyond(ray, view.step, k, cell)
+        if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
+            k = k_next
+        before = sample(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
+        while k < k_next and gathered.opacity < OPAQUE:
+            value = sample(layer.field, place(ray, view.step, k))
+            gathered = add_surfaces(gathered, view, layer, ray, k, levels, colors, before, value)
+            before = value
+            k += 1
+    color[row, column] = over_scenery(gathered, view.scenery[row, column])
+    depth[row, column] = wp.min(gathered.depth, ray.end)
+
+
+MOST_LAYERS = 8
+Rows = wp.types.matrix(shape=(MOST_LAYERS, 3), dtype=wp.float32)
+Counts = wp.types.vector(length=MOST_LAYERS, dtype=wp.int32)
+
+
+@wp.struct
+class Bundle:
+    """One ray through several volumes: its way through each, and the samples from k_first to k_last in any."""
+
+    origins: Rows
+    speeds: Rows
+    firsts: Counts
+    lasts: Counts
+    direction: wp.vec3
+    jitter: wp.float32
+    k_first: wp.int32
+    k_last: wp.int32
+
+
+@wp.func
+def make_bundle(view: View, layers: wp.array(dtype=Layer), row: wp.int32, column: wp.int32):
+    bundle = Bundle()
+    bundle.k_first = 2147483647
+    bundle.k_last = -1
+    for i in range(layers.shape[0]):
+        ray = make_ray(view, layers[i], row, column)
+        bundle.origins[i] = ray.origin
+        bundle.speeds[i] = ray.speed
+        bundle.firsts[i] = ray.k_first
+        bundle.lasts[i] = ray.k_last
+        bundle.jitter = ray.jitter
+        bundle.direction = ray.direction
+        if ray.k_last >= ray.k_first:
+            bundle.k_first = wp.min(bundle.k_first, ray.k_first)
+            bundle.k_last = wp.max(bundle.k_last, ray.k_last)
+    return bundle
+
+
+@wp.func
+def next_cells(bundle: Bundle, layers: wp.array(dtype=Layer), step: wp.float32, k: wp.int32):
+    """The first sample beyond the cells that hold sample k in any volume; negative where all of them are empty."""
+    k_next = bundle.k_last + 1
+    sign = wp.int32(-1)
+    for i in range(layers.shape[0]):
+        if k < bundle.firsts[i] and bundle.lasts[i] >= bundle.firsts[i]:
+            k_next = wp.min(k_next, bundle.firsts[i])
+        if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
+            ray = Ray()
+            ray.origin = bundle.origins[i]
+            ray.speed = bundle.speeds[i]
+            ray.jitter = bundle.jitter
+            ray.k_last = bundle.lasts[i]
+            cell = cell_of(place(ray, step, k), layers[i].occupied)
+            k_next = wp.min(k_next, first_beyond(ray, step, k, cell))
+            if layers[i].occupied[cell[2], cell[1], cell[0]] != wp.uint8(0):
+                sign = 1
+    return sign * wp.max(k_next, k + 1)
+
+
+@wp.kernel(enable_backward=False)
+def composite_many(
+    first: wp.int32,
+    view: View,
+    layers: wp.array(dtype=Layer),
+    color: wp.array2d(dtype=wp.vec4),
+    depth: wp.array2d(dtype=wp.float32),
+):
+    """Several volumes, sample by sample at the same places along the ray."""
+    row, column = wp.tid()
+    row += first
+    bundle = make_bundle(view, layers, row, column)
+    gathered = nothing_yet()
+    k = bundle.k_first
+    while k <= bundle.k_last and gathered.opacity < OPAQUE:
+        k_next = next_cells(bundle, layers, view.step, k)
+        if k_next < 0:
+            k_next = -k_next
+            k = k_next
+        while k < k_next and gathered.opacity < OPAQUE:
+            distance = (wp.float32(k) + bundle.jitter) * view.step
+            for i in range(layers.shape[0]):
+                if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
+                    at = bundle.origins[i] + bundle.speeds[i] * distance
+                    gathered = add_sample(gathered, layers[i], bundle.direction, at, distance)
+            k += 1
+    color[row, column] = over_scenery(gathered, view.scenery[row, column])
+    depth[row, column] = wp.min(gathered.depth, view.scenery_depth[row, column])

@@ -1,0 +1,109 @@
+"""A scene in the kernels' own terms.
+
+Here: from Scene, VolumeLayer and a field on the device to the structs that kernels take.
+Not here: the kernels, launching them (renderer).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Box
+from pellucid.device import Device, runtime
+from pellucid.fields.dense import DenseField
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.scene import Light, Scene, VolumeLayer
+from pellucid.rendering.transfer import TABLE_SIZE, TransferFunction
+
+Size = tuple[int, int]
+NOTHING_THERE = 3.0e38
+
+
+def world_step(scene: Scene, fields: list[DenseField]) -> float:
+    """World units between samples: the scene's step in voxels of the finest volume."""
+    return scene.step * min(voxel_size(layer, field) for layer, field in zip(scene.volumes, fields, strict=True))
+
+
+def voxel_size(layer: VolumeLayer, field: DenseField) -> float:
+    """World units along the shortest edge of a voxel: what the opacity of a transfer function is given for."""
+    return min(field.spacing) * min(map(abs, layer.transform.scale))
+
+
+def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
+    """The camera, the clipping planes, and an empty scenery."""
+    from pellucid.rendering import rays
+
+    warp = runtime.start()
+    camera, (height, width) = scene.camera, size
+    right, up, forward = camera.axes()
+    pixel = camera.visible_height / height
+    across, down = right * pixel, -up * pixel
+    to_corner = across * (0.5 - width / 2) + down * (0.5 - height / 2)
+    is_perspective = camera.field_of_view_deg is not None
+    corner = to_corner + (forward * camera.distance if is_perspective else np.asarray(camera.position))
+    view = rays.View()
+    view.eye, view.corner, view.forward = warp.vec3(*camera.position), warp.vec3(*corner), warp.vec3(*forward)
+    view.across, view.down = warp.vec3(*across), warp.vec3(*down)
+    view.is_perspective, view.is_jittered, view.step = int(is_perspective), int(scene.is_jittered), step
+    planes = np.array([(*plane.normal, plane.offset) for plane in scene.planes], np.float32).reshape(-1, 4)
+    view.planes = warp.array(planes, dtype=warp.vec4, device=device.name)
+    view.scenery = warp.zeros(size, dtype=warp.vec4, device=device.name)
+    view.scenery_depth = warp.full(size, NOTHING_THERE, dtype=warp.float32, device=device.name)
+    return view
+
+
+def pack_layer(scene: Scene, layer: VolumeLayer, field: DenseField, step: float) -> Any:
+    """A volume, its place in the world, its colours and its light. step: world units between samples."""
+    from pellucid.rendering import rays
+
+    warp = runtime.start()
+    packed = rays.Layer()
+    packed.field, packed.ranges = field.struct, field.ranges
+    matrix, shift = world_to_voxel(layer, field)
+    packed.to_voxel, packed.shift = warp.mat33(*matrix.ravel()), warp.vec3(*shift)
+    box = (layer.clip or Box.whole(field.shape)).intersect(Box.whole(field.shape))
+    packed.low = warp.vec3(*(n - 0.5 for n in box.start[::-1]))
+    packed.high = warp.vec3(*(n - 0.5 for n in box.stop[::-1]))
+    table = layer.transfer.table(step / voxel_size(layer, field))
+    packed.table = warp.array(table, dtype=warp.vec4, device=field.device.name)
+    packed.value_low, packed.value_scale = value_scale(layer.transfer)
+    packed.occupied = _occupied(layer, field, table)
+    packed.is_lit, packed.light = int(layer.shading != "none"), pack_light(scene.light)
+    return packed
+
+
+def world_to_voxel(layer: VolumeLayer, field: DenseField) -> tuple[Voxels, Voxels]:
+    """(3, 3) and (3,): voxel = matrix @ world + shift, both (x, y, z)."""
+    to_world = layer.transform.matrix() @ np.diag(field.spacing[::-1])
+    matrix = np.linalg.inv(to_world)
+    return matrix, -matrix @ np.asarray(layer.transform.translation)
+
+
+def pack_light(light: Light) -> Any:
+    from pellucid.rendering import rays
+
+    warp = runtime.start()
+    packed = rays.Light()
+    packed.is_headlight = int(light.direction is None)
+    towards = -np.asarray(light.direction or (0.0, 0.0, 1.0))
+    packed.towards = warp.vec3(*(towards / np.linalg.norm(towards)))
+    packed.ambient, packed.diffuse = light.ambient, light.diffuse
+    packed.specular, packed.shininess = light.specular, light.shininess
+    return packed
+
+
+def value_scale(transfer: TransferFunction) -> tuple[float, float]:
+    """From a value to a row of the table: (value - low) * scale."""
+    low, high = transfer.value_range
+    return low, (TABLE_SIZE - 1) / (high - low)
+
+
+def _occupied(layer: VolumeLayer, field: DenseField, table: Voxels) -> Any:
+    """The cells that can change the picture."""
+    low, scale = value_scale(layer.transfer)
+    if layer.mode == "isosurface":
+        levels = np.array([surface.value for surface in layer.isosurfaces], np.float32)
+        ranges = field.ranges.numpy()
+        passes = ((ranges[..., 0:1] <= levels) & (ranges[..., 1:2] >= levels)).any(axis=-1)
+        return runtime.start().array(passes.astype(np.uint8), device=field.device.name)
+    return field.occupied(table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool), low, scale)

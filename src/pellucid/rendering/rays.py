@@ -1,0 +1,184 @@
+"""Rays through volumes, as kernels see them: where they go, and which cells they pass.
+
+Here: the structs that describe a view and a volume in it; making rays; going from cell to cell.
+Not here: what is gathered on the way (kernels), filling the structs (packing).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.sampling import CELL, Field
+
+EDGE = wp.constant(float(CELL))
+FAR = wp.constant(3.0e38)
+
+
+@wp.struct
+class View:
+    """Rays in world units. corner: ray (or for parallel rays: origin) of pixel (0, 0); across, down: to the next.
+
+    planes: what is cut away lies where normal · point < offset, each as (normal, offset). scenery, scenery_depth: what
+    was drawn before and is opaque (slices, points, meshes): rays end there.
+    """
+
+    eye: wp.vec3
+    corner: wp.vec3
+    across: wp.vec3
+    down: wp.vec3
+    forward: wp.vec3
+    is_perspective: wp.int32
+    is_jittered: wp.int32
+    step: wp.float32
+    planes: wp.array(dtype=wp.vec4)
+    scenery: wp.array2d(dtype=wp.vec4)
+    scenery_depth: wp.array2d(dtype=wp.float32)
+
+
+@wp.struct
+class Light:
+    """towards: unit vector to the light, unless it is a headlight."""
+
+    towards: wp.vec3
+    is_headlight: wp.int32
+    ambient: wp.float32
+    diffuse: wp.float32
+    specular: wp.float32
+    shininess: wp.float32
+
+
+@wp.struct
+class Layer:
+    """A volume and how it is drawn. From the world to voxel coordinates: to_voxel * point + shift; low, high: bounds
+    there. table: colour and opacity by value; value_low, value_scale: from a value to a row of it."""
+
+    field: Field
+    to_voxel: wp.mat33
+    shift: wp.vec3
+    low: wp.vec3
+    high: wp.vec3
+    table: wp.array(dtype=wp.vec4)
+    value_low: wp.float32
+    value_scale: wp.float32
+    ranges: wp.array3d(dtype=wp.vec2)
+    occupied: wp.array3d(dtype=wp.uint8)
+    is_lit: wp.int32
+    light: Light
+
+
+@wp.struct
+class Ray:
+    """origin, speed: in voxel coordinates, per world unit; direction: in the world, unit length; end: where scenery is.
+    Samples at (k + jitter) * step for k from k_first to k_last."""
+
+    origin: wp.vec3
+    speed: wp.vec3
+    direction: wp.vec3
+    jitter: wp.float32
+    end: wp.float32
+    k_first: wp.int32
+    k_last: wp.int32
+
+
+@wp.func
+def pixel_jitter(row: wp.int32, column: wp.int32):
+    h = (wp.uint32(row) * wp.uint32(0x1E3779B1)) ^ (wp.uint32(column) * wp.uint32(0x05EBCA77))
+    h = (h ^ (h >> wp.uint32(15))) * wp.uint32(0x2C1B3C6D)
+    h = (h ^ (h >> wp.uint32(12))) * wp.uint32(0x297A2D39)
+    h = h ^ (h >> wp.uint32(15))
+    return wp.float32(h >> wp.uint32(8)) / 16777216.0
+
+
+@wp.func
+def through_planes(planes: wp.array(dtype=wp.vec4), eye: wp.vec3, direction: wp.vec3, span: wp.vec2):
+    """The part of a ray that no clipping plane cuts away."""
+    near = span[0]
+    far = span[1]
+    for i in range(planes.shape[0]):
+        normal = wp.vec3(planes[i][0], planes[i][1], planes[i][2])
+        along = wp.dot(normal, direction)
+        height = planes[i][3] - wp.dot(normal, eye)
+        if wp.abs(along) < 1.0e-9:
+            if height > 0.0:
+                far = -1.0
+        elif along > 0.0:
+            near = wp.max(near, height / along)
+        else:
+            far = wp.min(far, height / along)
+    return wp.vec2(near, far)
+
+
+@wp.func
+def make_ray(view: View, layer: Layer, row: wp.int32, column: wp.int32):
+    ray = Ray()
+    through = view.corner + view.across * wp.float32(column) + view.down * wp.float32(row)
+    eye = view.eye
+    ray.direction = view.forward
+    if view.is_perspective != 0:
+        ray.direction = wp.normalize(through)
+    else:
+        eye = through
+    ray.origin = layer.to_voxel * eye + layer.shift
+    ray.speed = layer.to_voxel * ray.direction
+    ray.jitter = 0.5
+    if view.is_jittered != 0:
+        ray.jitter = pixel_jitter(row, column)
+    ray.end = view.scenery_depth[row, column]
+    span = through_planes(view.planes, eye, ray.direction, wp.vec2(0.0, ray.end))
+    near = span[0]
+    far = span[1]
+    for axis in range(3):
+        if wp.abs(ray.speed[axis]) > 1.0e-12:
+            a = (layer.low[axis] - ray.origin[axis]) / ray.speed[axis]
+            b = (layer.high[axis] - ray.origin[axis]) / ray.speed[axis]
+            near = wp.max(near, wp.min(a, b))
+            far = wp.min(far, wp.max(a, b))
+        elif ray.origin[axis] < layer.low[axis] or ray.origin[axis] > layer.high[axis]:
+            far = -1.0
+    ray.k_first = 0
+    ray.k_last = -1
+    if far > near:
+        ray.k_first = wp.int32(wp.ceil(near / view.step - ray.jitter))
+        ray.k_last = wp.int32(wp.floor(far / view.step - ray.jitter))
+    return ray
+
+
+@wp.func
+def leaves_cell(ray: Ray, at: wp.vec3, cell: wp.vec3i):
+    """How far in world units from a point to the border of its cell along the ray."""
+    distance = wp.float32(FAR)
+    for axis in range(3):
+        if ray.speed[axis] > 1.0e-12:
+            border = wp.float32(cell[axis] + 1) * EDGE - 0.5
+            distance = wp.min(distance, (border - at[axis]) / ray.speed[axis])
+        elif ray.speed[axis] < -1.0e-12:
+            border = wp.float32(cell[axis]) * EDGE - 0.5
+            distance = wp.min(distance, (border - at[axis]) / ray.speed[axis])
+    return distance
+
+
+@wp.func
+def cell_of(at: wp.vec3, occupied: wp.array3d(dtype=wp.uint8)):
+    x = wp.clamp(wp.int32((at[0] + 0.5) / EDGE), 0, occupied.shape[2] - 1)
+    y = wp.clamp(wp.int32((at[1] + 0.5) / EDGE), 0, occupied.shape[1] - 1)
+    z = wp.clamp(wp.int32((at[2] + 0.5) / EDGE), 0, occupied.shape[0] - 1)
+    return wp.vec3i(x, y, z)
+
+
+@wp.func
+def first_beyond(ray: Ray, step: wp.float32, k: wp.int32, cell: wp.vec3i):
+    """The first sample after k that may lie in another cell.
+
+    A little short of the border, so that rounding never takes a sample of the next cell with it.
+    """
+    distance = (wp.float32(k) + ray.jitter) * step
+    border = distance + leaves_cell(ray, ray.origin + ray.speed * distance, cell)
+    beyond = wp.int32(wp.ceil(border / step - ray.jitter - 1.0e-3))
+    return wp.min(wp.max(k + 1, beyond), ray.k_last + 1)
+
+
+@wp.func
+def place(ray: Ray, step: wp.float32, k: wp.int32):
+    """Where sample k lies, in voxel coordinates."""
+    return ray.origin + ray.speed * ((wp.float32(k) + ray.jitter) * step)

@@ -1,0 +1,274 @@
+"""The definition of every picture, in plain NumPy: all kernels are compared with this.
+
+Here: rays through volumes: composite, maximum, minimum, mean, isosurface; gradient shading; clipping.
+Not here: speed (kernels).
+
+Voxel (z, y, x) has its centre at (x, y, z) * spacing, then where the layer's transform puts it, and fills half a voxel
+around it.
+Samples lie at (k + jitter) * step along the ray, counted from the eye, for every whole k for which they are inside.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.box import Box
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.scene import ClipPlane, Isosurface, Light, VolumeLayer
+from pellucid.volume.interpolate import trilinear
+
+OPAQUE = 0.996
+"""Opacity at which a ray ends: what is behind would change an 8-bit colour by at most one."""
+
+
+@dataclass(frozen=True)
+class Rays:
+    """Origins and directions (n, 3) in the world (x, y, z), unit length; jitter (n,): fraction of a step."""
+
+    origins: Voxels
+    directions: Voxels
+    jitter: Voxels
+
+
+def camera_rays(camera: Camera, width: int, height: int, *, is_jittered: bool) -> Rays:
+    origins, directions = (part.reshape(-1, 3) for part in camera.rays(width, height))
+    row, column = (part.ravel() for part in np.indices((height, width), np.uint32))
+    return Rays(origins, directions, pixel_jitter(row, column) if is_jittered else np.full(len(row), 0.5, np.float32))
+
+
+def pixel_jitter(row: Voxels, column: Voxels) -> Voxels:
+    """A number from 0 to 1 for every pixel, the same each time: an integer hash of its place."""
+    with np.errstate(over="ignore"):
+        h = row.astype(np.uint32) * np.uint32(0x1E3779B1) ^ column.astype(np.uint32) * np.uint32(0x05EBCA77)
+        h = (h ^ (h >> np.uint32(15))) * np.uint32(0x2C1B3C6D)
+        h = (h ^ (h >> np.uint32(12))) * np.uint32(0x297A2D39)
+        h = h ^ (h >> np.uint32(15))
+    jitter: Voxels = (h >> np.uint32(8)).astype(np.float32) / np.float32(2**24)
+    return jitter
+
+
+@dataclass(frozen=True)
+class Span:
+    """First and last sample (n,) of every ray inside the volume; last < first where it misses."""
+
+    first: Voxels
+    last: Voxels
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A volume and how it is drawn. step: world units between samples; planes: what they cut away is not drawn."""
+
+    voxels: Voxels
+    spacing: Spacing
+    layer: VolumeLayer
+    light: Light
+    step: float
+    planes: tuple[ClipPlane, ...] = ()
+
+    @property
+    def to_voxel(self) -> Voxels:
+        """(3, 3): from the world to voxel coordinates, both (x, y, z), where the volume stands at the origin."""
+        return np.linalg.inv(self.layer.transform.matrix() @ np.diag(self.spacing[::-1]))
+
+    def places(self, points: Voxels) -> Voxels:
+        """World points (n, 3) in voxel coordinates (x, y, z)."""
+        moved: Voxels = (points - np.asarray(self.layer.transform.translation)) @ self.to_voxel.T
+        return moved
+
+    @property
+    def table(self) -> Voxels:
+        voxel = min(self.spacing) * min(map(abs, self.layer.transform.scale))
+        return self.layer.transfer.table(self.step / voxel)
+
+    def span(self, rays: Rays) -> Span:
+        z, y, x = self.voxels.shape
+        box = self.layer.clip or Box.whole((z, y, x))
+        low, high = np.array(box.start[::-1]) - 0.5, np.array(box.stop[::-1]) - 0.5
+        origins, speeds = self.places(rays.origins), rays.directions @ self.to_voxel.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a, b = (low - origins) / speeds, (high - origins) / speeds
+        near = np.nanmax(np.minimum(a, b), axis=1).clip(min=0)
+        far = np.nanmin(np.maximum(a, b), axis=1)
+        for plane in self.planes:
+            near, far = _beyond(plane, rays, near, far)
+        first = np.ceil(near / self.step - rays.jitter).astype(np.int64)
+        last = np.floor(far / self.step - rays.jitter).astype(np.int64)
+        return Span(first, np.where(far > near, last, first - 1))
+
+    def value(self, points: Voxels) -> Voxels:
+        """Values at world points (n, 3)."""
+        return trilinear(self.voxels, self.places(points)[:, ::-1])
+
+    def gradient(self, points: Voxels) -> Voxels:
+        """Change of the value per world unit along (x, y, z): central differences, one voxel to each side."""
+        inside = np.clip(self.places(points), 0, np.array(self.voxels.shape[::-1]) - 1)
+        slopes = [
+            (trilinear(self.voxels, (inside + side)[:, ::-1]) - trilinear(self.voxels, (inside - side)[:, ::-1])) / 2
+            for side in np.eye(3)
+        ]
+        in_world: Voxels = np.stack(slopes, axis=1) @ self.to_voxel
+        return in_world
+
+
+def _beyond(plane: ClipPlane, rays: Rays, near: Voxels, far: Voxels) -> tuple[Voxels, Voxels]:
+    """The part of every ray that a plane leaves."""
+    along = rays.directions @ np.asarray(plane.normal)
+    height = plane.offset - rays.origins @ np.asarray(plane.normal)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = height / along
+    near = np.where(along > 1e-9, np.maximum(near, at), near)
+    far = np.where(along < -1e-9, np.minimum(far, at), far)
+    return near, np.where((np.abs(along) <= 1e-9) & (height > 0), -1.0, far)
+
+
+def render(media: Sequence[Medium], rays: Rays) -> tuple[Voxels, Voxels]:
+    """Colours (n, 4), multiplied by their opacity, and depths (n,)."""
+    if media[0].layer.mode == "composite":
+        return composite(media, rays)
+    return (isosurface if media[0].layer.mode == "isosurface" else project)(media[0], rays)
+
+
+def composite(media: Sequence[Medium], rays: Rays) -> tuple[Voxels, Voxels]:
+    """Front to back: every sample adds its light and takes away some of what is behind it."""
+    color, depth = np.zeros((len(rays.origins), 4)), np.full(len(rays.origins), np.inf)
+    spans = [medium.span(rays) for medium in media]
+    first, last = min(int(span.first.min()) for span in spans), max(int(span.last.max()) for span in spans)
+    for k in range(first, last + 1):
+        for medium, span in zip(media, spans, strict=True):
+            alive = np.nonzero((k >= span.first) & (k <= span.last) & (color[:, 3] < OPAQUE))[0]
+            if len(alive):
+                _add_samples(medium, rays, alive, (k + rays.jitter[alive]) * medium.step, color, depth)
+    return color, depth
+
+
+def _add_samples(medium: Medium, rays: Rays, alive: Voxels, distance: Voxels, color: Voxels, depth: Voxels) -> None:
+    points = rays.origins[alive] + distance[:, None] * rays.directions[alive]
+    sample = medium.table[medium.layer.transfer.index(medium.value(points))].astype(float)
+    visible = sample[:, 3] > 0
+    sample[visible, :3] = _shaded(medium, rays.directions[alive][visible], points[visible], sample[visible, :3])
+    weight = (1 - color[alive, 3]) * sample[:, 3]
+    reaches = (color[alive, 3] < 0.5) & (color[alive, 3] + weight >= 0.5)
+    depth[alive[reaches]] = distance[reaches]
+    color[alive, :3] += weight[:, None] * sample[:, :3]
+    color[alive, 3] += weight
+
+
+def project(medium: Medium, rays: Rays) -> tuple[Voxels, Voxels]:
+    """The largest, smallest or mean value along every ray, through the transfer function's colours."""
+    mode, span = medium.layer.mode, medium.span(rays)
+    start = {"max": -np.inf, "min": np.inf, "mean": 0.0}[mode]
+    found, depth = np.full(len(rays.origins), start), np.full(len(rays.origins), np.inf)
+    for alive, points, distance in _march(medium, rays, np.zeros((len(rays.origins), 4))):
+        value = medium.value(points)
+        if mode == "mean":
+            found[alive] += value
+            continue
+        better = value > found[alive] if mode == "max" else value < found[alive]
+        found[alive[better]], depth[alive[better]] = value[better], distance[better]
+    count = np.maximum(span.last - span.first + 1, 0)
+    hit = count > 0
+    if mode == "mean":
+        found[hit] /= count[hit]
+    color = np.zeros((len(rays.origins), 4))
+    color[hit, :3] = medium.layer.transfer.table(1.0)[medium.layer.transfer.index(found[hit]), :3]
+    color[hit, 3] = 1
+    return color, depth
+
+
+def isosurface(medium: Medium, rays: Rays) -> tuple[Voxels, Voxels]:
+    """Where the value passes one of the isovalues between two samples: a surface, refined between them, and lit."""
+    color, depth = np.zeros((len(rays.origins), 4)), np.full(len(rays.origins), np.inf)
+    before = np.full(len(rays.origins), np.nan)
+    surfaces = sorted(medium.layer.isosurfaces, key=lambda surface: surface.value)
+    for alive, points, distance in _march(medium, rays, color):
+        value = medium.value(points)
+        rising = value >= before[alive]
+        for index in range(len(surfaces)):
+            # A ray that climbs meets the low surfaces first, one that descends the high ones.
+            for is_up, surface in ((True, surfaces[index]), (False, surfaces[-1 - index])):
+                crosses = _crosses(before[alive], value, surface.value) & (rising == is_up)
+                where = alive[crosses]
+                _add_surface(medium, rays, (where, distance[crosses]), surface, color, depth)
+        before[alive] = value
+    return color, depth
+
+
+def _crosses(before: Voxels, value: Voxels, level: float) -> Voxels:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(((before < level) & (value >= level)) | ((before >= level) & (value < level)))
+
+
+def _add_surface(
+    medium: Medium, rays: Rays, hits: tuple[Voxels, Voxels], surface: Isosurface, color: Voxels, depth: Voxels
+) -> None:
+    where, distance = hits
+    if not len(where):
+        return
+    exact = _refine(medium, rays, where, distance, surface.value)
+    points = rays.origins[where] + exact[:, None] * rays.directions[where]
+    base = np.broadcast_to(np.array(surface.color), (len(where), 3))
+    shaded = _shaded(medium, rays.directions[where], points, base)
+    weight = (1 - color[where, 3]) * surface.opacity
+    reaches = (color[where, 3] < 0.5) & (color[where, 3] + weight >= 0.5)
+    depth[where[reaches]] = exact[reaches]
+    color[where, :3] += weight[:, None] * shaded
+    color[where, 3] += weight
+
+
+def _refine(medium: Medium, rays: Rays, where: Voxels, distance: Voxels, level: float) -> Voxels:
+    """Eight halvings of the step before the sample: 1/256 of a step."""
+    far, near = distance.copy(), distance - medium.step
+    is_above = medium.value(rays.origins[where] + far[:, None] * rays.directions[where]) >= level
+    for _ in range(8):
+        middle = (near + far) / 2
+        same = (medium.value(rays.origins[where] + middle[:, None] * rays.directions[where]) >= level) == is_above
+        far, near = np.where(same, middle, far), np.where(same, near, middle)
+    return (near + far) / 2
+
+
+def _march(medium: Medium, rays: Rays, color: Voxels) -> Iterator[tuple[Voxels, Voxels, Voxels]]:
+    """For every step: the rays that are inside and not yet opaque, their points and their distances from the eye."""
+    span = medium.span(rays)
+    everyone = np.arange(len(rays.origins))
+    hit = span.last >= span.first
+    if not hit.any():
+        return
+    longest = int((span.last - span.first)[hit].max()) + 1
+    for i in range(longest):
+        k = span.first + i
+        alive = everyone[hit & (k <= span.last) & (color[:, 3] < OPAQUE)]
+        if not len(alive):
+            return
+        distance = (k[alive] + rays.jitter[alive]) * medium.step
+        yield alive, rays.origins[alive] + distance[:, None] * rays.directions[alive], distance
+
+
+def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) -> Voxels:
+    if medium.layer.shading == "none" or not len(points):
+        return base
+    return lit(base, medium.gradient(points), directions, medium.light)
+
+
+def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light) -> Voxels:
+    """Blinn-Phong, both sides alike; where there is no gradient, light comes from everywhere."""
+    length = np.linalg.norm(gradient, axis=1)
+    normal = gradient / np.maximum(length, 1e-12)[:, None]
+    towards_light = -directions if light.direction is None else np.broadcast_to(_to_light(light), directions.shape)
+    half = towards_light - directions
+    half = half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None]
+    diffuse = np.abs(np.sum(normal * towards_light, axis=1))
+    specular = np.abs(np.sum(normal * half, axis=1)) ** light.shininess
+    flat = length < 1e-9
+    brightness = np.where(flat, light.ambient + light.diffuse, light.ambient + light.diffuse * diffuse)
+    shine = np.where(flat, 0, light.specular * specular)
+    shaded: Voxels = base * brightness[:, None] + shine[:, None]
+    return shaded
+
+
+def _to_light(light: Light) -> Voxels:
+    direction = -np.asarray(light.direction, float)
+    towards: Voxels = direction / np.linalg.norm(direction)
+    return towards

@@ -1,0 +1,82 @@
+"""Transfer functions: which colour and how much opacity a value gets.
+
+Here: TransferFunction, and baking it into the table that kernels read.
+Not here: named colour maps (colors), choosing one from a histogram (automatic).
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+
+TABLE_SIZE = 4096
+
+ColorPoint = tuple[float, tuple[float, float, float]]
+OpacityPoint = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class TransferFunction:
+    """Colour and opacity between control points, linear in between, constant outside.
+
+    colors: (position, (red, green, blue)); opacities: (position, opacity). Positions run from 0 to 1 over
+    ``value_range``; colours and opacities from 0 to 1. Opacity is what one voxel of material takes from the light that
+    passes through it. gamma bends the way from value to position.
+    """
+
+    colors: tuple[ColorPoint, ...] = ((0.0, (0.0, 0.0, 0.0)), (1.0, (1.0, 1.0, 1.0)))
+    opacities: tuple[OpacityPoint, ...] = ((0.0, 0.0), (1.0, 1.0))
+    value_range: tuple[float, float] = (0.0, 1.0)
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        low, high = self.value_range
+        if not (isfinite(low) and isfinite(high) and low < high):
+            raise InvalidInput(f"The value range {low} to {high} is empty.", do="Give a low end below the high end.")
+        if not self.gamma > 0:
+            raise InvalidInput(f"A gamma of {self.gamma} has no meaning.", do="Give one above 0; 1 changes nothing.")
+        _check_points("colour", [position for position, _ in self.colors], [c for _, rgb in self.colors for c in rgb])
+        _check_points("opacity", [position for position, _ in self.opacities], [a for _, a in self.opacities])
+
+    def table(self, step: float, size: int = TABLE_SIZE) -> Voxels:
+        """(size, 4) float32 of red, green, blue and the opacity of ``step`` voxels of material.
+
+        The opacity is corrected for the step, so that sampling twice as often gives the same brightness.
+
+        >>> bool(abs(TransferFunction(opacities=((0.0, 0.5), (1.0, 0.5))).table(2.0)[0, 3] - 0.75) < 1e-6)
+        True
+        """
+        position = np.linspace(0, 1, size) ** self.gamma
+        table = np.empty((size, 4), np.float32)
+        where = [at for at, _ in self.colors]
+        for channel in range(3):
+            table[:, channel] = np.interp(position, where, [rgb[channel] for _, rgb in self.colors])
+        opacity = np.interp(position, [at for at, _ in self.opacities], [a for _, a in self.opacities])
+        table[:, 3] = 1 - (1 - np.minimum(opacity, 0.999999)) ** step
+        table[opacity == 0, 3] = 0
+        return table
+
+    def is_visible(self, low: Voxels, high: Voxels) -> Voxels:
+        """Whether any value between low and high (arrays) has an opacity above 0, as the table sees it."""
+        visible = self.table(1.0)[:, 3] > 0
+        counts = np.concatenate([[0], np.cumsum(visible)])
+        first, last = self.index(low), self.index(high)
+        return np.asarray(counts[last + 1] > counts[first])
+
+    def index(self, values: Voxels, size: int = TABLE_SIZE) -> Voxels:
+        """The table's row for every value."""
+        low, high = self.value_range
+        scaled = (np.asarray(values, np.float32) - np.float32(low)) * np.float32((size - 1) / (high - low))
+        rows: Voxels = np.clip(np.nan_to_num(scaled) + np.float32(0.5), 0, size - 1)
+        return rows.astype(np.int64)
+
+
+def _check_points(name: str, positions: list[float], levels: list[float]) -> None:
+    if not positions or positions != sorted(positions) or not all(0 <= value <= 1 for value in (*positions, *levels)):
+        raise InvalidInput(
+            f"The {name} points {positions} are not usable.",
+            do="Give at least one point, positions ascending, all numbers from 0 to 1.",
+        )

@@ -1,0 +1,124 @@
+"""Every kernel draws what the reference defines, for every mode, shading, type, camera, clipping and transform."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid.box import Box
+from pellucid.device import choose
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering import reference
+from pellucid.rendering.camera import Camera, framing
+from pellucid.rendering.frame import to_rgba8
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import ClipPlane, Isosurface, Light, Scene, Transform, VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.volume import Volume
+
+SIZE = 48
+TRANSFER = TransferFunction(
+    colors=((0.0, (0.1, 0.2, 0.9)), (0.5, (0.9, 0.5, 0.1)), (1.0, (1.0, 1.0, 0.9))),
+    opacities=((0.0, 0.0), (0.35, 0.0), (0.6, 0.2), (1.0, 0.8)),
+    value_range=(0.0, 200.0),
+)
+CAMERA = framing((0.0, 0.0, 0.0), (30.0, 26.0, 40.0), direction=(1.0, -0.7, 0.4), up=(0.0, 0.0, 1.0))
+
+
+@pytest.fixture(scope="module")
+def voxels() -> Voxels:
+    """Two balls in air with smooth noise, (20, 26, 30)."""
+    z, y, x = np.meshgrid(*(np.arange(n) for n in (20, 26, 30)), indexing="ij")
+    first = 150 * np.exp(-(((z - 8) / 4) ** 2 + ((y - 9) / 5) ** 2 + ((x - 10) / 5) ** 2))
+    second = 190 * np.exp(-(((z - 14) / 3) ** 2 + ((y - 18) / 4) ** 2 + ((x - 22) / 4) ** 2))
+    ripple = 8 * np.sin(z) * np.cos(y / 2) * np.sin(x / 3)
+    balls: Voxels = np.clip(first + second + ripple + 12, 0, 255).astype(np.uint8)
+    return balls
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Renderer:
+    return Renderer(choose("cpu"))
+
+
+def psnr(renderer: Renderer, scene: Scene, volumes: dict[str, Volume]) -> float:
+    """Between the kernel's picture and the reference's, in decibels of 8-bit values."""
+    frame = renderer.render(scene, SIZE, SIZE)
+    rays = reference.camera_rays(scene.camera, SIZE, SIZE, is_jittered=scene.is_jittered)
+    sizes = [min(volumes[layer.source].spacing) * min(map(abs, layer.transform.scale)) for layer in scene.volumes]
+    media = [
+        reference.Medium(
+            volumes[layer.source].read(), volumes[layer.source].spacing, layer, scene.light, scene.step * min(sizes),
+            scene.planes,
+        )
+        for layer in scene.volumes
+    ]  # fmt: skip
+    color, depth = reference.render(media, rays)
+    expected = to_rgba8(color.reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
+    assert expected[..., :3].std() > 3, "the reference's picture shows nothing: the test would prove nothing"
+    both = np.isfinite(frame.depth) & np.isfinite(depth.reshape(SIZE, SIZE))
+    assert not both.any() or np.median(np.abs(frame.depth[both] - depth.reshape(SIZE, SIZE)[both])) < 0.05
+    error = np.mean((frame.rgba.astype(float) - expected.astype(float)) ** 2)
+    return float("inf") if error == 0 else float(10 * np.log10(255**2 / error))
+
+
+def scene_of(volume: Volume, **changes: object) -> Scene:
+    layer = VolumeLayer(str(volume.location), TRANSFER)
+    in_layer = {name: value for name, value in changes.items() if hasattr(layer, name)}
+    in_scene = {name: value for name, value in changes.items() if not hasattr(layer, name)}
+    return replace(Scene((replace(layer, **in_layer),), CAMERA), **in_scene)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shading": "none"},
+        {"shading": "gradient"},
+        {"light": Light(direction=(0.3, 1.0, -0.5))},
+        {"is_jittered": False, "step": 1.0},
+        {"step": 0.25},
+        {"mode": "max"},
+        {"mode": "min", "clip": Box((4, 4, 4), (16, 22, 26))},
+        {"mode": "mean"},
+        {"mode": "isosurface", "isosurfaces": (Isosurface(60.0, opacity=0.5), Isosurface(120.0, (0.2, 0.9, 0.3)))},
+        {"mode": "isosurface", "isosurfaces": (Isosurface(80.0),), "shading": "none"},
+        {"clip": Box((5, 3, 8), (18, 20, 30))},
+        {"planes": (ClipPlane((0.6, 0.8, 0.0), 12.0), ClipPlane((0.0, 0.0, -1.0), -32.0))},
+        {"camera": replace(CAMERA, field_of_view_deg=None, height=40.0)},
+        {"camera": Camera((14.0, 12.0, 18.0), (30.0, 26.0, 40.0), (0.0, 0.0, 1.0), 60.0)},
+        {"transform": Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0), (4.0, -3.0, 2.0))},
+        {"background": (0.2, 0.4, 0.6, 0.5)},
+    ],
+    ids="-".join,
+)
+def test_the_picture_is_the_reference_s(renderer: Renderer, voxels: Voxels, changes: dict[str, object]) -> None:
+    volume = Volume.from_array(voxels, spacing=(2.0, 1.0, 1.0))
+    assert psnr(renderer, scene_of(volume, **changes), {str(volume.location): volume}) >= 45
+
+
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "uint16", "int16", "float16", "float32", "float64", "int32", "uint32"]
+)
+def test_every_voxel_type(renderer: Renderer, voxels: Voxels, dtype: str) -> None:
+    volume = Volume.from_array((voxels // 2).astype(dtype), spacing=(2.0, 1.0, 1.0))
+    scene = scene_of(volume, transfer=replace(TRANSFER, value_range=(0.0, 100.0)))
+    assert psnr(renderer, scene, {str(volume.location): volume}) >= 45
+
+
+def test_several_volumes_sample_by_sample(renderer: Renderer, voxels: Voxels) -> None:
+    one = Volume.from_array(voxels, spacing=(2.0, 1.0, 1.0))
+    other = Volume.from_array(voxels[::-1].astype(np.float32), spacing=(1.5, 1.5, 1.5))
+    blue = replace(TRANSFER, colors=((0.0, (0.1, 0.3, 1.0)),))
+    moved = Transform(rotation_deg=(0.0, 30.0, 10.0), translation=(6.0, 2.0, -5.0))
+    layers = (VolumeLayer(str(one.location), TRANSFER), VolumeLayer(str(other.location), blue, transform=moved))
+    both = {str(one.location): one, str(other.location): other}
+    assert psnr(renderer, Scene(layers, CAMERA), both) >= 45
+
+
+def test_one_volume_twice_by_both_kernels_is_the_same_picture(renderer: Renderer, voxels: Voxels) -> None:
+    volume = Volume.from_array(voxels, spacing=(2.0, 1.0, 1.0))
+    scene = scene_of(volume)
+    nothing = VolumeLayer(str(volume.location), replace(TRANSFER, opacities=((0.0, 0.0),)))
+    alone = renderer.render(scene, SIZE, SIZE)
+    beside = renderer.render(replace(scene, volumes=(*scene.volumes, nothing)), SIZE, SIZE)
+    assert (alone.rgba == beside.rgba).all()

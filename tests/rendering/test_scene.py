@@ -1,0 +1,129 @@
+"""Scenes, cameras, transfer functions and colours: plain data that is checked."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pellucid.box import Box
+from pellucid.errors import InvalidInput
+from pellucid.rendering.camera import Camera, framing
+from pellucid.rendering.colors import color_maps, color_points, from_paraview
+from pellucid.rendering.scene import ClipPlane, Isosurface, Light, Scene, Transform, VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+
+FULL = Scene(
+    volumes=(
+        VolumeLayer(
+            "scan.zarr",
+            TransferFunction(color_points("viridis"), ((0.0, 0.0), (1.0, 0.5)), (-10.0, 300.0), 0.8),
+            "isosurface",
+            "none",
+            (Isosurface(12.0, (1.0, 0.0, 0.0), 0.5),),
+            Box((1, 2, 3), (4, 5, 6)),
+            Transform((1.0, 2.0, 1.0), (0.0, 90.0, 0.0), (1.0, 2.0, 3.0)),
+        ),
+    ),
+    camera=Camera((1.0, 2.0, 3.0), field_of_view_deg=None),
+    light=Light((0.0, 0.0, 1.0)),
+    planes=(ClipPlane((0.0, 0.0, 1.0), 5.0),),
+)
+
+
+def test_a_scene_is_read_back_as_it_was_written() -> None:
+    assert Scene.from_json(FULL.to_json()) == FULL
+    assert json.loads(FULL.to_json())["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"colour": 3}, r"scene has no 'colour'\. It has: background, camera"),
+        ({"camera": {"position": [0, 0, 1], "zoom": 2}}, r"scene.camera has no 'zoom'"),
+        ({"camera": {"position": [0, 1]}}, r"scene.camera.position is \[0, 1\]\. Give 3 numbers"),
+        ({"step": "fine"}, r"scene.step is 'fine'\. Give a number"),
+        (
+            {"volumes": [{"source": "a", "mode": "x-ray"}]},
+            r"scene.volumes\[0\].mode is 'x-ray'\. Give one of",
+        ),
+        ({"volumes": [{}]}, r"scene.volumes\[0\] is incomplete"),
+        ({"step": 0}, r"Steps of 0.0 voxels"),
+        ({"version": 99}, r"version 99, and this program knows 1 to 1\. Update Pellucid"),
+    ],
+)
+def test_what_is_not_understood_is_refused_by_name(change: dict[str, object], told: str) -> None:
+    document = {**json.loads(Scene().to_json()), **change}
+    with pytest.raises(InvalidInput, match=told):
+        Scene.from_json(json.dumps(document))
+
+
+def test_no_scene_at_all() -> None:
+    for text in ("{", "[]", "{}"):
+        with pytest.raises(InvalidInput, match="This is no scene"):
+            Scene.from_json(text)
+
+
+def test_opacity_is_corrected_for_the_step() -> None:
+    transfer = TransferFunction(opacities=((0.0, 0.3),))
+    once, twice = transfer.table(1.0)[0, 3], transfer.table(0.5)[0, 3]
+    assert 1 - (1 - twice) ** 2 == pytest.approx(once)
+
+
+def test_visibility_is_that_of_the_table() -> None:
+    transfer = TransferFunction(opacities=((0.0, 0.0), (0.5, 0.0), (0.6, 1.0)), value_range=(0.0, 100.0))
+    low, high = np.array([0.0, 0.0, 55.0]), np.array([40.0, 80.0, 58.0])
+    assert transfer.is_visible(low, high).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"value_range": (1.0, 1.0)}, {"gamma": 0.0}, {"opacities": ()}, {"opacities": ((0.5, 0.1), (0.2, 0.1))}],
+)
+def test_transfer_functions_are_checked(wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput, match="Give"):
+        TransferFunction(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_paraview_preset_is_imported() -> None:
+    preset = [{"Name": "x", "RGBPoints": [10, 0, 0, 0, 20, 1, 0.5, 0.25], "Points": [10, 0, 0.5, 0, 20, 0.8, 0.5, 0]}]
+    transfer = from_paraview(json.dumps(preset))
+    assert transfer.value_range == (10.0, 20.0)
+    assert transfer.colors[-1] == (1.0, (1.0, 0.5, 0.25))
+    assert transfer.opacities == ((0.0, 0.0), (1.0, 0.8))
+    with pytest.raises(InvalidInput, match="no ParaView preset"):
+        from_paraview("{}")
+
+
+def test_colour_maps_are_named_and_spread() -> None:
+    assert {"viridis", "magma", "inferno", "plasma", "cividis", "gray", "bone"} <= set(color_maps())
+    assert color_points("viridis")[-1][1] == (0.9932, 0.9062, 0.1439)
+    with pytest.raises(InvalidInput, match="viridis"):
+        color_points("jet")
+
+
+def test_a_camera_frames_a_box() -> None:
+    camera = framing((0.0, 0.0, 0.0), (10.0, 20.0, 30.0))
+    origins, directions = camera.rays(64, 64)
+    assert origins.shape == directions.shape == (64, 64, 3)
+    assert np.allclose(np.linalg.norm(directions, axis=-1), 1)
+    corners = np.array([[x, y, z] for x in (0, 10) for y in (0, 20) for z in (0, 30)]) - camera.position
+    right, up, forward = camera.axes()
+    depth = corners @ forward
+    half = np.tan(np.radians(15))
+    assert (np.abs(corners @ right) <= half * depth + 1e-6).all()
+    assert (np.abs(corners @ up) <= half * depth + 1e-6).all()
+
+
+def test_turning_keeps_the_distance() -> None:
+    camera = Camera((0.0, 0.0, 5.0))
+    turned = camera.turned(90.0)
+    assert np.allclose(turned.position, (5.0, 0.0, 0.0))
+    assert camera.turned(30.0, 20.0).distance == pytest.approx(5.0)
+    assert np.allclose(camera.turned(0.0, 45.0).position, (0.0, 5 / 2**0.5, 5 / 2**0.5))
+
+
+def test_cameras_that_see_nothing_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="own position"):
+        Camera((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    with pytest.raises(InvalidInput, match="field of view"):
+        Camera(field_of_view_deg=180.0)
