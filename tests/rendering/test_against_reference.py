@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
-from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering import reference
 from pellucid.rendering.camera import Camera, framing
@@ -34,11 +33,6 @@ def voxels() -> Voxels:
     ripple = 8 * np.sin(z) * np.cos(y / 2) * np.sin(x / 3)
     balls: Voxels = np.clip(first + second + ripple + 12, 0, 255).astype(np.uint8)
     return balls
-
-
-@pytest.fixture(scope="module")
-def renderer() -> Renderer:
-    return Renderer(choose("cpu"))
 
 
 def psnr(renderer: Renderer, scene: Scene, volumes: dict[str, Volume]) -> float:

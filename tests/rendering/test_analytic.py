@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pellucid.device import choose, launch, runtime
+from pellucid.device import Device, launch, runtime
 from pellucid.fields.dense import DenseField
 from pellucid.fields.sampling import CELL
 from pellucid.rendering import packing
@@ -16,11 +16,6 @@ from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
 FRONT = Camera((0.0, 0.0, -100.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), None, 4.0)
-
-
-@pytest.fixture(scope="module")
-def renderer() -> Renderer:
-    return Renderer(choose("cpu"))
 
 
 def constant(opacity: float) -> TransferFunction:
@@ -64,8 +59,7 @@ def test_the_gradient_of_a_ramp_lights_it_evenly(renderer: Renderer) -> None:
     assert np.abs(frame.depth - 110.2).max() < 0.01
 
 
-def test_skipping_empty_cells_changes_no_bit() -> None:
-    device = choose("cpu")
+def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
     from pellucid.rendering import kernels
 
     voxels = np.random.default_rng(0).integers(0, 60, (50, 60, 70)).astype(np.uint8)
@@ -80,9 +74,9 @@ def test_skipping_empty_cells_changes_no_bit() -> None:
     occupied = packed.occupied.numpy()
     assert 0 < occupied.mean() < 0.5
     for cells in (occupied, np.ones_like(occupied)):
-        packed.occupied = warp.array(cells, device="cpu")
-        color = warp.zeros((90, 110), dtype=warp.vec4, device="cpu")
-        depth = warp.zeros((90, 110), dtype=warp.float32, device="cpu")
+        packed.occupied = warp.array(cells, device=device.name)
+        color = warp.zeros((90, 110), dtype=warp.vec4, device=device.name)
+        depth = warp.zeros((90, 110), dtype=warp.float32, device=device.name)
         view = packing.pack_view(scene, (90, 110), 0.5, device)
         launch(kernels.composite, (90, 110), [view, packed], [color, depth], device)
         pictures.append((color.numpy(), depth.numpy()))
@@ -91,9 +85,9 @@ def test_skipping_empty_cells_changes_no_bit() -> None:
     assert pictures[0][0].max() > 0.1
 
 
-def test_the_range_of_a_cell_holds_every_sample_in_it() -> None:
+def test_the_range_of_a_cell_holds_every_sample_in_it(device: Device) -> None:
     voxels = np.random.default_rng(1).normal(size=(17, 20, 9)).astype(np.float32)
-    field = DenseField(Volume.from_array(voxels), choose("cpu"))
+    field = DenseField(Volume.from_array(voxels), device)
     ranges = field.ranges.numpy()
     for z, y, x in np.ndindex(field.cells):
         around = voxels[

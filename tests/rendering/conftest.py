@@ -1,0 +1,18 @@
+"""Every picture is drawn on the CPU, and on CUDA where there is a card."""
+
+import pytest
+
+from pellucid.device import Device, choose, devices
+from pellucid.rendering.renderer import Renderer
+
+
+@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Device:
+    if request.param == "cuda" and not any(found.is_cuda for found in devices()):
+        pytest.skip("needs a CUDA device")
+    return choose(request.param)
+
+
+@pytest.fixture(scope="session")
+def renderer(device: Device) -> Renderer:
+    return Renderer(device)
