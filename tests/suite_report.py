@@ -23,12 +23,19 @@ def shared_data_folder() -> Path:
     return Path(os.environ.get("TEST_DATA_FOLDER", ROOT.parent / "shared" / "data"))
 
 
+def _may_administer() -> bool:
+    """Whether this process has the capability (CAP_SYS_ADMIN, number 21) that mounting takes."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return bool(int(status["CapEff"], 16) >> 21 & 1)
+
+
 MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-gpu": lambda: not Path("/dev/nvidiactl").exists(),
     "no-rdma": lambda: not Path("/sys/class/infiniband").exists(),
     "root": lambda: os.geteuid() == 0,
     "not-root": lambda: os.geteuid() != 0,
     "no-shared-data": lambda: not shared_data_folder().is_dir(),
+    "no-mounting": lambda: not _may_administer(),
 }
 
 
