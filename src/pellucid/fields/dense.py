@@ -34,12 +34,13 @@ class DenseField:
         self._voxels = warp.array(voxels.reshape(-1).view(np.uint8), device=device.name, copy=device.is_cuda)
         self._kept = voxels  # On the CPU Warp's array is this one.
         self.struct = sampling.Field()
-        self.struct.voxels = self._voxels.ptr
-        self.struct.kind = sampling.VOXEL_KINDS[stored.name]
         self.struct.shape = warp.vec3i(*self.shape[::-1])
+        self.struct.whole = _whole_grid(self._voxels.ptr, stored, self.shape)
         self.cells = grid_shape(self.shape, (sampling.CELL,) * 3)
         self.ranges = warp.zeros(self.cells, dtype=warp.vec2, device=device.name)
-        launch(sampling.find_ranges, self.cells, [self.struct, sampling.CELL], [self.ranges], device)
+        launch(
+            sampling.find_ranges, self.cells, [self.struct.whole, sampling.CELL, warp.vec3i()], [self.ranges], device
+        )
 
     def occupied(self, is_row_visible: np.ndarray[Any, Any], low: float, scale: float) -> Any:
         """Which cells hold a value whose row of the transfer function's table is visible."""
@@ -51,6 +52,18 @@ class DenseField:
         counts = warp.array(below, device=self.device.name)
         launch(sampling.find_occupied, self.cells, [self.ranges, low, scale, counts], [found], self.device)
         return found
+
+
+def _whole_grid(address: int, stored: np.dtype[Any], shape: Shape) -> Any:
+    from pellucid.fields import sampling
+
+    warp = runtime.start()
+    grid, (nz, ny, nx) = sampling.Grid(), shape
+    grid.voxels, grid.kind = address, sampling.VOXEL_KINDS[stored.name]
+    grid.shape, grid.row, grid.plane = warp.vec3i(nx, ny, nz), nx, nx * ny
+    grid.last = warp.vec3i(*(max(n - 2, 0) for n in (nx, ny, nz)))
+    grid.high, grid.scale = warp.vec3(nx - 1.0, ny - 1.0, nz - 1.0), warp.vec3(1.0, 1.0, 1.0)
+    return grid
 
 
 def _check_fits(volume: Volume, stored: np.dtype[Any], device: Device) -> None:

@@ -9,7 +9,7 @@ Not here: rays and cells (rays), reading voxels (fields.sampling), what is drawn
 
 import warp as wp
 
-from pellucid.fields.sampling import Field, gradient, sample, table_row
+from pellucid.fields.sampling import Field, Grid, cell_at, gradient_in, locate, table_row, value_in
 from pellucid.rendering.rays import FAR, Layer, Ray, View, cell_of, first_beyond, make_ray, place
 
 wp.set_module_options({"fast_math": True})
@@ -58,10 +58,10 @@ def classified(layer: Layer, value: wp.float32):
 
 
 @wp.func
-def lit(layer: Layer, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
+def lit(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
     """Blinn-Phong, both sides alike; where there is no gradient, light comes from everywhere."""
     light = layer.light
-    slope = wp.transpose(layer.to_voxel) * gradient(layer.field, at)
+    slope = wp.transpose(layer.to_voxel) * gradient_in(here, at)
     length = wp.length(slope)
     if length < 1.0e-9:
         return base * (light.ambient + light.diffuse)
@@ -76,14 +76,14 @@ def lit(layer: Layer, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
 
 
 @wp.func
-def add_sample(gathered: Gathered, layer: Layer, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
-    """One sample of a volume: its colour, lit, and its opacity."""
-    entry = classified(layer, sample(layer.field, at))
+def add_sample(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
+    """One sample of a volume: its colour, lit, and its opacity. here: the voxels of its cell."""
+    entry = classified(layer, value_in(here, at))
     if entry[3] <= 0.0:
         return gathered
     base = wp.vec3(entry[0], entry[1], entry[2])
     if layer.is_lit != 0:
-        base = lit(layer, direction, at, base)
+        base = lit(layer, here, direction, at, base)
     return gather(gathered, base, entry[3], distance)
 
 
@@ -106,9 +106,10 @@ def composite(
         k_next = first_beyond(ray, view.step, k, cell)
         if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
             k = k_next
+        here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
         while k < k_next and gathered.opacity < OPAQUE:
             distance = (wp.float32(k) + ray.jitter) * view.step
-            gathered = add_sample(gathered, layer, ray.direction, place(ray, view.step, k), distance)
+            gathered = add_sample(gathered, layer, here, ray.direction, place(ray, view.step, k), distance)
             k += 1
     color[row, column] = over_scenery(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(gathered.depth, ray.end)
@@ -146,8 +147,9 @@ def project(
         span = layer.ranges[cell[2], cell[1], cell[0]]
         if mode != MEAN and not is_beyond(mode, wp.where(mode == MAXIMUM, span[1], span[0]), found):
             k = k_next
+        here = locate(layer.field, cell, wp.float32(k_next - k))
         while k < k_next:
-            value = sample(layer.field, place(ray, view.step, k))
+            value = value_in(here, place(ray, view.step, k))
             if mode == MEAN:
                 found += value
             elif is_beyond(mode, value, found):
@@ -163,12 +165,18 @@ def project(
 
 
 @wp.func
+def seen_at(field: Field, at: wp.vec3):
+    """The value at a point that a ray sees, which may lie in any cell."""
+    return value_in(locate(field, cell_at(field, at), 1.0), at)
+
+
+@wp.func
 def refine(field: Field, ray: Ray, near: wp.float32, far: wp.float32, level: wp.float32):
     """Eight halvings between two samples: where the value passes the level, to 1/256 of a step."""
-    is_above = sample(field, ray.origin + ray.speed * far) >= level
+    is_above = seen_at(field, ray.origin + ray.speed * far) >= level
     for _halving in range(8):
         middle = 0.5 * (near + far)
-        if (sample(field, ray.origin + ray.speed * middle) >= level) == is_above:
+        if (seen_at(field, ray.origin + ray.speed * middle) >= level) == is_above:
             far = middle
         else:
             near = middle
@@ -196,7 +204,8 @@ def add_surfaces(
             exact = refine(layer.field, ray, far - view.step, far, levels[which])
             base = wp.vec3(colors[which][0], colors[which][1], colors[which][2])
             if layer.is_lit != 0:
-                base = lit(layer, ray.direction, ray.origin + ray.speed * exact, base)
+                at = ray.origin + ray.speed * exact
+                base = lit(layer, locate(layer.field, cell_at(layer.field, at), 1.0), ray.direction, at, base)
             gathered = gather(gathered, base, colors[which][3], exact)
     return gathered
 
@@ -216,15 +225,18 @@ def isosurface(
     row += first
     ray = make_ray(view, layer, row, column)
     gathered = nothing_yet()
+    before = wp.float32(0.0)
     k = ray.k_first
     while k <= ray.k_last and gathered.opacity < OPAQUE:
         cell = cell_of(place(ray, view.step, k), layer.occupied)
         k_next = first_beyond(ray, view.step, k, cell)
         if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
             k = k_next
-        before = sample(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
+        else:
+            before = seen_at(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
+        here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
         while k < k_next and gathered.opacity < OPAQUE:
-            value = sample(layer.field, place(ray, view.step, k))
+            value = value_in(here, place(ray, view.step, k))
             gathered = add_surfaces(gathered, view, layer, ray, k, levels, colors, before, value)
             before = value
             k += 1
@@ -315,7 +327,8 @@ def composite_many(
             for i in range(layers.shape[0]):
                 if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
                     at = bundle.origins[i] + bundle.speeds[i] * distance
-                    gathered = add_sample(gathered, layers[i], bundle.direction, at, distance)
+                    here = locate(layers[i].field, cell_at(layers[i].field, at), 1.0 - gathered.opacity)
+                    gathered = add_sample(gathered, layers[i], here, bundle.direction, at, distance)
             k += 1
     color[row, column] = over_scenery(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(gathered.depth, view.scenery_depth[row, column])
