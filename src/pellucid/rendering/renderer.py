@@ -16,6 +16,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.frame import Frame, Statistics, to_rgba8
 from pellucid.rendering.packing import Size, pack_layer, pack_view, world_step
 from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.scenery import Scenery
 from pellucid.volume.volume import open_volume
 
 LARGEST_PICTURE = 16384
@@ -33,11 +34,13 @@ class Renderer:
     def __init__(self, device: Device | None = None) -> None:
         self.device = device or choose()
         self._fields: dict[str, DenseField] = {}
+        self._scenery = Scenery(self.device)
 
     def render(self, scene: Scene, width: int, height: int) -> Frame:
         _check(scene, width, height)
         started = time.perf_counter()
         fields = [self.field(layer.source) for layer in scene.volumes]
+        self._scenery.load(scene)
         loaded = time.perf_counter()
         color, depth = self._draw(scene, fields, (height, width))
         drawn = time.perf_counter()
@@ -54,10 +57,14 @@ class Renderer:
 
     def _draw(self, scene: Scene, fields: list[DenseField], size: Size) -> tuple[Voxels, Voxels]:
         warp = runtime.start()
+        step = world_step(scene, fields) if fields else scene.step
+        view = pack_view(scene, size, step, self.device)
+        self._scenery.draw(scene, view, size)
+        if not fields:
+            synchronize(self.device)
+            return view.scenery.numpy(), view.scenery_depth.numpy()
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
-        step = world_step(scene, fields)
-        view = pack_view(scene, size, step, self.device)
         layers = [pack_layer(scene, layer, field, step) for layer, field in zip(scene.volumes, fields, strict=True)]
         kernel, arguments = self._kernel(scene, layers)
         launch(kernel, size, [view, *arguments], [color, depth], self.device, block_dim=64)
@@ -92,8 +99,10 @@ def _check(scene: Scene, width: int, height: int) -> None:
 
     if not (1 <= width <= LARGEST_PICTURE and 1 <= height <= LARGEST_PICTURE):
         raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do=f"Choose 1 to {LARGEST_PICTURE}.")
-    if not 1 <= len(scene.volumes) <= MOST_LAYERS:
-        raise InvalidInput(f"The scene has {len(scene.volumes)} volumes.", do=f"Give it 1 to {MOST_LAYERS}.")
+    if not (scene.volumes or scene.points or scene.meshes):
+        raise InvalidInput("There is nothing in the scene.", do="Give it a volume, points or a mesh.")
+    if len(scene.volumes) > MOST_LAYERS:
+        raise InvalidInput(f"The scene has {len(scene.volumes)} volumes.", do=f"Give it at most {MOST_LAYERS}.")
     if len(scene.volumes) > 1 and any(layer.mode != "composite" for layer in scene.volumes):
         raise InvalidInput("Several volumes are only drawn as composites.", do="Set every layer's mode to composite.")
     if any(layer.mode == "isosurface" and not layer.isosurfaces for layer in scene.volumes):

@@ -96,6 +96,35 @@ class VolumeLayer:
 
 
 @dataclass(frozen=True)
+class PointsLayer:
+    """Points to draw as spheres. source: a file, or the name of Points in memory.
+
+    radius_scale: world units of radius per unit of the value; without a positive radius nothing is drawn. The transfer
+    function gives the colour; a value that it makes transparent is not drawn, every other one is opaque.
+    """
+
+    source: str
+    transfer: TransferFunction = GREY
+    radius_scale: float = 1.0
+    is_lit: bool = True
+    transform: Transform = STANDING
+
+    def __post_init__(self) -> None:
+        if not 0 < self.radius_scale < float("inf"):
+            raise InvalidInput(f"Spheres cannot be scaled by {self.radius_scale}.", do="Give a scale above 0.")
+
+
+@dataclass(frozen=True)
+class MeshLayer:
+    """Triangles to draw, opaque, both sides alike. source: a file, or the name of a Mesh in memory."""
+
+    source: str
+    color: Vector = (0.9, 0.85, 0.75)
+    is_lit: bool = True
+    transform: Transform = STANDING
+
+
+@dataclass(frozen=True)
 class Scene:
     """Everything that a picture is made from.
 
@@ -110,6 +139,8 @@ class Scene:
     background: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
     step: float = 0.5
     is_jittered: bool = True
+    points: tuple[PointsLayer, ...] = ()
+    meshes: tuple[MeshLayer, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.step <= 100:

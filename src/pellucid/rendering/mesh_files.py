@@ -1,0 +1,64 @@
+"""Meshes in files: reading and writing PLY, OBJ, STL and VTP.
+
+Here: load_mesh, save_mesh, and the table of formats.
+Not here: the formats themselves (ply, obj, stl, vtp), meshes in memory (geometry).
+
+Every format is a module with read(path) and write(path, vertices, triangles). Arrays may be mapped from a disk: they
+are gone through in pieces, and nothing counts indices in 32 bits.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from pellucid.errors import EmptyFile, InvalidInput, PellucidError
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.geometry import MEMORY, Mesh, in_memory
+from pellucid.rendering.point_files import checked_file
+
+MESH_FILES = {
+    ".ply": "pellucid.rendering.ply",
+    ".obj": "pellucid.rendering.obj",
+    ".stl": "pellucid.rendering.stl",
+    ".vtp": "pellucid.rendering.vtp",
+}
+
+
+def load_mesh(source: str) -> Mesh:
+    """A mesh by name: a file, or ``memory:...`` for a Mesh of this process."""
+    if source.startswith(MEMORY):
+        return in_memory(source, Mesh)
+    path = checked_file(source)
+    read = cast(Callable[[Path], Mesh], import_module(format_of(path)).read)
+    try:
+        mesh = read(path)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path} holds no mesh: {error.what}", do="Write it again with another program.") from error
+    except PellucidError:
+        raise
+    except (ValueError, KeyError, IndexError, OverflowError) as error:
+        do = "Check that it is what its name says."
+        raise InvalidInput(f"{path} holds no mesh: {error}.", do=do) from error
+    if not len(mesh.triangles):
+        raise EmptyFile(str(path))
+    return mesh
+
+
+def save_mesh(mesh: Mesh, path: str | Path) -> None:
+    """Write a mesh; the end of the name says how."""
+    write_arrays(Path(path), mesh.vertices, mesh.triangles)
+
+
+def write_arrays(path: Path, vertices: Voxels, triangles: Voxels) -> None:
+    """Write vertices (n, 3) and triangles (m, 3), also such as lie in a file."""
+    import_module(format_of(path)).write(path, vertices, triangles)
+
+
+def format_of(path: Path) -> str:
+    """The module that reads and writes a file of that name."""
+    module = MESH_FILES.get(path.suffix.lower())
+    if module is None:
+        do = f"Let its name end in {', '.join(MESH_FILES)}."
+        raise InvalidInput(f"{path} is no name for a mesh.", do=do)
+    return module

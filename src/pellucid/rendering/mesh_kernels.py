@@ -1,0 +1,53 @@
+"""Meshes drawn by kernels: for every pixel the nearest triangle, with normals that turn smoothly over it.
+
+Here: the kernel.
+Not here: the mesh on the device (meshes), rays and light (point_kernels, lighting).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.rendering.lighting import lit_surface
+from pellucid.rendering.point_kernels import look_through
+from pellucid.rendering.rays import Light, View
+
+wp.set_module_options({"fast_math": True})
+
+
+@wp.func
+def smooth_normal(mesh: wp.uint64, normals: wp.array(dtype=wp.vec3), hit: wp.MeshQueryRay):
+    """Between the normals of a triangle's corners; the triangle's own where they cancel out."""
+    a = normals[wp.mesh_get_index(mesh, 3 * hit.face)]
+    b = normals[wp.mesh_get_index(mesh, 3 * hit.face + 1)]
+    c = normals[wp.mesh_get_index(mesh, 3 * hit.face + 2)]
+    mixed = a * hit.u + b * hit.v + c * (1.0 - hit.u - hit.v)
+    length = wp.length(mixed)
+    if length < 1.0e-6:
+        return hit.normal
+    return mixed / length
+
+
+@wp.kernel(enable_backward=False)
+def draw_mesh(
+    first: wp.int32,
+    view: View,
+    light: Light,
+    is_lit: wp.int32,
+    mesh: wp.uint64,
+    normals: wp.array(dtype=wp.vec3),
+    base: wp.vec3,
+):
+    """Into the view's scenery: triangles that are nearer than what is there."""
+    row, column = wp.tid()
+    row += first
+    look = look_through(view, row, column)
+    if look.far > look.near:
+        hit = wp.mesh_query_ray(mesh, look.eye + look.direction * look.near, look.direction, look.far - look.near)
+        if hit.result:
+            color = base
+            if is_lit != 0:
+                color = lit_surface(light, smooth_normal(mesh, normals, hit), look.direction, base)
+            view.scenery[row, column] = wp.vec4(color[0], color[1], color[2], 1.0)
+            view.scenery_depth[row, column] = look.near + hit.t

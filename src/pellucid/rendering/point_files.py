@@ -1,0 +1,94 @@
+"""Points in files: ``.npy``, ``.npz`` and ``.csv`` with columns x, y, z and value.
+
+Here: load_points.
+Not here: points in memory (geometry), drawing them (points).
+"""
+
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from pellucid import settings
+from pellucid.errors import Damaged, EmptyFile, InvalidInput, NotFound, TooLarge
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.geometry import MEMORY, Points, in_memory
+
+COLUMNS = ("x", "y", "z", "value")
+POINT_FILES = (".npy", ".npz", ".csv")
+REMEDY = "Give the columns x, y, z and value."
+
+
+def load_points(source: str) -> Points:
+    """Points by name: a file, or ``memory:...`` for Points of this process."""
+    if source.startswith(MEMORY):
+        return in_memory(source, Points)
+    path = checked_file(source)
+    if path.suffix.lower() not in POINT_FILES:
+        do = f"Give one that ends in {', '.join(POINT_FILES)}, with columns x, y, z and value."
+        raise InvalidInput(f"{path} is no file of points known here.", do=do)
+    try:
+        columns = _read_csv(path) if path.suffix.lower() == ".csv" else _read_numpy(path)
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise Damaged(str(path), f"it cannot be read as points ({error})") from error
+    return Points(columns[:, :3], columns[:, 3])
+
+
+def checked_file(source: str) -> Path:
+    """A local file that exists, is not empty, and fits into memory."""
+    path = Location.parse(source).local
+    if not path.is_file():
+        raise NotFound(str(path))
+    size, has = path.stat().st_size, settings.available_memory_bytes()
+    if not size:
+        raise EmptyFile(str(path))
+    if 4 * size > has:  # Read, parsed, and ordered once more.
+        raise TooLarge(4 * size, has, do="Use a machine with more memory, or a smaller file.")
+    return path
+
+
+def _read_numpy(path: Path) -> Voxels:
+    read = np.load(path, allow_pickle=False)
+    if isinstance(read, np.ndarray):
+        return _from_array(path, read)
+    with read:
+        return _from_names(path, {name: read[name] for name in read.files})
+
+
+def _from_array(path: Path, array: Voxels) -> Voxels:
+    if array.dtype.names:
+        return _from_names(path, {name: array[name] for name in array.dtype.names})
+    if array.ndim != 2 or array.shape[1] != len(COLUMNS):
+        raise InvalidInput(f"{path} has shape {array.shape}, which are no points.", do=f"{REMEDY} That is (n, 4).")
+    return array
+
+
+def _from_names(path: Path, arrays: dict[str, Voxels]) -> Voxels:
+    if "positions" in arrays and "values" in arrays:
+        return np.concatenate([arrays["positions"], np.asarray(arrays["values"])[:, None]], axis=1)
+    if missing := [name for name in COLUMNS if name not in arrays]:
+        raise InvalidInput(f"{path} has no {missing[0]!r}; it has {', '.join(sorted(arrays))}.", do=REMEDY)
+    return np.stack([np.asarray(arrays[name]).ravel() for name in COLUMNS], axis=1)
+
+
+def _read_csv(path: Path) -> Voxels:
+    """With a line of names in front, or without one: then the four columns in order."""
+    with path.open(encoding="utf-8-sig") as file:
+        names = [name.strip().strip('"').lower() for name in file.readline().split(",")]
+    has_names = not _is_number(names[0])
+    if has_names and (missing := [name for name in COLUMNS if name not in names]):
+        raise InvalidInput(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}.", do=REMEDY)
+    wanted = [names.index(name) for name in COLUMNS] if has_names else range(len(COLUMNS))
+    read: Voxels = np.loadtxt(
+        path, np.float64, delimiter=",", skiprows=int(has_names), usecols=list(wanted), ndmin=2, encoding="utf-8-sig"
+    )
+    return read
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

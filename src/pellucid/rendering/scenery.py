@@ -1,0 +1,56 @@
+"""What is opaque in a scene and is drawn before its volumes: points and meshes.
+
+Here: Scenery, which keeps the layers of the latest scene on the device.
+Not here: volumes (renderer), how one layer is drawn (points, meshes).
+"""
+
+from typing import Any
+
+from pellucid.device import Device
+from pellucid.rendering.geometry import Mesh, Points
+from pellucid.rendering.mesh_files import load_mesh
+from pellucid.rendering.meshes import TriangleMesh
+from pellucid.rendering.packing import Size, pack_light
+from pellucid.rendering.point_files import load_points
+from pellucid.rendering.points import SphereCloud
+from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene
+
+
+class Scenery:
+    """The points and meshes of a scene on one device. A layer that did not change since is not loaded again."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._points: dict[str, Points] = {}
+        self._meshes: dict[str, Mesh] = {}
+        self._layers: dict[PointsLayer | MeshLayer, SphereCloud | TriangleMesh] = {}
+
+    def load(self, scene: Scene) -> None:
+        """Bring what the scene has to the device; forget what only earlier scenes had."""
+        wanted = _layers(scene)
+        named = {layer.source for layer in wanted}
+        self._points = {name: points for name, points in self._points.items() if name in named}
+        self._meshes = {name: mesh for name, mesh in self._meshes.items() if name in named}
+        self._layers = {layer: made for layer, made in self._layers.items() if layer in wanted}
+        for layer in wanted:
+            if layer not in self._layers:
+                self._layers[layer] = self._make(layer)
+
+    def draw(self, scene: Scene, view: Any, size: Size) -> None:
+        """Into the view's scenery; call load() before."""
+        light = pack_light(scene.light)
+        for layer in _layers(scene):
+            self._layers[layer].draw(view, light, size)
+
+    def _make(self, layer: PointsLayer | MeshLayer) -> SphereCloud | TriangleMesh:
+        if isinstance(layer, PointsLayer):
+            if layer.source not in self._points:
+                self._points[layer.source] = load_points(layer.source)
+            return SphereCloud(self._points[layer.source], layer, self._device)
+        if layer.source not in self._meshes:
+            self._meshes[layer.source] = load_mesh(layer.source)
+        return TriangleMesh(self._meshes[layer.source], layer, self._device)
+
+
+def _layers(scene: Scene) -> tuple[PointsLayer | MeshLayer, ...]:
+    return (*scene.points, *scene.meshes)
