@@ -106,6 +106,7 @@ def composite(
         k_next = first_beyond(ray, view.step, k, cell)
         if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
             k = k_next
+            continue
         here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
         while k < k_next and gathered.opacity < OPAQUE:
             distance = (wp.float32(k) + ray.jitter) * view.step
@@ -147,6 +148,7 @@ def project(
         span = layer.ranges[cell[2], cell[1], cell[0]]
         if mode != MEAN and not is_beyond(mode, wp.where(mode == MAXIMUM, span[1], span[0]), found):
             k = k_next
+            continue
         here = locate(layer.field, cell, wp.float32(k_next - k))
         while k < k_next:
             value = value_in(here, place(ray, view.step, k))
@@ -225,15 +227,14 @@ def isosurface(
     row += first
     ray = make_ray(view, layer, row, column)
     gathered = nothing_yet()
-    before = wp.float32(0.0)
     k = ray.k_first
     while k <= ray.k_last and gathered.opacity < OPAQUE:
         cell = cell_of(place(ray, view.step, k), layer.occupied)
         k_next = first_beyond(ray, view.step, k, cell)
         if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
             k = k_next
-        else:
-            before = seen_at(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
+            continue
+        before = seen_at(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
         here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
         while k < k_next and gathered.opacity < OPAQUE:
             value = value_in(here, place(ray, view.step, k))
