@@ -1,0 +1,180 @@
+"""Isosurfaces as meshes: marching cubes over a volume of any size, slab by slab.
+
+Here: extract_isosurface into memory, save_isosurface into a file, and the slabs both are made of.
+Not here: the table of cases (cube_cases), mesh formats (mesh_files), isosurfaces met by rays (kernels).
+
+A vertex lies on an edge between two neighbouring voxels, of which one reaches the value and the other does not. Its
+number is the rank of that edge among all such edges: planes in order, in each first the edges within the plane, then
+those to the next plane. So slabs agree on every shared vertex, and their height changes nothing in the mesh. Positions
+are world units (x, y, z), as the volume is drawn; triangles are counter-clockwise seen from the low values.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.box import Box, Shape
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.cube_cases import EDGES, triangle_table
+from pellucid.rendering.geometry import Mesh
+from pellucid.rendering.mesh_files import format_of, write_arrays
+from pellucid.volume.blocks import split
+from pellucid.volume.volume import Volume
+
+SLAB_VOXELS = 2**23
+NEAREST = 1 / 1024
+"""How near a vertex may come to a voxel, in voxels: closer, triangles would shrink to lines and have no normal."""
+
+
+@dataclass(frozen=True)
+class Slab:
+    """A part of a surface: its vertices (n, 3) float32, numbered from ``first``, and triangles (m, 3) int64."""
+
+    first: int
+    vertices: Voxels
+    triangles: Voxels
+
+
+def extract_isosurface(volume: Volume, value: float, box: Box | None = None) -> Mesh:
+    """The surface where the values pass ``value``, in a box or everywhere. It is closed unless it leaves the box."""
+    slabs = list(isosurface_slabs(volume, value, box))
+    vertices = np.concatenate([slab.vertices for slab in slabs])
+    triangles = np.concatenate([slab.triangles for slab in slabs])
+    return Mesh(vertices, triangles.astype(np.int32) if len(vertices) < 2**31 else triangles)
+
+
+def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | None = None) -> tuple[int, int]:
+    """Write the surface to a mesh file, however large it is; returns how many vertices and triangles it has.
+
+    Slabs go to two files beside it first, since formats want to know the counts before anything else.
+    """
+    path = Path(path)
+    format_of(path)
+    with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+        counts, names = [0, 0], (Path(folder) / "vertices", Path(folder) / "triangles")
+        with names[0].open("wb") as vertex_file, names[1].open("wb") as triangle_file:
+            for slab in isosurface_slabs(volume, value, box):
+                vertex_file.write(slab.vertices.tobytes())
+                triangle_file.write(slab.triangles.tobytes())
+                counts = [counts[0] + len(slab.vertices), counts[1] + len(slab.triangles)]
+        if not counts[1]:
+            low, high = volume.value_range
+            do = f"The values run from {low:g} to {high:g}."
+            raise InvalidInput(f"There is no surface at {value:g}.", do=do)
+        vertices = np.memmap(names[0], np.float32, "r", shape=(counts[0], 3))
+        triangles = np.memmap(names[1], np.int64, "r", shape=(counts[1], 3))
+        whole = Path(folder) / f"mesh{path.suffix}"
+        write_arrays(whole, vertices, triangles)
+        whole.replace(path)
+    return counts[0], counts[1]
+
+
+def isosurface_slabs(
+    volume: Volume, value: float, box: Box | None = None, slab_voxels: int = SLAB_VOXELS
+) -> Iterator[Slab]:
+    """The surface part by part; each slab refers to its own vertices and to the first ones of the next slab."""
+    if not np.isfinite(value):
+        raise InvalidInput(f"There is no surface at {value}.", do="Give a number.")
+    box = volume.box if box is None else box
+    _, rows, columns = box.shape
+    height = max(1, slab_voxels // (rows * columns))
+    first = 0
+    blocks = split(box.shape, (height, rows, columns), halo=(1, 0, 0))
+    with progress.task("extracting the surface", len(blocks), "slabs") as bar:
+        for block in blocks:
+            seen = Box(block.core.start, block.outer.stop).shift(box.start)
+            part = _Cut(volume.read(seen), seen.start, volume.spacing, value)
+            is_last = block.core.stop == block.outer.stop
+            slab = part.slab(first, block.core.shape[0], is_last=is_last)
+            first += len(slab.vertices)
+            yield slab
+            bar.advance()
+
+
+class _Cut:
+    """Planes of voxels, and the edges between them that the surface cuts. The next slab begins with the last plane."""
+
+    def __init__(self, voxels: Voxels, start: Shape, spacing: Spacing, value: float) -> None:
+        self._voxels, self._start, self._spacing, self._value = voxels, start, spacing, value
+        self._inside = voxels >= value  # NaN is outside.
+        self._plane = voxels.shape[1] * voxels.shape[2]
+        self._keys = self._cut_edges()
+
+    def slab(self, first: int, height: int, *, is_last: bool) -> Slab:
+        """Its vertices are those on edges that begin in its first ``height`` planes."""
+        own = int(np.searchsorted(self._keys, height * 3 * self._plane))
+        own = len(self._keys) if is_last else own
+        vertices = self._positions(self._keys[:own])
+        return Slab(first, vertices, first + np.searchsorted(self._keys, self._triangle_keys()))
+
+    def _cut_edges(self) -> Voxels:
+        """Sorted keys of all edges whose ends differ."""
+        planes, rows, columns = self._voxels.shape
+        within = np.zeros((planes, rows, columns, 2), bool)
+        np.not_equal(self._inside[:, :, 1:], self._inside[:, :, :-1], out=within[:, :, :-1, 0])
+        np.not_equal(self._inside[:, 1:], self._inside[:, :-1], out=within[:, :-1, :, 1])
+        across = self._inside[1:] != self._inside[:-1]
+        keys = []
+        for plane in range(planes):
+            keys.append(plane * 3 * self._plane + np.flatnonzero(within[plane]))
+            if plane < planes - 1:
+                keys.append((plane * 3 + 2) * self._plane + np.flatnonzero(across[plane]))
+        return np.concatenate(keys)
+
+    def _edge_keys(self, voxel: Voxels, axis: Voxels) -> Voxels:
+        """Of the edges that leave voxels (numbered in the slab) along the axes 0 (x), 1 (y) or 2 (z)."""
+        plane, place = np.divmod(voxel, self._plane)
+        keys: Voxels = plane * 3 * self._plane + np.where(axis == 2, 2 * self._plane + place, 2 * place + axis)
+        return keys
+
+    def _unpack(self, keys: Voxels) -> tuple[Voxels, Voxels]:
+        """The voxels from which edges leave, and the axes along which they do."""
+        plane, place = np.divmod(keys, 3 * self._plane)
+        is_across = place >= 2 * self._plane
+        voxel = plane * self._plane + np.where(is_across, place - 2 * self._plane, place // 2)
+        return voxel, np.where(is_across, 2, place % 2)
+
+    def _positions(self, keys: Voxels) -> Voxels:
+        """Where the surface cuts edges, in the world: the same to the last bit whichever slab asks."""
+        voxel, axis = self._unpack(keys)
+        _, rows, columns = self._voxels.shape
+        flat = self._voxels.reshape(-1)
+        near = flat[voxel].astype(np.float64)
+        far = flat[voxel + np.array([1, columns, self._plane])[axis]].astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            fraction = np.nan_to_num((self._value - near) / (far - near), nan=0.5).clip(NEAREST, 1 - NEAREST)
+        places = np.stack([voxel % columns, voxel // columns % rows, voxel // self._plane], axis=1)
+        places = places + np.array(self._start[::-1]) + fraction[:, None] * (axis[:, None] == np.arange(3))
+        positions: Voxels = (places * np.array(self._spacing[::-1])).astype(np.float32)
+        return positions
+
+    def _triangle_keys(self) -> Voxels:
+        """(m, 3): the edges on which the corners of all triangles lie, cube after cube."""
+        case, voxel = self._cubes()
+        counts, table = triangle_table()
+        number = counts[case].astype(np.int64)
+        which = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
+        edges = table[np.repeat(case, number), which]
+        corner, axis = np.array(EDGES).T
+        step = (corner & 1) + (corner >> 1 & 1) * self._voxels.shape[2] + (corner >> 2 & 1) * self._plane
+        return self._edge_keys(np.repeat(voxel, number)[:, None] + step[edges], axis[edges])
+
+    def _cubes(self) -> tuple[Voxels, Voxels]:
+        """The cubes that the surface passes: their cases, and the numbers of their first voxels."""
+        planes, rows, columns = self._voxels.shape
+        if min(planes, rows, columns) < 2:
+            return np.zeros(0, np.uint8), np.zeros(0, np.int64)
+        case = np.zeros((planes - 1, rows - 1, columns - 1), np.uint8)
+        for corner in range(8):
+            x, y, z = corner & 1, corner >> 1 & 1, corner >> 2 & 1
+            part = self._inside[z : planes - 1 + z, y : rows - 1 + y, x : columns - 1 + x]
+            case |= part.view(np.uint8) << np.uint8(corner)
+        place = np.flatnonzero((case != 0) & (case != 255))
+        plane, rest = np.divmod(place, (rows - 1) * (columns - 1))
+        row, column = np.divmod(rest, columns - 1)
+        return case.reshape(-1)[place], (plane * rows + row) * columns + column
