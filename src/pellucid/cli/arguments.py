@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
+def add_source(parser: argparse.ArgumentParser, *, is_optional: bool = False) -> None:
     """The volume to read, and what a headerless file cannot say itself."""
-    parser.add_argument("source", help="file, folder or s3:// address; file.h5:/dataset; file:t=3,c=0")
+    what = "file, folder or s3:// address; file.h5:/dataset; file:t=3,c=0"
+    parser.add_argument("source", nargs="?" if is_optional else None, help=what)
     raw = parser.add_argument_group("headerless files")
     raw.add_argument("--shape", help="Z,Y,X voxels (or XxYxZ, as in file names)")
     raw.add_argument("--source-dtype", help="voxel type in the file, such as uint16")
