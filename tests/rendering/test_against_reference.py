@@ -43,7 +43,7 @@ def psnr(renderer: Renderer, scene: Scene, volumes: dict[str, Volume]) -> float:
     media = [
         reference.Medium(
             volumes[layer.source].read(), volumes[layer.source].spacing, layer, scene.light, scene.step * min(sizes),
-            scene.planes,
+            scene.planes, scene.camera,
         )
         for layer in scene.volumes
     ]  # fmt: skip
@@ -69,6 +69,10 @@ def scene_of(volume: Volume, **changes: object) -> Scene:
         {"shading": "none"},
         {"shading": "gradient"},
         {"light": Light(direction=(0.3, 1.0, -0.5))},
+        {"shading": "shadow", "light": Light(direction=(0.3, 1.0, -0.5))},
+        {"shading": "shadow"},
+        {"shading": "occlusion"},
+        {"shading": "occlusion", "mode": "isosurface", "isosurfaces": (Isosurface(70.0),)},
         {"is_jittered": False, "step": 1.0},
         {"step": 0.25},
         {"mode": "max"},

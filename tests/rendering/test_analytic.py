@@ -10,6 +10,7 @@ from pellucid.fields.dense import DenseField
 from pellucid.fields.sampling import CELL
 from pellucid.rendering import packing
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.illumination import Illumination
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -69,7 +70,7 @@ def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
     layer = VolumeLayer(str(volume.location), transfer)
     camera = Camera((150.0, -80.0, 110.0), (35.0, 30.0, 25.0), (0.0, 0.0, 1.0))
     scene, field, warp = Scene((layer,), camera), DenseField(volume, device), runtime.start()
-    packed = packing.pack_layer(scene, layer, field, 0.5)
+    packed = packing.pack_layer(scene, layer, field, Illumination(field), 0.5)
     pictures = []
     occupied = packed.occupied.numpy()
     assert 0 < occupied.mean() < 0.5

@@ -10,11 +10,17 @@ Not here: rays and cells (rays), reading voxels (fields.sampling), what is drawn
 import warp as wp
 
 from pellucid.fields.sampling import Field, Grid, cell_at, gradient_in, locate, table_row, value_in
-from pellucid.rendering.rays import FAR, Layer, Ray, View, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.illumination import EVERY
+from pellucid.rendering.lighting import lit_surface
+from pellucid.rendering.rays import FAR, SHADINGS, Layer, Ray, View, cell_of, first_beyond, make_ray, place
 
 wp.set_module_options({"fast_math": True})
 
 OPAQUE = wp.constant(0.996)
+SPARSE = wp.constant(float(EVERY))
+GRADIENT = wp.constant(SHADINGS["gradient"])
+SHADOW = wp.constant(SHADINGS["shadow"])
+OCCLUSION = wp.constant(SHADINGS["occlusion"])
 
 
 @wp.struct
@@ -65,14 +71,41 @@ def lit(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3
     length = wp.length(slope)
     if length < 1.0e-9:
         return base * (light.ambient + light.diffuse)
-    normal = slope / length
-    towards = light.towards
-    if light.is_headlight != 0:
-        towards = -direction
-    half = wp.normalize(towards - direction)
-    brightness = light.ambient + light.diffuse * wp.abs(wp.dot(normal, towards))
-    shine = light.specular * wp.pow(wp.abs(wp.dot(normal, half)), light.shininess)
-    return base * brightness + wp.vec3(shine, shine, shine)
+    return lit_surface(light, slope / length, direction, base)
+
+
+@wp.func
+def brightness_at(brightness: wp.array3d(dtype=wp.float32), at: wp.vec3):
+    """The light at a place, trilinear between those where it is known."""
+    spot = wp.vec3(at[0] / SPARSE, at[1] / SPARSE, at[2] / SPARSE)
+    x = wp.clamp(wp.int32(spot[0]), 0, wp.max(brightness.shape[2] - 2, 0))
+    y = wp.clamp(wp.int32(spot[1]), 0, wp.max(brightness.shape[1] - 2, 0))
+    z = wp.clamp(wp.int32(spot[2]), 0, wp.max(brightness.shape[0] - 2, 0))
+    total = wp.float32(0.0)
+    for corner in range(8):
+        i = wp.min(x + (corner & 1), brightness.shape[2] - 1)
+        j = wp.min(y + ((corner >> 1) & 1), brightness.shape[1] - 1)
+        k = wp.min(z + (corner >> 2), brightness.shape[0] - 1)
+        u = wp.clamp(spot[0] - wp.float32(x), 0.0, 1.0)
+        v = wp.clamp(spot[1] - wp.float32(y), 0.0, 1.0)
+        w = wp.clamp(spot[2] - wp.float32(z), 0.0, 1.0)
+        weight = wp.where((corner & 1) != 0, u, 1.0 - u) * wp.where((corner & 2) != 0, v, 1.0 - v)
+        total += brightness[k, j, i] * weight * wp.where(corner > 3, w, 1.0 - w)
+    return total
+
+
+@wp.func
+def shaded(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
+    """A colour in the light that falls on it."""
+    if layer.shading == GRADIENT:
+        return lit(layer, here, direction, at, base)
+    if layer.shading == SHADOW:
+        return base * (layer.light.ambient + layer.light.diffuse * brightness_at(layer.brightness, at))
+    if layer.shading == OCCLUSION:
+        # Before a wall half of all light is missing: that counts as full light.
+        open_sky = wp.min(2.0 * brightness_at(layer.brightness, at), 1.0)
+        return lit(layer, here, direction, at, base) * open_sky
+    return base
 
 
 @wp.func
@@ -82,9 +115,7 @@ def add_sample(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3,
     if entry[3] <= 0.0:
         return gathered
     base = wp.vec3(entry[0], entry[1], entry[2])
-    if layer.is_lit != 0:
-        base = lit(layer, here, direction, at, base)
-    return gather(gathered, base, entry[3], distance)
+    return gather(gathered, shaded(layer, here, direction, at, base), entry[3], distance)
 
 
 @wp.kernel(enable_backward=False)
@@ -205,10 +236,9 @@ def add_surfaces(
         if (before < levels[which]) != (value < levels[which]):
             exact = refine(layer.field, ray, far - view.step, far, levels[which])
             base = wp.vec3(colors[which][0], colors[which][1], colors[which][2])
-            if layer.is_lit != 0:
-                at = ray.origin + ray.speed * exact
-                base = lit(layer, locate(layer.field, cell_at(layer.field, at), 1.0), ray.direction, at, base)
-            gathered = gather(gathered, base, colors[which][3], exact)
+            at = ray.origin + ray.speed * exact
+            here = locate(layer.field, cell_at(layer.field, at), 1.0)
+            gathered = gather(gathered, shaded(layer, here, ray.direction, at, base), colors[which][3], exact)
     return gathered
 
 

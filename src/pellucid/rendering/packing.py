@@ -12,6 +12,7 @@ from pellucid.box import Box
 from pellucid.device import Device, runtime
 from pellucid.fields.dense import DenseField
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.illumination import Illumination, question_of
 from pellucid.rendering.scene import Light, Scene, VolumeLayer
 from pellucid.rendering.transfer import TABLE_SIZE, TransferFunction
 
@@ -52,7 +53,7 @@ def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
     return view
 
 
-def pack_layer(scene: Scene, layer: VolumeLayer, field: DenseField, step: float) -> Any:
+def pack_layer(scene: Scene, layer: VolumeLayer, field: DenseField, illumination: Illumination, step: float) -> Any:
     """A volume, its place in the world, its colours and its light. step: world units between samples."""
     from pellucid.rendering import rays
 
@@ -68,7 +69,10 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: DenseField, step: float)
     packed.table = warp.array(table, dtype=warp.vec4, device=field.device.name)
     packed.value_low, packed.value_scale = value_scale(layer.transfer)
     packed.occupied = _occupied(layer, field, table)
-    packed.is_lit, packed.light = int(layer.shading != "none"), pack_light(scene.light)
+    packed.light, packed.shading = pack_light(scene.light), rays.SHADINGS[layer.shading]
+    question = question_of(layer, scene.light, scene.camera, matrix)
+    nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
+    packed.brightness = illumination.ask(question) if question else nowhere
     return packed
 
 

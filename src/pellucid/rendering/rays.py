@@ -13,6 +13,7 @@ from pellucid.fields.sampling import CELL, Field
 
 EDGE = wp.constant(float(CELL))
 FAR = wp.constant(3.0e38)
+SHADINGS = {"none": 0, "gradient": 1, "shadow": 2, "occlusion": 3}
 
 
 @wp.struct
@@ -51,7 +52,8 @@ class Light:
 @wp.struct
 class Layer:
     """A volume and how it is drawn. From the world to voxel coordinates: to_voxel * point + shift; low, high: bounds
-    there. table: colour and opacity by value; value_low, value_scale: from a value to a row of it."""
+    there. table: colour and opacity by value; value_low, value_scale: from a value to a row of it. shading: one of
+    SHADINGS; brightness: for shadows and occlusion, the light at every EVERY-th voxel."""
 
     field: Field
     to_voxel: wp.mat33
@@ -63,7 +65,8 @@ class Layer:
     value_scale: wp.float32
     ranges: wp.array3d(dtype=wp.vec2)
     occupied: wp.array3d(dtype=wp.uint8)
-    is_lit: wp.int32
+    shading: wp.int32
+    brightness: wp.array3d(dtype=wp.float32)
     light: Light
 
 

@@ -10,13 +10,16 @@ Samples lie at (k + jitter) * step along the ray, counted from the eye, for ever
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.scene import ClipPlane, Isosurface, Light, VolumeLayer
+from pellucid.rendering.illumination import question_of
+from pellucid.rendering.reference_light import light_at, light_grid
+from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
 from pellucid.volume.interpolate import trilinear
 
 OPAQUE = 0.996
@@ -67,6 +70,15 @@ class Medium:
     light: Light
     step: float
     planes: tuple[ClipPlane, ...] = ()
+    camera: Camera = AHEAD
+
+    @cached_property
+    def brightness(self) -> Voxels:
+        """What shadows or occlusion leave of the light, on the coarse grid."""
+        question = question_of(self.layer, self.light, self.camera, self.to_voxel)
+        if question is None:
+            return np.ones((1, 1, 1))
+        return light_grid(self.voxels, self.layer.transfer, np.array(question.towards), question.reach)
 
     @property
     def to_voxel(self) -> Voxels:
@@ -247,9 +259,18 @@ def _march(medium: Medium, rays: Rays, color: Voxels) -> Iterator[tuple[Voxels, 
 
 
 def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) -> Voxels:
-    if medium.layer.shading == "none" or not len(points):
+    shading, light = medium.layer.shading, medium.light
+    if shading == "none" or not len(points):
         return base
-    return lit(base, medium.gradient(points), directions, medium.light)
+    if shading == "shadow":
+        brightness = light.ambient + light.diffuse * light_at(medium.brightness, medium.places(points))
+        return np.asarray(base * brightness[:, None])
+    surface = lit(base, medium.gradient(points), directions, light)
+    if shading == "gradient":
+        return surface
+    # Before a wall half of all light is missing: that counts as full light.
+    open_sky = np.minimum(2 * light_at(medium.brightness, medium.places(points)), 1)
+    return np.asarray(surface * open_sky[:, None])
 
 
 def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light) -> Voxels:

@@ -14,6 +14,7 @@ from pellucid.errors import InvalidInput
 from pellucid.fields.dense import DenseField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.frame import Frame, Statistics, to_rgba8
+from pellucid.rendering.illumination import Illumination
 from pellucid.rendering.packing import Size, pack_layer, pack_view, world_step
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.scenery import Scenery
@@ -34,6 +35,7 @@ class Renderer:
     def __init__(self, device: Device | None = None) -> None:
         self.device = device or choose()
         self._fields: dict[str, DenseField] = {}
+        self._illuminations: dict[str, Illumination] = {}
         self._scenery = Scenery(self.device)
 
     def render(self, scene: Scene, width: int, height: int) -> Frame:
@@ -65,11 +67,17 @@ class Renderer:
             return view.scenery.numpy(), view.scenery_depth.numpy()
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
-        layers = [pack_layer(scene, layer, field, step) for layer, field in zip(scene.volumes, fields, strict=True)]
+        layers = [
+            pack_layer(scene, layer, field, self._illumination(layer.source, field), step)
+            for layer, field in zip(scene.volumes, fields, strict=True)
+        ]
         kernel, arguments = self._kernel(scene, layers)
         launch(kernel, size, [view, *arguments], [color, depth], self.device, block_dim=64)
         synchronize(self.device)
         return color.numpy(), depth.numpy()
+
+    def _illumination(self, source: str, field: DenseField) -> Illumination:
+        return self._illuminations.setdefault(source, Illumination(field))
 
     def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""

@@ -19,7 +19,7 @@ from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 1
 Mode = Literal["composite", "max", "min", "mean", "isosurface"]
-ShadingName = Literal["none", "gradient"]
+ShadingName = Literal["none", "gradient", "shadow", "occlusion"]
 
 
 GREY, AHEAD = TransferFunction(), Camera()

@@ -1,0 +1,104 @@
+"""Light that depends on what is around: shadows and ambient occlusion, worked out beforehand on a coarse grid.
+
+Here: Illumination, the brightness at every fourth voxel, and when it must be worked out anew.
+Not here: how much light reaches a point (light_kernels; reference_light is the definition), using it (kernels).
+
+Cost: one float for every 64 voxels, and for each of them a march to the light (shadows) or 14 short ones (occlusion).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Shape, triple
+from pellucid.device import Device, launch, runtime
+from pellucid.fields.dense import DenseField
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.scene import Light, VolumeLayer
+
+EVERY = 4
+"""Voxels between two places where the light is known."""
+
+REACH = 16.0
+"""How far, in voxels, something may stand and still take ambient light away."""
+
+FAR_AWAY = 1.0e6
+
+
+def coarse_shape(shape: Shape) -> Shape:
+    """Places along (z, y, x): enough that the last lies at or beyond the last voxel."""
+    return triple(-(-(n - 1) // EVERY) + 1 for n in shape)
+
+
+def directions() -> Voxels:
+    """(14, 3): towards the faces and the corners of a cube, unit length."""
+    faces = [(s * (a == 0), s * (a == 1), s * (a == 2)) for a in range(3) for s in (-1.0, 1.0)]
+    corners = [(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)]
+    vectors = np.array([*faces, *corners])
+    unit: Voxels = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
+
+
+@dataclass(frozen=True)
+class Question:
+    """What light is asked for: the answer holds as long as this stays the same.
+
+    towards: steps towards the light in voxel coordinates (x, y, z), one voxel long each, (1, 3); for occlusion (14, 3).
+    """
+
+    table: bytes
+    value_low: float
+    value_scale: float
+    towards: tuple[tuple[float, float, float], ...]
+    reach: float
+
+
+def question_of(layer: VolumeLayer, light: Light, camera: Camera, to_voxel: Voxels) -> Question | None:
+    """What a layer's shading must know of the light; None where it need not know."""
+    if layer.shading not in ("shadow", "occlusion"):
+        return None
+    low, high = layer.transfer.value_range
+    opacity = np.ascontiguousarray(layer.transfer.table(1.0)[:, 3])
+    if layer.shading == "occlusion":
+        ways, reach = directions(), REACH
+    else:
+        from_light = light.direction or tuple(np.subtract(camera.target, camera.position))
+        ways = -(to_voxel @ np.asarray(from_light))[None, :]
+        reach = FAR_AWAY
+    unit = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    towards = tuple((float(x), float(y), float(z)) for x, y, z in unit)
+    return Question(opacity.tobytes(), low, (len(opacity) - 1) / (high - low), towards, reach)
+
+
+class Illumination:
+    """The light in one volume, kept until the question changes."""
+
+    def __init__(self, field: DenseField) -> None:
+        self._field = field
+        self._question: Question | None = None
+        self._answer: Any = None
+
+    def ask(self, question: Question) -> Any:
+        """The brightness, 0 to 1, as an array (z, y, x) on the field's device."""
+        if question != self._question:
+            self._answer = _work_out(self._field, question, self._field.device)
+            self._question = question
+        return self._answer
+
+
+def _work_out(field: DenseField, question: Question, device: Device) -> Any:
+    from pellucid.rendering import light_kernels
+
+    warp = runtime.start()
+    shape = coarse_shape(field.shape)
+    light = warp.zeros(shape, dtype=warp.float32, device=device.name)
+    opacity = np.frombuffer(question.table, np.float32)
+    table = warp.array(opacity, dtype=warp.float32, device=device.name)
+    towards = warp.array(np.array(question.towards, np.float32), dtype=warp.vec3, device=device.name)
+    values = [question.value_low, question.value_scale]
+    launch(
+        light_kernels.find_light, shape, [field.struct, table, *values, towards, question.reach, EVERY], [light], device
+    )
+    return light

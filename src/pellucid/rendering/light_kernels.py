@@ -1,0 +1,62 @@
+"""How much light reaches a point through the volume around it.
+
+Here: the kernel that works it out for a coarse grid.
+Not here: when that is done (illumination), using it (kernels).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.sampling import Field, sample, table_row
+
+wp.set_module_options({"fast_math": True})
+
+DARK = wp.constant(0.004)
+
+
+@wp.func
+def passes(
+    field: Field,
+    opacity: wp.array(dtype=wp.float32),
+    value_low: wp.float32,
+    value_scale: wp.float32,
+    start: wp.vec3,
+    towards: wp.vec3,
+    reach: wp.float32,
+):
+    """The part of the light that comes through, from ``reach`` voxels away or from outside the volume."""
+    light = wp.float32(1.0)
+    way = wp.float32(1.5)  # Beyond the voxel itself: a surface does not shade itself.
+    while way < reach and light > DARK:
+        at = start + towards * way
+        for axis in range(3):
+            if at[axis] < -0.5 or at[axis] > wp.float32(field.shape[axis]) - 0.5:
+                way = reach
+        if way < reach:
+            light *= 1.0 - opacity[table_row(sample(field, at), value_low, value_scale, opacity.shape[0])]
+        way += 1.0
+    return light
+
+
+@wp.kernel(enable_backward=False)
+def find_light(
+    first: wp.int32,
+    field: Field,
+    opacity: wp.array(dtype=wp.float32),
+    value_low: wp.float32,
+    value_scale: wp.float32,
+    towards: wp.array(dtype=wp.vec3),
+    reach: wp.float32,
+    every: wp.int32,
+    light: wp.array3d(dtype=wp.float32),
+):
+    """The mean over all directions of the light that comes from there."""
+    z, y, x = wp.tid()
+    z += first
+    start = wp.vec3(wp.float32(x * every), wp.float32(y * every), wp.float32(z * every))
+    total = wp.float32(0.0)
+    for i in range(towards.shape[0]):
+        total += passes(field, opacity, value_low, value_scale, start, towards[i], reach)
+    light[z, y, x] = total / wp.float32(towards.shape[0])
