@@ -10,7 +10,7 @@ Not here: rays and cells (rays), reading voxels (fields.sampling), what is drawn
 import warp as wp
 
 from pellucid.fields.sampling import Field, Grid, cell_at, gradient_in, locate, table_row, value_in
-from pellucid.rendering.illumination import EVERY
+from pellucid.rendering.illumination import DISTANCE, EVERY, OPEN_SKY
 from pellucid.rendering.lighting import lit_surface
 from pellucid.rendering.rays import FAR, SHADINGS, Layer, Ray, View, cell_of, first_beyond, make_ray, place
 
@@ -18,6 +18,8 @@ wp.set_module_options({"fast_math": True})
 
 OPAQUE = wp.constant(0.996)
 SPARSE = wp.constant(float(EVERY))
+SKY = wp.constant(OPEN_SKY)
+BEFORE = wp.constant(DISTANCE)
 GRADIENT = wp.constant(SHADINGS["gradient"])
 SHADOW = wp.constant(SHADINGS["shadow"])
 OCCLUSION = wp.constant(SHADINGS["occlusion"])
@@ -99,11 +101,12 @@ def shaded(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.v
     """A colour in the light that falls on it."""
     if layer.shading == GRADIENT:
         return lit(layer, here, direction, at, base)
+    # The light before the point, as the eye sees it: places of the coarse grid inside a wall would leave their pattern.
+    before = at - wp.normalize(layer.to_voxel * direction) * BEFORE
     if layer.shading == SHADOW:
-        return base * (layer.light.ambient + layer.light.diffuse * brightness_at(layer.brightness, at))
+        return base * (layer.light.ambient + layer.light.diffuse * brightness_at(layer.brightness, before))
     if layer.shading == OCCLUSION:
-        # Before a wall half of all light is missing: that counts as full light.
-        open_sky = wp.min(2.0 * brightness_at(layer.brightness, at), 1.0)
+        open_sky = wp.min(SKY * brightness_at(layer.brightness, before), 1.0)
         return lit(layer, here, direction, at, base) * open_sky
     return base
 

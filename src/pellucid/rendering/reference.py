@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.illumination import question_of
+from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, question_of
 from pellucid.rendering.reference_light import light_at, light_grid
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
 from pellucid.volume.interpolate import trilinear
@@ -262,15 +262,15 @@ def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) ->
     shading, light = medium.layer.shading, medium.light
     if shading == "none" or not len(points):
         return base
-    if shading == "shadow":
-        brightness = light.ambient + light.diffuse * light_at(medium.brightness, medium.places(points))
-        return np.asarray(base * brightness[:, None])
-    surface = lit(base, medium.gradient(points), directions, light)
+    surface = base if shading == "shadow" else lit(base, medium.gradient(points), directions, light)
     if shading == "gradient":
         return surface
-    # Before a wall half of all light is missing: that counts as full light.
-    open_sky = np.minimum(2 * light_at(medium.brightness, medium.places(points)), 1)
-    return np.asarray(surface * open_sky[:, None])
+    # The light before the point, as the eye sees it: places of the coarse grid inside a wall would leave their pattern.
+    ahead = directions @ medium.to_voxel.T
+    before = medium.places(points) - DISTANCE * ahead / np.linalg.norm(ahead, axis=1, keepdims=True)
+    known = light_at(medium.brightness, before)
+    factor = light.ambient + light.diffuse * known if shading == "shadow" else np.minimum(OPEN_SKY * known, 1)
+    return np.asarray(surface * factor[:, None])
 
 
 def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light) -> Voxels:

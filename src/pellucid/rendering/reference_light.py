@@ -16,7 +16,7 @@ DARK = 0.004
 
 
 def light_grid(voxels: Voxels, transfer: TransferFunction, towards: Voxels, reach: float) -> Voxels:
-    """Brightness (z, y, x) at every fourth voxel: the mean over directions (n, 3) of what comes through from there."""
+    """Brightness (z, y, x) at every third voxel: the mean over directions (n, 3) of what comes through from there."""
     z, y, x = voxels.shape
     shape = coarse_shape((z, y, x))
     starts = np.indices(shape).reshape(3, -1).T[:, ::-1] * float(EVERY)
