@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from pellucid.errors import EmptyFile, InvalidInput, PellucidError
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry import MEMORY, Mesh, in_memory
 from pellucid.rendering.point_files import checked_file
@@ -41,7 +41,7 @@ def load_mesh(source: str) -> Mesh:
         do = "Check that it is what its name says."
         raise InvalidInput(f"{path} holds no mesh: {error}.", do=do) from error
     if not len(mesh.triangles):
-        raise EmptyFile(str(path))
+        raise InvalidInput(f"{path} holds no triangles.", do="Save a surface, and copy the whole file.")
     return mesh
 
 
