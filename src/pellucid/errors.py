@@ -274,3 +274,11 @@ class DeviceUnavailable(PellucidError):
 
     def __init__(self, asked: str, available: Iterable[str]) -> None:
         super().__init__(f"There is no device {asked!r} here.", do=f"Available: {', '.join(available)}.")
+
+
+class ShadingInvalid(PellucidError):
+    """A user's shading that does not compile. line: in the user's own text, from 1; 0 where it is not known."""
+
+    def __init__(self, line: int, why: str, do: str) -> None:
+        self.line = line
+        super().__init__(f"Line {line} of the shading: {why}.", do=do)

@@ -10,22 +10,23 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.device import Device, runtime
-from pellucid.fields.dense import DenseField
+from pellucid.fields.sampled import SampledField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import Illumination, question_of
 from pellucid.rendering.scene import Light, Scene, VolumeLayer
 from pellucid.rendering.transfer import TABLE_SIZE, TransferFunction
+from pellucid.rendering.user_shading import MOST_PARAMETERS
 
 Size = tuple[int, int]
 NOTHING_THERE = 3.0e38
 
 
-def world_step(scene: Scene, fields: list[DenseField]) -> float:
+def world_step(scene: Scene, fields: list[SampledField]) -> float:
     """World units between samples: the scene's step in voxels of the finest volume."""
     return scene.step * min(voxel_size(layer, field) for layer, field in zip(scene.volumes, fields, strict=True))
 
 
-def voxel_size(layer: VolumeLayer, field: DenseField) -> float:
+def voxel_size(layer: VolumeLayer, field: SampledField) -> float:
     """World units along the shortest edge of a voxel: what the opacity of a transfer function is given for."""
     return min(field.spacing) * min(map(abs, layer.transform.scale))
 
@@ -53,7 +54,7 @@ def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
     return view
 
 
-def pack_layer(scene: Scene, layer: VolumeLayer, field: DenseField, illumination: Illumination, step: float) -> Any:
+def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illumination: Illumination, step: float) -> Any:
     """A volume, its place in the world, its colours and its light. step: world units between samples."""
     from pellucid.rendering import rays
 
@@ -73,10 +74,11 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: DenseField, illumination
     question = question_of(layer, scene.light, scene.camera, matrix)
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
     packed.brightness = illumination.ask(question) if question else nowhere
+    packed.parameters = warp.zeros(MOST_PARAMETERS, dtype=warp.float32, device=field.device.name)
     return packed
 
 
-def world_to_voxel(layer: VolumeLayer, field: DenseField) -> tuple[Voxels, Voxels]:
+def world_to_voxel(layer: VolumeLayer, field: SampledField) -> tuple[Voxels, Voxels]:
     """(3, 3) and (3,): voxel = matrix @ world + shift, both (x, y, z)."""
     to_world = layer.transform.matrix() @ np.diag(field.spacing[::-1])
     matrix = np.linalg.inv(to_world)
@@ -102,7 +104,7 @@ def value_scale(transfer: TransferFunction) -> tuple[float, float]:
     return low, (TABLE_SIZE - 1) / (high - low)
 
 
-def _occupied(layer: VolumeLayer, field: DenseField, table: Voxels) -> Any:
+def _occupied(layer: VolumeLayer, field: SampledField, table: Voxels) -> Any:
     """The cells that can change the picture."""
     low, scale = value_scale(layer.transfer)
     if layer.mode == "isosurface":

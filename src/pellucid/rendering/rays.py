@@ -13,7 +13,7 @@ from pellucid.fields.sampling import CELL, Field
 
 EDGE = wp.constant(float(CELL))
 FAR = wp.constant(3.0e38)
-SHADINGS = {"none": 0, "gradient": 1, "shadow": 2, "occlusion": 3}
+SHADINGS = {"none": 0, "gradient": 1, "shadow": 2, "occlusion": 3, "user": 4}
 
 
 @wp.struct
@@ -53,7 +53,7 @@ class Light:
 class Layer:
     """A volume and how it is drawn. From the world to voxel coordinates: to_voxel * point + shift; low, high: bounds
     there. table: colour and opacity by value; value_low, value_scale: from a value to a row of it. shading: one of
-    SHADINGS; brightness: for shadows and occlusion, the light at every EVERY-th voxel."""
+    SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; parameters: of a user's shading."""
 
     field: Field
     to_voxel: wp.mat33
@@ -67,6 +67,7 @@ class Layer:
     occupied: wp.array3d(dtype=wp.uint8)
     shading: wp.int32
     brightness: wp.array3d(dtype=wp.float32)
+    parameters: wp.array(dtype=wp.float32)
     light: Light
 
 

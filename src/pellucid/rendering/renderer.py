@@ -11,16 +11,21 @@ import numpy as np
 
 from pellucid.device import Device, choose, launch, runtime, synchronize
 from pellucid.errors import InvalidInput
-from pellucid.fields.dense import DenseField
+from pellucid.fields.sampled import SampledField, VisibleBricks
+from pellucid.fields.store import FieldStore
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.frame import Frame, Statistics, to_rgba8
+from pellucid.rendering.frame import Frame, Statistics, full_resolution, to_rgba8
 from pellucid.rendering.illumination import Illumination
 from pellucid.rendering.packing import Size, pack_layer, pack_view, world_step
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.scenery import Scenery
-from pellucid.volume.volume import open_volume
+from pellucid.rendering.user_shading import UserShading
+from pellucid.volume.volume import Volume
 
 LARGEST_PICTURE = 16384
+MOST_ROUNDS = 64
+ROUNDS_WITHOUT_ROOM = 4
+"""How often a picture is drawn again with more bricks: what comes in hides other bricks, and shows some behind them."""
 PROJECTIONS = {"max": 0, "min": 1, "mean": 2}
 
 
@@ -30,34 +35,49 @@ def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | No
 
 
 class Renderer:
-    """Draws scenes on one device, and keeps their volumes in its memory."""
+    """Draws scenes on one device, and keeps their volumes in its memory; in bricks where they exceed budget_bytes."""
 
-    def __init__(self, device: Device | None = None) -> None:
+    def __init__(self, device: Device | None = None, budget_bytes: int | None = None) -> None:
         self.device = device or choose()
-        self._fields: dict[str, DenseField] = {}
+        self._store = FieldStore(self.device, budget_bytes)
         self._illuminations: dict[str, Illumination] = {}
+        self._shadings: dict[str, tuple[UserShading, Any]] = {}
         self._scenery = Scenery(self.device)
 
     def render(self, scene: Scene, width: int, height: int) -> Frame:
         _check(scene, width, height)
         started = time.perf_counter()
-        fields = [self.field(layer.source) for layer in scene.volumes]
+        fields = self._store.get([layer.source for layer in scene.volumes])
         self._scenery.load(scene)
         loaded = time.perf_counter()
-        color, depth = self._draw(scene, fields, (height, width))
+        color, depth, seen = self._draw_exactly(scene, fields, (height, width))
         drawn = time.perf_counter()
         rgba = to_rgba8(color, scene.background)
         times = {"load": loaded - started, "draw": drawn - loaded, "finish": time.perf_counter() - drawn}
-        return Frame(rgba, np.where(depth > 1e38, np.inf, depth), Statistics(self.device.name, times))
+        statistics = Statistics(self.device.name, times, full_resolution(seen), tuple(seen))
+        return Frame(rgba, np.where(depth > 1e38, np.inf, depth), statistics)
 
-    def field(self, source: str) -> DenseField:
-        """A volume on the device, loaded when first asked for."""
-        if source not in self._fields:
-            with open_volume(source) as volume:
-                self._fields[source] = DenseField(volume, self.device)
-        return self._fields[source]
+    def add(self, volume: Volume) -> None:
+        """Draw this volume where a scene names it: one that has no file, or that announces changes."""
+        self._store.add(volume)
+        self._illuminations.pop(str(volume.location), None)
 
-    def _draw(self, scene: Scene, fields: list[DenseField], size: Size) -> tuple[Voxels, Voxels]:
+    def _draw_exactly(
+        self, scene: Scene, fields: list[SampledField], size: Size
+    ) -> tuple[Voxels, Voxels, list[VisibleBricks]]:
+        """Draw and load what was seen too coarsely, until nothing is missing or there is no room for it."""
+        each = list({id(field): field for field in fields}.values())
+        for drawn in range(1, MOST_ROUNDS + 1):
+            for field in each:
+                field.begin()
+            color, depth = self._draw(scene, fields, size)
+            seen = [field.visible() for field in fields]
+            is_better = [field.improve() for field in each]
+            if not any(is_better) or (drawn >= ROUNDS_WITHOUT_ROOM and not all(field.has_room for field in each)):
+                break
+        return color, depth, seen
+
+    def _draw(self, scene: Scene, fields: list[SampledField], size: Size) -> tuple[Voxels, Voxels]:
         warp = runtime.start()
         step = world_step(scene, fields) if fields else scene.step
         view = pack_view(scene, size, step, self.device)
@@ -76,7 +96,22 @@ class Renderer:
         synchronize(self.device)
         return color.numpy(), depth.numpy()
 
-    def _illumination(self, source: str, field: DenseField) -> Illumination:
+    def add_shading(self, source: str) -> UserShading:
+        """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay."""
+        shading = UserShading(source)
+        if shading.hash not in self._shadings:
+            self._shadings[shading.hash] = (shading, shading.compile(self.device))
+        return shading
+
+    def _user_kernel(self, layer: VolumeLayer, packed: Any) -> Any:
+        if layer.user_shading not in self._shadings:
+            raise InvalidInput(f"There is no shading {layer.user_shading!r} here.", do="Give it to add_shading first.")
+        shading, kernel = self._shadings[layer.user_shading]
+        values = np.array(shading.values(dict(layer.parameters)) or [0.0], np.float32)
+        packed.parameters = runtime.start().array(values, device=self.device.name)
+        return kernel
+
+    def _illumination(self, source: str, field: SampledField) -> Illumination:
         return self._illuminations.setdefault(source, Illumination(field))
 
     def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
@@ -91,6 +126,8 @@ class Renderer:
             return kernels.isosurface, [layers[0], *self._surfaces(layer)]
         if layer.mode in PROJECTIONS:
             return kernels.project, [layers[0], PROJECTIONS[layer.mode]]
+        if layer.shading == "user":
+            return self._user_kernel(layer, layers[0]), [layers[0]]
         return kernels.composite, [layers[0]]
 
     def _surfaces(self, layer: VolumeLayer) -> list[Any]:
@@ -113,5 +150,9 @@ def _check(scene: Scene, width: int, height: int) -> None:
         raise InvalidInput(f"The scene has {len(scene.volumes)} volumes.", do=f"Give it at most {MOST_LAYERS}.")
     if len(scene.volumes) > 1 and any(layer.mode != "composite" for layer in scene.volumes):
         raise InvalidInput("Several volumes are only drawn as composites.", do="Set every layer's mode to composite.")
+    if any(layer.shading == "user" and layer.mode != "composite" for layer in scene.volumes) or (
+        len(scene.volumes) > 1 and any(layer.shading == "user" for layer in scene.volumes)
+    ):
+        raise InvalidInput("A user's shading draws one volume, as a composite.", do="Set its mode to composite.")
     if any(layer.mode == "isosurface" and not layer.isosurfaces for layer in scene.volumes):
         raise InvalidInput("There is no isosurface to draw.", do="Give at least one isovalue.")

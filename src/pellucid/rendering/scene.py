@@ -19,7 +19,7 @@ from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 1
 Mode = Literal["composite", "max", "min", "mean", "isosurface"]
-ShadingName = Literal["none", "gradient", "shadow", "occlusion"]
+ShadingName = Literal["none", "gradient", "shadow", "occlusion", "user"]
 
 
 GREY, AHEAD = TransferFunction(), Camera()
@@ -84,7 +84,10 @@ class ClipPlane:
 
 @dataclass(frozen=True)
 class VolumeLayer:
-    """A volume to draw. source: its URI. clip: only these voxels of it."""
+    """A volume to draw. source: its URI. clip: only these voxels of it.
+
+    user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it.
+    """
 
     source: str
     transfer: TransferFunction = GREY
@@ -93,6 +96,8 @@ class VolumeLayer:
     isosurfaces: tuple[Isosurface, ...] = ()
     clip: Box | None = None
     transform: Transform = STANDING
+    user_shading: str = ""
+    parameters: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,84 @@
+"""Shadings that users write: compiled into the loop, errors at the user's own line, the last good one stays."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid.errors import InvalidInput, ShadingInvalid
+from pellucid.rendering.camera import framing
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.rendering.user_shading import Parameter, UserShading
+from pellucid.volume.volume import Volume
+
+KEPT: list[Volume] = []
+"""Volumes in memory are found by name as long as somebody holds them."""
+
+TINTED = """//@ red = 0.25 in 0 .. 1
+//@ green = 0.5 in 0 .. 1
+return vec3(red, green, value / 200.0f);
+"""
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    volume = Volume.from_array(np.full((12, 12, 12), 100, np.uint8))
+    KEPT.append(volume)
+    layer = VolumeLayer(str(volume.location), TransferFunction(opacities=((0.0, 1.0),), value_range=(0.0, 255.0)))
+    return Scene((layer,), framing((0.0, 0.0, 0.0), (12.0, 12.0, 12.0)))
+
+
+def drawn(renderer: Renderer, scene: Scene, shading: UserShading, **chosen: float) -> list[int]:
+    (layer,) = scene.volumes
+    layer = replace(layer, shading="user", user_shading=shading.hash, parameters=tuple(chosen.items()))
+    pixel: list[int] = renderer.render(replace(scene, volumes=(layer,)), 33, 33).rgba[16, 16, :3].tolist()
+    return pixel
+
+
+def test_parameters_are_declared_with_range_and_default() -> None:
+    assert UserShading(TINTED).parameters == (Parameter("red", 0.25, 0.0, 1.0), Parameter("green", 0.5, 0.0, 1.0))
+
+
+def test_it_sees_values_and_its_parameters(renderer: Renderer, scene: Scene) -> None:
+    shading = renderer.add_shading(TINTED)
+    assert drawn(renderer, scene, shading) == pytest.approx([64, 128, 128], abs=1)
+    assert drawn(renderer, scene, shading, red=1.0, green=0.0) == pytest.approx([255, 0, 128], abs=1)
+
+
+def test_it_sees_gradient_view_and_light(renderer: Renderer) -> None:
+    ramp = np.broadcast_to(np.arange(12, dtype=np.float32)[:, None, None] * 10, (12, 12, 12)).copy()
+    volume = Volume.from_array(ramp, spacing=(2.0, 1.0, 1.0))
+    layer = VolumeLayer(str(volume.location), TransferFunction(opacities=((0.0, 1.0),), value_range=(0.0, 255.0)))
+    camera = framing((0.0, 0.0, 0.0), (12.0, 12.0, 24.0), direction=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0))
+    shading = renderer.add_shading("return vec3(gradient[2] / 10.0f, view[1], light[1]);")
+    assert drawn(renderer, Scene((layer,), camera), shading) == pytest.approx([128, 255, 255], abs=1)
+
+
+def test_a_compile_error_names_the_line_and_the_last_good_shading_stays(renderer: Renderer, scene: Scene) -> None:
+    good = renderer.add_shading(TINTED)
+    with pytest.raises(ShadingInvalid, match=r"Line 2 of the shading: .*nope") as error:
+        renderer.add_shading("float a = 1.0f;\nreturn color * nope;")
+    assert error.value.line == 2
+    assert drawn(renderer, scene, good) == pytest.approx([64, 128, 128], abs=1)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("//@ a = 1\nreturn color;", "Line 1 of the shading: this declares no parameter"),
+        ("return color;\n//@ a = 5 in 0 .. 1", "Line 2 of the shading: the default lies outside"),
+    ],
+)
+def test_wrong_declarations_are_told(source: str, told: str) -> None:
+    with pytest.raises(ShadingInvalid, match=told):
+        _ = UserShading(source).parameters
+
+
+def test_unknown_names_are_refused(renderer: Renderer, scene: Scene) -> None:
+    shading = renderer.add_shading(TINTED)
+    with pytest.raises(InvalidInput, match=r"no parameter 'blue'.*red, green"):
+        drawn(renderer, scene, shading, blue=1.0)
+    with pytest.raises(InvalidInput, match="add_shading first"):
+        drawn(renderer, scene, UserShading("return color;"))
