@@ -4,54 +4,59 @@ Here: DenseField: its voxels there, and the value range of every cell.
 Not here: reading voxels in a kernel (sampling), volumes that do not fit (bricks).
 """
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from pellucid.box import Shape, grid_shape
+from pellucid.box import Box, Shape, grid_shape
 from pellucid.device import Device, launch, runtime
 from pellucid.errors import TooLarge
-from pellucid.formats.protocol import Spacing
+from pellucid.fields.cells import touched_cells
+from pellucid.fields.sampled import SampledField
+from pellucid.fields.sizes import BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
 from pellucid.volume.volume import Volume
 
-STORED_AS = {"uint32": "float32", "int32": "float32", "uint64": "float32", "int64": "float32", "float64": "float32"}
-"""8- and 16-bit voxels stay as they are on the device; wider ones are drawn as float32."""
 
-
-class DenseField:
-    """Voxels in the memory of a device, with what a kernel needs to sample them and to skip what is empty."""
+class DenseField(SampledField):
+    """All voxels in the memory of a device."""
 
     def __init__(self, volume: Volume, device: Device) -> None:
-        from pellucid.fields import sampling
-
-        self.device = device
-        self.shape: Shape = volume.shape
-        self.spacing: Spacing = volume.spacing
-        stored = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
-        _check_fits(volume, stored, device)
+        super().__init__(volume, device)
+        self._volume = volume
+        self._stored = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
+        self.nbytes = dense_bytes(volume)
+        _check_fits(self.nbytes, device)
         warp = runtime.start()
-        voxels = np.ascontiguousarray(volume.read().astype(stored, copy=False))
-        self._voxels = warp.array(voxels.reshape(-1).view(np.uint8), device=device.name, copy=device.is_cuda)
-        self._kept = voxels  # On the CPU Warp's array is this one.
-        self.struct = sampling.Field()
-        self.struct.shape = warp.vec3i(*self.shape[::-1])
-        self.struct.whole = _whole_grid(self._voxels.ptr, stored, self.shape)
-        self.cells = grid_shape(self.shape, (sampling.CELL,) * 3)
+        # Bytes with three axes: Warp counts in 32 bits along each.
+        self._voxels = warp.array(self._read(volume.box), device=device.name, copy=device.is_cuda)
+        self.struct.whole = _whole_grid(self._voxels.ptr, self._stored, self.shape)
         self.ranges = warp.zeros(self.cells, dtype=warp.vec2, device=device.name)
-        launch(
-            sampling.find_ranges, self.cells, [self.struct.whole, sampling.CELL, warp.vec3i()], [self.ranges], device
-        )
+        self._find_ranges(Box.whole(self.cells))
 
-    def occupied(self, is_row_visible: np.ndarray[Any, Any], low: float, scale: float) -> Any:
-        """Which cells hold a value whose row of the transfer function's table is visible."""
+    def _read(self, box: Box) -> np.ndarray[Any, Any]:
+        return np.ascontiguousarray(self._volume.read(box).astype(self._stored, copy=False)).view(np.uint8)
+
+    def _find_ranges(self, cells: Box) -> None:
         from pellucid.fields import sampling
 
+        start = runtime.start().vec3i(*cells.start[::-1])
+        launch(sampling.find_ranges, cells.shape, [self.struct.whole, CELL, start], [self.ranges], self.device)
+
+    def _refresh(self, box: Box) -> None:
+        if box.is_empty:
+            return
         warp = runtime.start()
-        below = np.concatenate([[0], np.cumsum(is_row_visible)]).astype(np.int32)
-        found = warp.zeros(self.cells, dtype=warp.uint8, device=self.device.name)
-        counts = warp.array(below, device=self.device.name)
-        launch(sampling.find_occupied, self.cells, [self.ranges, low, scale, counts], [found], self.device)
-        return found
+        z, y, x = box.slices
+        in_bytes = slice(x.start * self._stored.itemsize, x.stop * self._stored.itemsize)
+        warp.copy(self._voxels[z, y, in_bytes], warp.array(self._read(box), device=self.device.name))
+        self._find_ranges(touched_cells(box, self.shape))
+
+
+def dense_bytes(volume: Volume) -> int:
+    """What a volume takes on a device, whole, with its cells."""
+    itemsize = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name)).itemsize
+    return prod(volume.shape) * itemsize + prod(grid_shape(volume.shape, (CELL,) * 3)) * BYTES_PER_CELL
 
 
 def _whole_grid(address: int, stored: np.dtype[Any], shape: Shape) -> Any:
@@ -59,15 +64,14 @@ def _whole_grid(address: int, stored: np.dtype[Any], shape: Shape) -> Any:
 
     warp = runtime.start()
     grid, (nz, ny, nx) = sampling.Grid(), shape
-    grid.voxels, grid.kind = address, sampling.VOXEL_KINDS[stored.name]
+    grid.voxels, grid.kind = address, VOXEL_KINDS[stored.name]
     grid.shape, grid.row, grid.plane = warp.vec3i(nx, ny, nz), nx, nx * ny
     grid.last = warp.vec3i(*(max(n - 2, 0) for n in (nx, ny, nz)))
     grid.high, grid.scale = warp.vec3(nx - 1.0, ny - 1.0, nz - 1.0), warp.vec3(1.0, 1.0, 1.0)
     return grid
 
 
-def _check_fits(volume: Volume, stored: np.dtype[Any], device: Device) -> None:
-    needs = int(np.prod(volume.shape, dtype=np.int64)) * stored.itemsize
+def _check_fits(needs: int, device: Device) -> None:
     has = device.free_bytes()
     if needs > 0.9 * has:
         do = "Open a coarser level (FILE:level=1) or a part (pellucid convert --box)."

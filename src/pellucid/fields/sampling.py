@@ -12,19 +12,7 @@ argument, switched on once per sample, and where the voxels lie is looked up onc
 
 import warp as wp
 
-VOXEL_KINDS = {"uint8": 0, "int8": 1, "uint16": 2, "int16": 3, "float16": 4, "float32": 5}
-
-CELL = 8
-"""Voxels along the edge of a cell of the occupancy grid."""
-
-BRICK_SHIFT = 5
-BRICK = 1 << BRICK_SHIFT
-"""Voxels along the edge of a brick, without its apron; a multiple of CELL, so that a cell lies in one brick."""
-
-APRON = 2
-"""Voxels of the neighbours around a brick: one for values between voxels, one more for gradients."""
-
-PADDED = BRICK + 2 * APRON
+from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, PADDED
 
 _SWITCH = """
     switch (grid.kind) {
@@ -87,8 +75,8 @@ class Field:
     """Something that has a value everywhere. shape: voxels along (x, y, z) at full resolution.
 
     whole: its voxels where they are one array; else levels has entries, finest first, and pages says for every brick
-    which slot of the pool (whose address is whole.voxels) holds it, -1 where none does. wanted: what rays would have
-    seen of each brick of level 0.
+    which slot of the pool (whose address is whole.voxels) holds it, -1 where none does. wanted: how much rays saw of
+    each brick of level 0, whether it was there or not.
     """
 
     shape: wp.vec3i
@@ -144,6 +132,13 @@ def locate(field: Field, cell: wp.vec3i, weight: wp.float32):
     weight: how much a ray sees of it; if more than 0, the brick is wanted at full resolution. Where nothing is there
     (which a field in bricks never lets happen: its coarsest level stays) the kind is -1.
     """
+    if weight > 0.0:
+        x = cell[0] * CELL >> BRICK_SHIFT
+        y = cell[1] * CELL >> BRICK_SHIFT
+        z = cell[2] * CELL >> BRICK_SHIFT
+        across = (field.shape[0] + BRICK - 1) >> BRICK_SHIFT
+        down = (field.shape[1] + BRICK - 1) >> BRICK_SHIFT
+        wp.atomic_add(field.wanted, (z * down + y) * across + x, weight)
     if field.levels.shape[0] == 0:
         return field.whole
     found = Grid()
@@ -151,12 +146,10 @@ def locate(field: Field, cell: wp.vec3i, weight: wp.float32):
     for i in range(field.levels.shape[0]):
         if slot < 0:
             level = field.levels[i]
-            x = (cell[0] * CELL) >> (level.halvings[0] + BRICK_SHIFT)
-            y = (cell[1] * CELL) >> (level.halvings[1] + BRICK_SHIFT)
-            z = (cell[2] * CELL) >> (level.halvings[2] + BRICK_SHIFT)
+            x = cell[0] * CELL >> (level.halvings[0] + BRICK_SHIFT)
+            y = cell[1] * CELL >> (level.halvings[1] + BRICK_SHIFT)
+            z = cell[2] * CELL >> (level.halvings[2] + BRICK_SHIFT)
             page = level.first_page + (z * level.bricks[1] + y) * level.bricks[0] + x
-            if i == 0 and weight > 0.0:
-                wp.atomic_add(field.wanted, page, weight)
             slot = field.pages[page]
             if slot >= 0:
                 found = brick_grid(field, level, wp.vec3i(x, y, z), slot)

@@ -4,21 +4,27 @@ Here: Frame and saving it.
 Not here: making it (renderer).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from pellucid.fields.sampled import VisibleBricks
 from pellucid.formats.protocol import Voxels
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """times_s: seconds by stage. full_resolution: the fraction of what is visible that is drawn from level 0."""
+    """times_s: seconds by stage. full_resolution: the fraction of what is visible that is drawn from level 0.
+
+    visible_bricks: for each volume of the scene, what of it is seen, in order of importance.
+    """
 
     device: str
     times_s: dict[str, float] = field(default_factory=dict)
     full_resolution: float = 1.0
+    visible_bricks: tuple[VisibleBricks, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,12 @@ class Frame:
         from PIL import Image
 
         Image.fromarray(self.rgba).save(path)
+
+
+def full_resolution(seen: Sequence[VisibleBricks]) -> float:
+    """The part of what is visible of several volumes that was drawn from their level 0."""
+    total = sum(float(bricks.weights.sum()) for bricks in seen)
+    return sum(float(bricks.weights[bricks.is_full].sum()) for bricks in seen) / total if total else 1.0
 
 
 def to_rgba8(color: Voxels, background: tuple[float, float, float, float]) -> Voxels:

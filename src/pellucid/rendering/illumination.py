@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.box import Shape, triple
 from pellucid.device import Device, launch, runtime
-from pellucid.fields.dense import DenseField
+from pellucid.fields.sampled import SampledField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Light, VolumeLayer
@@ -90,7 +90,7 @@ def _from_light(light: Light, camera: Camera) -> Voxels:
 class Illumination:
     """The light in one volume, kept until the question changes."""
 
-    def __init__(self, field: DenseField) -> None:
+    def __init__(self, field: SampledField) -> None:
         self._field = field
         self._question: Question | None = None
         self._answer: Any = None
@@ -103,7 +103,7 @@ class Illumination:
         return self._answer
 
 
-def _work_out(field: DenseField, question: Question, device: Device) -> Any:
+def _work_out(field: SampledField, question: Question, device: Device) -> Any:
     from pellucid.rendering import light_kernels
 
     warp = runtime.start()

@@ -138,13 +138,13 @@ def _each_piece(volume: Readable, name: str, work: Any, multiple: int = 1) -> It
         bar.advance(box.size * volume.dtype.itemsize)
         return result
 
-    boxes = list(Box.whole(volume.shape).tiles(_piece_shape(volume, multiple)))
+    boxes = list(Box.whole(volume.shape).tiles(piece_shape(volume, multiple)))
     total = prod(volume.shape) * volume.dtype.itemsize
     with progress.task(name, total=total, unit="B") as bar, ThreadPoolExecutor(current().threads) as pool:
         return list(pool.map(piece, boxes))
 
 
-def _piece_shape(volume: Readable, multiple: int) -> Shape:
+def piece_shape(volume: Readable, multiple: int) -> Shape:
     """Whole chunks, edges multiples of ``multiple``, grown along x, y, z in turn up to a few MiB."""
     edges = [min(-(-c // multiple) * multiple, n) for c, n in zip(volume.chunk, volume.shape, strict=True)]
     edges = [max(e, min(multiple, n)) for e, n in zip(edges, volume.shape, strict=True)]

@@ -1,0 +1,83 @@
+"""The value range of every cell of a volume that is not in memory.
+
+Here: going through a volume block by block, and keeping what was found.
+Not here: the same for voxels on a device (sampling), which cells are visible (sampled).
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.box import Box, Shape, grid_shape, triple
+from pellucid.fields.sizes import CELL
+from pellucid.formats.protocol import Voxels
+from pellucid.settings import current
+from pellucid.volume.cache import load, store
+from pellucid.volume.statistics import piece_shape
+from pellucid.volume.volume import Volume
+
+NAME = f"cells-{CELL}"
+LOWEST = np.float32(-3.4e38)
+
+
+def cell_ranges(volume: Volume) -> Voxels:
+    """(z, y, x, 2) float32: lowest and highest value that a sample inside each cell can have; computed once."""
+    found = load(volume.location, NAME)
+    if found is None:
+        ranges = find_ranges(volume, volume.box)
+        store(volume.location, NAME, (ranges[..., 0], ranges[..., 1]))
+        return ranges
+    return np.stack(found, axis=-1)
+
+
+def touched_cells(box: Box, shape: Shape) -> Box:
+    """The cells, as a box of them, whose range the voxels of a box have a part in."""
+    grown = box.grow((1, 1, 1)).intersect(Box.whole(shape))
+    start = triple(n // CELL for n in grown.start)
+    return Box(start, triple(-(-n // CELL) for n in grown.stop))
+
+
+def find_ranges(volume: Volume, box: Box) -> Voxels:
+    """The ranges of the cells that a box touches; edges of the box that are not the volume's are multiples of CELL."""
+    start = triple(n // CELL for n in box.start)
+    ranges: Voxels = np.empty((*grid_shape(box.shape, (CELL,) * 3), 2), np.float32)
+
+    def one(piece: Box) -> int:
+        cells = Box(triple(n // CELL for n in piece.start), triple(-(-n // CELL) for n in piece.stop))
+        ranges[cells.relative_to(start).slices] = _piece_ranges(volume, piece)
+        return piece.size
+
+    pieces = list(box.tiles(piece_shape(volume, CELL)))
+    with (
+        progress.task("Finding value ranges", total=prod(box.shape), unit="voxels") as bar,
+        ThreadPoolExecutor(current().threads) as pool,
+    ):
+        for size in pool.map(one, pieces):
+            bar.advance(size)
+    return ranges
+
+
+def _piece_ranges(volume: Volume, piece: Box) -> Voxels:
+    """Each cell's voxels and one around them: what is interpolated inside it."""
+    grown = piece.grow((1, 1, 1)).intersect(volume.box)
+    voxels = volume.read(grown)
+    before = triple(a - b for a, b in zip(piece.start, grown.start, strict=True))
+    if voxels.dtype.kind == "f":
+        voxels[np.isnan(voxels)] = -np.inf  # NaN is drawn like the lowest value.
+    low = _over_cells(np.minimum, voxels, before, piece.shape).astype(np.float32)
+    high = _over_cells(np.maximum, voxels, before, piece.shape).astype(np.float32)
+    return np.stack([low.clip(LOWEST, None), high.clip(LOWEST, None)], axis=-1)
+
+
+def _over_cells(smaller: np.ufunc, voxels: Voxels, before: Shape, lengths: Shape) -> Voxels:
+    """Axis by axis: the extreme of each cell's voxels and of the neighbour on either side, where there is one."""
+    for axis, (first, length) in enumerate(zip(before, lengths, strict=True)):
+        firsts = np.arange(first, first + length, CELL)
+        inner = np.moveaxis(voxels, axis, 0)
+        found = smaller.reduceat(inner[: first + length], firsts, axis=0)
+        lower = inner[np.maximum(firsts - 1, 0)]
+        upper = inner[np.minimum(firsts + CELL, len(inner) - 1)]
+        voxels = np.moveaxis(smaller(found, smaller(lower, upper)), 0, axis)
+    return voxels

@@ -1,0 +1,96 @@
+"""A fixed number of bricks in a device's memory, and which they are.
+
+Here: BrickPool: slots, the page table, who has to go when there is no room.
+Not here: which bricks are wanted (bricks), where they come from (pyramid, reading).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.device import Device, runtime, synchronize
+from pellucid.fields.sizes import PADDED
+from pellucid.formats.protocol import Voxels
+
+BRICK_VOXELS = PADDED**3
+STAGED = 256
+"""Bricks that are copied to a CUDA device at once."""
+
+
+class BrickPool:
+    """Bricks by page: their number among all bricks of all levels."""
+
+    def __init__(self, device: Device, stored: np.dtype[Any], slots: int, page_count: int) -> None:
+        warp = runtime.start()
+        self.slots = slots
+        self._device = device
+        self._stored = stored
+        self._words = BRICK_VOXELS * stored.itemsize // 4
+        if device.is_cuda:
+            self._voxels = warp.empty((slots, self._words), dtype=warp.uint32, device=device.name)
+            staged = (min(STAGED, slots), self._words)
+            self._staging = warp.empty(staged, dtype=warp.uint32, device="cpu", pinned=True)
+            self._arriving = warp.empty(staged, dtype=warp.uint32, device=device.name)
+        else:
+            # Zeros are not written until they are: memory is taken as bricks come.
+            self._host = np.zeros((slots, self._words), np.uint32)
+            self._voxels = warp.array(self._host, device=device.name, copy=False)
+        self._slot_of = np.full(page_count, -1, np.int32)
+        self.table = warp.array(self._slot_of, device=device.name, copy=device.is_cuda)
+        self._page_of = np.full(slots, -1, np.int64)
+        self._used = np.full(slots, -1, np.int64)
+        self._clock = 0
+
+    @property
+    def address(self) -> int:
+        return int(self._voxels.ptr)
+
+    def holds(self, pages: Voxels) -> Voxels:
+        """Which of the pages are there."""
+        there: Voxels = self._slot_of[pages] >= 0
+        return there
+
+    def use(self, pages: Voxels) -> None:
+        """These were just seen: they go last."""
+        self._clock += 1
+        slots = self._slot_of[pages]
+        self._used[slots[slots >= 0]] = self._clock
+
+    def place(self, pages: Voxels, bricks: Voxels, kept: Voxels) -> None:
+        """Put bricks, (n, 36³) of the stored type, in; where there is no room, for the least recently used.
+
+        kept: pages that must not go; with the new ones they are no more than there are slots.
+        """
+        slots = self._slot_of[pages].astype(np.int64)
+        is_new = slots < 0
+        if is_new.any():
+            slots[is_new] = self._make_room(pages[is_new], kept)
+        self._upload(slots, np.ascontiguousarray(bricks).view(np.uint32))
+        if self._device.is_cuda and is_new.any():
+            self.table.assign(self._slot_of)
+
+    def _make_room(self, pages: Voxels, kept: Voxels) -> Voxels:
+        used = self._used.copy()
+        there = self._slot_of[np.concatenate([kept, pages])]
+        used[there[there >= 0]] = np.iinfo(np.int64).max
+        slots = np.argsort(used, kind="stable")[: len(pages)]
+        gone = self._page_of[slots]
+        self._slot_of[gone[gone >= 0]] = -1
+        self._page_of[slots], self._slot_of[pages] = pages, slots
+        self._used[slots] = self._clock
+        return slots
+
+    def _upload(self, slots: Voxels, words: Voxels) -> None:
+        words = words.reshape(len(slots), self._words)
+        if not self._device.is_cuda:
+            self._host[slots] = words
+            return
+        warp = runtime.start()
+        most = self._staging.shape[0]
+        for first in range(0, len(slots), most):
+            some = words[first : first + most]
+            self._staging.numpy()[: len(some)] = some
+            warp.copy(self._arriving, self._staging, count=some.size)
+            index = warp.array(slots[first : first + most].astype(np.int32), device=self._device.name)
+            warp.copy(warp.indexedarray(self._voxels, [index, None]), self._arriving[: len(some)])
+            synchronize(self._device)  # The staging memory is used again.

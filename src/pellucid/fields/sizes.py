@@ -1,0 +1,25 @@
+"""How voxels are divided on a device: cells that rays skip, bricks that are loaded.
+
+Here: the numbers that host code and kernels share.
+Not here: either of the two.
+"""
+
+VOXEL_KINDS = {"uint8": 0, "int8": 1, "uint16": 2, "int16": 3, "float16": 4, "float32": 5}
+
+STORED_AS = {"uint32": "float32", "int32": "float32", "uint64": "float32", "int64": "float32", "float64": "float32"}
+"""8- and 16-bit voxels stay as they are on the device; wider ones are drawn as float32."""
+
+CELL = 8
+"""Voxels along the edge of a cell of the occupancy grid."""
+
+BYTES_PER_CELL = 9
+"""Two float32 for its range, one byte for whether it is visible."""
+
+BRICK_SHIFT = 5
+BRICK = 1 << BRICK_SHIFT
+"""Voxels along the edge of a brick, without its apron; a multiple of CELL, so that a cell lies in one brick."""
+
+APRON = 2
+"""Voxels of the neighbours around a brick: one for values between voxels, one more for gradients."""
+
+PADDED = BRICK + 2 * APRON

@@ -1,0 +1,63 @@
+"""The fields that a renderer keeps on its device, within a budget.
+
+Here: FieldStore: opening volumes by name, whole where they fit and in bricks where they do not.
+Not here: either kind of field (dense, bricks).
+"""
+
+from collections.abc import Sequence
+
+from pellucid.device import Device
+from pellucid.fields.bricks import BrickField
+from pellucid.fields.dense import DenseField, dense_bytes
+from pellucid.fields.sampled import SampledField
+from pellucid.settings import current
+from pellucid.volume.volume import Volume, open_volume
+
+SHARE_OF_CARD = 0.8
+"""Of the free memory of a CUDA device: pictures and scratch need some, and so do others."""
+
+
+class FieldStore:
+    """Fields by the name of their volume. budget_bytes: for all of them together; by default what the settings allow,
+    or most of a CUDA device's free memory."""
+
+    def __init__(self, device: Device, budget_bytes: int | None = None) -> None:
+        self._device = device
+        self._budget_bytes = budget_bytes
+        self._volumes: dict[str, Volume] = {}
+        self._fields: dict[str, SampledField] = {}
+
+    def add(self, volume: Volume) -> None:
+        """Take this volume where its name is asked for: one that has no file, or that announces changes."""
+        self.release(str(volume.location))
+        self._volumes[str(volume.location)] = volume
+
+    def get(self, sources: Sequence[str]) -> list[SampledField]:
+        """The fields of these volumes; where memory is short, others are let go."""
+        missing = [source for source in dict.fromkeys(sources) if source not in self._fields]
+        for number, source in enumerate(missing):
+            volume = self._volumes.get(source) or open_volume(source)
+            for other in [other for other in self._fields if other not in sources]:
+                if self._left() < dense_bytes(volume):
+                    self.release(other)
+            self._fields[source] = self._make(source, volume, self._left() // (len(missing) - number))
+        return [self._fields[source] for source in sources]
+
+    def release(self, source: str) -> None:
+        """Give the memory of a field back."""
+        if source in self._fields:
+            self._fields.pop(source).close()
+
+    def _make(self, source: str, volume: Volume, budget_bytes: int) -> SampledField:
+        if dense_bytes(volume) > budget_bytes:
+            return BrickField(volume, self._device, budget_bytes)
+        field = DenseField(volume, self._device)
+        if source not in self._volumes:
+            volume.close()
+        return field
+
+    def _left(self) -> int:
+        if self._device.is_cuda and self._budget_bytes is None:
+            return int(SHARE_OF_CARD * self._device.free_bytes())
+        budget = current().memory_bytes if self._budget_bytes is None else self._budget_bytes
+        return budget - sum(field.nbytes for field in self._fields.values())
