@@ -92,6 +92,25 @@ def test_slices_makes_a_picture(scan: Path, tmp_path: Path) -> None:
     assert picture[70, 4] == 0
 
 
+def test_mesh_and_points_are_made_and_drawn(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    surface, points, output = str(tmp_path / "a.vtp"), tmp_path / "a.csv", str(tmp_path / "a.png")
+    assert main(["mesh", str(scan), "--isovalue", "1.5", "-o", surface]) == 0
+    assert "triangles)" in capsys.readouterr().out
+    assert main(["mesh", str(scan), "--isovalue", "1.5", "-o", surface]) == 1
+    assert "exists already" in capsys.readouterr().err
+    points.write_text("x,y,z,value\n0,0,0,1\n40,40,80,2\n")
+    size = ["--size", "60x60"]
+    assert main(["render", "--mesh", surface, "--points", str(points), "-o", output, *size]) == 0
+    picture = np.asarray(Image.open(output))
+    assert picture.shape == (60, 60, 4)
+    assert picture[30, 30, :3].min() > 100  # The ball of the mesh, lit from the eye.
+    beside = str(tmp_path / "b.png")
+    assert main(["render", str(scan), "--points", str(points), "--radius-scale", "5", "-o", beside, *size]) == 0
+    assert (np.asarray(Image.open(beside)) != picture).any()
+    assert main(["render", "-o", output]) == 1
+    assert "nothing in the scene" in capsys.readouterr().err
+
+
 def test_render_draws_what_it_is_told(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output, scene = str(tmp_path / "a.png"), str(tmp_path / "scene.json")
     options = ["--size", "120x90", "--isovalue", "1.5", "--azimuth", "30", "--save-scene", scene]
