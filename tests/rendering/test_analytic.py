@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.device import Device, launch, runtime
 from pellucid.fields.dense import DenseField
-from pellucid.fields.sampling import CELL
+from pellucid.fields.sizes import CELL
 from pellucid.rendering import packing
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.illumination import Illumination

@@ -4,6 +4,7 @@ Here: BrickField: which bricks are wanted, at which level, and what happens when
 Not here: slots (pool), reading in the background (reading), levels (pyramid), looking bricks up in a kernel (sampling).
 """
 
+from collections.abc import Iterable
 from math import prod
 from typing import Any
 
@@ -15,7 +16,7 @@ from pellucid.errors import TooLarge
 from pellucid.fields.cells import cell_ranges, find_ranges, touched_cells
 from pellucid.fields.pool import BRICK_VOXELS, BrickPool
 from pellucid.fields.pyramid import Pyramid, Resolution
-from pellucid.fields.reading import BrickReader
+from pellucid.fields.reading import BrickReader, Bricks
 from pellucid.fields.sampled import SampledField
 from pellucid.fields.sizes import APRON, BRICK, BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
 from pellucid.formats.protocol import Voxels
@@ -58,12 +59,8 @@ class BrickField(SampledField):
         if not len(missing):
             return False
         kept = np.concatenate([self._coarsest, pages])
-        if wait:
-            self._load(missing, kept)
-            return True
-        for bricks in self._reader.read_ahead(missing):
-            is_target = np.isin(bricks.pages, pages)
-            self._pool.place(bricks.pages[is_target], bricks.voxels[is_target], kept)
+        arriving = self._reader.read(missing) if wait else self._reader.read_ahead(missing)
+        self._place(arriving, missing, kept)
         return True
 
     def close(self) -> None:
@@ -72,9 +69,14 @@ class BrickField(SampledField):
         self._reader.close()
 
     def _load(self, pages: Voxels, kept: Voxels) -> None:
-        for bricks in self._reader.read(pages):
+        self._place(self._reader.read(pages), pages, kept)
+
+    def _place(self, arriving: Iterable[Bricks], pages: Voxels, kept: Voxels) -> None:
+        """Take in what was read, as far as it is among the pages: others may have been wanted a moment ago."""
+        for bricks in arriving:
             is_wanted = np.isin(bricks.pages, pages)
             self._pool.place(bricks.pages[is_wanted], bricks.voxels[is_wanted], kept)
+            self.revision += 1
 
     def _targets(self) -> Voxels:
         """The pages that the last picture should have had, most important first.

@@ -43,7 +43,7 @@ class SampledField:
     """A field on a device, with what a kernel needs to sample it and to skip what is empty.
 
     struct: the kernels' Field. ranges: lowest and highest value of every cell, on the device. nbytes: what it takes
-    there. revision: how often its voxels have changed. has_room: whether all that the last picture saw fits.
+    there. revision: how often its voxels there have changed. has_room: whether all that the last picture saw fits.
     """
 
     struct: Any

@@ -32,6 +32,11 @@ class FieldStore:
         self.release(str(volume.location))
         self._volumes[str(volume.location)] = volume
 
+    def put(self, source: str, field: SampledField) -> None:
+        """Take this field where the name is asked for."""
+        self.release(source)
+        self._fields[source] = field
+
     def get(self, sources: Sequence[str]) -> list[SampledField]:
         """The fields of these volumes; where memory is short, others are let go."""
         missing = [source for source in dict.fromkeys(sources) if source not in self._fields]

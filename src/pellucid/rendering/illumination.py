@@ -88,18 +88,18 @@ def _from_light(light: Light, camera: Camera) -> Voxels:
 
 
 class Illumination:
-    """The light in one volume, kept until the question changes."""
+    """The light in one volume, kept until the question or the volume changes."""
 
     def __init__(self, field: SampledField) -> None:
-        self._field = field
-        self._question: Question | None = None
+        self.field = field
+        self._question: tuple[Question, int] | None = None
         self._answer: Any = None
 
     def ask(self, question: Question) -> Any:
         """The brightness, 0 to 1, as an array (z, y, x) on the field's device."""
-        if question != self._question:
-            self._answer = _work_out(self._field, question, self._field.device)
-            self._question = question
+        if (question, self.field.revision) != self._question:
+            self._answer = _work_out(self.field, question, self.field.device)
+            self._question = question, self.field.revision
         return self._answer
 
 

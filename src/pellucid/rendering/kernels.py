@@ -389,8 +389,10 @@ def composite_many(
             for i in range(layers.shape[0]):
                 if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
                     at = bundle.origins[i] + bundle.speeds[i] * distance
-                    here = locate(layers[i].field, cell_at(layers[i].field, at), 1.0 - gathered.opacity)
-                    gathered = add_sample(gathered, layers[i], here, bundle.direction, at, distance)
+                    cell = cell_of(at, layers[i].occupied)
+                    if layers[i].occupied[cell[2], cell[1], cell[0]] != wp.uint8(0):
+                        here = locate(layers[i].field, cell, 1.0 - gathered.opacity)
+                        gathered = add_sample(gathered, layers[i], here, bundle.direction, at, distance)
             k += 1
     color[row, column] = over_scenery(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(gathered.depth, view.scenery_depth[row, column])

@@ -9,7 +9,8 @@ Not here: what is gathered on the way (kernels), filling the structs (packing).
 
 import warp as wp
 
-from pellucid.fields.sampling import CELL, Field
+from pellucid.fields.sampling import Field
+from pellucid.fields.sizes import CELL
 
 EDGE = wp.constant(float(CELL))
 FAR = wp.constant(3.0e38)

@@ -60,7 +60,10 @@ class Renderer:
     def add(self, volume: Volume) -> None:
         """Draw this volume where a scene names it: one that has no file, or that announces changes."""
         self._store.add(volume)
-        self._illuminations.pop(str(volume.location), None)
+
+    def add_field(self, source: str, field: SampledField) -> None:
+        """Draw this field where a scene names it."""
+        self._store.put(source, field)
 
     def _draw_exactly(
         self, scene: Scene, fields: list[SampledField], size: Size
@@ -112,7 +115,9 @@ class Renderer:
         return kernel
 
     def _illumination(self, source: str, field: SampledField) -> Illumination:
-        return self._illuminations.setdefault(source, Illumination(field))
+        if source not in self._illuminations or self._illuminations[source].field is not field:
+            self._illuminations[source] = Illumination(field)
+        return self._illuminations[source]
 
     def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""

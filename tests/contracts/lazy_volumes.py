@@ -1,0 +1,44 @@
+"""Volumes that are computed where they are read: of any size, and never in memory whole."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import numpy as np
+
+from pellucid.box import Box, Shape
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Header, Level, Voxels
+from pellucid.volume.opened import Opened
+from pellucid.volume.volume import Volume
+
+
+class ComputedReader:
+    """A Reader whose voxels are a function of the box. voxels_read: how many were asked for."""
+
+    def __init__(self, shape: Shape, compute: Callable[[Box], Voxels], dtype: str = "uint8", chunk: int = 64) -> None:
+        self.header = Header((Level(shape, (chunk, chunk, chunk)),), np.dtype(dtype))
+        self._compute = compute
+        self.voxels_read = 0
+
+    def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+        self.voxels_read += box.size
+        out[...] = self._compute(box)
+
+    def close(self) -> None:
+        pass
+
+
+def lazy_volume(shape: Shape, compute: Callable[[Box], Voxels]) -> Volume:
+    return Volume(Opened(ComputedReader(shape, compute)), Location(f"memory:{uuid4().hex}"))
+
+
+def repeated(pattern: Voxels) -> Callable[[Box], Voxels]:
+    """The pattern over and over along all axes."""
+
+    def compute(box: Box) -> Voxels:
+        ranges = (range(a, b) for a, b in zip(box.start, box.stop, strict=True))
+        z, y, x = (np.array(places) % n for places, n in zip(ranges, pattern.shape, strict=True))
+        found: Voxels = pattern[z][:, y][:, :, x]
+        return found
+
+    return compute

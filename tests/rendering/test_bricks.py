@@ -1,0 +1,148 @@
+"""Volumes in bricks give the pictures of whole volumes, and say what they could not show."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid.box import Box
+from pellucid.device import Device
+from pellucid.errors import TooLarge
+from pellucid.fields.bricks import BrickField
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.camera import framing
+from pellucid.rendering.frame import Frame
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import Isosurface, Scene, Transform, VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.volume import Volume
+
+SIZE = 72
+SHAPE = (100, 110, 128)
+CAMERA = framing((0.0, 0.0, 0.0), SHAPE[::-1], direction=(1.0, -0.7, 0.4), up=(0.0, 0.0, 1.0))
+TRANSFER = TransferFunction(
+    colors=((0.0, (0.1, 0.2, 0.9)), (0.5, (0.9, 0.5, 0.1)), (1.0, (1.0, 1.0, 0.9))),
+    opacities=((0.0, 0.0), (0.4, 0.0), (0.7, 0.3), (1.0, 0.9)),
+    value_range=(0.0, 250.0),
+)
+
+
+def waves(shape: tuple[int, int, int] = SHAPE) -> Voxels:
+    """Something everywhere, with detail of a few voxels."""
+    z, y, x = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
+    values: Voxels = (125 + 80 * np.sin(z / 3) * np.cos(y / 4) * np.sin(x / 5) + 40 * np.sin((x + y + z) / 9)).astype(
+        np.uint8
+    )
+    return values
+
+
+def one_ball(shape: tuple[int, int, int] = SHAPE) -> Voxels:
+    """A ball in one corner, air everywhere else."""
+    z, y, x = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
+    distance = np.sqrt((z - 30) ** 2 + (y - 30) ** 2 + (x - 33) ** 2)
+    ball: Voxels = np.clip(240 - 12 * distance, 0, 255).astype(np.uint8)
+    return ball
+
+
+def scene_of(volume: Volume, **changes: object) -> Scene:
+    return Scene((replace(VolumeLayer(str(volume.location), TRANSFER), **changes),), CAMERA)  # type: ignore[arg-type]
+
+
+def whole_and_bricks(device: Device, volume: Volume, scene: Scene, share: float) -> tuple[Frame, Frame]:
+    """The picture of the whole volume, and that of bricks in a share of its memory."""
+    whole = Renderer(device).render(scene, SIZE, SIZE)
+    return whole, Renderer(device, int(volume.nbytes * share)).render(scene, SIZE, SIZE)
+
+
+def decibels(one: Frame, other: Frame) -> float:
+    error = np.mean((one.rgba.astype(float) - other.rgba.astype(float)) ** 2)
+    return float(10 * np.log10(255**2 / max(error, 1e-9)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"shading": "none"},
+        {"mode": "max"},
+        {"mode": "mean"},
+        {"mode": "isosurface", "isosurfaces": (Isosurface(120.0, opacity=0.5), Isosurface(180.0))},
+        {"clip": Box((3, 20, 30), (90, 90, 100))},
+        {"transform": Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0), (4.0, -3.0, 2.0))},
+    ],
+    ids="-".join,
+)
+def test_bricks_that_all_fit_change_no_bit(device: Device, changes: dict[str, object]) -> None:
+    volume = Volume.from_array(waves())
+    scene = scene_of(volume, **changes)
+    whole = Renderer(device).render(scene, SIZE, SIZE)
+    field = BrickField(volume, device, 4 * volume.nbytes)
+    renderer = Renderer(device)
+    renderer.add_field(str(volume.location), field)
+    bricks = renderer.render(scene, SIZE, SIZE)
+    assert bricks.statistics.full_resolution == 1
+    assert np.abs(whole.rgba.astype(int) - bricks.rgba).max() <= (1 if device.is_cuda else 0)
+    assert np.array_equal(whole.depth, bricks.depth) or device.is_cuda
+    assert whole.rgba[..., :3].std() > 10
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32", "float64"])
+def test_what_is_visible_fits_a_third_of_the_memory(device: Device, dtype: str) -> None:
+    volume = Volume.from_array(one_ball().astype(dtype))
+    whole, bricks = whole_and_bricks(device, volume, scene_of(volume), 0.35)
+    assert bricks.statistics.full_resolution == 1
+    assert np.abs(whole.rgba.astype(int) - bricks.rgba).max() <= (1 if device.is_cuda else 0)
+    assert whole.rgba[..., :3].std() > 5
+
+
+def test_what_does_not_fit_is_coarser_and_said(device: Device) -> None:
+    volume = Volume.from_array(waves())
+    scene = scene_of(volume)
+    fractions, likeness = [], []
+    for share in (0.1, 0.5, 1.0):
+        field = BrickField(volume, device, int(volume.nbytes * share))
+        renderer = Renderer(device)
+        renderer.add_field(str(volume.location), field)
+        frame = renderer.render(scene, SIZE, SIZE)
+        fractions.append(frame.statistics.full_resolution)
+        likeness.append(decibels(Renderer(device).render(scene, SIZE, SIZE), frame))
+    assert fractions[0] == 0
+    assert 0 < fractions[1] < fractions[2] < 1
+    assert 15 < likeness[0] < likeness[1] < likeness[2]
+
+
+def test_visible_bricks_come_in_order_of_importance(device: Device) -> None:
+    volume = Volume.from_array(one_ball())
+    for share in (2.0, 0.35):
+        (seen,) = (
+            Renderer(device, int(volume.nbytes * share)).render(scene_of(volume), SIZE, SIZE).statistics.visible_bricks
+        )
+        assert (np.diff(seen.weights) <= 0).all()
+        assert seen.boxes(1) == [Box((0, 0, 32), (32, 32, 64))] or seen.boxes(1) == [Box((0, 0, 0), (32, 32, 32))]
+        assert len(seen.boxes()) < 4 * 4 * 4
+
+
+def test_one_volume_whole_and_one_in_bricks(device: Device) -> None:
+    ball, wave = Volume.from_array(one_ball()), Volume.from_array(waves())
+    layers = (VolumeLayer(str(ball.location), TRANSFER), VolumeLayer(str(wave.location), TRANSFER))
+    scene = Scene(layers, CAMERA)
+    renderer = Renderer(device)
+    renderer.add_field(str(ball.location), BrickField(ball, device, ball.nbytes))
+    mixed = renderer.render(scene, SIZE, SIZE)
+    whole = Renderer(device).render(scene, SIZE, SIZE)
+    assert mixed.statistics.full_resolution == 1
+    assert np.abs(whole.rgba.astype(int) - mixed.rgba).max() <= (1 if device.is_cuda else 0)
+
+
+def test_one_more_volume_lets_others_go(device: Device) -> None:
+    volumes = [Volume.from_array(waves() + n) for n in range(3)]
+    renderer = Renderer(device, int(1.5 * volumes[0].nbytes))
+    for volume in volumes:
+        frame = renderer.render(scene_of(volume), SIZE, SIZE)
+        assert frame.statistics.full_resolution == 1
+
+
+def test_too_little_memory_for_the_coarsest_is_refused(device: Device) -> None:
+    volume = Volume.from_array(waves())
+    with pytest.raises(TooLarge, match=r"needs .* KiB .* may be used\. Open a coarser level"):
+        Renderer(device, 50_000).render(scene_of(volume), SIZE, SIZE)
