@@ -91,6 +91,24 @@ def test_the_height_of_slabs_changes_nothing(slab_voxels: int) -> None:
     assert all(slab.triangles.dtype == np.int64 for slab in slabs)
 
 
+def test_chunks_are_read_whole_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    volume, box = noise(), Box((3, 0, 0), (EDGE, EDGE, EDGE))
+    expected = extract_isosurface(volume, 127.0, box)
+    read: list[str] = []
+    plain = Volume.read
+
+    def noted(self: Volume, box: Box | None = None, out: Voxels | None = None) -> Voxels:
+        read.append(str(box).split(",")[0])
+        return plain(self, box, out)
+
+    monkeypatch.setattr(Volume, "chunk", property(lambda _: (8, EDGE, EDGE)))
+    monkeypatch.setattr(Volume, "read", noted)
+    slabs = list(isosurface_slabs(volume, 127.0, box, 3 * EDGE**2))
+    assert read == ["3:8", "8:16", "16:22"]
+    assert len(slabs) == 7
+    assert np.array_equal(np.concatenate([slab.triangles for slab in slabs]), expected.triangles)
+
+
 def test_a_box_has_its_part_at_its_place() -> None:
     volume, box = ball(48, 18.0), Box((6, 10, 3), (40, 30, 45))
     whole, part = extract_isosurface(volume, 0.0), extract_isosurface(volume, 0.0, box)
