@@ -63,21 +63,25 @@ def _piece_ranges(volume: Volume, piece: Box) -> Voxels:
     """Each cell's voxels and one around them: what is interpolated inside it."""
     grown = piece.grow((1, 1, 1)).intersect(volume.box)
     voxels = volume.read(grown)
-    before = triple(a - b for a, b in zip(piece.start, grown.start, strict=True))
     if voxels.dtype.kind == "f":
         voxels[np.isnan(voxels)] = -np.inf  # NaN is drawn like the lowest value.
-    low = _over_cells(np.minimum, voxels, before, piece.shape).astype(np.float32)
-    high = _over_cells(np.maximum, voxels, before, piece.shape).astype(np.float32)
-    return np.stack([low.clip(LOWEST, None), high.clip(LOWEST, None)], axis=-1)
+    # Beyond the border its voxels again: they change neither the lowest nor the highest.
+    before = (a - b + 1 for a, b in zip(grown.start, piece.start, strict=True))
+    lengths = (-(-n // CELL) * CELL + 2 for n in piece.shape)
+    widths = [(b, n - b - m) for b, n, m in zip(before, lengths, voxels.shape, strict=True)]
+    padded = np.pad(voxels, widths, mode="edge") if np.any(widths) else voxels
+    both = [_over_cells(extreme, padded).astype(np.float32) for extreme in (np.minimum, np.maximum)]
+    return np.stack(both, axis=-1).clip(LOWEST, None)
 
 
-def _over_cells(smaller: np.ufunc, voxels: Voxels, before: Shape, lengths: Shape) -> Voxels:
-    """Axis by axis: the extreme of each cell's voxels and of the neighbour on either side, where there is one."""
-    for axis, (first, length) in enumerate(zip(before, lengths, strict=True)):
-        firsts = np.arange(first, first + length, CELL)
-        inner = np.moveaxis(voxels, axis, 0)
-        found = smaller.reduceat(inner[: first + length], firsts, axis=0)
-        lower = inner[np.maximum(firsts - 1, 0)]
-        upper = inner[np.minimum(firsts + CELL, len(inner) - 1)]
-        voxels = np.moveaxis(smaller(found, smaller(lower, upper)), 0, axis)
+def _over_cells(extreme: np.ufunc, voxels: Voxels) -> Voxels:
+    """Axis by axis, the extreme of each cell's voxels and of the one before and after them."""
+    for axis in range(3):
+        # Whole planes are compared at once, twenty times faster than ufunc.reduceat.
+        planes = np.moveaxis(voxels, axis, 0)
+        end = len(planes) - 2 - CELL + 1
+        found = extreme(planes[0:end:CELL], planes[1 : end + 1 : CELL])
+        for offset in range(2, CELL + 2):
+            extreme(found, planes[offset : end + offset : CELL], out=found)
+        voxels = np.moveaxis(found, 0, axis)
     return voxels
