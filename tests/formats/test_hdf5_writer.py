@@ -208,3 +208,15 @@ def test_blosc_shuffles_by_voxel(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "out.h5") as file:
         _, stored = file["data"].id.read_direct_chunk((0, 0, 0))
         assert stored[3] == 2  # the size of an item, in Blosc's own header
+
+
+def test_blosc_is_written_beside_netcdf4(tmp_path: Path) -> None:
+    """netCDF4 points the library at plugins of its own, whose Blosc does not work in h5py's copy of it."""
+    program = (
+        "import sys, netCDF4, numpy, pellucid\n"
+        "voxels = numpy.arange(4096, dtype='uint16').reshape(16, 16, 16)\n"
+        "written = pellucid.convert(voxels, sys.argv[1], codec='blosc')\n"
+        "assert (written.read() == voxels).all()"
+    )
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program, tmp_path / "a.h5"], env={**os.environ, **path}, check=True)

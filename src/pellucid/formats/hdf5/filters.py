@@ -10,6 +10,7 @@ itself, with the plugins of hdf5plugin, under its global lock.
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import imagecodecs as _imagecodecs
@@ -250,3 +251,14 @@ _DECODERS: dict[int, Callable[[Bytes, Filter, Pipeline], Bytes]] = {
 _ENCODERS: dict[int, Callable[[Any, Filter, Pipeline], Any]] = {
     SHUFFLE: _shuffle, FLETCHER32: _add_fletcher32, DEFLATE: _deflate, ZSTD: _zstd, LZ4: _lz4, BLOSC: _blosc,
 }  # fmt: skip
+
+
+@cache
+def register_plugins() -> None:
+    """Make the library know hdf5plugin's filters, and take these rather than any found by HDF5_PLUGIN_PATH.
+
+    netCDF4 sets that variable to plugins built for its own copy of the library, whose Blosc then fails in ours.
+    """
+    import hdf5plugin
+
+    hdf5plugin.register(force=True)
