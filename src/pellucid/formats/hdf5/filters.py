@@ -9,6 +9,7 @@ itself, with the plugins of hdf5plugin, under its global lock.
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -254,11 +255,12 @@ _ENCODERS: dict[int, Callable[[Any, Filter, Pipeline], Any]] = {
 
 
 @cache
-def register_plugins() -> None:
-    """Make the library know hdf5plugin's filters, and take these rather than any found by HDF5_PLUGIN_PATH.
+def prefer_plugins() -> None:
+    """Take hdf5plugin's filters rather than any found by HDF5_PLUGIN_PATH.
 
     netCDF4 sets that variable to plugins built for its own copy of the library, whose Blosc then fails in ours.
     """
     import hdf5plugin
 
-    hdf5plugin.register(force=True)
+    with suppress(RuntimeError):  # A dataset is open that uses one: it works, then.
+        hdf5plugin.register(("blosc", "zstd", "lz4"), force=True)

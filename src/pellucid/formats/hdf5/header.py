@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid.errors import DatasetMissing, UnknownCodec, UnsupportedType
 from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
-from pellucid.formats.hdf5.filters import Filter, Pipeline, register_plugins
+from pellucid.formats.hdf5.filters import Filter, Pipeline
 from pellucid.formats.hdf5.grid import Axes
 from pellucid.formats.hdf5.names import level_names
 from pellucid.formats.hdf5.scales import spacing_of_scales
@@ -75,7 +75,7 @@ def pipeline_of(dataset: Any, path: str) -> Pipeline:
 
 
 def _require_plugins(filters: tuple[Filter, ...], path: str) -> None:
-    register_plugins()
+    import hdf5plugin  # noqa: F401  importing it registers its filters with the library
 
     for step in filters:
         if not h5py.h5z.filter_avail(step.number):

@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid.box import Shape
 from pellucid.errors import InvalidInput, UnsupportedType
-from pellucid.formats.hdf5.filters import DEFLATE, SHUFFLE, Pipeline, pipeline_for_writing, register_plugins
+from pellucid.formats.hdf5.filters import DEFLATE, SHUFFLE, Pipeline, pipeline_for_writing, prefer_plugins
 from pellucid.formats.hdf5.names import LEVELS_ATTRIBUTE
 from pellucid.formats.limits import refuse_shards
 from pellucid.formats.location import Location
@@ -90,7 +90,7 @@ def fitting_chunk(chunk: Shape, shape: Shape, itemsize: int) -> Shape:
 def create_file(target: Path | BinaryIO, plan: OutputPlan, output: Path) -> Any:
     """The HDF5 file with all its datasets, still without voxels. Uncompressed chunks get their places at once."""
     if plan.codec not in ("none", "gzip"):
-        register_plugins()
+        prefer_plugins()
 
     with naming_full_disk(output):
         file = h5py.File(target, "w", libver=_LIBRARY_VERSIONS)
