@@ -10,7 +10,7 @@ from pellucid.device import Device
 from pellucid.errors import TooLarge
 from pellucid.fields.bricks import BrickField
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.camera import framing
+from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import Frame
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Isosurface, Scene, Transform, VolumeLayer
@@ -109,6 +109,16 @@ def test_what_does_not_fit_is_coarser_and_said(device: Device) -> None:
     assert fractions[0] == 0
     assert 0 < fractions[1] < fractions[2] < 1
     assert 15 < likeness[0] < likeness[1] < likeness[2]
+
+
+def test_coarse_levels_lie_where_fine_ones_do(device: Device) -> None:
+    ramp = np.broadcast_to(np.arange(96.0, dtype=np.float32)[:, None, None], (96, 96, 96))
+    volume = Volume.from_array(ramp)
+    camera = Camera((47.5, 47.5, -100.0), (47.5, 47.5, 0.0), (0.0, 1.0, 0.0), None, 40.0)
+    layer = VolumeLayer(str(volume.location), mode="isosurface", isosurfaces=(Isosurface(40.2),))
+    frame = Renderer(device, 3 * 36**3 * 4).render(Scene((layer,), camera), 16, 16)
+    assert frame.statistics.full_resolution == 0
+    assert np.abs(frame.depth - 140.2).max() < 0.01
 
 
 def test_visible_bricks_come_in_order_of_importance(device: Device) -> None:

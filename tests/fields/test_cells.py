@@ -1,0 +1,41 @@
+"""Value ranges found block by block are those that a device finds."""
+
+import numpy as np
+import pytest
+
+from pellucid.box import Box
+from pellucid.device import choose
+from pellucid.fields.cells import cell_ranges, touched_cells
+from pellucid.fields.dense import DenseField
+from pellucid.formats.protocol import Voxels
+from pellucid.volume import statistics
+from pellucid.volume.volume import Volume
+
+
+def values(dtype: str) -> Voxels:
+    found: Voxels = (np.random.default_rng(0).normal(size=(41, 50, 17)) * 30 + 60).astype(dtype)
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64"])
+@pytest.mark.parametrize("piece_bytes", [1000, 2**25])
+def test_ranges_do_not_depend_on_how_they_are_found(
+    dtype: str, piece_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics, "PIECE_BYTES", piece_bytes)
+    volume = Volume.from_array(values(dtype))
+    assert np.array_equal(cell_ranges(volume), DenseField(volume, choose("cpu")).ranges.numpy())
+
+
+def test_a_voxel_without_a_value_is_the_lowest() -> None:
+    voxels = np.ones((20, 20, 20), np.float32)
+    voxels[4, 4, 4], voxels[12, 12, 12] = np.nan, np.inf
+    found = cell_ranges(Volume.from_array(voxels))
+    assert found[0, 0, 0, 0] < -1e38
+    assert found[0, 0, 0, 1] == 1
+    assert found[1, 1, 1].tolist() == [1, np.inf]
+
+
+def test_a_voxel_at_a_border_touches_both_cells() -> None:
+    assert touched_cells(Box((8, 3, 3), (9, 4, 4)), (40, 40, 40)) == Box((0, 0, 0), (2, 1, 1))
+    assert touched_cells(Box((39, 0, 3), (40, 40, 4)), (40, 40, 40)) == Box((4, 0, 0), (5, 5, 1))
