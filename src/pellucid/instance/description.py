@@ -7,8 +7,9 @@ Not here: the pictures (session).
 from dataclasses import dataclass
 from typing import get_args
 
+from pellucid.instance.protocol import OfferedShading
 from pellucid.rendering.colors import color_maps
-from pellucid.rendering.scene import Mode, ShadingName
+from pellucid.rendering.scene import Mode
 from pellucid.volume.volume import Volume
 
 BINS = 256
@@ -45,4 +46,4 @@ def describe(volume: Volume) -> Description:
 
 
 def choices() -> Choices:
-    return Choices(get_args(Mode), get_args(ShadingName), color_maps())
+    return Choices(get_args(Mode), get_args(OfferedShading), color_maps())

@@ -25,6 +25,8 @@ FARTHEST = 1e12
 """World units. Beyond this the kernels' 32-bit numbers would say nothing about where a ray is."""
 
 Encoding = Literal["jpeg", "png"]
+OfferedShading = Literal["none", "gradient", "shadow", "occlusion"]
+"""Every shading but the users' own: whoever may steer need not be allowed to run code."""
 Edge = Annotated[int, Field(ge=1, le=LARGEST_EDGE)]
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -74,7 +76,7 @@ class Patch:
     value_range: tuple[float, float] | None = None
     color_map: str | None = None
     mode: Mode | None = None
-    shading: ShadingName | None = None
+    shading: OfferedShading | None = None
     isovalue: float | None = None
     kind: Literal["patch"] = "patch"
 

@@ -27,7 +27,7 @@ from pellucid.rendering.scene import Scene
 
 REST_S = 0.3
 """How long nothing has to change before the exact picture is drawn, unless the page says that it is at rest."""
-JPEG_QUALITY = 82
+JPEG_QUALITY = 85
 log = logging.getLogger(__name__)
 
 Told = Picture | Changed | Refusal
@@ -178,5 +178,6 @@ def encode(frame: Frame, encoding: Encoding) -> bytes:
     if encoding == "png":
         picture.save(stream, "png", compress_level=1)
     else:
-        picture.save(stream, "jpeg", quality=JPEG_QUALITY)
+        # Small pictures are shown enlarged: colours at half the resolution would show as blocks.
+        picture.save(stream, "jpeg", quality=JPEG_QUALITY, subsampling="4:4:4")
     return stream.getvalue()

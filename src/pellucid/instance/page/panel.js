@@ -25,7 +25,7 @@ export class Panel {
     const [z, y, x] = volume.shape;
     const spacing = [...volume.spacing].reverse();
     const step = spacing.every((one) => one === spacing[0]) ? short(spacing[0]) : spacing.map(short).join(" × ");
-    element("facts").textContent = `${x} × ${y} × ${z} voxels, ${volume.dtype}\nspacing ${step} ${volume.unit}`;
+    element("facts").textContent = `${x} × ${y} × ${z} voxels, ${volume.dtype}\nspacing ${step} ${volume.unit.replace(/^um$/, "µm")}`;
     element("device").textContent = device;
     fill(element("mode"), choices.modes);
     fill(element("shading"), choices.shadings);
@@ -42,7 +42,7 @@ export class Panel {
     const [low, high] = settings.value_range;
     for (const [id, value] of [["low", low], ["high", high], ["isovalue", settings.isovalue]]) {
       if (document.activeElement !== element(id)) element(id).value = this.place(value) * STEPS;
-      element(`${id}-text`).textContent = short(value);
+      element(`${id}-text`).textContent = this.text(value);
     }
     this.drawHistogram();
   }
@@ -66,6 +66,13 @@ export class Panel {
     return Math.max(0, Math.min(1, (value - low) / (high - low)));
   }
 
+  /** A value in as many digits as matter beside all the others. */
+  text(value) {
+    const [low, high] = this.volume.value_range;
+    const smallest = 10 ** Math.floor(Math.log10((high - low) / STEPS));
+    return short(Math.round(value / smallest) * smallest);
+  }
+
   drawHistogram() {
     const canvas = element("histogram");
     canvas.width = canvas.clientWidth * devicePixelRatio;
@@ -75,13 +82,12 @@ export class Panel {
     const most = Math.log1p(Math.max(...counts));
     const [low, high] = this.settings.value_range.map((value) => this.place(value));
     const colors = this.colorMaps[this.settings.color_map] ?? this.colorMaps.gray;
-    const bar = canvas.width / counts.length;
-    counts.forEach((count, i) => {
-      const at = (i + 0.5) / counts.length;
-      const tall = (Math.log1p(count) / most) * canvas.height * 0.92;
+    for (let column = 0; column < canvas.width; column++) {
+      const at = (column + 0.5) / canvas.width;
+      const tall = (Math.log1p(counts[Math.floor(at * counts.length)]) / most) * canvas.height * 0.92;
       pen.fillStyle = at < low || at > high ? "#2a3138" : css(colors, (at - low) / (high - low));
-      pen.fillRect(i * bar, canvas.height - tall, Math.ceil(bar), tall);
-    });
+      pen.fillRect(column, canvas.height - tall, 1, tall);
+    }
   }
 }
 
@@ -91,11 +97,13 @@ function fill(select, names) {
 
 /** The colour of a map at a place from 0 to 1, never so dark that the bar cannot be seen. */
 function css(colors, at) {
-  const color = colors[Math.min(colors.length - 1, Math.floor(at * colors.length))];
+  const place = at * (colors.length - 1);
+  const first = Math.min(colors.length - 2, Math.floor(place));
+  const color = colors[first].map((one, i) => one + (colors[first + 1][i] - one) * (place - first));
   return `rgb(${color.map((one) => Math.round(70 + one * 185)).join(" ")})`;
 }
 
-export function short(value) {
+function short(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
   return size >= 1e6 || size < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(size >= 1e4 ? 6 : 4));

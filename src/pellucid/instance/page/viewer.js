@@ -40,7 +40,7 @@ const connection = new Connection(
   {
     scene(answer) {
       panel.describe(answer);
-      say("drawing the first picture…");
+      say(painted ? "reconnecting…" : "drawing the first picture…");
     },
     welcome(message) {
       firstCamera ??= message.camera;

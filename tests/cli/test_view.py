@@ -1,0 +1,41 @@
+"""``pellucid view`` as a process: an address, a page behind it, a clean end."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import numpy as np
+
+from pellucid.cli.main import main
+from pellucid.volume.sample import sample
+from tests.suite_report import ROOT
+
+START = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored by what a shell starts in the background.
+from pellucid.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_it_prints_an_address_that_opens_and_ends_with_ctrl_c(tmp_path: Path) -> None:
+    np.save(tmp_path / "ball.npy", sample(16))
+    command = [sys.executable, "-c", START, "view", str(tmp_path / "ball.npy"), "--no-browser", "--device", "cpu"]
+    pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+        assert process.stdout is not None
+        # Whatever else is printed first, such as a compiler's notes, is no address.
+        url = next(line for line in process.stdout if line.startswith("http://127.0.0.1:")).strip()
+        with urlopen(url) as page:
+            assert page.status == 200 and b"<title>Pellucid</title>" in page.read()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in said and "interrupted" not in said
+
+
+def test_what_cannot_be_opened_is_told_before_there_is_an_address(tmp_path: Path) -> None:
+    assert main(["view", str(tmp_path / "absent.npy"), "--no-browser"]) == 1
