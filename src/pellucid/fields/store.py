@@ -25,6 +25,7 @@ class FieldStore:
         self._device = device
         self._budget_bytes = budget_bytes
         self._volumes: dict[str, Volume] = {}
+        self._opened: dict[str, Volume] = {}
         self._fields: dict[str, SampledField] = {}
 
     def add(self, volume: Volume) -> None:
@@ -41,25 +42,33 @@ class FieldStore:
         """The fields of these volumes; where memory is short, others are let go."""
         missing = [source for source in dict.fromkeys(sources) if source not in self._fields]
         for number, source in enumerate(missing):
-            volume = self._volumes.get(source) or open_volume(source)
+            volume = self._volumes.get(source) or self._open(source)
             for other in [other for other in self._fields if other not in sources]:
                 if self._left() < dense_bytes(volume):
                     self.release(other)
-            self._fields[source] = self._make(source, volume, self._left() // (len(missing) - number))
+            self._fields[source] = self._make(volume, self._left() // (len(missing) - number))
         return [self._fields[source] for source in sources]
 
     def release(self, source: str) -> None:
         """Give the memory of a field back."""
         if source in self._fields:
             self._fields.pop(source).close()
+        if source in self._opened:
+            self._opened.pop(source).close()
 
-    def _make(self, source: str, volume: Volume, budget_bytes: int) -> SampledField:
-        if dense_bytes(volume) > budget_bytes:
-            return BrickField(volume, self._device, budget_bytes)
-        field = DenseField(volume, self._device)
-        if source not in self._volumes:
-            volume.close()
-        return field
+    def close(self) -> None:
+        """Give all of it back."""
+        for source in list(self._fields):
+            self.release(source)
+
+    def _open(self, source: str) -> Volume:
+        if source not in self._opened:
+            self._opened[source] = open_volume(source)
+        return self._opened[source]
+
+    def _make(self, volume: Volume, budget_bytes: int) -> SampledField:
+        is_whole = dense_bytes(volume) <= budget_bytes
+        return DenseField(volume, self._device) if is_whole else BrickField(volume, self._device, budget_bytes)
 
     def _left(self) -> int:
         if self._device.is_cuda and self._budget_bytes is None:
