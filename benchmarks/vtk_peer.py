@@ -4,6 +4,7 @@ Here: a function that renders a frame off screen, for the render benchmark.
 Not here: the table (render).
 """
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from pellucid.rendering.scene import Scene
 
 def vtk_frame(voxels: Voxels, scene: Scene, size: int, mapper_name: str, threads: int) -> Callable[[], Voxels]:
     """A function that draws the scene's only volume, unlit or lit, and returns its pixels (size, size, 3)."""
+    # Off screen by EGL: without a screen the default window ends the process.
+    os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")
     import vtk
 
     mapper = getattr(vtk, mapper_name)()

@@ -1,7 +1,8 @@
 """Volumes drawn by kernels: the same pictures as reference, fast.
 
-Here: the marching kernels: composite (one volume, several), projection, isosurface; the light.
-Not here: rays and cells (rays), reading voxels (fields.sampling), what is drawn (scene), launches (renderer).
+Here: the marching kernels: composite (one volume, several), projection, isosurface.
+Not here: rays and cells (rays), light (lighting), reading voxels (fields.sampling), what is drawn (scene), launches
+(renderer).
 """
 
 # mypy: ignore-errors
@@ -12,19 +13,12 @@ from typing import Any
 import warp as wp
 
 from pellucid.fields.sampling import Field, Grid, cell_at, gradient_in, locate, table_row, value_in
-from pellucid.rendering.illumination import DISTANCE, EVERY, OPEN_SKY
-from pellucid.rendering.lighting import lit_surface
-from pellucid.rendering.rays import FAR, SHADINGS, Layer, Ray, View, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.lighting import shaded
+from pellucid.rendering.rays import FAR, Layer, Ray, View, cell_of, first_beyond, make_ray, place
 
 wp.set_module_options({"fast_math": True})
 
 OPAQUE = wp.constant(0.996)
-SPARSE = wp.constant(float(EVERY))
-SKY = wp.constant(OPEN_SKY)
-BEFORE = wp.constant(DISTANCE)
-GRADIENT = wp.constant(SHADINGS["gradient"])
-SHADOW = wp.constant(SHADINGS["shadow"])
-OCCLUSION = wp.constant(SHADINGS["occlusion"])
 
 
 @wp.struct
@@ -65,52 +59,6 @@ def over_scenery(gathered: Gathered, scenery: wp.vec4):
 @wp.func
 def classified(layer: Layer, value: wp.float32):
     return layer.table[table_row(value, layer.value_low, layer.value_scale, layer.table.shape[0])]
-
-
-@wp.func
-def lit(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
-    """Blinn-Phong, both sides alike; where there is no gradient, light comes from everywhere."""
-    light = layer.light
-    slope = wp.transpose(layer.to_voxel) * gradient_in(here, at)
-    length = wp.length(slope)
-    if length < 1.0e-9:
-        return base * (light.ambient + light.diffuse)
-    return lit_surface(light, slope / length, direction, base)
-
-
-@wp.func
-def brightness_at(brightness: wp.array3d(dtype=wp.float32), at: wp.vec3):
-    """The light at a place, trilinear between those where it is known."""
-    spot = wp.vec3(at[0] / SPARSE, at[1] / SPARSE, at[2] / SPARSE)
-    x = wp.clamp(wp.int32(spot[0]), 0, wp.max(brightness.shape[2] - 2, 0))
-    y = wp.clamp(wp.int32(spot[1]), 0, wp.max(brightness.shape[1] - 2, 0))
-    z = wp.clamp(wp.int32(spot[2]), 0, wp.max(brightness.shape[0] - 2, 0))
-    total = wp.float32(0.0)
-    for corner in range(8):
-        i = wp.min(x + (corner & 1), brightness.shape[2] - 1)
-        j = wp.min(y + ((corner >> 1) & 1), brightness.shape[1] - 1)
-        k = wp.min(z + (corner >> 2), brightness.shape[0] - 1)
-        u = wp.clamp(spot[0] - wp.float32(x), 0.0, 1.0)
-        v = wp.clamp(spot[1] - wp.float32(y), 0.0, 1.0)
-        w = wp.clamp(spot[2] - wp.float32(z), 0.0, 1.0)
-        weight = wp.where((corner & 1) != 0, u, 1.0 - u) * wp.where((corner & 2) != 0, v, 1.0 - v)
-        total += brightness[k, j, i] * weight * wp.where(corner > 3, w, 1.0 - w)
-    return total
-
-
-@wp.func
-def shaded(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
-    """A colour in the light that falls on it."""
-    if layer.shading == GRADIENT:
-        return lit(layer, here, direction, at, base)
-    # The light before the point, as the eye sees it: places of the coarse grid inside a wall would leave their pattern.
-    before = at - wp.normalize(layer.to_voxel * direction) * BEFORE
-    if layer.shading == SHADOW:
-        return base * (layer.light.ambient + layer.light.diffuse * brightness_at(layer.brightness, before))
-    if layer.shading == OCCLUSION:
-        open_sky = wp.min(SKY * brightness_at(layer.brightness, before), 1.0)
-        return lit(layer, here, direction, at, base) * open_sky
-    return base
 
 
 @wp.func

@@ -14,7 +14,7 @@ from pellucid.errors import InvalidInput
 from pellucid.fields.sampled import SampledField, VisibleBricks
 from pellucid.fields.store import FieldStore
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.frame import Frame, Statistics, full_resolution, to_rgba8
+from pellucid.rendering.frame import Frame, Statistics, full_resolution
 from pellucid.rendering.illumination import Illumination
 from pellucid.rendering.packing import Size, pack_layer, pack_view, world_step
 from pellucid.rendering.scene import Scene, VolumeLayer
@@ -44,15 +44,16 @@ class Renderer:
         self._shadings: dict[str, tuple[UserShading, Any]] = {}
         self._scenery = Scenery(self.device)
 
-    def render(self, scene: Scene, width: int, height: int) -> Frame:
+    def render(self, scene: Scene, width: int, height: int, *, is_exact: bool = True) -> Frame:
+        """A picture; is_exact=False: of what is there now, while what is missing is read in the background."""
         _check(scene, width, height)
         started = time.perf_counter()
         fields = self._store.get([layer.source for layer in scene.volumes])
         self._scenery.load(scene)
         loaded = time.perf_counter()
-        color, depth, seen = self._draw_exactly(scene, fields, (height, width))
+        color, depth, seen = self._draw_volumes(scene, fields, (height, width), is_exact)
         drawn = time.perf_counter()
-        rgba = to_rgba8(color, scene.background)
+        rgba, depth = self._finish(color, scene.background), depth.numpy()
         times = {"load": loaded - started, "draw": drawn - loaded, "finish": time.perf_counter() - drawn}
         statistics = Statistics(self.device.name, times, full_resolution(seen), tuple(seen))
         return Frame(rgba, np.where(depth > 1e38, np.inf, depth), statistics)
@@ -65,29 +66,31 @@ class Renderer:
         """Draw this field where a scene names it."""
         self._store.put(source, field)
 
-    def _draw_exactly(
-        self, scene: Scene, fields: list[SampledField], size: Size
-    ) -> tuple[Voxels, Voxels, list[VisibleBricks]]:
-        """Draw and load what was seen too coarsely, until nothing is missing or there is no room for it."""
+    def _draw_volumes(
+        self, scene: Scene, fields: list[SampledField], size: Size, is_exact: bool
+    ) -> tuple[Any, Any, list[VisibleBricks]]:
+        """Draw and load what was seen too coarsely; if exactly, until nothing is missing or there is no room for it."""
         each = list({id(field): field for field in fields}.values())
         for drawn in range(1, MOST_ROUNDS + 1):
             for field in each:
                 field.begin()
             color, depth = self._draw(scene, fields, size)
             seen = [field.visible() for field in fields]
-            is_better = [field.improve() for field in each]
-            if not any(is_better) or (drawn >= ROUNDS_WITHOUT_ROOM and not all(field.has_room for field in each)):
+            is_better = [field.improve(wait=is_exact) for field in each]
+            if not (is_exact and any(is_better)) or (
+                drawn >= ROUNDS_WITHOUT_ROOM and not all(field.has_room for field in each)
+            ):
                 break
         return color, depth, seen
 
-    def _draw(self, scene: Scene, fields: list[SampledField], size: Size) -> tuple[Voxels, Voxels]:
+    def _draw(self, scene: Scene, fields: list[SampledField], size: Size) -> tuple[Any, Any]:
         warp = runtime.start()
         step = world_step(scene, fields) if fields else scene.step
         view = pack_view(scene, size, step, self.device)
         self._scenery.draw(scene, view, size)
         if not fields:
             synchronize(self.device)
-            return view.scenery.numpy(), view.scenery_depth.numpy()
+            return view.scenery, view.scenery_depth
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
         layers = [
@@ -97,7 +100,19 @@ class Renderer:
         kernel, arguments = self._kernel(scene, layers)
         launch(kernel, size, [view, *arguments], [color, depth], self.device, block_dim=64)
         synchronize(self.device)
-        return color.numpy(), depth.numpy()
+        return color, depth
+
+    def _finish(self, color: Any, background: tuple[float, float, float, float]) -> Voxels:
+        """The picture over its background, in 8 bits; done on the device, from which a quarter of the bytes comes."""
+        from pellucid.rendering import frame_kernels
+
+        warp = runtime.start()
+        red, green, blue, opacity = background
+        behind = warp.vec4(red * opacity, green * opacity, blue * opacity, opacity)
+        rgba = warp.empty(color.shape, dtype=warp.vec4ub, device=self.device.name)
+        launch(frame_kernels.to_bytes, color.shape, [color, behind], [rgba], self.device)
+        picture: Voxels = rgba.numpy()
+        return picture
 
     def add_shading(self, source: str) -> UserShading:
         """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay."""

@@ -26,7 +26,8 @@ from pellucid.device import Device, prepare
 from pellucid.errors import InvalidInput, ShadingInvalid
 
 DECLARATION = re.compile(r"^\s*//@\s*(\w+)\s*=\s*(\S+)\s+in\s+(\S+)\s*\.\.\s*(\S+)\s*$")
-FAULT = re.compile(r"shading:(\d+):\d+: error: (.*)")
+# As clang says it, and as NVRTC does.
+FAULT = re.compile(r"shading(?::(\d+):\d+|\((\d+)\)): error: (.*)")
 MOST_PARAMETERS = 32
 
 
@@ -98,10 +99,11 @@ def _declared(line: str, number: int) -> Parameter:
 
 @contextmanager
 def _messages() -> Iterator[Any]:
-    """What is written to standard error meanwhile: Warp's compiler says there what is wrong, and nowhere else."""
+    """What is written to the standard streams meanwhile: Warp's compilers say only there what is wrong."""
     with tempfile.TemporaryFile("w+") as file:
-        kept = os.dup(2)
-        os.dup2(file.fileno(), 2)
+        kept = {stream: os.dup(stream) for stream in (1, 2)}
+        for stream in kept:
+            os.dup2(file.fileno(), stream)
 
         def read() -> str:
             file.seek(0)
@@ -110,8 +112,9 @@ def _messages() -> Iterator[Any]:
         try:
             yield read
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            for stream, copy in kept.items():
+                os.dup2(copy, stream)
+                os.close(copy)
 
 
 def _fault(messages: str, error: Exception) -> ShadingInvalid:
@@ -120,4 +123,6 @@ def _fault(messages: str, error: Exception) -> ShadingInvalid:
         return ShadingInvalid(
             0, str(error).splitlines()[-1] if str(error) else "it does not compile", do="Look it over."
         )
-    return ShadingInvalid(int(found[1]), found[2], do="Correct that line; the last good shading stays in force.")
+    return ShadingInvalid(
+        int(found[1] or found[2]), found[3], do="Correct that line; the last good shading stays in force."
+    )

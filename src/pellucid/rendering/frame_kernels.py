@@ -1,0 +1,27 @@
+"""From gathered light to the bytes of a picture.
+
+Here: to_bytes.
+Not here: its definition (frame.to_rgba8).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+
+@wp.kernel(enable_backward=False)
+def to_bytes(
+    first: wp.int32,
+    color: wp.array2d(dtype=wp.vec4),
+    background: wp.vec4,
+    rgba: wp.array2d(dtype=wp.vec4ub),
+):
+    """Over a background (multiplied by its opacity), to 8 bits a channel, not multiplied: frame.to_rgba8 defines it."""
+    row, column = wp.tid()
+    row += first
+    over = color[row, column] + background * (1.0 - color[row, column][3])
+    plain = over / wp.max(over[3], 1.0e-6)
+    plain[3] = over[3]
+    for channel in range(4):
+        rgba[row, column][channel] = wp.uint8(wp.clamp(plain[channel], 0.0, 1.0) * 255.0 + 0.5)
