@@ -10,6 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from pellucid.errors import InvalidInput
+from pellucid.instance import app, connection
 from pellucid.instance.app import NAMES
 from pellucid.instance.protocol import LARGEST_MESSAGE_BYTES, VERSION
 from pellucid.instance.server import HOST, Instance
@@ -19,11 +20,11 @@ from tests.instance.loopback import PATIENCE_S, Page, address, open_page
 
 
 def get(instance: Instance, path: str, headers: dict[str, str] | None = None) -> tuple[HTTPResponse, str]:
-    connection = HTTPConnection(HOST, instance.port, timeout=PATIENCE_S)
-    connection.request("GET", path, headers=headers or {})
-    answer = connection.getresponse()
+    line = HTTPConnection(HOST, instance.port, timeout=PATIENCE_S)
+    line.request("GET", path, headers=headers or {})
+    answer = line.getresponse()
     text = answer.read().decode()
-    connection.close()
+    line.close()
     return answer, text
 
 
@@ -73,7 +74,7 @@ def test_files_outside_the_page_are_not_served(instance: Instance) -> None:
         assert get(instance, f"{path}?token={instance.token}")[0].status == 404
 
 
-@pytest.mark.parametrize("origin", ["http://example.org", "null", "http://127.0.0.1:1"])
+@pytest.mark.parametrize("origin", ["http://example.org", "null", "http://127.0.0.1:1", "http://["])
 def test_a_page_from_elsewhere_is_refused(instance: Instance, origin: str) -> None:
     with pytest.raises(InvalidStatus) as refused, connect(address(instance), additional_headers={"Origin": origin}):
         pass
@@ -125,6 +126,22 @@ def test_another_version_is_told_so(instance: Instance) -> None:
         with pytest.raises(ConnectionClosed):
             page.hear()
     assert is_alive(instance)
+
+
+def test_who_says_nothing_is_let_go(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "GREETING_S", 0.05)
+    with connect(address(instance)) as line, pytest.raises(ConnectionClosed) as closed:
+        line.recv(timeout=PATIENCE_S)
+    assert closed.value.rcvd is not None and closed.value.rcvd.reason == "No greeting came."
+
+
+def test_a_page_too_many_is_refused(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "MOST_CONNECTIONS", 1)
+    with open_page(instance) as page:
+        page.hear_text("welcome")
+        with pytest.raises(InvalidStatus), connect(address(instance)):
+            pass
+        assert page.exact_of(0).header["width"] == 64
 
 
 def test_a_taken_port_is_told(volume: Volume, renderer: Renderer) -> None:

@@ -17,6 +17,7 @@ from pellucid.instance.session import Session, Told
 
 MOST_WAITING = 256
 WRONG_GREETING = 4000
+GREETING_S = 10.0
 
 
 class Outbox:
@@ -73,12 +74,16 @@ async def serve(websocket: WebSocket, session: Session) -> None:
 async def _greeted(websocket: WebSocket, session: Session, outbox: Outbox) -> bool:
     """Hear the page's hello, and answer; a page that speaks another version is told and let go."""
     try:
-        hello = read(await _text(websocket))
+        async with asyncio.timeout(GREETING_S):
+            hello = read(await _text(websocket))
         if not isinstance(hello, Hello) or hello.version != VERSION:
             raise InvalidInput("The page and the viewer are of different versions.", do="Reload the page.")
     except PellucidError as error:
         await websocket.send_text(to_text(session.refusal(error)))
         await websocket.close(WRONG_GREETING)
+        return False
+    except TimeoutError:
+        await websocket.close(WRONG_GREETING, "No greeting came.")
         return False
     outbox.put(session.join(outbox.tell, (hello.width, hello.height)))
     return True

@@ -50,7 +50,7 @@ class Guard:
         """Why this request may not come in."""
         headers = Headers(scope=scope)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        if origin is not None and _host_of(origin) != headers.get("host"):
             return "It was asked for by a page from elsewhere."
         given = _from_query(scope) or _from_cookie(headers, _cookie_name(scope))
         if not given:
@@ -76,6 +76,14 @@ class Guard:
 
 def _closed(fault: str) -> Response:
     return HTMLResponse(CLOSED % fault, status_code=403, headers=HEADERS)
+
+
+def _host_of(origin: str) -> str:
+    """Host and port of an address; nothing where it is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _from_query(scope: Scope) -> str:

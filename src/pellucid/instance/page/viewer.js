@@ -14,6 +14,7 @@ const pen = picture.getContext("2d");
 let camera = null;
 let firstCamera = null;
 let isHeld = false;
+let isDragged = false;
 let lastInput = 0;
 let received = 0;
 let painted = 0;
@@ -94,6 +95,7 @@ function look(next, isMoving) {
 
 picture.addEventListener("pointerdown", (event) => {
   isHeld = true;
+  isDragged = false;
   picture.focus({ preventScroll: true });
   picture.setPointerCapture(event.pointerId);
   picture.classList.add("is-held");
@@ -102,6 +104,7 @@ picture.addEventListener("pointermove", (event) => {
   if (!isHeld || !camera) return;
   const across = event.movementX / innerHeight;
   const down = event.movementY / innerHeight;
+  isDragged = true;
   const isMove = event.shiftKey || event.buttons & 6;
   look(isMove ? moved(camera, across, down) : turned(camera, -across * Math.PI, down * Math.PI), true);
 });
@@ -110,7 +113,7 @@ for (const end of ["pointerup", "pointercancel"]) {
     if (!isHeld) return;
     isHeld = false;
     picture.classList.remove("is-held");
-    look(camera, false);
+    if (isDragged) look(camera, false);
   });
 }
 picture.addEventListener("contextmenu", (event) => event.preventDefault());
