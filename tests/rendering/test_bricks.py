@@ -156,3 +156,24 @@ def test_too_little_memory_for_the_coarsest_is_refused(device: Device) -> None:
     volume = Volume.from_array(waves())
     with pytest.raises(TooLarge, match=r"needs .* KiB .* may be used\. Open a coarser level"):
         Renderer(device, 50_000).render(scene_of(volume), SIZE, SIZE)
+
+
+def test_pictures_get_better_while_bricks_come_in(device: Device) -> None:
+    volume = Volume.from_array(waves())
+    scene, renderer = scene_of(volume), Renderer(device)
+    renderer.add_field(str(volume.location), BrickField(volume, device, 4 * volume.nbytes))
+    fractions = [0.0]
+    while fractions[-1] < 1:
+        frame = renderer.render(scene, SIZE, SIZE, is_exact=False)
+        fractions.append(frame.statistics.full_resolution)
+    assert fractions[1] == 0
+    assert (np.diff(fractions) >= 0).all()
+    assert decibels(frame, Renderer(device).render(scene, SIZE, SIZE)) > 60
+
+
+def test_shadows_in_bricks(device: Device) -> None:
+    volume = Volume.from_array(one_ball())
+    for shading in ("shadow", "occlusion"):
+        whole, bricks = whole_and_bricks(device, volume, scene_of(volume, shading=shading), 0.5)
+        assert bricks.statistics.full_resolution == 1
+        assert decibels(whole, bricks) > 45
