@@ -79,6 +79,12 @@ class Pyramid:
             level, steps = level - 1, steps + 1
         return steps
 
+    def compressed_chunk(self, level: int) -> Shape:
+        """What the file decodes at once to read any voxel of a level; single voxels where nothing is decoded."""
+        number = self.levels[level].file_level
+        is_compressed = self._volume.header.codec not in ("", "none")
+        return self._volume.levels[number].chunk if is_compressed and number is not None else (1, 1, 1)
+
     def refresh(self, box: Box) -> None:
         """The voxels of a box of level 0 are new."""
         self._make(box)

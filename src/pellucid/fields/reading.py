@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box, triple
+from pellucid.box import Box, Shape, triple
 from pellucid.fields.pyramid import Pyramid
 from pellucid.fields.sizes import APRON, BRICK, PADDED
 from pellucid.formats.protocol import Voxels
@@ -20,6 +20,9 @@ from pellucid.settings import current
 
 TOGETHER = 4
 """Bricks along the edge of a group that is read at once: chunks of a file are then seldom decoded twice."""
+
+MOST_BYTES = 128 * 2**20
+"""In a group, where compressed chunks are long: slices that are compressed whole."""
 
 Group = tuple[int, int, int, int]
 
@@ -104,14 +107,23 @@ class BrickReader:
         places = np.empty((len(pages), 3), np.int64)
         for level in np.unique(levels):
             members = levels == level
-            places[members] = self._places(int(level), pages[members]) // self._together(int(level))
+            places[members] = self._places(int(level), pages[members]) // np.array(self._together(int(level)))
         for page, level, (z, y, x) in zip(pages.tolist(), levels.tolist(), places.tolist(), strict=True):
             groups.setdefault((level, z, y, x), []).append(page)
         return groups
 
-    def _together(self, level: int) -> int:
+    def _together(self, level: int) -> Shape:
+        """Bricks along (z, y, x) that are read at once: whole compressed chunks, where these are long."""
         # Levels that are made from finer ones when they are read need 8, 64, ... times as many voxels.
-        return max(1, TOGETHER >> self._pyramid.steps_from_source(level))
+        edge = max(1, TOGETHER >> self._pyramid.steps_from_source(level))
+        covering = [-(-n // BRICK) for n in self._pyramid.compressed_chunk(level)]
+        if max(covering) <= edge:
+            return (edge, edge, edge)
+        edges = [n if n > edge else 1 for n in covering]
+        while prod(edges) * BRICK**3 * self._stored.itemsize > MOST_BYTES and max(edges) > 1:
+            longest = edges.index(max(edges))
+            edges[longest] = -(-edges[longest] // 2)
+        return triple(edges)
 
     def _places(self, level: int, pages: Voxels) -> Voxels:
         """(n, 3): which bricks of a level, along (z, y, x)."""

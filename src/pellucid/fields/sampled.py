@@ -95,8 +95,8 @@ class SampledField:
         indices = np.stack(np.unravel_index(order, self.bricks), axis=-1)
         return VisibleBricks(self.shape, indices, wanted[order], self._is_full(order))
 
-    def occupied(self, is_row_visible: np.ndarray[Any, Any], low: float, scale: float) -> Any:
-        """Which cells hold a value whose row of the transfer function's table is visible."""
+    def vacancy(self, is_row_visible: np.ndarray[Any, Any], low: float, scale: float) -> Any:
+        """Cells from each to the nearest with a value whose row of the transfer function's table is visible; 0 there."""
         from pellucid.fields import sampling
 
         warp = runtime.start()
@@ -104,7 +104,7 @@ class SampledField:
         found = warp.zeros(self.cells, dtype=warp.uint8, device=self.device.name)
         counts = warp.array(below, device=self.device.name)
         launch(sampling.find_occupied, self.cells, [self.ranges, low, scale, counts], [found], self.device)
-        return found
+        return vacancy_of(found, self.device)
 
     def close(self) -> None:
         """Stop listening to the volume."""
@@ -116,3 +116,17 @@ class SampledField:
 
     def _refresh(self, box: Box) -> None:
         raise NotImplementedError
+
+
+def vacancy_of(occupied: Any, device: Device) -> Any:
+    """From cells that are visible (1) or not (0) to the distance from each to the nearest visible one, in cells."""
+    from pellucid.fields import vacancy_kernels
+
+    warp = runtime.start()
+    farthest = vacancy_kernels.FARTHEST
+    distance = warp.array((1 - occupied.numpy()) * np.uint8(farthest), dtype=warp.uint8, device=device.name)
+    for axis in range(3):
+        spread = warp.empty(occupied.shape, dtype=warp.uint8, device=device.name)
+        launch(vacancy_kernels.spread, occupied.shape, [axis, distance], [spread], device)
+        distance = spread
+    return distance

@@ -1,0 +1,38 @@
+"""How far it is from every cell to the nearest one in which something is visible.
+
+Here: the kernel of one axis; three of them make the distance (vacancy_of in sampled).
+Not here: which cells are visible (sampling.find_occupied), rays that leap over the others (rendering).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+FARTHEST = 31
+"""Cells beyond which the distance is not counted on: a ray leaps at most so far at once."""
+
+MOST = wp.constant(FARTHEST)
+
+
+@wp.kernel(enable_backward=False)
+def spread(
+    first: wp.int32,
+    axis: wp.int32,
+    before: wp.array3d(dtype=wp.uint8),
+    after: wp.array3d(dtype=wp.uint8),
+):
+    """The smallest distance along an axis: the larger of the way along it and of what is left at its end."""
+    z, y, x = wp.tid()
+    z += first
+    cell = wp.vec3i(z, y, x)
+    nearest = wp.int32(before[z, y, x])
+    way = wp.int32(1)
+    while way < nearest and way < MOST:
+        for side in range(2):
+            at = cell
+            at[axis] = cell[axis] + way * (2 * side - 1)
+            if at[axis] >= 0 and at[axis] < before.shape[axis]:
+                nearest = wp.min(nearest, wp.max(way, wp.int32(before[at[0], at[1], at[2]])))
+        way += 1
+    after[z, y, x] = wp.uint8(nearest)
