@@ -25,7 +25,7 @@ def test_the_first_picture_is_the_renderers_own(instance: Instance, renderer: Re
         assert (welcome["kind"], welcome["revision"], welcome["camera"]) == ("welcome", 0, as_sent(scene.camera))
         first = page.hear()
     assert isinstance(first, Shown)
-    assert (first.header["encoding"], first.header["is_exact"]) == ("png", True)
+    assert (first.header["encoding"], first.header["is_exact"], first.header["full_resolution"]) == ("png", True, 1.0)
     np.testing.assert_array_equal(first.rgb, renderer.render(scene, 80, 60).rgba[..., :3])
 
 

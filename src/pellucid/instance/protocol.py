@@ -124,7 +124,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class FrameHeader:
-    """What a picture shows. is_exact: full size and lossless. times_s: seconds by stage."""
+    """What a picture shows.
+
+    is_exact: full size and lossless. times_s: seconds by stage. full_resolution: the fraction of what is visible
+    that is drawn from the finest level; the rest had no room on the device, or is still being read.
+    """
 
     revision: int
     camera: Camera
@@ -133,6 +137,7 @@ class FrameHeader:
     encoding: Encoding
     is_exact: bool
     times_s: dict[str, float]
+    full_resolution: float = 1.0
     kind: Literal["frame"] = "frame"
 
 

@@ -32,7 +32,7 @@ class Instance:
     def __init__(self, volume: Volume, renderer: Renderer, port: int = 0) -> None:
         scene = automatic_scene(volume)
         description = describe(volume)
-        renderer.render(scene, FIRST_PICTURE, FIRST_PICTURE)
+        renderer.render(scene, FIRST_PICTURE, FIRST_PICTURE, is_exact=False)
         self.token = secrets.token_urlsafe(24)
         self._socket = _listening(port)
         app = create_app(Session(scene, renderer), description, self.token)

@@ -155,13 +155,14 @@ class Session:
     def _draw(self, wish: Wish, is_exact: bool) -> Picture:
         started = time.perf_counter()
         width, height = wish.size if is_exact else self._pace.affordable(wish.size)
-        frame = self._renderer.render(wish.scene, width, height)
+        frame = self._renderer.render(wish.scene, width, height, is_exact=is_exact)
         rendered = time.perf_counter()
         self._pace.measured((width, height), rendered - started)
         encoding: Encoding = "png" if is_exact else "jpeg"
         encoded = encode(frame, encoding)
         times = {"render": rendered - started, "encode": time.perf_counter() - rendered}
-        header = FrameHeader(wish.revision, wish.scene.camera, width, height, encoding, is_exact, times)
+        full = frame.statistics.full_resolution
+        header = FrameHeader(wish.revision, wish.scene.camera, width, height, encoding, is_exact, times, full)
         return Picture(header, encoded)
 
     def _tell(self, told: Told) -> None:

@@ -73,7 +73,9 @@ async function paint(header, bytes) {
     // Another page may be steering; where nobody touches this one, its camera follows.
     if (!isHeld && performance.now() - lastInput > 1000) camera = header.camera;
     const seconds = header.times_s.render + header.times_s.encode;
-    const kind = header.is_exact ? "exact" : "moving";
+    // Rounded down: what is almost whole must not be called whole.
+    const part = header.full_resolution < 1 ? `, ${Math.floor(header.full_resolution * 100)} % at full resolution` : "";
+    const kind = (header.is_exact ? "exact" : "moving") + part;
     document.getElementById("timing").textContent =
       `${header.width} × ${header.height}, ${Math.round(seconds * 1000)} ms, ${kind}`;
     if (isFirst || !document.getElementById("status").classList.contains("is-error")) say("");
