@@ -9,6 +9,7 @@ promised, and the row says what it takes. The isosurface is compared with VTK's 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,7 @@ from pellucid.device import Device, choose, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.progress import amount
 from pellucid.rendering.automatic_scenery import automatic_points_layer
-from pellucid.rendering.camera import framing
+from pellucid.rendering.camera import Vector, framing
 from pellucid.rendering.geometry import Points
 from pellucid.rendering.isosurfaces import extract_isosurface
 from pellucid.rendering.packing import pack_light, pack_view
@@ -28,6 +29,8 @@ from pellucid.rendering.scene import Scene
 from pellucid.volume.volume import Volume
 
 TARGET_CUDA_MS = 10.0
+DIRECTIONS: tuple[Vector, ...] = ((1.0, 0.6, 1.4), (-1.0, -0.6, -1.4), (-1.0, 0.8, 0.3))
+"""Trees are not alike from all sides: the slowest one counts."""
 RADII = {"touching": 1.0, "a third as large": 1 / 3, "three times as large": 3.0}
 """Times the scale at which the largest sphere reaches half-way to its neighbours."""
 
@@ -57,14 +60,15 @@ def main() -> None:
 def sphere_row(name: str, scale: float, size: Size, device: Device) -> Row:
     points = random_points(size.points)
     layer = automatic_points_layer(points.name, points, radius_scale=scale * suitable_radius_scale(points))
-    scene = Scene(camera=framing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), points=(layer,))
     cloud, shape = SphereCloud(points, layer, device), (size.picture, size.picture)
 
-    def frame() -> None:
+    def frame(direction: Vector) -> None:
+        scene = Scene(camera=framing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), direction))
         cloud.draw(pack_view(scene, shape, 1.0, device), pack_light(scene.light), shape)
         synchronize(device)
 
-    taken = interleave({"ours": frame}, size.repeats)["ours"] * 1000
+    sides = {str(direction): partial(frame, direction) for direction in DIRECTIONS}
+    taken = max(interleave(sides, size.repeats).values()) * 1000
     case = f"{amount(size.points, '')} spheres, {name}, {device.kind.upper()}"
     if device.is_cuda:
         return shorter(case, "ms", taken, TARGET, TARGET_CUDA_MS)

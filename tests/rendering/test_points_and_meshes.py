@@ -55,6 +55,7 @@ CHANGES = [
     {},
     {"is_lit": False},
     {"light": Light(direction=(0.3, 1.0, -0.5))},
+    {"camera": CAMERA.turned(180.0)},
     {"camera": replace(CAMERA, field_of_view_deg=None, height=30.0)},
     {"camera": Camera((10.0, 10.0, 10.0), (20.0, 18.0, 16.0), (0.0, 0.0, 1.0), 80.0)},
     {"planes": (ClipPlane((0.6, 0.8, 0.0), 12.0), ClipPlane((0.0, 0.0, -1.0), -16.0))},
@@ -113,6 +114,22 @@ def test_a_sphere_has_its_silhouette_and_its_depth(renderer: Renderer) -> None:
     inside = radius < 2.9
     assert np.abs(frame.depth[inside] - (100 - np.sqrt(9 - radius[inside] ** 2))).max() < 1e-3
     assert np.isinf(frame.depth[radius > 3.001]).all()
+
+
+@pytest.mark.parametrize("spread", ["one place", "ever closer"])
+def test_uneven_clouds_are_drawn_whole(renderer: Renderer, spread: str) -> None:
+    """Trees over such clouds are deep, or have boxes that are all alike."""
+    count = 3000
+    places = np.zeros((count, 3)) if spread == "one place" else 3.9 * 0.99 ** np.arange(count)[:, None] * [[1.0, 0, 0]]
+    points = Points(places, np.linspace(0.01, 1.0, count) if spread == "one place" else np.full(count, 0.1))
+    scene = Scene(camera=FRONT, background=CLEAR, points=(PointsLayer(points.name, SHOWN),))
+    frame = renderer.render(scene, SIZE, SIZE)
+    rays = reference.camera_rays(FRONT, SIZE, SIZE, is_jittered=False)
+    _, depth = reference_geometry.draw_points(points, scene.points[0], rays, scene.light)
+    hit = np.isfinite(depth.reshape(SIZE, SIZE))
+    assert hit.sum() > 40
+    assert np.array_equal(np.isfinite(frame.depth), hit)
+    assert np.abs(frame.depth[hit] - depth.reshape(SIZE, SIZE)[hit]).max() < 1e-3
 
 
 def test_the_middle_of_a_sphere_has_all_of_the_light(renderer: Renderer) -> None:

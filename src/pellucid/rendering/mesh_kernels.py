@@ -1,7 +1,7 @@
 """Meshes drawn by kernels: for every pixel the nearest triangle, with normals that turn smoothly over it.
 
 Here: the kernel.
-Not here: the mesh on the device (meshes), rays and light (point_kernels, lighting).
+Not here: the mesh on the device (meshes), rays and light (sphere_tree, lighting).
 """
 
 # mypy: ignore-errors
@@ -10,8 +10,8 @@ Not here: the mesh on the device (meshes), rays and light (point_kernels, lighti
 import warp as wp
 
 from pellucid.rendering.lighting import lit_surface
-from pellucid.rendering.point_kernels import look_through
 from pellucid.rendering.rays import Light, View
+from pellucid.rendering.sphere_tree import look_through
 
 wp.set_module_options({"fast_math": True})
 
