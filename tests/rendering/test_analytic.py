@@ -72,10 +72,11 @@ def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
     scene, field, warp = Scene((layer,), camera), DenseField(volume, device), runtime.start()
     packed = packing.pack_layer(scene, layer, field, Illumination(field), 0.5)
     pictures = []
-    occupied = packed.occupied.numpy()
-    assert 0 < occupied.mean() < 0.5
-    for cells in (occupied, np.ones_like(occupied)):
-        packed.occupied = warp.array(cells, device=device.name)
+    vacancy = packed.vacancy.numpy()
+    assert 0 < (vacancy == 0).mean() < 0.5
+    assert vacancy.max() > 2
+    for cells in (vacancy, np.zeros_like(vacancy)):
+        packed.vacancy = warp.array(cells, device=device.name)
         color = warp.zeros((90, 110), dtype=warp.vec4, device=device.name)
         depth = warp.zeros((90, 110), dtype=warp.float32, device=device.name)
         view = packing.pack_view(scene, (90, 110), 0.5, device)

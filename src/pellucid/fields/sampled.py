@@ -96,7 +96,7 @@ class SampledField:
         return VisibleBricks(self.shape, indices, wanted[order], self._is_full(order))
 
     def vacancy(self, is_row_visible: np.ndarray[Any, Any], low: float, scale: float) -> Any:
-        """Cells from each to the nearest with a value whose row of the transfer function's table is visible; 0 there."""
+        """From every cell, how many cells to the nearest with a value that the transfer function shows; 0 there."""
         from pellucid.fields import sampling
 
         warp = runtime.start()

@@ -89,9 +89,10 @@ def composite_with(add: Any) -> Any:
         gathered = nothing_yet()
         k = ray.k_first
         while k <= ray.k_last and gathered.opacity < OPAQUE:
-            cell = cell_of(place(ray, view.step, k), layer.occupied)
-            k_next = first_beyond(ray, view.step, k, cell)
-            if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
+            cell = cell_of(place(ray, view.step, k), layer.vacancy)
+            vacancy = wp.int32(layer.vacancy[cell[2], cell[1], cell[0]])
+            k_next = first_beyond(ray, view.step, k, cell, vacancy)
+            if vacancy > 0:
                 k = k_next
                 continue
             here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
@@ -153,8 +154,8 @@ def project(
     reached = wp.float32(FAR)
     k = ray.k_first
     while k <= ray.k_last:
-        cell = cell_of(place(ray, view.step, k), layer.occupied)
-        k_next = first_beyond(ray, view.step, k, cell)
+        cell = cell_of(place(ray, view.step, k), layer.vacancy)
+        k_next = first_beyond(ray, view.step, k, cell, 0)
         span = layer.ranges[cell[2], cell[1], cell[0]]
         if mode != MEAN and not is_beyond(mode, wp.where(mode == MAXIMUM, span[1], span[0]), found):
             k = k_next
@@ -238,9 +239,10 @@ def isosurface(
     gathered = nothing_yet()
     k = ray.k_first
     while k <= ray.k_last and gathered.opacity < OPAQUE:
-        cell = cell_of(place(ray, view.step, k), layer.occupied)
-        k_next = first_beyond(ray, view.step, k, cell)
-        if layer.occupied[cell[2], cell[1], cell[0]] == wp.uint8(0):
+        cell = cell_of(place(ray, view.step, k), layer.vacancy)
+        vacancy = wp.int32(layer.vacancy[cell[2], cell[1], cell[0]])
+        k_next = first_beyond(ray, view.step, k, cell, vacancy)
+        if vacancy > 0:
             k = k_next
             continue
         before = seen_at(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
@@ -306,9 +308,10 @@ def next_cells(bundle: Bundle, layers: wp.array(dtype=Layer), step: wp.float32, 
             ray.speed = bundle.speeds[i]
             ray.jitter = bundle.jitter
             ray.k_last = bundle.lasts[i]
-            cell = cell_of(place(ray, step, k), layers[i].occupied)
-            k_next = wp.min(k_next, first_beyond(ray, step, k, cell))
-            if layers[i].occupied[cell[2], cell[1], cell[0]] != wp.uint8(0):
+            cell = cell_of(place(ray, step, k), layers[i].vacancy)
+            vacancy = wp.int32(layers[i].vacancy[cell[2], cell[1], cell[0]])
+            k_next = wp.min(k_next, first_beyond(ray, step, k, cell, vacancy))
+            if vacancy == 0:
                 sign = 1
     return sign * wp.max(k_next, k + 1)
 
@@ -337,8 +340,8 @@ def composite_many(
             for i in range(layers.shape[0]):
                 if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
                     at = bundle.origins[i] + bundle.speeds[i] * distance
-                    cell = cell_of(at, layers[i].occupied)
-                    if layers[i].occupied[cell[2], cell[1], cell[0]] != wp.uint8(0):
+                    cell = cell_of(at, layers[i].vacancy)
+                    if layers[i].vacancy[cell[2], cell[1], cell[0]] == wp.uint8(0):
                         here = locate(layers[i].field, cell, 1.0 - gathered.opacity)
                         gathered = add_sample(gathered, layers[i], here, bundle.direction, at, distance)
             k += 1

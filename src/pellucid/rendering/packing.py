@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.device import Device, runtime
-from pellucid.fields.sampled import SampledField
+from pellucid.fields.sampled import SampledField, vacancy_of
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import Illumination, question_of
 from pellucid.rendering.scene import Light, Scene, VolumeLayer
@@ -69,7 +69,7 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     table = layer.transfer.table(step / voxel_size(layer, field))
     packed.table = warp.array(table, dtype=warp.vec4, device=field.device.name)
     packed.value_low, packed.value_scale = value_scale(layer.transfer)
-    packed.occupied = _occupied(layer, field, table)
+    packed.vacancy = _vacancy(layer, field, table)
     packed.light, packed.shading = pack_light(scene.light), rays.SHADINGS[layer.shading]
     question = question_of(layer, scene.light, scene.camera, matrix)
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
@@ -104,12 +104,12 @@ def value_scale(transfer: TransferFunction) -> tuple[float, float]:
     return low, (TABLE_SIZE - 1) / (high - low)
 
 
-def _occupied(layer: VolumeLayer, field: SampledField, table: Voxels) -> Any:
-    """The cells that can change the picture."""
+def _vacancy(layer: VolumeLayer, field: SampledField, table: Voxels) -> Any:
+    """The way from every cell to the nearest that can change the picture."""
     low, scale = value_scale(layer.transfer)
     if layer.mode == "isosurface":
         levels = np.array([surface.value for surface in layer.isosurfaces], np.float32)
         ranges = field.ranges.numpy()
         passes = ((ranges[..., 0:1] <= levels) & (ranges[..., 1:2] >= levels)).any(axis=-1)
-        return runtime.start().array(passes.astype(np.uint8), device=field.device.name)
-    return field.occupied(table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool), low, scale)
+        return vacancy_of(runtime.start().array(passes.astype(np.uint8), device=field.device.name), field.device)
+    return field.vacancy(table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool), low, scale)

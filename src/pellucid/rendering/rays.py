@@ -65,7 +65,7 @@ class Layer:
     value_low: wp.float32
     value_scale: wp.float32
     ranges: wp.array3d(dtype=wp.vec2)
-    occupied: wp.array3d(dtype=wp.uint8)
+    vacancy: wp.array3d(dtype=wp.uint8)
     shading: wp.int32
     brightness: wp.array3d(dtype=wp.float32)
     parameters: wp.array(dtype=wp.float32)
@@ -150,35 +150,36 @@ def make_ray(view: View, layer: Layer, row: wp.int32, column: wp.int32):
 
 
 @wp.func
-def leaves_cell(ray: Ray, at: wp.vec3, cell: wp.vec3i):
-    """How far in world units from a point to the border of its cell along the ray."""
+def leaves_cells(ray: Ray, at: wp.vec3, cell: wp.vec3i, around: wp.int32):
+    """How far in world units from a point along the ray to the border of its cell and so many cells around it."""
     distance = wp.float32(FAR)
     for axis in range(3):
         if ray.speed[axis] > 1.0e-12:
-            border = wp.float32(cell[axis] + 1) * EDGE - 0.5
+            border = wp.float32(cell[axis] + 1 + around) * EDGE - 0.5
             distance = wp.min(distance, (border - at[axis]) / ray.speed[axis])
         elif ray.speed[axis] < -1.0e-12:
-            border = wp.float32(cell[axis]) * EDGE - 0.5
+            border = wp.float32(cell[axis] - around) * EDGE - 0.5
             distance = wp.min(distance, (border - at[axis]) / ray.speed[axis])
     return distance
 
 
 @wp.func
-def cell_of(at: wp.vec3, occupied: wp.array3d(dtype=wp.uint8)):
-    x = wp.clamp(wp.int32((at[0] + 0.5) / EDGE), 0, occupied.shape[2] - 1)
-    y = wp.clamp(wp.int32((at[1] + 0.5) / EDGE), 0, occupied.shape[1] - 1)
-    z = wp.clamp(wp.int32((at[2] + 0.5) / EDGE), 0, occupied.shape[0] - 1)
+def cell_of(at: wp.vec3, vacancy: wp.array3d(dtype=wp.uint8)):
+    x = wp.clamp(wp.int32((at[0] + 0.5) / EDGE), 0, vacancy.shape[2] - 1)
+    y = wp.clamp(wp.int32((at[1] + 0.5) / EDGE), 0, vacancy.shape[1] - 1)
+    z = wp.clamp(wp.int32((at[2] + 0.5) / EDGE), 0, vacancy.shape[0] - 1)
     return wp.vec3i(x, y, z)
 
 
 @wp.func
-def first_beyond(ray: Ray, step: wp.float32, k: wp.int32, cell: wp.vec3i):
-    """The first sample after k that may lie in another cell.
+def first_beyond(ray: Ray, step: wp.float32, k: wp.int32, cell: wp.vec3i, vacancy: wp.int32):
+    """The first sample after k that may lie in another cell, or where nothing is visible, in one that may be.
 
     A little short of the border, so that rounding never takes a sample of the next cell with it.
     """
     distance = (wp.float32(k) + ray.jitter) * step
-    border = distance + leaves_cell(ray, ray.origin + ray.speed * distance, cell)
+    around = wp.max(vacancy - 1, 0)
+    border = distance + leaves_cells(ray, ray.origin + ray.speed * distance, cell, around)
     beyond = wp.int32(wp.ceil(border / step - ray.jitter - 1.0e-3))
     return wp.min(wp.max(k + 1, beyond), ray.k_last + 1)
 
