@@ -15,7 +15,7 @@ from pellucid.box import Shape, triple
 from pellucid.device import Device, launch, runtime
 from pellucid.fields.sampled import SampledField
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.camera import Camera
+from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.scene import Light, VolumeLayer
 
 EVERY = 3
@@ -26,7 +26,7 @@ OPEN_SKY = 2.0
 missing."""
 
 DISTANCE = 1.5 * EVERY
-"""How far before a point, towards the eye, its light is looked up."""
+"""How far before a point, towards the eye and towards the light, its light is looked up."""
 
 REACH = 16.0
 """How far, in voxels, something may stand and still take ambient light away."""
@@ -58,8 +58,13 @@ class Question:
     table: bytes
     value_low: float
     value_scale: float
-    towards: tuple[tuple[float, float, float], ...]
+    towards: tuple[Vector, ...]
     reach: float
+
+    @property
+    def single(self) -> Vector:
+        """The way to the light where there is one light, nothing where it comes from everywhere."""
+        return self.towards[0] if len(self.towards) == 1 else (0.0, 0.0, 0.0)
 
 
 def question_of(layer: VolumeLayer, light: Light, camera: Camera, to_voxel: Voxels) -> Question | None:
@@ -116,4 +121,6 @@ def _work_out(field: SampledField, question: Question, device: Device) -> Any:
     launch(
         light_kernels.find_light, shape, [field.struct, table, *values, towards, question.reach, EVERY], [light], device
     )
-    return light
+    soft = warp.empty(shape, dtype=warp.float32, device=device.name)
+    launch(light_kernels.soften, shape, [light], [soft], device)
+    return soft

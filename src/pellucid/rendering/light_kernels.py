@@ -1,6 +1,6 @@
 """How much light reaches a point through the volume around it.
 
-Here: the kernel that works it out for a coarse grid.
+Here: the kernels that work it out for a coarse grid, and soften it.
 Not here: when that is done (illumination), using it (kernels).
 """
 
@@ -60,3 +60,17 @@ def find_light(
     for i in range(towards.shape[0]):
         total += passes(field, opacity, value_low, value_scale, start, towards[i], reach)
     light[z, y, x] = total / wp.float32(towards.shape[0])
+
+
+@wp.kernel(enable_backward=False)
+def soften(first: wp.int32, light: wp.array3d(dtype=wp.float32), soft: wp.array3d(dtype=wp.float32)):
+    """The mean of every place and the 26 around it; beyond the border, the nearest."""
+    z, y, x = wp.tid()
+    z += first
+    total = wp.float32(0.0)
+    for n in range(27):
+        k = wp.clamp(z + n // 9 - 1, 0, light.shape[0] - 1)
+        j = wp.clamp(y + (n // 3) % 3 - 1, 0, light.shape[1] - 1)
+        i = wp.clamp(x + n % 3 - 1, 0, light.shape[2] - 1)
+        total += light[k, j, i]
+    soft[z, y, x] = total / 27.0

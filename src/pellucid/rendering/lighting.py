@@ -71,8 +71,9 @@ def shaded(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.v
     """A colour in the light that falls on it."""
     if layer.shading == GRADIENT:
         return lit(layer, here, direction, at, base)
-    # The light before the point, as the eye sees it: places of the coarse grid inside a wall would leave their pattern.
-    before = at - wp.normalize(layer.to_voxel * direction) * BEFORE
+    # The light before the point, as eye and light see it: places of the coarse grid inside a wall would leave their
+    # pattern.
+    before = at + (layer.towards_light - wp.normalize(layer.to_voxel * direction)) * BEFORE
     if layer.shading == SHADOW:
         return base * (layer.light.ambient + layer.light.diffuse * brightness_at(layer.brightness, before))
     if layer.shading == OCCLUSION:

@@ -74,6 +74,7 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     question = question_of(layer, scene.light, scene.camera, matrix)
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
     packed.brightness = illumination.ask(question) if question else nowhere
+    packed.towards_light = warp.vec3(*question.single) if question else warp.vec3()
     packed.parameters = warp.zeros(MOST_PARAMETERS, dtype=warp.float32, device=field.device.name)
     return packed
 

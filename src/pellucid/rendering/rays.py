@@ -54,7 +54,8 @@ class Light:
 class Layer:
     """A volume and how it is drawn. From the world to voxel coordinates: to_voxel * point + shift; low, high: bounds
     there. table: colour and opacity by value; value_low, value_scale: from a value to a row of it. shading: one of
-    SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; parameters: of a user's shading."""
+    SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; towards_light: for
+    shadows, a voxel's way to the light, else nothing; parameters: of a user's shading."""
 
     field: Field
     to_voxel: wp.mat33
@@ -68,6 +69,7 @@ class Layer:
     vacancy: wp.array3d(dtype=wp.uint8)
     shading: wp.int32
     brightness: wp.array3d(dtype=wp.float32)
+    towards_light: wp.vec3
     parameters: wp.array(dtype=wp.float32)
     light: Light
 

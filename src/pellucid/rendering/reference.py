@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, question_of
+from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, Question, question_of
 from pellucid.rendering.reference_light import light_at, light_grid
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
 from pellucid.volume.interpolate import trilinear
@@ -72,13 +72,17 @@ class Medium:
     planes: tuple[ClipPlane, ...] = ()
     camera: Camera = AHEAD
 
+    @property
+    def question(self) -> Question:
+        """What must be known of the light, where the shading is one that must know."""
+        question = question_of(self.layer, self.light, self.camera, self.to_voxel)
+        assert question is not None  # noqa: S101 - asked only for shadows and occlusion
+        return question
+
     @cached_property
     def brightness(self) -> Voxels:
         """What shadows or occlusion leave of the light, on the coarse grid."""
-        question = question_of(self.layer, self.light, self.camera, self.to_voxel)
-        if question is None:
-            return np.ones((1, 1, 1))
-        return light_grid(self.voxels, self.layer.transfer, np.array(question.towards), question.reach)
+        return light_grid(self.voxels, self.layer.transfer, np.array(self.question.towards), self.question.reach)
 
     @property
     def to_voxel(self) -> Voxels:
@@ -265,9 +269,11 @@ def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) ->
     surface = base if shading == "shadow" else lit(base, medium.gradient(points), directions, light)
     if shading == "gradient":
         return surface
-    # The light before the point, as the eye sees it: places of the coarse grid inside a wall would leave their pattern.
+    # The light before the point, as eye and light see it: places of the coarse grid inside a wall would leave their
+    # pattern.
     ahead = directions @ medium.to_voxel.T
-    before = medium.places(points) - DISTANCE * ahead / np.linalg.norm(ahead, axis=1, keepdims=True)
+    towards = np.array(medium.question.single) - ahead / np.linalg.norm(ahead, axis=1, keepdims=True)
+    before = medium.places(points) + DISTANCE * towards
     known = light_at(medium.brightness, before)
     factor = light.ambient + light.diffuse * known if shading == "shadow" else np.minimum(OPEN_SKY * known, 1)
     return np.asarray(surface * factor[:, None])

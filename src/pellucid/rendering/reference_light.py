@@ -5,6 +5,7 @@ Not here: the rest of the picture (reference), speed (light_kernels).
 """
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import EVERY, coarse_shape
@@ -21,7 +22,14 @@ def light_grid(voxels: Voxels, transfer: TransferFunction, towards: Voxels, reac
     shape = coarse_shape((z, y, x))
     starts = np.indices(shape).reshape(3, -1).T[:, ::-1] * float(EVERY)
     total = sum(_passes(voxels, transfer, starts, direction, reach) for direction in towards)
-    return np.asarray(total / len(towards)).reshape(shape)
+    return _softened(np.asarray(total / len(towards)).reshape(shape))
+
+
+def _softened(grid: Voxels) -> Voxels:
+    """The mean of every place and the 26 around it; beyond the border, the nearest."""
+    padded = np.pad(grid, 1, mode="edge")
+    soft: Voxels = sliding_window_view(padded, (3, 3, 3)).mean(axis=(3, 4, 5))
+    return soft
 
 
 def light_at(grid: Voxels, places: Voxels) -> Voxels:
