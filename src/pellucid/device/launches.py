@@ -176,4 +176,5 @@ def _announced(kernel: Any, device: Device) -> AbstractContextManager[None]:
     if device.name in known:
         return nullcontext()
     known.add(device.name)
-    return runtime.saying_that_it_compiles(kernel.key, device.name)
+    name = kernel.key.rpartition("__")[2]  # The key of a kernel made in a function begins with that function's name.
+    return runtime.saying_that_it_compiles(name, device.name)
