@@ -5,6 +5,10 @@
 
 import warp as wp
 
+from benchmarks.device_kernels import iterate
+
+__all__ = ["count", "iterate", "mark", "number", "scale", "without_first"]
+
 
 @wp.kernel(enable_backward=False)
 def count(first: wp.int32, counts: wp.array2d(dtype=wp.int32)):
@@ -24,18 +28,6 @@ def number(first: wp.int32, out: wp.array3d(dtype=wp.int32)):
     z, y, x = wp.tid()
     z += first
     out[z, y, x] = (z * out.shape[1] + y) * out.shape[2] + x
-
-
-@wp.kernel(enable_backward=False)
-def iterate(first: wp.int32, steps: wp.int32, out: wp.array2d(dtype=wp.float32)):
-    """Much arithmetic, little memory: the logistic map, which shows any difference in rounding."""
-    row, column = wp.tid()
-    row += first
-    x = (wp.float32(row) + 0.5) / wp.float32(out.shape[0])
-    r = 3.6 + 0.4 * wp.float32(column) / wp.float32(out.shape[1])
-    for _step in range(steps):
-        x = r * x * (1.0 - x)
-    out[row, column] = x
 
 
 @wp.kernel(enable_backward=False)

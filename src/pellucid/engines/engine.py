@@ -52,6 +52,18 @@ class Engine(Protocol):
         """Yield every block's result as it finishes; stop soon after ``cancel`` is set or the iterator is closed."""
 
 
+class LocalEngine:
+    """What the engines of this machine have in common."""
+
+    needs_shareable_output = False
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+
+    def capacity(self) -> Resources:
+        return Resources(self.options.memory_bytes)
+
+
 def make_engine(name: str = "local", options: EngineOptions | None = None) -> Engine:
     """An engine by name: serial, local (threads), processes, or one that a third party plugged in."""
     wanted = ALIASES.get(name, name)

@@ -12,8 +12,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 
 from pellucid.engines.budget import workers_that_fit
-from pellucid.engines.engine import EngineOptions, is_worth_another_try
-from pellucid.engines.task import Done, Resources, Task
+from pellucid.engines.engine import LocalEngine, is_worth_another_try
+from pellucid.engines.task import Done, Task
 from pellucid.engines.worker import Failure, serve
 from pellucid.errors import InvalidInput, WorkerLost
 from pellucid.volume.blocks import Block
@@ -21,16 +21,10 @@ from pellucid.volume.blocks import Block
 POLL_S = 0.1
 
 
-class ProcessesEngine:
+class ProcessesEngine(LocalEngine):
     """Several blocks at a time, each in a process of its own."""
 
     needs_shareable_output = True
-
-    def __init__(self, options: EngineOptions) -> None:
-        self.options = options
-
-    def capacity(self) -> Resources:
-        return Resources(self.options.memory_bytes)
 
     def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
         _refuse_main(task)

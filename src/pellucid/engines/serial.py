@@ -7,21 +7,13 @@ Not here: anything at the same time (threads, processes).
 import threading
 from collections.abc import Iterator, Sequence
 
-from pellucid.engines.engine import EngineOptions, attempt
-from pellucid.engines.task import Done, Resources, Task
+from pellucid.engines.engine import LocalEngine, attempt
+from pellucid.engines.task import Done, Task
 from pellucid.volume.blocks import Block
 
 
-class SerialEngine:
+class SerialEngine(LocalEngine):
     """Runs in this thread: what to use for finding a fault."""
-
-    needs_shareable_output = False
-
-    def __init__(self, options: EngineOptions) -> None:
-        self.options = options
-
-    def capacity(self) -> Resources:
-        return Resources(self.options.memory_bytes)
 
     def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
         with task.open() as work:

@@ -9,21 +9,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from pellucid.engines.budget import workers_that_fit
-from pellucid.engines.engine import EngineOptions, attempt
-from pellucid.engines.task import Done, Resources, Task, Work
+from pellucid.engines.engine import LocalEngine, attempt
+from pellucid.engines.task import Done, Task, Work
 from pellucid.volume.blocks import Block
 
 
-class ThreadsEngine:
+class ThreadsEngine(LocalEngine):
     """Several blocks at a time, in threads."""
-
-    needs_shareable_output = False
-
-    def __init__(self, options: EngineOptions) -> None:
-        self.options = options
-
-    def capacity(self) -> Resources:
-        return Resources(self.options.memory_bytes)
 
     def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
         stop = threading.Event()
