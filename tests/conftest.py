@@ -1,14 +1,16 @@
 """Fixtures that every test may use, and the report that closes the run.
 
-Here: registration of the suite's report, and where real scans are.
+Here: registration of the suite's report, where real scans are, and the object store, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.s3_server import S3Server, start_s3
 from tests.suite_report import ROOT, Limits, SuiteReport, shared_data_folder
 
 
@@ -26,3 +28,18 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("shared data absent")
     return folder
+
+
+@pytest.fixture(scope="session")
+def s3_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """One server for the whole run."""
+    with start_s3(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_process: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+    """The server, with an environment that points at it."""
+    for name, value in s3_process.environment.items():
+        monkeypatch.setenv(name, value)
+    return s3_process

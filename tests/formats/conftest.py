@@ -6,22 +6,6 @@ from pathlib import Path
 import pytest
 
 from pellucid import settings
-from tests.formats.s3_server import S3Server, start_s3
-
-
-@pytest.fixture(scope="session")
-def s3_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """One server for the whole run."""
-    with start_s3(tmp_path_factory.mktemp("s3")) as server:
-        yield server
-
-
-@pytest.fixture
-def s3(s3_process: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
-    """The server, with an environment that points at it."""
-    for name, value in s3_process.environment.items():
-        monkeypatch.setenv(name, value)
-    return s3_process
 
 
 @pytest.fixture(autouse=True)

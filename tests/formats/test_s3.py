@@ -23,8 +23,8 @@ from pellucid.formats import registry
 from pellucid.formats.chunked import tensor
 from pellucid.formats.location import Location
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write
-from tests.formats.s3_server import S3Server, free_port
 from tests.formats.test_precomputed import put_scale
+from tests.s3_server import S3Server, free_port
 
 NAMES = ("scan.zarr", "scan.zarr2", "scan.n5")
 

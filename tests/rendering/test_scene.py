@@ -69,12 +69,6 @@ def test_opacity_is_corrected_for_the_step() -> None:
     assert 1 - (1 - twice) ** 2 == pytest.approx(once)
 
 
-def test_visibility_is_that_of_the_table() -> None:
-    transfer = TransferFunction(opacities=((0.0, 0.0), (0.5, 0.0), (0.6, 1.0)), value_range=(0.0, 100.0))
-    low, high = np.array([0.0, 0.0, 55.0]), np.array([40.0, 80.0, 58.0])
-    assert transfer.is_visible(low, high).tolist() == [False, True, True]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [{"value_range": (1.0, 1.0)}, {"gamma": 0.0}, {"opacities": ()}, {"opacities": ((0.5, 0.1), (0.2, 0.1))}],

@@ -5,7 +5,6 @@ Not here: what a voxel of a block costs (each task says that itself).
 """
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import TYPE_CHECKING
 
 from pellucid.box import Shape, triple
@@ -84,7 +83,3 @@ def check_whole_chunks(blocks: Sequence[Block], grain: Shape) -> None:
         )
         if not (starts_whole and stops_whole):
             raise SharedChunk(block.core.shape, grain)
-
-
-def nbytes(shape: Shape, itemsize: int) -> int:
-    return prod(shape) * itemsize

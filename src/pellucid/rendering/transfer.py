@@ -59,13 +59,6 @@ class TransferFunction:
         table[opacity == 0, 3] = 0
         return table
 
-    def is_visible(self, low: Voxels, high: Voxels) -> Voxels:
-        """Whether any value between low and high (arrays) has an opacity above 0, as the table sees it."""
-        visible = self.table(1.0)[:, 3] > 0
-        counts = np.concatenate([[0], np.cumsum(visible)])
-        first, last = self.index(low), self.index(high)
-        return np.asarray(counts[last + 1] > counts[first])
-
     def index(self, values: Voxels, size: int = TABLE_SIZE) -> Voxels:
         """The table's row for every value."""
         low, high = self.value_range
