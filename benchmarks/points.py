@@ -21,8 +21,8 @@ from pellucid.formats.protocol import Voxels
 from pellucid.progress import amount
 from pellucid.rendering.automatic_scenery import automatic_points_layer
 from pellucid.rendering.camera import Vector, framing
-from pellucid.rendering.geometry import Points
-from pellucid.rendering.isosurfaces import extract_isosurface
+from pellucid.rendering.geometry.isosurfaces import extract_isosurface
+from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.packing import pack_light, pack_view
 from pellucid.rendering.points import SphereCloud, suitable_radius_scale
 from pellucid.rendering.scene import Scene

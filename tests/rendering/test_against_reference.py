@@ -7,9 +7,9 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering import reference
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import to_rgba8
+from pellucid.rendering.reference import volumes as reference
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Isosurface, Light, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction

@@ -61,7 +61,7 @@ def test_the_gradient_of_a_ramp_lights_it_evenly(renderer: Renderer) -> None:
 
 
 def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
-    from pellucid.rendering import kernels
+    from pellucid.rendering.kernels import composite
 
     voxels = np.random.default_rng(0).integers(0, 60, (50, 60, 70)).astype(np.uint8)
     voxels[20:30, 25:40, 10:50] += 120
@@ -80,7 +80,7 @@ def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
         color = warp.zeros((90, 110), dtype=warp.vec4, device=device.name)
         depth = warp.zeros((90, 110), dtype=warp.float32, device=device.name)
         view = packing.pack_view(scene, (90, 110), 0.5, device)
-        launch(kernels.composite, (90, 110), [view, packed], [color, depth], device)
+        launch(composite.composite, (90, 110), [view, packed], [color, depth], device)
         pictures.append((color.numpy(), depth.numpy()))
     assert np.array_equal(pictures[0][0], pictures[1][0])
     assert np.array_equal(pictures[0][1], pictures[1][1])

@@ -8,10 +8,10 @@ import pytest
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.cube_cases import EDGES, triangle_table
-from pellucid.rendering.geometry import Mesh
-from pellucid.rendering.isosurfaces import extract_isosurface, isosurface_slabs, save_isosurface
-from pellucid.rendering.mesh_files import load_mesh
+from pellucid.rendering.geometry.cube_cases import EDGES, triangle_table
+from pellucid.rendering.geometry.isosurfaces import extract_isosurface, isosurface_slabs, save_isosurface
+from pellucid.rendering.geometry.mesh_files import load_mesh
+from pellucid.rendering.geometry.shapes import Mesh
 from pellucid.volume.volume import Volume
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pellucid.errors import Damaged, EmptyFile, InvalidInput, NotFound, Truncated, UnknownCodec
-from pellucid.rendering.geometry import Mesh, Points
-from pellucid.rendering.mesh_files import load_mesh, save_mesh
-from pellucid.rendering.point_files import load_points
+from pellucid.rendering.geometry.mesh_files import load_mesh, save_mesh
+from pellucid.rendering.geometry.point_files import load_points
+from pellucid.rendering.geometry.shapes import Mesh, Points
 
 VERTICES = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0.25, 0.1, 1 / 3]], np.float32)
 TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])

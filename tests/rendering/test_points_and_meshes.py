@@ -7,13 +7,14 @@ import pytest
 
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering import reference, reference_geometry
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.colors import color_points
 from pellucid.rendering.frame import Frame, to_rgba8
-from pellucid.rendering.geometry import Mesh, Points, in_memory
-from pellucid.rendering.isosurfaces import extract_isosurface
+from pellucid.rendering.geometry.isosurfaces import extract_isosurface
+from pellucid.rendering.geometry.shapes import Mesh, Points, in_memory
 from pellucid.rendering.points import suitable_radius_scale, visible_spheres
+from pellucid.rendering.reference import geometry as reference_geometry
+from pellucid.rendering.reference import volumes as reference
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction

@@ -10,7 +10,7 @@ from pathlib import Path
 from pellucid.box import Box
 from pellucid.cli.arguments import add_source, source_location
 from pellucid.errors import OutputExists
-from pellucid.rendering.isosurfaces import save_isosurface
+from pellucid.rendering.geometry.isosurfaces import save_isosurface
 from pellucid.volume.volume import open_volume
 
 

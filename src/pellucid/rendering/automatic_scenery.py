@@ -11,9 +11,9 @@ import numpy as np
 
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.colors import color_points
-from pellucid.rendering.geometry import Mesh, Points
-from pellucid.rendering.mesh_files import load_mesh
-from pellucid.rendering.point_files import load_points
+from pellucid.rendering.geometry.mesh_files import load_mesh
+from pellucid.rendering.geometry.point_files import load_points
+from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.points import suitable_radius_scale
 from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene
 from pellucid.rendering.transfer import TransferFunction

@@ -1,7 +1,7 @@
 """Light that depends on what is around: shadows and ambient occlusion, worked out beforehand on a coarse grid.
 
 Here: Illumination, the brightness at every third voxel, and when it must be worked out anew.
-Not here: how much light reaches a point (light_kernels; reference_light is the definition), using it (kernels).
+Not here: how much light reaches a point (kernels.light; reference.light is the definition), using it (kernels).
 
 Cost: one float for every 27 voxels, and for each of them a march to the light (shadows) or 14 short ones (occlusion).
 """
@@ -109,7 +109,7 @@ class Illumination:
 
 
 def _work_out(field: SampledField, question: Question, device: Device) -> Any:
-    from pellucid.rendering import light_kernels
+    from pellucid.rendering.kernels import light as kernels
 
     warp = runtime.start()
     shape = coarse_shape(field.shape)
@@ -118,9 +118,7 @@ def _work_out(field: SampledField, question: Question, device: Device) -> Any:
     table = warp.array(opacity, dtype=warp.float32, device=device.name)
     towards = warp.array(np.array(question.towards, np.float32), dtype=warp.vec3, device=device.name)
     values = [question.value_low, question.value_scale]
-    launch(
-        light_kernels.find_light, shape, [field.struct, table, *values, towards, question.reach, EVERY], [light], device
-    )
+    launch(kernels.find_light, shape, [field.struct, table, *values, towards, question.reach, EVERY], [light], device)
     soft = warp.empty(shape, dtype=warp.float32, device=device.name)
-    launch(light_kernels.soften, shape, [light], [soft], device)
+    launch(kernels.soften, shape, [light], [soft], device)
     return soft

@@ -1,7 +1,7 @@
 """Meshes on a device.
 
 Here: TriangleMesh: vertices where the layer puts them, normals, and Warp's tree over the triangles.
-Not here: the kernel (mesh_kernels), files (mesh_files).
+Not here: the kernel (kernels.meshes), files (mesh_files).
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.device import Device, launch, runtime
 from pellucid.errors import InvalidInput, TooLarge
-from pellucid.rendering.geometry import Mesh, unit
+from pellucid.rendering.geometry.shapes import Mesh, unit
 from pellucid.rendering.packing import Size
 from pellucid.rendering.scene import MeshLayer
 
@@ -40,11 +40,11 @@ class TriangleMesh:
 
     def draw(self, view: Any, light: Any, size: Size) -> None:
         """Into the view's scenery, where nothing nearer is."""
-        from pellucid.rendering import mesh_kernels
+        from pellucid.rendering.kernels import meshes as kernels
 
         if self.count:
             arguments = [view, light, self._is_lit, self._mesh.id, self._normals, self._color]
-            launch(mesh_kernels.draw_mesh, size, arguments, device=self._device, block_dim=64)
+            launch(kernels.draw_mesh, size, arguments, device=self._device, block_dim=64)
 
 
 def _check_fits(mesh: Mesh, device: Device) -> None:

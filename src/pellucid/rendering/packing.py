@@ -33,7 +33,7 @@ def voxel_size(layer: VolumeLayer, field: SampledField) -> float:
 
 def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
     """The camera, the clipping planes, and an empty scenery."""
-    from pellucid.rendering import rays
+    from pellucid.rendering.kernels import rays
 
     warp = runtime.start()
     camera, (height, width) = scene.camera, size
@@ -56,7 +56,7 @@ def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
 
 def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illumination: Illumination, step: float) -> Any:
     """A volume, its place in the world, its colours and its light. step: world units between samples."""
-    from pellucid.rendering import rays
+    from pellucid.rendering.kernels import rays
 
     warp = runtime.start()
     packed = rays.Layer()
@@ -87,7 +87,7 @@ def world_to_voxel(layer: VolumeLayer, field: SampledField) -> tuple[Voxels, Vox
 
 
 def pack_light(light: Light) -> Any:
-    from pellucid.rendering import rays
+    from pellucid.rendering.kernels import rays
 
     warp = runtime.start()
     packed = rays.Light()

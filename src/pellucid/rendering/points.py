@@ -1,7 +1,7 @@
 """Points on a device: spheres, and the tree through which rays find them.
 
 Here: which points are visible and how large, SphereCloud, a radius that suits a cloud nobody knows yet.
-Not here: the kernel (point_kernels), files (point_files).
+Not here: the kernel (kernels.spheres), files (point_files).
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 from pellucid.device import Device, launch, runtime
 from pellucid.errors import TooLarge
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import Points
+from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.packing import Size
 from pellucid.rendering.scene import PointsLayer
 
@@ -58,11 +58,11 @@ class SphereCloud:
 
     def draw(self, view: Any, light: Any, size: Size) -> None:
         """Into the view's scenery, where nothing nearer is."""
-        from pellucid.rendering import point_kernels
+        from pellucid.rendering.kernels import spheres
 
         if self.count:
             arguments = [view, light, self._is_lit, self._tree.id, self._spheres, self._colors]
-            launch(point_kernels.draw_spheres, size, arguments, device=self._device, block_dim=64)
+            launch(spheres.draw_spheres, size, arguments, device=self._device, block_dim=64)
 
 
 def suitable_radius_scale(points: Points) -> float:

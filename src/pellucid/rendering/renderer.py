@@ -104,15 +104,15 @@ class Renderer:
 
     def _finish(self, color: Any, background: tuple[float, float, float, float]) -> Voxels:
         """The picture over its background, in 8 bits; done on the device, from which a quarter of the bytes comes."""
-        from pellucid.rendering import frame_kernels
+        from pellucid.rendering.kernels import picture
 
         warp = runtime.start()
         red, green, blue, opacity = background
         behind = warp.vec4(red * opacity, green * opacity, blue * opacity, opacity)
         rgba = warp.empty(color.shape, dtype=warp.vec4ub, device=self.device.name)
-        launch(frame_kernels.to_bytes, color.shape, [color, behind], [rgba], self.device)
-        picture: Voxels = rgba.numpy()
-        return picture
+        launch(picture.to_bytes, color.shape, [color, behind], [rgba], self.device)
+        as_bytes: Voxels = rgba.numpy()
+        return as_bytes
 
     def add_shading(self, source: str) -> UserShading:
         """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay."""
@@ -136,19 +136,19 @@ class Renderer:
 
     def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""
-        from pellucid.rendering import kernels, rays
+        from pellucid.rendering.kernels import composite, isosurface, projection, rays, several
 
         warp = runtime.start()
         if len(layers) != 1:
-            return kernels.composite_many, [warp.array(layers, dtype=rays.Layer, device=self.device.name)]
+            return several.composite_many, [warp.array(layers, dtype=rays.Layer, device=self.device.name)]
         (layer,) = scene.volumes
         if layer.mode == "isosurface":
-            return kernels.isosurface, [layers[0], *self._surfaces(layer)]
+            return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
         if layer.mode in PROJECTIONS:
-            return kernels.project, [layers[0], PROJECTIONS[layer.mode]]
+            return projection.project, [layers[0], PROJECTIONS[layer.mode]]
         if layer.shading == "user":
             return self._user_kernel(layer, layers[0]), [layers[0]]
-        return kernels.composite, [layers[0]]
+        return composite.composite, [layers[0]]
 
     def _surfaces(self, layer: VolumeLayer) -> list[Any]:
         warp = runtime.start()
@@ -160,7 +160,7 @@ class Renderer:
 
 
 def _check(scene: Scene, width: int, height: int) -> None:
-    from pellucid.rendering.kernels import MOST_LAYERS
+    from pellucid.rendering.kernels.several import MOST_LAYERS
 
     if not (1 <= width <= LARGEST_PICTURE and 1 <= height <= LARGEST_PICTURE):
         raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do=f"Choose 1 to {LARGEST_PICTURE}.")

@@ -7,11 +7,11 @@ Not here: volumes (renderer), how one layer is drawn (points, meshes).
 from typing import Any
 
 from pellucid.device import Device
-from pellucid.rendering.geometry import Mesh, Points
-from pellucid.rendering.mesh_files import load_mesh
+from pellucid.rendering.geometry.mesh_files import load_mesh
+from pellucid.rendering.geometry.point_files import load_points
+from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.meshes import TriangleMesh
 from pellucid.rendering.packing import Size, pack_light
-from pellucid.rendering.point_files import load_points
 from pellucid.rendering.points import SphereCloud
 from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene
 

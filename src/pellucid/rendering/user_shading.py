@@ -71,10 +71,10 @@ class UserShading:
 
     def compile(self, device: Device) -> Any:
         """The kernel that draws with this shading; ShadingInvalid names the user's line."""
-        from pellucid.rendering import kernels, shading_kernels
+        from pellucid.rendering.kernels import composite, user
 
         names = [parameter.name for parameter in self.parameters]
-        kernel = kernels.composite_shaded_by(shading_kernels.from_text(self.source, names))
+        kernel = composite.composite_shaded_by(user.from_text(self.source, names))
         with _messages() as read:
             try:
                 prepare(kernel, device, block_dim=64)

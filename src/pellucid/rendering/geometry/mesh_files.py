@@ -14,14 +14,14 @@ from typing import cast
 
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import MEMORY, Mesh, in_memory
-from pellucid.rendering.point_files import checked_file
+from pellucid.rendering.geometry.point_files import checked_file
+from pellucid.rendering.geometry.shapes import MEMORY, Mesh, in_memory
 
 MESH_FILES = {
-    ".ply": "pellucid.rendering.ply",
-    ".obj": "pellucid.rendering.obj",
-    ".stl": "pellucid.rendering.stl",
-    ".vtp": "pellucid.rendering.vtp",
+    ".ply": "pellucid.rendering.geometry.ply",
+    ".obj": "pellucid.rendering.geometry.obj",
+    ".stl": "pellucid.rendering.geometry.stl",
+    ".vtp": "pellucid.rendering.geometry.vtp",
 }
 
 

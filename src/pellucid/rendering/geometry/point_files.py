@@ -13,7 +13,7 @@ from pellucid import settings
 from pellucid.errors import Damaged, EmptyFile, InvalidInput, NotFound, TooLarge
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import MEMORY, Points, in_memory
+from pellucid.rendering.geometry.shapes import MEMORY, Points, in_memory
 
 COLUMNS = ("x", "y", "z", "value")
 POINT_FILES = (".npy", ".npz", ".csv")

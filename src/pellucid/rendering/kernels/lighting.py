@@ -11,7 +11,7 @@ import warp as wp
 
 from pellucid.fields.sampling import Grid, gradient_in
 from pellucid.rendering.illumination import DISTANCE, EVERY, OPEN_SKY
-from pellucid.rendering.rays import SHADINGS, Layer, Light
+from pellucid.rendering.kernels.rays import SHADINGS, Layer, Light
 
 wp.set_module_options({"fast_math": True})
 

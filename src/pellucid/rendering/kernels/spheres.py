@@ -9,9 +9,9 @@ Not here: walking through the tree (sphere_tree), the tree and its arrays (point
 
 import warp as wp
 
-from pellucid.rendering.lighting import lit_surface
-from pellucid.rendering.rays import Light, View
-from pellucid.rendering.sphere_tree import look_through, nearest_sphere, sphere_distance
+from pellucid.rendering.kernels.lighting import lit_surface
+from pellucid.rendering.kernels.rays import Light, View
+from pellucid.rendering.kernels.sphere_tree import look_through, nearest_sphere, sphere_distance
 
 wp.set_module_options({"fast_math": True})
 

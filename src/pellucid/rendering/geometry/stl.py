@@ -10,8 +10,8 @@ import numpy as np
 
 from pellucid.errors import InvalidInput, Truncated
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import Mesh
-from pellucid.rendering.polygons import pieces, weld
+from pellucid.rendering.geometry.polygons import pieces, weld
+from pellucid.rendering.geometry.shapes import Mesh
 
 FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 HEADER = 84

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import Mesh, Points, unit
-from pellucid.rendering.reference import Rays, lit
+from pellucid.rendering.geometry.shapes import Mesh, Points, unit
+from pellucid.rendering.reference.volumes import Rays, lit
 from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer
 
 Picture = tuple[Voxels, Voxels]

@@ -9,9 +9,9 @@ Not here: the mesh on the device (meshes), rays and light (sphere_tree, lighting
 
 import warp as wp
 
-from pellucid.rendering.lighting import lit_surface
-from pellucid.rendering.rays import Light, View
-from pellucid.rendering.sphere_tree import look_through
+from pellucid.rendering.kernels.lighting import lit_surface
+from pellucid.rendering.kernels.rays import Light, View
+from pellucid.rendering.kernels.sphere_tree import look_through
 
 wp.set_module_options({"fast_math": True})
 

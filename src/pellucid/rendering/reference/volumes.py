@@ -18,7 +18,7 @@ from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, Question, question_of
-from pellucid.rendering.reference_light import light_at, light_grid
+from pellucid.rendering.reference.light import light_at, light_grid
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
 from pellucid.volume.interpolate import trilinear
 

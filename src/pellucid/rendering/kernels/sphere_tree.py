@@ -14,7 +14,7 @@ children or the range of items in ``i``, and whether it is a leaf in ``b``.
 
 import warp as wp
 
-from pellucid.rendering.rays import View, through_planes
+from pellucid.rendering.kernels.rays import View, through_planes
 
 wp.set_module_options({"fast_math": True})
 

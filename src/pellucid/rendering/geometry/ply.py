@@ -13,8 +13,8 @@ import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, Truncated
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import Mesh
-from pellucid.rendering.polygons import fans, pieces
+from pellucid.rendering.geometry.polygons import fans, pieces
+from pellucid.rendering.geometry.shapes import Mesh
 
 TYPES = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4",

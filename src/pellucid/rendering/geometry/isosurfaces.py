@@ -20,9 +20,9 @@ from pellucid import progress
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing, Voxels
-from pellucid.rendering.cube_cases import EDGES, triangle_table
-from pellucid.rendering.geometry import Mesh
-from pellucid.rendering.mesh_files import format_of, write_arrays
+from pellucid.rendering.geometry.cube_cases import EDGES, triangle_table
+from pellucid.rendering.geometry.mesh_files import format_of, write_arrays
+from pellucid.rendering.geometry.shapes import Mesh
 from pellucid.volume.volume import Volume
 
 SLAB_VOXELS = 2**20

@@ -17,8 +17,8 @@ import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, Truncated, UnknownCodec
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import Mesh
-from pellucid.rendering.polygons import fans, pieces
+from pellucid.rendering.geometry.polygons import fans, pieces
+from pellucid.rendering.geometry.shapes import Mesh
 
 TYPES = {
     "Int8": "i1", "UInt8": "u1", "Int16": "i2", "UInt16": "u2", "Int32": "i4", "UInt32": "u4", "Int64": "i8",

@@ -10,8 +10,8 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.geometry import Mesh
-from pellucid.rendering.polygons import fans, pieces
+from pellucid.rendering.geometry.polygons import fans, pieces
+from pellucid.rendering.geometry.shapes import Mesh
 
 
 def read(path: Path) -> Mesh:

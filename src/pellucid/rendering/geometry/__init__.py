@@ -1,0 +1,1 @@
+"""Points and meshes: in memory, in files, and surfaces taken out of volumes."""

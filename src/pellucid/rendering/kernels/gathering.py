@@ -1,0 +1,66 @@
+"""What a ray gathers on its way: colour and opacity, front to back.
+
+Here: Gathered, adding a sample to it, and what lies behind.
+Not here: the way of the ray (rays, composite), light (lighting).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.sampling import Grid, table_row, value_in
+from pellucid.rendering.kernels.lighting import shaded
+from pellucid.rendering.kernels.rays import FAR, Layer
+
+OPAQUE = wp.constant(0.996)
+
+
+@wp.struct
+class Gathered:
+    """What a ray has seen so far: colour multiplied by opacity, opacity, and where half of it was reached."""
+
+    color: wp.vec3
+    opacity: wp.float32
+    depth: wp.float32
+
+
+@wp.func
+def nothing_yet():
+    gathered = Gathered()
+    gathered.depth = FAR
+    return gathered
+
+
+@wp.func
+def gather(gathered: Gathered, color: wp.vec3, opacity: wp.float32, distance: wp.float32):
+    """Behind what was seen before comes something of a colour and an opacity."""
+    weight = (1.0 - gathered.opacity) * opacity
+    if gathered.opacity < 0.5 and gathered.opacity + weight >= 0.5:
+        gathered.depth = distance
+    gathered.color = gathered.color + color * weight
+    gathered.opacity = gathered.opacity + weight
+    return gathered
+
+
+@wp.func
+def over_scenery(gathered: Gathered, scenery: wp.vec4):
+    """What a ray gathered, and behind it what was drawn before."""
+    behind = scenery * (1.0 - gathered.opacity)
+    color = gathered.color
+    return wp.vec4(color[0] + behind[0], color[1] + behind[1], color[2] + behind[2], gathered.opacity + behind[3])
+
+
+@wp.func
+def classified(layer: Layer, value: wp.float32):
+    return layer.table[table_row(value, layer.value_low, layer.value_scale, layer.table.shape[0])]
+
+
+@wp.func
+def add_sample(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
+    """One sample of a volume: its colour, lit, and its opacity. here: the voxels of its cell."""
+    entry = classified(layer, value_in(here, at))
+    if entry[3] <= 0.0:
+        return gathered
+    base = wp.vec3(entry[0], entry[1], entry[2])
+    return gather(gathered, shaded(layer, here, direction, at, base), entry[3], distance)

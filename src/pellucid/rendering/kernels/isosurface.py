@@ -1,0 +1,96 @@
+"""Surfaces of equal value, met by rays.
+
+Here: the kernel, and finding where exactly a ray meets a surface.
+Not here: surfaces as meshes (geometry.isosurfaces), light (lighting).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.sampling import Field, cell_at, locate, value_in
+from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, gather, nothing_yet, over_scenery
+from pellucid.rendering.kernels.lighting import shaded
+from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
+
+wp.set_module_options({"fast_math": True})
+
+
+@wp.func
+def seen_at(field: Field, at: wp.vec3):
+    """The value at a point that a ray sees, which may lie in any cell."""
+    return value_in(locate(field, cell_at(field, at), 1.0), at)
+
+
+@wp.func
+def refine(field: Field, ray: Ray, near: wp.float32, far: wp.float32, level: wp.float32):
+    """Eight halvings between two samples: where the value passes the level, to 1/256 of a step."""
+    is_above = seen_at(field, ray.origin + ray.speed * far) >= level
+    for _halving in range(8):
+        middle = 0.5 * (near + far)
+        if (seen_at(field, ray.origin + ray.speed * middle) >= level) == is_above:
+            far = middle
+        else:
+            near = middle
+    return 0.5 * (near + far)
+
+
+@wp.func
+def add_surfaces(
+    gathered: Gathered,
+    view: View,
+    layer: Layer,
+    ray: Ray,
+    k: wp.int32,
+    levels: wp.array(dtype=wp.float32),
+    colors: wp.array(dtype=wp.vec4),
+    before: wp.float32,
+    value: wp.float32,
+):
+    """The surfaces between sample k - 1 and sample k."""
+    far = (wp.float32(k) + ray.jitter) * view.step
+    for i in range(levels.shape[0]):
+        # A ray that climbs meets the low surfaces first, one that descends the high ones.
+        which = wp.where(value < before, levels.shape[0] - 1 - i, i)
+        if (before < levels[which]) != (value < levels[which]):
+            exact = refine(layer.field, ray, far - view.step, far, levels[which])
+            base = wp.vec3(colors[which][0], colors[which][1], colors[which][2])
+            at = ray.origin + ray.speed * exact
+            here = locate(layer.field, cell_at(layer.field, at), 1.0)
+            gathered = gather(gathered, shaded(layer, here, ray.direction, at, base), colors[which][3], exact)
+    return gathered
+
+
+@wp.kernel(enable_backward=False)
+def isosurface(
+    first: wp.int32,
+    view: View,
+    layer: Layer,
+    levels: wp.array(dtype=wp.float32),
+    colors: wp.array(dtype=wp.vec4),
+    color: wp.array2d(dtype=wp.vec4),
+    depth: wp.array2d(dtype=wp.float32),
+):
+    """Surfaces where the value passes one of the levels (ascending), refined between samples, lit."""
+    row, column = wp.tid()
+    row += first
+    ray = make_ray(view, layer, row, column)
+    gathered = nothing_yet()
+    k = ray.k_first
+    while k <= ray.k_last and gathered.opacity < OPAQUE:
+        cell = cell_of(place(ray, view.step, k), layer.vacancy)
+        vacancy = wp.int32(layer.vacancy[cell[2], cell[1], cell[0]])
+        k_next = first_beyond(ray, view.step, k, cell, vacancy)
+        if vacancy > 0:
+            k = k_next
+            continue
+        before = seen_at(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
+        here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
+        while k < k_next and gathered.opacity < OPAQUE:
+            value = value_in(here, place(ray, view.step, k))
+            gathered = add_surfaces(gathered, view, layer, ray, k, levels, colors, before, value)
+            before = value
+            k += 1
+    color[row, column] = over_scenery(gathered, view.scenery[row, column])
+    depth[row, column] = wp.min(gathered.depth, ray.end)

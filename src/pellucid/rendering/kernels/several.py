@@ -1,0 +1,108 @@
+"""Several volumes in one picture, composited sample by sample.
+
+Here: the kernel, and one ray through all of them.
+Not here: one volume (composite), what is gathered (gathering).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.sampling import locate
+from pellucid.rendering.kernels.gathering import OPAQUE, add_sample, nothing_yet, over_scenery
+from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
+
+wp.set_module_options({"fast_math": True})
+
+MOST_LAYERS = 8
+Rows = wp.types.matrix(shape=(MOST_LAYERS, 3), dtype=wp.float32)
+Counts = wp.types.vector(length=MOST_LAYERS, dtype=wp.int32)
+
+
+@wp.struct
+class Bundle:
+    """One ray through several volumes: its way through each, and the samples from k_first to k_last in any."""
+
+    origins: Rows
+    speeds: Rows
+    firsts: Counts
+    lasts: Counts
+    direction: wp.vec3
+    jitter: wp.float32
+    k_first: wp.int32
+    k_last: wp.int32
+
+
+@wp.func
+def make_bundle(view: View, layers: wp.array(dtype=Layer), row: wp.int32, column: wp.int32):
+    bundle = Bundle()
+    bundle.k_first = 2147483647
+    bundle.k_last = -1
+    for i in range(layers.shape[0]):
+        ray = make_ray(view, layers[i], row, column)
+        bundle.origins[i] = ray.origin
+        bundle.speeds[i] = ray.speed
+        bundle.firsts[i] = ray.k_first
+        bundle.lasts[i] = ray.k_last
+        bundle.jitter = ray.jitter
+        bundle.direction = ray.direction
+        if ray.k_last >= ray.k_first:
+            bundle.k_first = wp.min(bundle.k_first, ray.k_first)
+            bundle.k_last = wp.max(bundle.k_last, ray.k_last)
+    return bundle
+
+
+@wp.func
+def next_cells(bundle: Bundle, layers: wp.array(dtype=Layer), step: wp.float32, k: wp.int32):
+    """The first sample beyond the cells that hold sample k in any volume; negative where all of them are empty."""
+    k_next = bundle.k_last + 1
+    sign = wp.int32(-1)
+    for i in range(layers.shape[0]):
+        if k < bundle.firsts[i] and bundle.lasts[i] >= bundle.firsts[i]:
+            k_next = wp.min(k_next, bundle.firsts[i])
+        if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
+            ray = Ray()
+            ray.origin = bundle.origins[i]
+            ray.speed = bundle.speeds[i]
+            ray.jitter = bundle.jitter
+            ray.k_last = bundle.lasts[i]
+            cell = cell_of(place(ray, step, k), layers[i].vacancy)
+            vacancy = wp.int32(layers[i].vacancy[cell[2], cell[1], cell[0]])
+            k_next = wp.min(k_next, first_beyond(ray, step, k, cell, vacancy))
+            if vacancy == 0:
+                sign = 1
+    return sign * wp.max(k_next, k + 1)
+
+
+@wp.kernel(enable_backward=False)
+def composite_many(
+    first: wp.int32,
+    view: View,
+    layers: wp.array(dtype=Layer),
+    color: wp.array2d(dtype=wp.vec4),
+    depth: wp.array2d(dtype=wp.float32),
+):
+    """Several volumes, sample by sample at the same places along the ray."""
+    row, column = wp.tid()
+    row += first
+    bundle = make_bundle(view, layers, row, column)
+    gathered = nothing_yet()
+    k = bundle.k_first
+    while k <= bundle.k_last and gathered.opacity < OPAQUE:
+        k_next = next_cells(bundle, layers, view.step, k)
+        if k_next < 0:
+            k_next = -k_next
+            k = k_next
+        while k < k_next and gathered.opacity < OPAQUE:
+            distance = (wp.float32(k) + bundle.jitter) * view.step
+            for i in range(layers.shape[0]):
+                if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
+                    at = bundle.origins[i] + bundle.speeds[i] * distance
+                    cell = cell_of(at, layers[i].vacancy)
+                    if layers[i].vacancy[cell[2], cell[1], cell[0]] == wp.uint8(0):
+                        here = locate(layers[i].field, cell, 1.0 - gathered.opacity)
+                        gathered = add_sample(gathered, layers[i], here, bundle.direction, at, distance)
+            k += 1
+    color[row, column] = over_scenery(gathered, view.scenery[row, column])
+    depth[row, column] = wp.min(gathered.depth, view.scenery_depth[row, column])
