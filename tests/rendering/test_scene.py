@@ -9,7 +9,19 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.colors import color_maps, color_points, from_paraview
-from pellucid.rendering.scene import ClipPlane, Isosurface, Light, Scene, Transform, VolumeLayer
+from pellucid.rendering.labels import LabelColor, Labels
+from pellucid.rendering.scene import (
+    MIGRATIONS,
+    VERSION,
+    ClipPlane,
+    Isosurface,
+    Light,
+    MeshLayer,
+    Scene,
+    SliceLayer,
+    Transform,
+    VolumeLayer,
+)
 from pellucid.rendering.transfer import TransferFunction
 
 FULL = Scene(
@@ -27,12 +39,14 @@ FULL = Scene(
     camera=Camera((1.0, 2.0, 3.0), field_of_view_deg=None),
     light=Light((0.0, 0.0, 1.0)),
     planes=(ClipPlane((0.0, 0.0, 1.0), 5.0),),
+    slices=(SliceLayer("labels.zarr", (1.0, 2.0, 3.0), labels=Labels(0.3, (LabelColor(7, (1.0, 0.0, 0.0)),))),),
+    time=2.0,
 )
 
 
 def test_a_scene_is_read_back_as_it_was_written() -> None:
     assert Scene.from_json(FULL.to_json()) == FULL
-    assert json.loads(FULL.to_json())["version"] == 1
+    assert json.loads(FULL.to_json())["version"] == 2
 
 
 @pytest.mark.parametrize(
@@ -48,13 +62,39 @@ def test_a_scene_is_read_back_as_it_was_written() -> None:
         ),
         ({"volumes": [{}]}, r"scene.volumes\[0\] is incomplete"),
         ({"step": 0}, r"Steps of 0.0 voxels"),
-        ({"version": 99}, r"version 99, and this program knows 1 to 1\. Update Pellucid"),
+        ({"version": 99}, r"version 99, and this program knows 1 to 2\. Update Pellucid"),
     ],
 )
 def test_what_is_not_understood_is_refused_by_name(change: dict[str, object], told: str) -> None:
     document = {**json.loads(Scene().to_json()), **change}
     with pytest.raises(InvalidInput, match=told):
         Scene.from_json(json.dumps(document))
+
+
+def test_a_scene_of_version_1_opens() -> None:
+    text = """{"version": 1, "volumes": [{"source": "scan.zarr", "mode": "max", "shading": "none"}],
+        "meshes": [{"source": "bone.ply", "color": [1, 0, 0]}], "step": 0.25}"""
+    scene = Scene.from_json(text)
+    assert scene.volumes == (VolumeLayer("scan.zarr", mode="max", shading="none"),)
+    assert scene.meshes == (MeshLayer("bone.ply", (1.0, 0.0, 0.0), opacity=1.0),)
+    assert (scene.step, scene.slices, scene.time) == (0.25, (), 0.0)
+    with pytest.raises(InvalidInput, match="scene has no 'colour'"):
+        Scene.from_json('{"version": 1, "colour": 3}')
+
+
+def test_every_version_has_its_migration() -> None:
+    assert sorted(MIGRATIONS) == list(range(1, VERSION))
+
+
+def test_slices_are_named_by_axis_and_position() -> None:
+    layer = SliceLayer.across("scan.zarr", "y", 12.5, opacity=0.5)
+    assert layer == SliceLayer("scan.zarr", (0.0, 12.5, 0.0), (0.0, 1.0, 0.0), opacity=0.5)
+    with pytest.raises(InvalidInput, match="no axis 'w'"):
+        SliceLayer.across("scan.zarr", "w", 1.0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="no direction"):
+        SliceLayer("scan.zarr", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    with pytest.raises(InvalidInput, match="opacity of 2"):
+        MeshLayer("bone.ply", opacity=2.0)
 
 
 def test_no_scene_at_all() -> None:

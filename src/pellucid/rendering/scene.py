@@ -5,9 +5,9 @@ Not here: how it is drawn (reference, renderer), what the first picture should s
 """
 
 import json
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.documents import build
+from pellucid.rendering.labels import Labels
 from pellucid.rendering.transfer import TransferFunction
 
-VERSION = 1
+VERSION = 2
 Mode = Literal["composite", "max", "min", "mean", "isosurface"]
 ShadingName = Literal["none", "gradient", "shadow", "occlusion", "user"]
 
@@ -84,8 +86,10 @@ class ClipPlane:
 
 @dataclass(frozen=True)
 class VolumeLayer:
-    """A volume to draw. source: its URI. clip: only these voxels of it.
+    """A volume to draw. source: its URI; of a series, the step at the scene's time. clip: only these voxels of it.
 
+    labels: its voxels are whole numbers that name things; they are drawn in these colours instead of the transfer
+    function's, unlit or lit at their borders.
     user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it.
     """
 
@@ -98,6 +102,49 @@ class VolumeLayer:
     transform: Transform = STANDING
     user_shading: str = ""
     parameters: tuple[tuple[str, float], ...] = ()
+    labels: Labels | None = None
+
+
+@dataclass(frozen=True)
+class SliceLayer:
+    """A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, in world units.
+
+    opacity: 1 hides what is behind. is_solid: whether values that the transfer function makes transparent are drawn
+    too; if not, the plane has holes there. labels: as in VolumeLayer; here a label is as opaque as one voxel of it. Of
+    slices in the same plane, the later lies on top.
+    """
+
+    source: str
+    point: Vector
+    normal: Vector = (0.0, 0.0, 1.0)
+    transfer: TransferFunction = GREY
+    opacity: float = 1.0
+    is_solid: bool = True
+    labels: Labels | None = None
+    clip: Box | None = None
+    transform: Transform = STANDING
+
+    def __post_init__(self) -> None:
+        if not any(self.normal):
+            raise InvalidInput("A plane without a normal has no direction.", do="Give a normal such as (0, 0, 1).")
+        _check_opacity(self.opacity)
+
+    @classmethod
+    def across(cls, source: str, axis: Literal["x", "y", "z"], position: float, **rest: Any) -> "SliceLayer":
+        """Across an axis of the world, at a position along it.
+
+        >>> SliceLayer.across("scan.zarr", "y", 12.5).point
+        (0.0, 12.5, 0.0)
+        """
+        if axis not in ("x", "y", "z"):
+            raise InvalidInput(f"There is no axis {axis!r}.", do="Choose x, y or z.")
+        x, y, z = (float(axis == name) for name in "xyz")
+        return cls(source, (x * position, y * position, z * position), (x, y, z), **rest)
+
+
+def _check_opacity(opacity: float) -> None:
+    if not 0 <= opacity <= 1:
+        raise InvalidInput(f"An opacity of {opacity} is impossible.", do="Give 0 (clear) to 1 (solid).")
 
 
 @dataclass(frozen=True)
@@ -121,12 +168,19 @@ class PointsLayer:
 
 @dataclass(frozen=True)
 class MeshLayer:
-    """Triangles to draw, opaque, both sides alike. source: a file, or the name of a Mesh in memory."""
+    """Triangles to draw, both sides alike. source: a file, or the name of a Mesh in memory.
+
+    opacity: of one surface; 1 hides what is behind. Through others the nearest eight along a ray are seen.
+    """
 
     source: str
     color: Vector = (0.9, 0.85, 0.75)
     is_lit: bool = True
     transform: Transform = STANDING
+    opacity: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_opacity(self.opacity)
 
 
 @dataclass(frozen=True)
@@ -135,6 +189,7 @@ class Scene:
 
     step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
     which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
+    time: step of every source that is a series; the nearest is drawn.
     """
 
     volumes: tuple[VolumeLayer, ...] = ()
@@ -146,6 +201,8 @@ class Scene:
     is_jittered: bool = True
     points: tuple[PointsLayer, ...] = ()
     meshes: tuple[MeshLayer, ...] = ()
+    slices: tuple[SliceLayer, ...] = ()
+    time: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.step <= 100:
@@ -166,7 +223,7 @@ class Scene:
             document = json.loads(text)
         except ValueError as error:
             raise InvalidInput(f"This is no scene: {error}.", do="Give the JSON that Scene.to_json writes.") from error
-        scene: Scene = _build(cls, _migrated(document), "scene")
+        scene: Scene = build(cls, _migrated(document), "scene")
         return scene
 
 
@@ -178,59 +235,15 @@ def _migrated(document: Any) -> Any:
         raise InvalidInput(
             f"The scene has version {version}, and this program knows 1 to {VERSION}.", do="Update Pellucid to open it."
         )
+    for older in range(version, VERSION):
+        document = MIGRATIONS[older](document)
     return {name: value for name, value in document.items() if name != "version"}
 
 
-def _build(kind: Any, value: Any, where: str) -> Any:
-    """A value of a declared type from what JSON gives; the message of a refusal names the place."""
-    if is_dataclass(kind):
-        return _build_dataclass(kind, value, where)
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return None if value is None and NoneType in inner else _build(_not_none(inner), value, where)
-    if origin is Literal:
-        return value if value in inner else _refuse(where, value, f"one of {', '.join(map(str, inner))}")
-    if origin is tuple:
-        return _build_tuple(inner, value, where)
-    return _build_plain(kind, value, where)
+def _from_1(document: dict[str, Any]) -> dict[str, Any]:
+    """Version 2 has slices, labels, time and opacities of meshes. What has a default is left to it."""
+    return {"slices": [], "time": 0.0, **document}
 
 
-def _build_dataclass(kind: Any, value: Any, where: str) -> Any:
-    if not isinstance(value, dict):
-        _refuse(where, value, "an object")
-    known = {field.name for field in fields(kind)}
-    if unknown := sorted(set(value) - known):
-        raise InvalidInput(f"{where} has no {unknown[0]!r}.", do=f"It has: {', '.join(sorted(known))}.")
-    types = get_type_hints(kind)
-    try:
-        return kind(**{name: _build(types[name], one, f"{where}.{name}") for name, one in value.items()})
-    except TypeError as error:
-        raise InvalidInput(f"{where} is incomplete: {error}.", do="Give the missing part.") from error
-
-
-def _build_tuple(inner: tuple[Any, ...], value: Any, where: str) -> Any:
-    if not isinstance(value, list):
-        _refuse(where, value, "a list")
-    if len(inner) == 2 and inner[1] is Ellipsis:
-        return tuple(_build(inner[0], one, f"{where}[{i}]") for i, one in enumerate(value))
-    if len(value) != len(inner):
-        _refuse(where, value, f"{len(inner)} numbers")
-    return tuple(_build(kind, one, f"{where}[{i}]") for i, (kind, one) in enumerate(zip(inner, value, strict=True)))
-
-
-def _build_plain(kind: Any, value: Any, where: str) -> Any:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    return (
-        value
-        if type(value) is kind
-        else _refuse(where, value, {float: "a number", int: "a whole number"}.get(kind, kind.__name__))
-    )
-
-
-def _not_none(kinds: tuple[Any, ...]) -> Any:
-    return next(kind for kind in kinds if kind is not NoneType)
-
-
-def _refuse(where: str, value: Any, wanted: str) -> Any:
-    raise InvalidInput(f"{where} is {value!r}.", do=f"Give {wanted}.")
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
+"""From each version to the next."""

@@ -1,0 +1,66 @@
+"""Plain data from JSON: frozen dataclasses, checked against their declared types.
+
+Here: build, whose refusals name the place in the document.
+Not here: what the dataclasses mean (scene), versions (scene).
+"""
+
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pellucid.errors import InvalidInput
+
+
+def build(kind: Any, value: Any, where: str) -> Any:
+    """A value of a declared type from what JSON gives; the message of a refusal names the place."""
+    if is_dataclass(kind):
+        return _build_dataclass(kind, value, where)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if value is None and NoneType in inner else build(_not_none(inner), value, where)
+    if origin is Literal:
+        return value if value in inner else _refuse(where, value, f"one of {', '.join(map(str, inner))}")
+    if origin is tuple:
+        return _build_tuple(inner, value, where)
+    return _build_plain(kind, value, where)
+
+
+def _build_dataclass(kind: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        _refuse(where, value, "an object")
+    known = {field.name for field in fields(kind)}
+    if unknown := sorted(set(value) - known):
+        raise InvalidInput(f"{where} has no {unknown[0]!r}.", do=f"It has: {', '.join(sorted(known))}.")
+    types = get_type_hints(kind)
+    try:
+        return kind(**{name: build(types[name], one, f"{where}.{name}") for name, one in value.items()})
+    except TypeError as error:
+        raise InvalidInput(f"{where} is incomplete: {error}.", do="Give the missing part.") from error
+
+
+def _build_tuple(inner: tuple[Any, ...], value: Any, where: str) -> Any:
+    if not isinstance(value, list):
+        _refuse(where, value, "a list")
+    if len(inner) == 2 and inner[1] is Ellipsis:
+        return tuple(build(inner[0], one, f"{where}[{i}]") for i, one in enumerate(value))
+    if len(value) != len(inner):
+        _refuse(where, value, f"{len(inner)} numbers")
+    return tuple(build(kind, one, f"{where}[{i}]") for i, (kind, one) in enumerate(zip(inner, value, strict=True)))
+
+
+def _build_plain(kind: Any, value: Any, where: str) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return (
+        value
+        if type(value) is kind
+        else _refuse(where, value, {float: "a number", int: "a whole number"}.get(kind, kind.__name__))
+    )
+
+
+def _not_none(kinds: tuple[Any, ...]) -> Any:
+    return next(kind for kind in kinds if kind is not NoneType)
+
+
+def _refuse(where: str, value: Any, wanted: str) -> Any:
+    raise InvalidInput(f"{where} is {value!r}.", do=f"Give {wanted}.")

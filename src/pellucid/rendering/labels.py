@@ -1,0 +1,82 @@
+"""Labels: whole numbers that name things, and the colour that each of them gets.
+
+Here: Labels, its automatic colours, and baking them into the table that kernels read.
+Not here: voxels that hold labels (fields.labels), colours for values (transfer).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+
+Color = tuple[float, float, float]
+
+GOLDEN = 0x9E3779B97F4A7C15
+"""2⁶⁴ divided by the golden ratio: hues of labels that follow each other lie a golden angle apart."""
+BESIDE, ABOVE = 0xC13FA9A902A6328F, 0x91E10DA5C79E7B1D
+"""2⁶⁴ divided by the plastic number and by its square: what spreads saturation and brightness just as evenly."""
+
+
+@dataclass(frozen=True)
+class LabelColor:
+    """How one label is drawn. color: None for the automatic one; opacity: None for that of all labels."""
+
+    label: int
+    color: Color | None = None
+    opacity: float | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One colour for each label, never mixed between labels.
+
+    opacity: of one voxel of any label except 0, which is nothing and is not drawn. colors: what is drawn otherwise;
+    label 0 too, if it is given an opacity.
+    """
+
+    opacity: float = 0.5
+    colors: tuple[LabelColor, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = [one.opacity for one in self.colors if one.opacity is not None]
+        if not all(0 <= opacity <= 1 for opacity in (self.opacity, *given)):
+            raise InvalidInput("An opacity of labels is not from 0 to 1.", do="Give 0 (not drawn) to 1 (solid).")
+
+    def table(self, labels: Voxels, step: float) -> Voxels:
+        """(n, 4) float32 for n labels: red, green, blue, and the opacity of ``step`` voxels of material.
+
+        >>> Labels(1.0, (LabelColor(7, (1.0, 0.0, 0.0)),)).table(np.array([0, 7]), 1.0)[:, 3].tolist()
+        [0.0, 1.0]
+        """
+        table = np.empty((len(labels), 4), np.float32)
+        table[:, :3] = automatic_colors(labels)
+        table[:, 3] = np.where(labels == 0, 0.0, self.opacity)
+        for one in self.colors:
+            where = labels == one.label
+            if one.color is not None:
+                table[where, :3] = one.color
+            if one.opacity is not None:
+                table[where, 3] = one.opacity
+        table[:, 3] = 1 - (1 - table[:, 3].astype(float)) ** step
+        return table
+
+
+def automatic_colors(labels: Voxels) -> Voxels:
+    """(n, 3): the same colour for a label wherever it is met; those of labels that follow each other differ most."""
+    hue, saturation, brightness = (_spread(labels, factor) for factor in (GOLDEN, BESIDE, ABOVE))
+    value = 0.8 + 0.2 * brightness
+    least = value * (0.45 - 0.45 * saturation)
+    sector = (hue[:, None] * 6 + np.array([0.0, 4.0, 2.0])) % 6
+    share = np.clip(np.abs(sector - 3) - 1, 0, 1)
+    colors: Voxels = least[:, None] + (value - least)[:, None] * share
+    return colors
+
+
+def _spread(labels: Voxels, factor: int) -> Voxels:
+    """From 0 to 1, evenly over any row of labels that follow each other."""
+    with np.errstate(over="ignore"):
+        turned = labels.astype(np.int64).astype(np.uint64) * np.uint64(factor)
+    spread: Voxels = (turned >> np.uint64(40)) / 2.0**24
+    return spread
