@@ -1,0 +1,817 @@
+// Written by tools/generate_web_types.py from pellucid/instance/protocol. Do not edit: run it again.
+// Shapes, spacings, voxels and boxes are in (z, y, x) order; positions in the world in (x, y, z).
+
+export const VERSION = 2;
+export const LARGEST_MESSAGE_BYTES = 262144;
+export const LARGEST_EDGE = 8192;
+export const LARGEST_UPLOAD_BYTES = 268435456;
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Mode = "composite" | "max" | "min" | "mean" | "isosurface";
+export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "user";
+export type Capability = "look" | "steer" | "own";
+export type Encoding = "jpeg" | "png" | "h264";
+export type View = "main" | "other";
+export type Axis = "z" | "y" | "x";
+export type ExportFormat = "tiff" | "nrrd" | "zarr";
+export type TaskState = "running" | "finished" | "stopped";
+export type WorkerState = "starting" | "loading" | "compiling" | "ready" | "lost";
+export type EntryKind = "folder" | "volume" | "points" | "mesh";
+
+/** The first message: the version spoken, who it is, the pixels there are, the encodings that can be shown. */
+export interface Hello {
+  readonly version: number;
+  readonly width: number;
+  readonly height: number;
+  readonly name?: string;
+  readonly encodings?: readonly Encoding[];
+  readonly type: "hello";
+}
+
+/** The picture's place in the page has another size now, in pixels. */
+export interface Resize {
+  readonly width: number;
+  readonly height: number;
+  readonly type: "resize";
+}
+
+/** An eye in world units, axes (x, y, z).
+ * field_of_view_deg: vertical angle of a perspective camera; None makes it orthographic, `height` world units tall. */
+export interface Camera {
+  readonly position: readonly [number, number, number];
+  readonly target: readonly [number, number, number];
+  readonly up: readonly [number, number, number];
+  readonly field_of_view_deg: number | null;
+  readonly height: number;
+}
+
+/** Look from here; the latest wins. is_moving: more will follow, so a small picture soon beats a large one.
+ * sent_at_ms comes back in the header of the first frame that shows it. */
+export interface Look {
+  readonly camera: Camera;
+  readonly is_moving?: boolean;
+  readonly sent_at_ms?: number;
+  readonly type: "look";
+}
+
+/** One place of the scene, and what stands there from now on.
+ * path: names and numbers from the scene inwards, such as ["volumes", 0, "transfer", "value_range"]. A number one past
+ * the end of a list adds to it; value null takes an element of a list away. */
+export interface Change {
+  readonly path: readonly (string | number)[];
+  readonly value: Json;
+}
+
+/** Change the scene, all of it or nothing, based on the revision given.
+ * is_moving: more of the same will follow (a slider is held): small pictures, and one step of undo for all of them. */
+export interface Patch {
+  readonly revision: number;
+  readonly changes: readonly Change[];
+  readonly view?: View;
+  readonly is_moving?: boolean;
+  readonly request?: string;
+  readonly type: "patch";
+}
+
+/** Back to the scene before the last change; the camera stays. */
+export interface Undo {
+  readonly request?: string;
+  readonly type: "undo";
+}
+
+/** Forward again, to what was undone. */
+export interface Redo {
+  readonly request?: string;
+  readonly type: "redo";
+}
+
+/** Show another time step, or channel, of a layer; the latest wins. layer -1: of every layer that has it. */
+export interface Time {
+  readonly time: number;
+  readonly channel?: number | null;
+  readonly layer?: number;
+  readonly is_moving?: boolean;
+  readonly request?: string;
+  readonly type: "time";
+}
+
+/** Begin to compare: the scene as it is now becomes the other one, beside it; or end it. */
+export interface Compare {
+  readonly is_on: boolean;
+  readonly request?: string;
+  readonly type: "compare";
+}
+
+/** Show the three slices through a voxel of a layer; None ends it. edge: pixels of a picture's longer side. */
+export interface Slices {
+  readonly voxel: readonly [number, number, number] | null;
+  readonly edge?: number;
+  readonly layer?: number;
+  readonly type: "slices";
+}
+
+/** What is at this place of the picture? x from the left, y from the top, 0 to 1. Only the latest is answered. */
+export interface Probe {
+  readonly x: number;
+  readonly y: number;
+  readonly view?: View;
+  readonly request?: string;
+  readonly type: "probe";
+}
+
+/** A frame was painted. Without it, no more than a few frames are sent. */
+export interface Acknowledge {
+  readonly number: number;
+  readonly decode_ms?: number;
+  readonly paint_ms?: number;
+  readonly type: "acknowledge";
+}
+
+/** The video decoder lost its way: send a key frame next. */
+export interface KeyFrame {
+  readonly type: "key_frame";
+}
+
+/** May I have the controls? Who owns gets them at once, and so does anybody while nobody has them. */
+export interface AskControls {
+  readonly type: "ask_controls";
+}
+
+/** Hand the controls to a client, or to nobody. */
+export interface GiveControls {
+  readonly client?: string | null;
+  readonly type: "give_controls";
+}
+
+/** Somebody is there: the grace period starts anew. */
+export interface Prolong {
+  readonly type: "prolong";
+}
+
+/** Stop a task that Progress told of. */
+export interface CancelTask {
+  readonly task: string;
+  readonly type: "cancel_task";
+}
+
+/** What there is to choose from. color_maps: colours (red, green, blue, 0 to 1) at equal distances, by name. */
+export interface Choices {
+  readonly modes: readonly string[];
+  readonly shadings: readonly ShadingName[];
+  readonly color_maps: { readonly [name: string]: readonly (readonly [number, number, number])[] };
+  readonly export_formats: readonly ExportFormat[];
+}
+
+/** What the instance accepts, for a page to stay within. */
+export interface Limits {
+  readonly largest_edge: number;
+  readonly largest_upload_bytes: number;
+  readonly most_clients: number;
+}
+
+/** The answer to Hello: everything there is to know; State, Layers, Shadings, Controls and Idle follow with more.
+ * client: the id of this page. roots: where the file browser may look; empty for whoever may not own. */
+export interface Welcome {
+  readonly client: string;
+  readonly capability: Capability;
+  readonly product: string;
+  readonly device: string;
+  readonly choices: Choices;
+  readonly limits: Limits;
+  readonly roots: readonly string[];
+  readonly clock_at_ms: number;
+  readonly version: number;
+  readonly type: "welcome";
+}
+
+/** The gradient's magnitude as second axis of a transfer function: how much of the material counts.
+ * factors: (position, factor), linear in between, constant outside; positions run from 0 to 1 over `gradient_range`,
+ * the change of the value per voxel (along its shortest edge). A factor multiplies the density: half of the material
+ * with a factor of 0.5, none with 0. It is a product and not a free table over both axes, because two curves are
+ * what a person can draw and read, and they do what the second axis is for: boundaries stay, the inside goes.
+ * >>> Edges(((0.0, 0.0), (1.0, 1.0)), (0.0, 10.0)).table()[[0, -1]].tolist()
+ * [0.0, 1.0] */
+export interface Edges {
+  readonly factors: readonly (readonly [number, number])[];
+  readonly gradient_range: readonly [number, number];
+}
+
+/** Colour and opacity between control points, linear in between, constant outside.
+ * colors: (position, (red, green, blue)); opacities: (position, opacity). Positions run from 0 to 1 over
+ * `value_range`; colours and opacities from 0 to 1. Opacity is what one voxel of material takes from the light that
+ * passes through it. gamma bends the way from value to position. edges: how the gradient changes the opacity.
+ * is_preintegrated: whether a step takes all values between those at its ends, and not only that in its middle: then
+ * no narrow peak of the opacity falls between two samples, for about twice the time. */
+export interface TransferFunction {
+  readonly colors: readonly (readonly [number, readonly [number, number, number]])[];
+  readonly opacities: readonly (readonly [number, number])[];
+  readonly value_range: readonly [number, number];
+  readonly gamma: number;
+  readonly edges: Edges | null;
+  readonly is_preintegrated: boolean;
+}
+
+/** The surface where the values pass `value`. */
+export interface Isosurface {
+  readonly value: number;
+  readonly color: readonly [number, number, number];
+  readonly opacity: number;
+}
+
+/** A half-open region of voxels: start is inside, stop is not.
+ * >>> box = Box((0, 0, 0), (2, 3, 4))
+ * >>> box.shape, box.size
+ * ((2, 3, 4), 24) */
+export interface Box {
+  readonly start: readonly [number, number, number];
+  readonly stop: readonly [number, number, number];
+}
+
+/** Where a volume stands: scaled, then turned about the world's x, y and z axes (degrees), then moved. */
+export interface Transform {
+  readonly scale: readonly [number, number, number];
+  readonly rotation_deg: readonly [number, number, number];
+  readonly translation: readonly [number, number, number];
+}
+
+/** How one label is drawn. color: None for the automatic one; opacity: None for that of all labels. */
+export interface LabelColor {
+  readonly label: number;
+  readonly color: readonly [number, number, number] | null;
+  readonly opacity: number | null;
+}
+
+/** One colour for each label, never mixed between labels.
+ * opacity: of one voxel of any label except 0, which is nothing and is not drawn. colors: what is drawn otherwise;
+ * label 0 too, if it is given an opacity. */
+export interface Labels {
+  readonly opacity: number;
+  readonly colors: readonly LabelColor[];
+}
+
+/** A volume to draw. source: its URI; of a series, the step at the scene's time. clip: only these voxels of it.
+ * labels: its voxels are whole numbers that name things; they are drawn in these colours instead of the transfer
+ * function's, unlit or lit at their borders.
+ * user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it. */
+export interface VolumeLayer {
+  readonly source: string;
+  readonly transfer: TransferFunction;
+  readonly mode: Mode;
+  readonly shading: ShadingName;
+  readonly isosurfaces: readonly Isosurface[];
+  readonly clip: Box | null;
+  readonly transform: Transform;
+  readonly user_shading: string;
+  readonly parameters: readonly (readonly [string, number])[];
+  readonly labels: Labels | null;
+}
+
+/** Where light comes from: `direction` points from the light into the scene; None is a headlight at the eye. */
+export interface Light {
+  readonly direction: readonly [number, number, number] | null;
+  readonly ambient: number;
+  readonly diffuse: number;
+  readonly specular: number;
+  readonly shininess: number;
+}
+
+/** Cuts away what lies before it: every point where normal · point < offset, in world units. */
+export interface ClipPlane {
+  readonly normal: readonly [number, number, number];
+  readonly offset: number;
+}
+
+/** Points to draw as spheres. source: a file, or the name of Points in memory.
+ * radius_scale: world units of radius per unit of the value; without a positive radius nothing is drawn. The transfer
+ * function gives the colour; a value that it makes transparent is not drawn, every other one is opaque. */
+export interface PointsLayer {
+  readonly source: string;
+  readonly transfer: TransferFunction;
+  readonly radius_scale: number;
+  readonly is_lit: boolean;
+  readonly transform: Transform;
+}
+
+/** Triangles to draw, both sides alike. source: a file, or the name of a Mesh in memory.
+ * opacity: of one surface; 1 hides what is behind. Through others the nearest eight along a ray are seen. */
+export interface MeshLayer {
+  readonly source: string;
+  readonly color: readonly [number, number, number];
+  readonly is_lit: boolean;
+  readonly transform: Transform;
+  readonly opacity: number;
+}
+
+/** A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, in world units.
+ * opacity: 1 hides what is behind. is_solid: whether values that the transfer function makes transparent are drawn
+ * too; if not, the plane has holes there. labels: as in VolumeLayer; here a label is as opaque as one voxel of it. Of
+ * slices in the same plane, the later lies on top. */
+export interface SliceLayer {
+  readonly source: string;
+  readonly point: readonly [number, number, number];
+  readonly normal: readonly [number, number, number];
+  readonly transfer: TransferFunction;
+  readonly opacity: number;
+  readonly is_solid: boolean;
+  readonly labels: Labels | null;
+  readonly clip: Box | null;
+  readonly transform: Transform;
+}
+
+/** Everything that a picture is made from.
+ * step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
+ * which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
+ * time: step of every source that is a series; the nearest is drawn. */
+export interface Scene {
+  readonly volumes: readonly VolumeLayer[];
+  readonly camera: Camera;
+  readonly light: Light;
+  readonly planes: readonly ClipPlane[];
+  readonly background: readonly [number, number, number, number];
+  readonly step: number;
+  readonly is_jittered: boolean;
+  readonly points: readonly PointsLayer[];
+  readonly meshes: readonly MeshLayer[];
+  readonly slices: readonly SliceLayer[];
+  readonly time: number;
+}
+
+/** The scene has this revision. other: the scene beside it, while two are compared.
+ * by: the client who changed it, "" for the instance itself or a program; request: of the message that did.
+ * Sources in the scene are shortened to their names for whoever may not own. */
+export interface State {
+  readonly revision: number;
+  readonly scene: Scene;
+  readonly other: Scene | null;
+  readonly by: string;
+  readonly request: string;
+  readonly can_undo: boolean;
+  readonly can_redo: boolean;
+  readonly type: "state";
+}
+
+/** The camera, moved by somebody else: take it over. The revision does not change with it. */
+export interface Moved {
+  readonly camera: Camera;
+  readonly by: string;
+  readonly type: "moved";
+}
+
+/** counts: voxels in equal bins from low to high. */
+export interface Histogram {
+  readonly low: number;
+  readonly high: number;
+  readonly counts: readonly number[];
+}
+
+/** A volume of the scene, in the order of `scene.volumes`.
+ * name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
+ * many the file has; time, channel: which are shown. histogram: None while the voxels are still being counted. */
+export interface LayerDescription {
+  readonly name: string;
+  readonly shape: readonly [number, number, number];
+  readonly spacing: readonly [number, number, number];
+  readonly unit: string;
+  readonly dtype: string;
+  readonly levels: number;
+  readonly is_memory: boolean;
+  readonly times: number;
+  readonly time: number;
+  readonly channels: number;
+  readonly channel: number;
+  readonly histogram: Histogram | null;
+}
+
+/** Points of the scene, in the order of `scene.points`, with the histogram of their values. */
+export interface PointsDescription {
+  readonly name: string;
+  readonly count: number;
+  readonly histogram: Histogram | null;
+}
+
+/** A mesh of the scene, in the order of `scene.meshes`. */
+export interface MeshDescription {
+  readonly name: string;
+  readonly triangles: number;
+}
+
+/** What is in the scene, described, in its order. */
+export interface Layers {
+  readonly layers: readonly LayerDescription[];
+  readonly points: readonly PointsDescription[];
+  readonly meshes: readonly MeshDescription[];
+  readonly type: "layers";
+}
+
+/** A number that the shading lets be chosen: what a slider needs to know. */
+export interface Parameter {
+  readonly name: string;
+  readonly default: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A user's shading. source is empty for whoever may not own.
+ * is_waiting: it came with a state from elsewhere; it is compiled when the owner agrees, and until then what names it
+ * is drawn with `gradient`. */
+export interface Shading {
+  readonly hash: string;
+  readonly source: string;
+  readonly parameters: readonly Parameter[];
+  readonly is_waiting: boolean;
+}
+
+/** The users' shadings there are, those that wait for the owner's consent among them. */
+export interface Shadings {
+  readonly shadings: readonly Shading[];
+  readonly type: "shadings";
+}
+
+/** Something could not be done: what happened, what to do, and what was asked for; revision: what there is now.
+ * line: of a shading's source, from 1, else 0. */
+export interface Refusal {
+  readonly what: string;
+  readonly do: string;
+  readonly revision: number;
+  readonly request: string;
+  readonly line: number;
+  readonly type: "refusal";
+}
+
+/** Somebody who watches. */
+export interface Client {
+  readonly id: string;
+  readonly name: string;
+  readonly capability: Capability;
+}
+
+/** Who watches, who has the controls (a client's id, None for nobody), who asks for them. */
+export interface Controls {
+  readonly clients: readonly Client[];
+  readonly holder: string | null;
+  readonly asking: readonly string[];
+  readonly type: "controls";
+}
+
+/** How the process that draws is. lost: it is being replaced; what and do say why. */
+export interface WorkerStatus {
+  readonly state: WorkerState;
+  readonly what: string;
+  readonly do: string;
+  readonly type: "worker";
+}
+
+/** How far a task is. total None: nobody knows. unit: "B" for bytes, else a noun in the plural.
+ * url: where the result of an export can be fetched, once it is finished. */
+export interface Progress {
+  readonly task: string;
+  readonly name: string;
+  readonly done: number;
+  readonly total: number | null;
+  readonly unit: string;
+  readonly state: TaskState;
+  readonly seconds_left: number | null;
+  readonly url: string;
+  readonly type: "progress";
+}
+
+/** When the instance ends itself. is_warning: ask whether to prolong. grace_s: what Prolong gives. */
+export interface Idle {
+  readonly seconds_left: number;
+  readonly grace_s: number;
+  readonly is_warning: boolean;
+  readonly type: "idle";
+}
+
+/** The instance ends now; there is no use in reconnecting until somebody starts it again. */
+export interface Ended {
+  readonly what: string;
+  readonly do: string;
+  readonly type: "ended";
+}
+
+/** What is under a place of the picture.
+ * position: in the world. layer: index in scene.volumes. value: of the volume there; label: of the label volume. */
+export interface Hit {
+  readonly position: readonly [number, number, number];
+  readonly layer: number;
+  readonly voxel: readonly [number, number, number];
+  readonly value: number | null;
+  readonly label: number | null;
+}
+
+/** The answer to Probe; hit None: nothing is there. */
+export interface Probed {
+  readonly request: string;
+  readonly hit: Hit | null;
+  readonly type: "probed";
+}
+
+/** Where the slices are cut, by whomever; None: they are not shown. */
+export interface CrossHair {
+  readonly voxel: readonly [number, number, number] | null;
+  readonly layer: number;
+  readonly by: string;
+  readonly type: "cross_hair";
+}
+
+/** Where the time of a frame went on the instance's side, in milliseconds.
+ * input: from the arrival of the message to the start of drawing. encode: this frame's own. */
+export interface StageTimes {
+  readonly input: number;
+  readonly render: number;
+  readonly encode: number;
+}
+
+/** What a picture shows.
+ * width, height: of the encoded picture, to be stretched over full_width × full_height. is_exact: the renderer's own
+ * picture, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
+ * full_resolution: the fraction of what is visible that is drawn from the finest level. input_sent_at_ms: of the Look
+ * that it answers, else 0. sent_at_ms: on the instance's clock. */
+export interface FrameHeader {
+  readonly number: number;
+  readonly view: View;
+  readonly revision: number;
+  readonly camera: Camera;
+  readonly width: number;
+  readonly height: number;
+  readonly full_width: number;
+  readonly full_height: number;
+  readonly encoding: Encoding;
+  readonly is_exact: boolean;
+  readonly full_resolution: number;
+  readonly times_ms: StageTimes;
+  readonly input_sent_at_ms: number;
+  readonly sent_at_ms: number;
+  readonly codec: string;
+  readonly is_key: boolean;
+  readonly type: "frame";
+}
+
+/** One slice of a layer, a PNG with the colours of its transfer function, opacity left out.
+ * axis: what it is cut across. index: where. extent: height and width in world units. For z: y downwards, x to the
+ * right; for y: z upwards, x right; for x: z upwards, y right. */
+export interface SliceHeader {
+  readonly axis: Axis;
+  readonly index: number;
+  readonly layer: number;
+  readonly revision: number;
+  readonly width: number;
+  readonly height: number;
+  readonly extent: readonly [number, number];
+  readonly encoding: Encoding;
+  readonly type: "slice";
+}
+
+/** PATCH /api/scene. revision None: whatever it is now. */
+export interface SceneChange {
+  readonly changes: readonly Change[];
+  readonly revision?: number | null;
+  readonly view?: View;
+}
+
+/** PUT /api/camera. */
+export interface CameraChange {
+  readonly camera: Camera;
+}
+
+/** POST /api/load: show a file. replace: alone; add: as another layer; labels: over the first volume. */
+export interface LoadRequest {
+  readonly path: string;
+  readonly how?: "replace" | "add" | "labels";
+}
+
+/** POST /api/arrays: an array is coming, in C order and in the byte order of dtype. */
+export interface ArrayOffer {
+  readonly shape: readonly [number, number, number];
+  readonly dtype: string;
+  readonly spacing?: readonly [number, number, number];
+  readonly unit?: string;
+  readonly name?: string;
+  readonly how?: "replace" | "add" | "labels";
+}
+
+/** POST /api/shadings: compile this. */
+export interface ShadingText {
+  readonly source: string;
+}
+
+/** POST /api/presets/read: the JSON that ParaView exports. */
+export interface PresetText {
+  readonly text: string;
+}
+
+/** POST /api/profile: values of a layer along a line between two places in the world. */
+export interface ProfileRequest {
+  readonly start: readonly [number, number, number];
+  readonly stop: readonly [number, number, number];
+  readonly layer?: number;
+  readonly count?: number;
+}
+
+/** POST /api/movies: once around the target, as an MP4. axis: what it turns about; the camera's up by default. */
+export interface MovieRequest {
+  readonly width?: number;
+  readonly height?: number;
+  readonly seconds?: number;
+  readonly frames_per_second?: number;
+  readonly axis?: readonly [number, number, number] | null;
+}
+
+/** POST /api/exports: the clipped region of a layer as a file. start, stop: a box of voxels instead of the clip. */
+export interface ExportRequest {
+  readonly format?: ExportFormat;
+  readonly layer?: number;
+  readonly start?: readonly [number, number, number] | null;
+  readonly stop?: readonly [number, number, number] | null;
+}
+
+/** What happened and what to do; line: of a shading's source, else 0. */
+export interface Refused {
+  readonly what: string;
+  readonly do: string;
+  readonly line: number;
+}
+
+/** GET /api/about. socket: the Unix socket that takes arrays from programs on this machine; for the owner. */
+export interface About {
+  readonly version: number;
+  readonly product: string;
+  readonly capability: Capability;
+  readonly device: string;
+  readonly pid: number;
+  readonly socket: string;
+}
+
+/** GET /api/scene: everything a program has to know about what is shown. */
+export interface Snapshot {
+  readonly version: number;
+  readonly revision: number;
+  readonly scene: Scene;
+  readonly other: Scene | null;
+  readonly layers: readonly LayerDescription[];
+  readonly points: readonly PointsDescription[];
+  readonly meshes: readonly MeshDescription[];
+  readonly device: string;
+  readonly choices: Choices;
+}
+
+/** What a change of the scene led to. */
+export interface Revision {
+  readonly revision: number;
+}
+
+/** GET and PUT /api/state: all that is needed to show the same picture again, as one JSON document.
+ * scene, other: as Scene.to_json writes them. shadings: sources by hash. */
+export interface SavedState {
+  readonly version: number;
+  readonly scene: Json;
+  readonly other: Json;
+  readonly shadings: { readonly [name: string]: string };
+  readonly cross_hair: readonly [number, number, number] | null;
+}
+
+/** POST /api/links: the state kept under a short name; `pellucid view --state NAME` shows it again too. */
+export interface Link {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** GET /api/sharing: the address to give away for each capability. */
+export interface Sharing {
+  readonly look: string;
+  readonly steer: string;
+  readonly own: string;
+}
+
+/** One line of a folder. path: to be given back to open it. bytes: of a file. */
+export interface Entry {
+  readonly name: string;
+  readonly path: string;
+  readonly kind: EntryKind;
+  readonly bytes: number | null;
+  readonly modified_at_ms: number;
+}
+
+/** GET /api/files?folder=&search=: what is in a folder that can be opened; without one, the roots.
+ * parent: None at a root. search looks through the folders below too; is_cut: there was more. */
+export interface Folder {
+  readonly path: string;
+  readonly parent: string | null;
+  readonly entries: readonly Entry[];
+  readonly is_cut: boolean;
+}
+
+/** GET /api/files/facts?path=: what a file holds, without reading its voxels.
+ * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "". */
+export interface FileFacts {
+  readonly path: string;
+  readonly shape: readonly [number, number, number] | null;
+  readonly spacing: readonly [number, number, number] | null;
+  readonly unit: string;
+  readonly dtype: string;
+  readonly levels: number;
+  readonly times: number;
+  readonly channels: number;
+  readonly bytes: number;
+  readonly datasets: readonly string[];
+  readonly problem: string;
+}
+
+/** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */
+export interface Uploaded {
+  readonly path: string;
+}
+
+/** The answer: PUT /api/arrays/{id}?offset=N takes its bytes, POST /api/arrays/{id}/show shows it. */
+export interface ArrayPlace {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+/** A shading that a layer can name now. A refusal of its source carries the line. */
+export interface ShadingMade {
+  readonly hash: string;
+  readonly parameters: readonly Parameter[];
+}
+
+/** The transfer function that it means. */
+export interface Preset {
+  readonly transfer: TransferFunction;
+}
+
+/** values: None outside the volume. length: in world units, which have the unit of the layer. */
+export interface Profile {
+  readonly values: readonly (number | null)[];
+  readonly length: number;
+}
+
+/** Progress tells how far it is, and where the result is. GET /api/tasks/{task} says it too. */
+export interface TaskStarted {
+  readonly task: string;
+}
+
+/** GET /api/tasks/{task}. */
+export interface TaskStatus {
+  readonly task: string;
+  readonly state: TaskState;
+  readonly done: number;
+  readonly total: number | null;
+  readonly url: string;
+  readonly what: string;
+  readonly do: string;
+}
+
+/** Milliseconds over the last frames: half are faster than median, 95 % faster than p95. */
+export interface StageSummary {
+  readonly median: number;
+  readonly p95: number;
+}
+
+/** GET /api/statistics. stages: input, render, encode, wire, decode, paint. */
+export interface StatisticsNow {
+  readonly frames: number;
+  readonly frames_per_second: number;
+  readonly dropped: number;
+  readonly clients: number;
+  readonly worker_restarts: number;
+  readonly seconds_idle: number;
+  readonly stages: { readonly [name: string]: StageSummary };
+}
+
+export type Incoming =
+  | Hello
+  | Resize
+  | Look
+  | Patch
+  | Undo
+  | Redo
+  | Time
+  | Compare
+  | Slices
+  | Probe
+  | Acknowledge
+  | KeyFrame
+  | AskControls
+  | GiveControls
+  | Prolong
+  | CancelTask;
+
+export type Outgoing =
+  | Welcome
+  | State
+  | Moved
+  | Layers
+  | Shadings
+  | Refusal
+  | Controls
+  | WorkerStatus
+  | Progress
+  | Idle
+  | Ended
+  | Probed
+  | CrossHair;
+
+export type Header =
+  | FrameHeader
+  | SliceHeader;
