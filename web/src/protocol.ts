@@ -85,16 +85,6 @@ export interface Redo {
   readonly type: "redo";
 }
 
-/** Show another time step, or channel, of a layer; the latest wins. layer -1: of every layer that has it. */
-export interface Time {
-  readonly time: number;
-  readonly channel?: number | null;
-  readonly layer?: number;
-  readonly is_moving?: boolean;
-  readonly request?: string;
-  readonly type: "time";
-}
-
 /** Begin to compare: the scene as it is now becomes the other one, beside it; or end it. */
 export interface Compare {
   readonly is_on: boolean;
@@ -366,7 +356,8 @@ export interface Histogram {
 
 /** A volume of the scene, in the order of `scene.volumes`.
  * name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
- * many the file has; time, channel: which are shown. histogram: None while the voxels are still being counted. */
+ * many the file has; scene.time chooses the time step, the source (`file:c=1`) the channel. histogram: None while
+ * the voxels are still being counted. */
 export interface LayerDescription {
   readonly name: string;
   readonly shape: readonly [number, number, number];
@@ -376,7 +367,6 @@ export interface LayerDescription {
   readonly levels: number;
   readonly is_memory: boolean;
   readonly times: number;
-  readonly time: number;
   readonly channels: number;
   readonly channel: number;
   readonly histogram: Histogram | null;
@@ -786,7 +776,6 @@ export type Incoming =
   | Patch
   | Undo
   | Redo
-  | Time
   | Compare
   | Slices
   | Probe

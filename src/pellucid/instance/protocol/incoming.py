@@ -107,19 +107,6 @@ class Redo:
 
 
 @dataclass(frozen=True)
-class Time:
-    """Show another time step, or channel, of a layer; the latest wins. layer -1: of every layer that has it."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
-    time: Annotated[int, Field(ge=0)]
-    channel: Annotated[int, Field(ge=0)] | None = None
-    layer: int = -1
-    is_moving: bool = False
-    request: Request = ""
-    type: Literal["time"] = "time"
-
-
-@dataclass(frozen=True)
 class Compare:
     """Begin to compare: the scene as it is now becomes the other one, beside it; or end it."""
 
@@ -206,14 +193,14 @@ class CancelTask:
 
 
 Incoming = (
-    Hello | Resize | Look | Patch | Undo | Redo | Time | Compare | Slices | Probe | Acknowledge | KeyFrame
+    Hello | Resize | Look | Patch | Undo | Redo | Compare | Slices | Probe | Acknowledge | KeyFrame
     | AskControls | GiveControls | Prolong | CancelTask
 )  # fmt: skip
 
 NEEDED: dict[type[Incoming], Capability] = {
     Hello: "look", Resize: "look", Acknowledge: "look", KeyFrame: "look", Probe: "look",
-    Look: "steer", Patch: "steer", Undo: "steer", Redo: "steer", Time: "steer", Compare: "steer", Slices: "steer",
+    Look: "steer", Patch: "steer", Undo: "steer", Redo: "steer", Compare: "steer", Slices: "steer",
     AskControls: "steer", GiveControls: "steer", Prolong: "steer", CancelTask: "steer",
 }  # fmt: skip
 """A Patch that names another source needs ``own`` all the same."""
-NEEDS_CONTROLS = (Look, Patch, Undo, Redo, Time, Compare, Slices)
+NEEDS_CONTROLS = (Look, Patch, Undo, Redo, Compare, Slices)

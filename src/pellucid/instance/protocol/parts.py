@@ -76,7 +76,8 @@ class LayerDescription:
     """A volume of the scene, in the order of ``scene.volumes``.
 
     name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
-    many the file has; time, channel: which are shown. histogram: None while the voxels are still being counted.
+    many the file has; scene.time chooses the time step, the source (``file:c=1``) the channel. histogram: None while
+    the voxels are still being counted.
     """
 
     name: str
@@ -87,7 +88,6 @@ class LayerDescription:
     levels: int
     is_memory: bool
     times: int
-    time: int
     channels: int
     channel: int
     histogram: Histogram | None
