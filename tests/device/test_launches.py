@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pellucid import progress, settings
-from pellucid.device import choose, launch, launches, prepare, runtime
+from pellucid.device import Portion, choose, launch, launches, prepare, runtime
 from pellucid.errors import InvalidInput
 from tests.contracts import device_kernels as kernels
 
@@ -29,6 +29,27 @@ def test_threads_do_not_change_a_bit() -> None:
     assert one.std() > 0.1
     assert iterated(2).tobytes() == one.tobytes()
     assert iterated(7).tobytes() == one.tobytes()
+
+
+def test_portions_make_up_the_whole() -> None:
+    whole, out = iterated(2), np.zeros((301, 100), np.float32)
+    for start, stop in ((0, 120), (120, 121), (121, 301)):
+        portion = Portion((stop - start, 100), start, lambda: False)
+        launch(kernels.iterate, portion, [200], [out], choose("cpu"))
+    assert out.tobytes() == whole.tobytes()
+
+
+def test_a_launch_that_is_no_longer_wanted_ends_between_two_pieces() -> None:
+    out, asked = np.zeros((300, 1024), np.float32), []
+
+    def is_cancelled() -> bool:
+        asked.append(1)
+        return len(asked) > 10
+
+    with settings.use(replace(settings.current(), threads=1)):
+        launch(kernels.iterate, Portion(out.shape, 0, is_cancelled), [200], [out], choose("cpu"))
+    assert (out[:20] > 0).any()
+    assert not out[20:].any()
 
 
 def test_launches_from_many_threads() -> None:

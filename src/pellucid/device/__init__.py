@@ -7,7 +7,19 @@ Importing this loads neither Warp nor CuPy nor SciPy: the first call that needs 
 """
 
 from pellucid.device.hardware import Device, choose, devices
-from pellucid.device.launches import launch, prepare, synchronize
+from pellucid.device.launches import Portion, launch, never, prepare, synchronize
 from pellucid.device.protocol import Array, Primitives, primitives
 
-__all__ = ["Array", "Device", "Primitives", "choose", "devices", "launch", "prepare", "primitives", "synchronize"]
+__all__ = [
+    "Array",
+    "Device",
+    "Portion",
+    "Primitives",
+    "choose",
+    "devices",
+    "launch",
+    "never",
+    "prepare",
+    "primitives",
+    "synchronize",
+]

@@ -20,9 +20,10 @@ depend on the number of threads, except where a kernel adds floating-point numbe
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from typing import Any, ClassVar
@@ -42,29 +43,49 @@ SMALLEST_BAND = 2048
 LARGEST_AXIS = 2**31 - 1
 """Warp counts its threads along an axis in 32 bits."""
 
+CUDA_PIECE = 2**20
+"""Kernel threads that run on CUDA between two looks at whether they are still wanted."""
+
+
+def never() -> bool:
+    """Whether to stop: no."""
+    return False
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Some of the indices of a launch: those of ``shape``, the leading one counted from ``start``.
+
+    is_cancelled: asked between small pieces, from any thread; once it is true the rest is left out.
+    """
+
+    shape: tuple[int, ...]
+    start: int = 0
+    is_cancelled: Callable[[], bool] = never
+
 
 def launch(
     kernel: Any,
-    dim: int | Sequence[int],
+    dim: int | Sequence[int] | Portion,
     inputs: Sequence[Any] = (),
     outputs: Sequence[Any] = (),
     device: Device | None = None,
     block_dim: int | None = None,
 ) -> None:
-    """Run a kernel for every index below ``dim`` (up to four axes).
+    """Run a kernel for every index below ``dim`` (up to four axes), or for a Portion of them.
 
     On the CPU it is done on return; on CUDA it is queued on Warp's stream (see synchronize()). block_dim: threads per
     CUDA block, 256 by default; the CPU ignores it.
     """
     device = device or choose()
-    shape = (dim,) if isinstance(dim, int) else tuple(dim)
-    _check(kernel, shape)
-    if prod(shape) == 0:
+    portion = dim if isinstance(dim, Portion) else Portion((dim,) if isinstance(dim, int) else tuple(dim))
+    _check(kernel, portion.shape)
+    if prod(portion.shape) == 0:
         return
     if device.is_cuda:
-        _launch_cuda(kernel, shape, [0, *inputs, *outputs], device, block_dim)
+        _launch_cuda(kernel, portion, [*inputs, *outputs], device, block_dim)
     else:
-        _run(_record_bands(kernel, shape, [*inputs, *outputs]))
+        _run(_record_bands(kernel, portion, [*inputs, *outputs]), portion.is_cancelled)
 
 
 def prepare(kernel: Any, device: Device | None = None, block_dim: int | None = None) -> None:
@@ -92,24 +113,39 @@ def _check(kernel: Any, shape: tuple[int, ...]) -> None:
         raise InvalidInput(f"The kernel {kernel.key} cannot run {shape[0]:,} threads along one axis.", do=do)
 
 
-def _launch_cuda(
-    kernel: Any, shape: tuple[int, ...], arguments: list[Any], device: Device, block_dim: int | None
-) -> None:
-    warp = runtime.start()
-    with runtime.LOCK, _announced(kernel, device):
-        warp.launch(kernel, shape, inputs=arguments, device=device.name, block_dim=block_dim or 256)
+def _launch_cuda(kernel: Any, portion: Portion, arguments: list[Any], device: Device, block_dim: int | None) -> None:
+    warp, shape = runtime.start(), portion.shape
+    is_whole = portion.is_cancelled is never
+    for first, stop in [(0, shape[0])] if is_whole else _pieces(shape, CUDA_PIECE):
+        if portion.is_cancelled():
+            return
+        inputs = [portion.start + first, *arguments]
+        with runtime.LOCK, _announced(kernel, device):
+            warp.launch(
+                kernel, (stop - first, *shape[1:]), inputs=inputs, device=device.name, block_dim=block_dim or 256
+            )
+        if not is_whole:
+            synchronize(device)
 
 
 # On the CPU
 
 
-def _record_bands(kernel: Any, shape: tuple[int, ...], arguments: list[Any]) -> list[Any]:
+def _record_bands(kernel: Any, portion: Portion, arguments: list[Any]) -> list[Any]:
     """One recorded launch per band. Recording compiles, loads and packs, all of it here: running is then pure C++."""
-    warp = runtime.start()
+    warp, shape = runtime.start(), portion.shape
+    is_whole = portion.is_cancelled is never
+    cuts = bands(shape, settings.current().threads) if is_whole else _pieces(shape, SMALLEST_BAND)
     with runtime.LOCK, _announced(kernel, choose("cpu")):
         return [
-            warp.launch(kernel, (stop - first, *shape[1:]), inputs=[first, *arguments], device="cpu", record_cmd=True)
-            for first, stop in bands(shape, settings.current().threads)
+            warp.launch(
+                kernel,
+                (stop - first, *shape[1:]),
+                inputs=[portion.start + first, *arguments],
+                device="cpu",
+                record_cmd=True,
+            )
+            for first, stop in cuts
         ]
 
 
@@ -120,24 +156,34 @@ def bands(shape: tuple[int, ...], threads: int) -> list[tuple[int, int]]:
     ([(0, 10)], [(0, 1), (1, 2), (2, 3)])
     """
     count = 1 if threads == 1 else min(shape[0], threads * BANDS_PER_THREAD, max(1, prod(shape) // SMALLEST_BAND))
-    cuts = [shape[0] * i // count for i in range(count + 1)]
-    return list(pairwise(cuts))
+    return _cut(shape[0], count)
 
 
-def _run(commands: list[Any]) -> None:
+def _pieces(shape: tuple[int, ...], size: int) -> list[tuple[int, int]]:
+    """The leading axis, cut into ranges of so many threads as near as may be."""
+    return _cut(shape[0], max(1, min(shape[0], prod(shape) // size)))
+
+
+def _cut(length: int, count: int) -> list[tuple[int, int]]:
+    return list(pairwise(length * i // count for i in range(count + 1)))
+
+
+def _run(commands: list[Any], is_cancelled: Callable[[], bool] = never) -> None:
     """Run all of them, on this thread and on as many others as are idle."""
     remaining = iter(commands)
     others = min(settings.current().threads, len(commands)) - 1
-    helpers = [_pool(others).submit(_run_remaining, remaining) for _ in range(others)]
+    helpers = [_pool(others).submit(_run_remaining, remaining, is_cancelled) for _ in range(others)]
     try:
-        _run_remaining(remaining)
+        _run_remaining(remaining, is_cancelled)
     finally:
         _join(helpers)
 
 
-def _run_remaining(remaining: Iterator[Any]) -> None:
+def _run_remaining(remaining: Iterator[Any], is_cancelled: Callable[[], bool]) -> None:
     # Several threads draw from one list iterator; the interpreter lock makes each draw whole.
     for command in remaining:
+        if is_cancelled():
+            return
         command.launch()
 
 
