@@ -261,6 +261,72 @@ class Cancelled(PellucidError):
         super().__init__(f"{doing} was cancelled.", do="Give the same command again to continue where it stopped.")
 
 
+class Unreachable(PellucidError):
+    """Nobody answers at an address, or somebody who does not speak our language."""
+
+    is_transient = True
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(
+            f"{address} cannot be reached: {why}.",
+            do="Check that it is running there, the address and port, and the firewall between the two machines.",
+        )
+
+
+class TokenRefused(PellucidError):
+    """The two ends do not hold the same token."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"{address} does not hold the same token.",
+            do="Give the token that the receiving end was started with; nothing was sent.",
+        )
+
+
+class TransferTooLarge(PellucidError):
+    """More than the receiving end was started for; said before a byte is sent."""
+
+    def __init__(self, announced: int, limit: int) -> None:
+        super().__init__(
+            f"The array has {_size(announced)} ({announced:,} bytes) and the receiving end takes at most {_size(limit)} "
+            f"({limit:,} bytes).",
+            do="Send a part of it or a smaller type, or start the receiving end for more.",
+        )
+
+
+class TransferInvalid(PellucidError):
+    """The other end broke the rules of a transfer, such as more bytes than it announced."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The other end broke the rules of the transfer: {why}.", do="Check that both ends have the same version."
+        )
+
+
+class TransferBroken(PellucidError):
+    """The connection went away in the middle. What the receiving end had before is as it was."""
+
+    is_transient = True
+
+    def __init__(self, why: str, done: int = 0, total: int = 0) -> None:
+        kept = f" after {_size(done)} of {_size(total)}" if total else ""
+        super().__init__(
+            f"The transfer broke off{kept}: {why}.",
+            do="Check that the other end is running, and send again: pieces that arrived are not sent twice.",
+        )
+
+
+class TransferBusy(PellucidError):
+    """The receiving end is taking another array, and was told to refuse meanwhile."""
+
+    is_transient = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The receiving end is taking another array ({name}).", do="Send again when that one has arrived."
+        )
+
+
 class MissingPackage(PellucidError):
     """An optional part that is not installed. extra: the name it has among our extras, if it has one."""
 
