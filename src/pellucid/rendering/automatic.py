@@ -1,57 +1,125 @@
 """The first picture: right without touching anything.
 
 Here: a window and a transfer function from the histogram (air transparent), and a camera that sees all of it.
-Not here: what a person chooses afterwards (scene).
+Not here: which side of a scan is up (standing), what a person chooses afterwards (scene).
 """
 
 import numpy as np
 
-from pellucid.rendering.camera import Camera, framing
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.camera import Camera, framing_boxes
 from pellucid.rendering.colors import color_points
-from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
+from pellucid.rendering.standing import UPWARDS, View, direction_of, lowest_face
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.volume.statistics import Histogram
+from pellucid.volume.statistics import BRICK, BrickRanges, Histogram
 from pellucid.volume.volume import Volume
 
 BINS = 1024
-BRIGHTEST_PERCENT = 99.9
-FOOT = 0.01
-NOISE = 0.06
+COARSE_BINS = 64
+DARKEST_PERCENT, BRIGHTEST_PERCENT = 0.1, 99.9
+DARK_PEAK, DARK_VALLEY = 0.4, 0.5
+FOOT = 0.02
+VALLEY = 0.5
+NOISE = 0.08
+BRIGHTENING = 1.5
+"""Bent towards the air: most of a sample is far darker than its brightest grain."""
+FINE_BRICK, FINE_BYTES = 8, 2**28
+LEAST_AIR = 0.15
+"""A scan whose darkest peak holds fewer of the voxels is taken to be filled with material."""
 
 
-def automatic_scene(volume: Volume, preset: str = "bone") -> Scene:
-    """A scene that shows what is in a volume."""
-    transfer = automatic_transfer(volume.histogram(BINS), preset)
-    layer = VolumeLayer(str(volume.location.absolute), transfer)
-    return Scene((layer,), automatic_camera(volume))
+def automatic_scene(
+    volume: Volume, preset: str | None = None, *, up: str | None = None, view: View = "corner", aspect: float = 1.0
+) -> Scene:
+    """A scene that shows what is in a volume.
 
-
-def automatic_camera(volume: Volume) -> Camera:
-    """From the front, a little from the right and from above; z points up."""
-    z, y, x = (n * s for n, s in zip(volume.shape, volume.spacing, strict=True))
-    return framing((0.0, 0.0, 0.0), (x, y, z), direction=(0.55, -1.0, 0.35), up=(0.0, 0.0, 1.0))
-
-
-def automatic_transfer(histogram: Histogram, preset: str = "bone") -> TransferFunction:
-    """Air transparent, the rest rising from a haze to solid."""
-    low = histogram.percentile(0.1)
-    high = max(histogram.percentile(BRIGHTEST_PERCENT), low + (histogram.edges[1] - histogram.edges[0]))
-    threshold = min(max((air_threshold(histogram) - low) / (high - low), 0.0), 0.9)
-    middle = threshold + 0.3 * (1 - threshold)
-    opacities = ((0.0, 0.0), (threshold, 0.0), (middle, 0.25), (1.0, 0.9))
-    return TransferFunction(color_points(preset, threshold), opacities, (low, high))
-
-
-def air_threshold(histogram: Histogram) -> float:
-    """The value that parts air, or whatever the scan is mostly filled with, from the rest.
-
-    Where the most frequent value is a dark one: the foot of its peak, and a little more for its noise. Where it is not,
-    there is no air, and a tenth of the voxels are left out so that the inside shows at all.
+    preset: a colour map; without one, warm for a sample in air and grey for a block of material. up: the axis that
+    points upwards in the picture, such as "z" or "-y"; without it, away from where the sample leaves the scan, else z.
+    aspect: width of the picture over its height.
     """
-    peak = int(histogram.counts.argmax())
-    if peak > len(histogram.counts) // 2:
-        return histogram.percentile(10)
-    beyond = np.nonzero(histogram.counts[peak:] < FOOT * histogram.counts[peak])[0]
-    foot = peak + int(beyond[0]) if len(beyond) else peak
-    extent = histogram.percentile(BRIGHTEST_PERCENT) - float(histogram.edges[0])
-    return float(histogram.edges[foot]) + NOISE * extent
+    histogram = volume.histogram(BINS)
+    air = air_threshold(histogram)
+    transfer = automatic_transfer(histogram, preset)
+    shading: ShadingName = "none" if air is None else "gradient"
+    layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
+    upwards = up or (UPWARDS if air is None else lowest_face(volume, air))
+    return Scene((layer,), automatic_camera(volume, air, up=upwards, view=view, aspect=aspect))
+
+
+def automatic_camera(
+    volume: Volume, air: float | None = None, *, up: str = UPWARDS, view: View = "corner", aspect: float = 1.0
+) -> Camera:
+    """A camera that sees everything above ``air``; as it comes, from the front, a little from the right and above."""
+    direction, upwards = direction_of(view, up)
+    return framing_boxes(_filled_boxes(volume, air), direction, upwards, aspect)
+
+
+def automatic_transfer(histogram: Histogram, preset: str | None = None) -> TransferFunction:
+    """Air transparent, the rest rising from a haze to solid; where there is no air, a solid block."""
+    low, high = _window(histogram)
+    air = air_threshold(histogram)
+    if air is None:
+        return TransferFunction(color_points(preset or "gray"), ((0.0, 0.8), (1.0, 0.8)), (low, high))
+    start = min(max((air - low) / (high - low), 0.0), 0.9)
+    middle = start + 0.3 * (1 - start)
+    opacities = ((0.0, 0.0), (start, 0.0), (middle, 0.25), (1.0, 0.9))
+    colors = tuple((start + (1 - start) * at**BRIGHTENING, color) for at, color in color_points(preset or "bone"))
+    return TransferFunction(colors, opacities, (low, high))
+
+
+def air_threshold(histogram: Histogram) -> float | None:
+    """The value that parts air, or whatever dark the scan is mostly filled with, from the rest; None without air.
+
+    Air is a peak among the dark values, with a valley still among them, and enough voxels before that. The threshold is
+    the foot of the peak, and a little more for its noise.
+    """
+    counts, edges = _coarse(histogram)
+    peak = int(counts[: round(DARK_PEAK * len(counts))].argmax())
+    behind = counts[peak:]
+    is_foot = behind < FOOT * counts[peak]
+    is_valley = (behind < VALLEY * counts[peak]) & (behind <= np.append(behind[1:], np.inf))
+    found = np.nonzero(is_foot | is_valley)[0]
+    if (
+        not len(found)
+        or peak + found[0] > DARK_VALLEY * len(counts)
+        or counts[: peak + found[0]].sum() < LEAST_AIR * counts.sum()
+    ):
+        return None
+    foot, extent = float(edges[peak + found[0]]), float(edges[-1] - edges[0])
+    return min(foot + NOISE * extent, float(edges[-2]))
+
+
+def _coarse(histogram: Histogram) -> tuple[Voxels, Voxels]:
+    """Few bins over the window, smoothed: whole numbers spread over many bins leave gaps that are no valleys."""
+    edges = np.linspace(*_window(histogram), COARSE_BINS + 1)
+    below = np.concatenate([[0], np.cumsum(histogram.counts)])
+    counts = np.diff(np.interp(edges, histogram.edges, below))
+    return np.convolve(counts, (0.25, 0.5, 0.25), "same"), edges
+
+
+def _window(histogram: Histogram) -> tuple[float, float]:
+    """From dark to bright, without the few voxels that lie far outside."""
+    low = histogram.percentile(DARKEST_PERCENT)
+    one_bin = float(histogram.edges[1] - histogram.edges[0])
+    return low, max(histogram.percentile(BRIGHTEST_PERCENT), low + one_bin)
+
+
+def _filled_boxes(volume: Volume, air: float | None) -> Voxels:
+    """(n, 2, 3): low and high corners, (x, y, z) in world units, of boxes that hold everything above ``air``."""
+    whole = np.array([[(0, 0, 0), volume.shape]], float)
+    edge = FINE_BRICK if volume.nbytes <= FINE_BYTES else BRICK  # Large ones: what the histogram has found out already.
+    boxes = whole if air is None else _filled_bricks(volume.brick_ranges(edge), air, volume.shape)
+    boxes = boxes if len(boxes) else whole
+    world: Voxels = (boxes * volume.spacing)[..., ::-1]
+    return world
+
+
+def _filled_bricks(ranges: BrickRanges, air: float, shape: tuple[int, int, int]) -> Voxels:
+    """The first and the last filled brick of every row: all that can touch the border of a picture."""
+    is_filled = ranges.highest > air
+    z, y = np.nonzero(is_filled.any(axis=2))
+    first = is_filled[z, y].argmax(axis=1)
+    last = is_filled.shape[2] - 1 - is_filled[z, y, ::-1].argmax(axis=1)
+    low = np.stack([np.tile(z, 2), np.tile(y, 2), np.concatenate([first, last])], axis=1) * ranges.brick
+    return np.stack([low, np.minimum(low + ranges.brick, shape)], axis=1).astype(float)

@@ -78,14 +78,24 @@ class Camera:
         return replace(self, position=_vector(np.add(self.target, arm)), up=_vector(new_up))
 
 
-def framing(low: Vector, high: Vector, direction: Vector = (1.0, 0.6, 1.4), up: Vector = (0.0, 1.0, 0.0)) -> Camera:
-    """A camera that sees a world box whole in a square picture, from the given side, with a little air around it."""
-    centre = np.add(low, high) / 2
-    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-    seen = corners - centre
+def framing(
+    low: Vector, high: Vector, direction: Vector = (1.0, 0.6, 1.4), up: Vector = (0.0, 1.0, 0.0), aspect: float = 1.0
+) -> Camera:
+    """A camera that sees a world box whole, from the given side, with a little air around it.
+
+    aspect: width of the picture over its height; a square one unless told otherwise.
+    """
+    return framing_boxes(np.array([[low, high]], float), direction, up, aspect)
+
+
+def framing_boxes(boxes: Voxels, direction: Vector, up: Vector, aspect: float = 1.0) -> Camera:
+    """A camera that sees all of several boxes, (n, 2, 3) of low and high corners, and looks at their common middle."""
+    centre = (boxes[:, 0].min(axis=0) + boxes[:, 1].max(axis=0)) / 2
+    ends = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+    seen = boxes[:, ends, np.arange(3)].reshape(-1, 3) - centre
     away = _unit(np.asarray(direction))
     right, top, _ = Camera(_vector(centre + away), _vector(centre), up).axes()
-    reach = np.maximum(np.abs(seen @ right), np.abs(seen @ top)) * MARGIN
+    reach = np.maximum(np.abs(seen @ right) / aspect, np.abs(seen @ top)) * MARGIN
     distance = max(float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), 1e-6)
     return Camera(_vector(centre + away * distance), _vector(centre), up, ANGLE_DEG, 2 * float(reach.max()))
 

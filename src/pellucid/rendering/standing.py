@@ -1,0 +1,101 @@
+"""How a scan stands in a picture: which of its axes points up, and the sides it can be seen from.
+
+Here: the axis that points up, by its name or from where the sample leaves the scan; directions of the named views.
+Not here: how far away the camera is (camera.framing).
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from pellucid.box import Box
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.camera import Vector
+from pellucid.volume.volume import Volume
+
+View = Literal["corner", "front", "back", "left", "right", "top", "bottom"]
+VIEWS: tuple[View, ...] = get_args(View)
+UPWARDS = "z"
+SIDES = ("x", "y", "z", "-x", "-y", "-z")
+FEWEST_VOXELS = 16
+MOST_BYTES = 2**30
+STANDS_ON, STANDS_OUT = 0.15, 3.0
+"""A sample stands on a face of the scan if it fills that part of it, and so many times more than of any other."""
+
+# What stands at the right, behind and above, in terms of (right, back, up): where the eye is.
+EYES: dict[str, Vector] = {
+    "corner": (0.55, -1.0, 0.35),
+    "front": (0.0, -1.0, 0.0),
+    "back": (0.0, 1.0, 0.0),
+    "left": (-1.0, 0.0, 0.0),
+    "right": (1.0, 0.0, 0.0),
+    "top": (0.0, 0.0, 1.0),
+    "bottom": (0.0, 0.0, -1.0),
+}
+
+
+def direction_of(view: View, up: str = UPWARDS) -> tuple[Vector, Vector]:
+    """From the scan's middle to the eye, and upwards in the picture; both (x, y, z).
+
+    >>> direction_of("front"), direction_of("front", "y")
+    (((0.0, -1.0, 0.0), (0.0, 0.0, 1.0)), ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)))
+    """
+    if view not in EYES:
+        raise InvalidInput(f"There is no view from {view!r}.", do=f"Choose one of: {', '.join(EYES)}.")
+    top = _axis(up)
+    right = np.array((0.0, 1.0, 0.0)) if abs(top[0]) else np.array((1.0, 0.0, 0.0))
+    back = np.cross(top, right)
+    across, along, upwards = EYES[view]
+    eye = across * right + along * back + upwards * top
+    return _vector(eye), _vector(back * np.sign(upwards) if view in ("top", "bottom") else top)
+
+
+def lowest_face(volume: Volume, air: float) -> str:
+    """The axis away from the one face of the scan that the sample goes through: there it is held, or was cut off.
+
+    Without such a face it is z. Only six faces are read, of the coarsest level that still tells them apart; a scan of
+    more than a GiB without levels stands as it is.
+    """
+    volume = _coarse(volume)
+    if volume.nbytes > MOST_BYTES:
+        return UPWARDS
+    filled = {side: float(np.mean(volume.read(_face(volume, side)) > air)) for side in SIDES}
+    best, next_best = sorted(filled, key=lambda side: -filled[side])[:2]
+    is_clear = filled[best] >= STANDS_ON and filled[best] >= STANDS_OUT * filled[next_best]
+    return _opposite(best) if is_clear else UPWARDS
+
+
+def _coarse(volume: Volume) -> Volume:
+    wide_enough = [
+        number for number, level in enumerate(volume.levels) if min(level.shape) >= FEWEST_VOXELS or number == 0
+    ]
+    return volume.at_level(max(volume.level, wide_enough[-1]))
+
+
+def _face(volume: Volume, side: str) -> Box:
+    """One layer of voxels at the end of an axis."""
+    axis = "zyx".index(side[-1])
+    start, stop = [0, 0, 0], list(volume.shape)
+    if side.startswith("-"):
+        stop[axis] = 1
+    else:
+        start[axis] = stop[axis] - 1
+    return Box((start[0], start[1], start[2]), (stop[0], stop[1], stop[2]))
+
+
+def _opposite(side: str) -> str:
+    return side[1:] if side.startswith("-") else f"-{side}"
+
+
+def _axis(name: str) -> Voxels:
+    if name not in SIDES:
+        raise InvalidInput(f"{name!r} is no direction.", do=f"Choose one of: {', '.join(SIDES)}.")
+    axis: Voxels = np.zeros(3)
+    axis["xyz".index(name[-1])] = -1.0 if name.startswith("-") else 1.0
+    return axis
+
+
+def _vector(numbers: Voxels) -> Vector:
+    x, y, z = (float(n) + 0.0 for n in numbers)
+    return (x, y, z)

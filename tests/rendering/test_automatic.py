@@ -1,0 +1,169 @@
+"""The first picture, without touching anything: the sample visible, the air gone, framed and standing."""
+
+from math import tan
+
+import numpy as np
+import pytest
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_scene
+from pellucid.rendering.camera import ANGLE_DEG, framing
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.standing import VIEWS, direction_of, lowest_face
+from pellucid.volume.volume import Volume, open_volume
+from tests.shared_data import shared
+
+SIZE = 160
+SAMPLES = ("volumes/bonsai.nrrd", "volumes/engine.nii.gz", "volumes/spm152.nii.gz")
+BLOCKS = ("em/fibsem_1.h5:/raw", "em/fibsem_2.h5:/raw", "ct/k11_diad/k11-18014.nxs", "ct/savu_tiff:/raw_*.tiff")
+
+
+def ball(noise: float = 0.02) -> Voxels:
+    """A ball of 1 with a bright core of 2 in noisy air."""
+    z, y, x = np.meshgrid(*[np.arange(48) - 23.5] * 3, indexing="ij")
+    radius = np.sqrt(z * z + y * y + x * x)
+    levels = (radius < 14).astype(float) + (radius < 6)
+    noisy: Voxels = levels + np.random.default_rng(3).normal(0, noise, levels.shape)
+    return noisy
+
+
+def picture(renderer: Renderer, volume: Volume) -> Voxels:
+    renderer.add(volume)
+    rgba: Voxels = renderer.render(automatic_scene(volume), SIZE, SIZE).rgba
+    return rgba
+
+
+def visible(rgba: Voxels) -> Voxels:
+    """Which pixels are not background."""
+    found: Voxels = rgba[..., :3].max(axis=-1) > 12
+    return found
+
+
+def margins(seen: Voxels) -> list[float]:
+    """Empty part of the picture at the top, bottom, left and right."""
+    rows, columns = np.nonzero(seen.any(axis=1))[0], np.nonzero(seen.any(axis=0))[0]
+    height, width = seen.shape
+    return [rows[0] / height, 1 - (rows[-1] + 1) / height, columns[0] / width, 1 - (columns[-1] + 1) / width]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "shift"),
+    [("uint8", 60, 40), ("int8", 50, -60), ("uint16", 9000, 12000), ("int16", 1000, -1000), ("float32", 0.003, 0.0)],
+)
+def test_a_ball_in_air_is_seen_in_every_type(renderer: Renderer, dtype: str, scale: float, shift: float) -> None:
+    volume = Volume.from_array((ball() * scale + shift).astype(dtype))
+    rgba = picture(renderer, volume)
+    seen = visible(rgba)
+    assert seen[SIZE // 2, SIZE // 2]
+    assert not seen[:5].any() and not seen[:, :5].any() and not seen[-5:].any() and not seen[:, -5:].any()
+    assert 0.25 < seen.mean() < 0.65  # A disc that nearly fills the picture has π/4 of it.
+    lit = rgba[..., :3][seen].mean(axis=-1)
+    assert np.percentile(lit, 90) > 120
+    assert np.percentile(lit, 90) - np.percentile(lit, 10) > 40
+    air = air_threshold(volume.histogram(BINS))
+    assert air is not None and 0.1 < (air - shift) / scale < 0.9
+
+
+def test_noisy_air_vanishes(renderer: Renderer) -> None:
+    rgba = picture(renderer, Volume.from_array(ball(0.12).astype(np.float32)))
+    corners = [rgba[:20, :20], rgba[-20:, :20], rgba[:20, -20:], rgba[-20:, -20:]]
+    assert max(corner[..., :3].max() for corner in corners) == 0
+
+
+def test_a_full_block_is_drawn_with_its_greys(renderer: Renderer) -> None:
+    ramp = np.broadcast_to(np.arange(40, dtype=np.uint8)[:, None, None] * 6, (40, 40, 40)).copy()
+    volume = Volume.from_array(ramp)
+    scene = automatic_scene(volume)
+    assert air_threshold(volume.histogram(BINS)) is None
+    assert scene.volumes[0].shading == "none"
+    rgba = picture(renderer, volume)
+    column = rgba[:, SIZE // 2, 0].astype(int)
+    face = column[np.nonzero(column > 8)[0]]
+    assert face[5] > 220 and face[-3] < 30  # Bright above, dark below, as the values are.
+    assert (np.diff(face[10:]) <= 1).all()
+
+
+@pytest.mark.parametrize("levels", [np.zeros((4, 4, 4), np.uint8), np.full((4, 4, 4), np.nan, np.float32)])
+def test_nothing_to_see_is_no_failure(renderer: Renderer, levels: Voxels) -> None:
+    assert picture(renderer, Volume.from_array(levels)).shape == (SIZE, SIZE, 4)
+
+
+@pytest.mark.parametrize(("face", "up"), [("-y", "y"), ("z", "-z"), ("-z", "z"), ("x", "-x")])
+def test_a_sample_stands_on_the_face_that_it_goes_through(face: str, up: str) -> None:
+    voxels = np.zeros((20, 20, 20), np.uint8)
+    voxels[6:14, 6:14, 6:14] = 200
+    index: list[slice] = [slice(4, 16)] * 3
+    index["zyx".index(face[-1])] = slice(0, 10) if face.startswith("-") else slice(10, 20)
+    voxels[tuple(index)] = 200
+    assert lowest_face(Volume.from_array(voxels), 100) == up
+
+
+def test_a_core_through_both_ends_stands_upright() -> None:
+    voxels = np.zeros((20, 20, 20), np.uint8)
+    voxels[:, 4:16, 4:16] = 200
+    assert lowest_face(Volume.from_array(voxels), 100) == "z"
+
+
+@pytest.mark.parametrize("up", ["x", "y", "z", "-x", "-y", "-z"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_up_is_up_from_every_side(view: str, up: str) -> None:
+    direction, upwards = direction_of(view, up)  # type: ignore[arg-type]
+    assert abs(np.dot(direction, upwards)) < 0.4
+    camera = framing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), direction, upwards)
+    sign, axis = (-1 if up.startswith("-") else 1), "xyz".index(up[-1])
+    if view not in ("top", "bottom"):
+        assert camera.axes()[1][axis] * sign > 0.9
+    else:
+        assert camera.axes()[2][axis] * sign == pytest.approx(-1 if view == "top" else 1)
+
+
+def test_an_unknown_side_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="Choose one of: corner, front"):
+        direction_of("inside")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="Choose one of: x, y, z"):
+        direction_of("front", "w")
+
+
+@pytest.mark.parametrize("aspect", [0.5, 1.0, 2.0])
+def test_all_of_the_sample_is_in_a_picture_of_any_shape(aspect: float) -> None:
+    volume = Volume.from_array((ball() > 0.5).astype(np.uint8), spacing=(3.0, 1.0, 1.0))
+    camera = automatic_camera(volume, 0.5, aspect=aspect)
+    z, y, x = np.nonzero(volume.read())
+    seen = np.stack([x + 0.5, y + 0.5, z * 3.0 + 1.5], axis=1) - camera.position
+    right, up, forward = camera.axes()
+    half = tan(np.radians(ANGLE_DEG) / 2) * (seen @ forward)
+    across, along = np.abs(seen @ right) / half / aspect, np.abs(seen @ up) / half
+    assert max(across.max(), along.max()) < 1.0
+    assert max(across.max(), along.max()) > 0.75
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_real_sample_is_seen_whole_without_its_air(renderer: Renderer, name: str) -> None:
+    shared(name)
+    with open_volume(shared(name)) as volume:
+        rgba = picture(renderer, volume)
+        scene = automatic_scene(volume)
+    seen = visible(rgba)
+    assert 0.12 < seen.mean() < 0.7
+    assert min(margins(seen)) > 0.01
+    assert max(min(margins(seen)[:2]), min(margins(seen)[2:])) < 0.2  # Not lost in the middle either.
+    lit = rgba[..., :3][seen].mean(axis=-1)
+    assert np.percentile(lit, 90) - np.percentile(lit, 10) > 60
+    assert scene.camera.up == ((0.0, 1.0, 0.0) if "bonsai" in name else (0.0, 0.0, 1.0))
+    if "bonsai" in name:  # The pot, which is wide, stands below the crown.
+        assert seen[: SIZE // 4].sum() < seen[-SIZE // 3 :].sum()
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_real_block_is_seen_whole_with_its_greys(renderer: Renderer, name: str) -> None:
+    path, _, inside = name.partition(":")
+    with open_volume(f"{shared(path)}{':' if inside else ''}{inside}") as volume:
+        rgba = picture(renderer, volume)
+    seen = visible(rgba)
+    assert min(margins(seen)) > 0.005
+    assert rgba[..., :3][seen].mean() > 60
+    assert (rgba[..., 0] == rgba[..., 2]).all()
+    if "fibsem" in name:
+        assert 0.3 < seen.mean() < 0.7
+        assert rgba[..., 0][seen].std() > 45
