@@ -4,6 +4,7 @@ Here: from Scene, VolumeLayer and a field on the device to the structs that kern
 Not here: the kernels, launching them (renderer).
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.device import Device, runtime
 from pellucid.fields.sampled import SampledField, vacancy_of
+from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import Illumination, question_of
 from pellucid.rendering.scene import Light, Scene, VolumeLayer
-from pellucid.rendering.transfer import TABLE_SIZE, TransferFunction
+from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, TransferFunction, summed
 from pellucid.rendering.user_shading import MOST_PARAMETERS
 
 Size = tuple[int, int]
@@ -69,7 +71,9 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     table = layer.transfer.table(step / voxel_size(layer, field))
     packed.table = warp.array(table, dtype=warp.vec4, device=field.device.name)
     packed.value_low, packed.value_scale = value_scale(layer.transfer)
-    packed.vacancy = _vacancy(layer, field, table)
+    packed.step = step
+    _pack_classification(packed, layer, field, table)
+    packed.vacancy = _vacancy(layer, field, table, _reach(layer, matrix, step))
     packed.light, packed.shading = pack_light(scene.light), rays.SHADINGS[layer.shading]
     question = question_of(layer, scene.light, scene.camera, matrix)
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
@@ -77,6 +81,18 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     packed.towards_light = warp.vec3(*question.single) if question else warp.vec3()
     packed.parameters = warp.zeros(MOST_PARAMETERS, dtype=warp.float32, device=field.device.name)
     return packed
+
+
+def _pack_classification(packed: Any, layer: VolumeLayer, field: SampledField, table: Voxels) -> None:
+    """What a transfer function asks for beyond one row of its table for each sample."""
+    warp, transfer = runtime.start(), layer.transfer
+    if transfer.is_preintegrated:
+        packed.sums = warp.array(summed(table), dtype=warp.vec4d, device=field.device.name)
+    if transfer.edges is not None:
+        packed.edges = warp.array(transfer.edges.table(), dtype=warp.float32, device=field.device.name)
+        low, high = transfer.edges.gradient_range
+        voxel = voxel_size(layer, field)
+        packed.edge_low, packed.edge_scale = low / voxel, (EDGE_TABLE_SIZE - 1) * voxel / (high - low)
 
 
 def world_to_voxel(layer: VolumeLayer, field: SampledField) -> tuple[Voxels, Voxels]:
@@ -105,12 +121,25 @@ def value_scale(transfer: TransferFunction) -> tuple[float, float]:
     return low, (TABLE_SIZE - 1) / (high - low)
 
 
-def _vacancy(layer: VolumeLayer, field: SampledField, table: Voxels) -> Any:
-    """The way from every cell to the nearest that can change the picture."""
+def _reach(layer: VolumeLayer, to_voxel: Voxels, step: float) -> int:
+    """How many cells beyond its own a sample's step may reach; the range of a cell has half a voxel around it in it."""
+    if not layer.transfer.is_preintegrated:
+        return 0
+    farthest = 0.5 * step * float(np.linalg.norm(to_voxel, axis=1).max())
+    return max(0, math.ceil((farthest - 0.5 - 1e-6) / CELL))
+
+
+def _vacancy(layer: VolumeLayer, field: SampledField, table: Voxels, reach: int) -> Any:
+    """The way from every cell to the nearest that can change the picture, less those that steps reach over."""
+    warp = runtime.start()
     low, scale = value_scale(layer.transfer)
     if layer.mode == "isosurface":
         levels = np.array([surface.value for surface in layer.isosurfaces], np.float32)
         ranges = field.ranges.numpy()
         passes = ((ranges[..., 0:1] <= levels) & (ranges[..., 1:2] >= levels)).any(axis=-1)
-        return vacancy_of(runtime.start().array(passes.astype(np.uint8), device=field.device.name), field.device)
-    return field.vacancy(table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool), low, scale)
+        return vacancy_of(warp.array(passes.astype(np.uint8), device=field.device.name), field.device)
+    visible = table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool)
+    vacancy = field.vacancy(visible, low, scale)
+    if reach == 0:
+        return vacancy
+    return warp.array(np.maximum(vacancy.numpy(), reach) - np.uint8(reach), dtype=warp.uint8, device=field.device.name)

@@ -136,7 +136,7 @@ class Renderer:
 
     def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""
-        from pellucid.rendering.kernels import composite, isosurface, projection, rays, several
+        from pellucid.rendering.kernels import classified, composite, isosurface, projection, rays, several
 
         warp = runtime.start()
         if len(layers) != 1:
@@ -148,6 +148,8 @@ class Renderer:
             return projection.project, [layers[0], PROJECTIONS[layer.mode]]
         if layer.shading == "user":
             return self._user_kernel(layer, layers[0]), [layers[0]]
+        if layer.transfer.edges is not None or layer.transfer.is_preintegrated:
+            return classified.composite_classified, [layers[0]]
         return composite.composite, [layers[0]]
 
     def _surfaces(self, layer: VolumeLayer) -> list[Any]:

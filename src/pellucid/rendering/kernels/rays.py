@@ -55,7 +55,9 @@ class Layer:
     """A volume and how it is drawn. From the world to voxel coordinates: to_voxel * point + shift; low, high: bounds
     there. table: colour and opacity by value; value_low, value_scale: from a value to a row of it. shading: one of
     SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; towards_light: for
-    shadows, a voxel's way to the light, else nothing; parameters: of a user's shading."""
+    shadows, a voxel's way to the light, else nothing; parameters: of a user's shading. sums: where whole steps are
+    classified, the table's rows summed; edges: where the gradient has a say, its factors; edge_low, edge_scale: from a
+    gradient's magnitude to a row of them; step: world units between samples."""
 
     field: Field
     to_voxel: wp.mat33
@@ -72,6 +74,11 @@ class Layer:
     towards_light: wp.vec3
     parameters: wp.array(dtype=wp.float32)
     light: Light
+    sums: wp.array(dtype=wp.vec4d)
+    edges: wp.array(dtype=wp.float32)
+    edge_low: wp.float32
+    edge_scale: wp.float32
+    step: wp.float32
 
 
 @wp.struct

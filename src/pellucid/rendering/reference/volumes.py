@@ -18,6 +18,7 @@ from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, Question, question_of
+from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.light import light_at, light_grid
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
 from pellucid.volume.interpolate import trilinear
@@ -95,9 +96,13 @@ class Medium:
         return moved
 
     @property
+    def voxel(self) -> float:
+        """World units along the shortest edge of a voxel."""
+        return min(self.spacing) * min(map(abs, self.layer.transform.scale))
+
+    @property
     def table(self) -> Voxels:
-        voxel = min(self.spacing) * min(map(abs, self.layer.transform.scale))
-        return self.layer.transfer.table(self.step / voxel)
+        return self.layer.transfer.table(self.step / self.voxel)
 
     def span(self, rays: Rays) -> Span:
         z, y, x = self.voxels.shape
@@ -117,6 +122,19 @@ class Medium:
     def value(self, points: Voxels) -> Voxels:
         """Values at world points (n, 3)."""
         return trilinear(self.voxels, self.places(points)[:, ::-1])
+
+    def classified(self, points: Voxels, directions: Voxels) -> Voxels:
+        """(n, 4): colour and opacity of the step around each world point."""
+        transfer = self.layer.transfer
+        factor = np.ones(len(points))
+        if transfer.edges is not None:
+            slopes = np.linalg.norm(self.gradient(points), axis=1) * self.voxel
+            factor = classification.edge_factor(transfer, slopes)
+        if transfer.is_preintegrated:
+            half = 0.5 * self.step * directions
+            values = self.value(points - half), self.value(points), self.value(points + half)
+            return classification.by_steps(transfer, self.table, values, factor)
+        return classification.thinned(classification.by_value(transfer, self.table, self.value(points)), factor)
 
     def gradient(self, points: Voxels) -> Voxels:
         """Change of the value per world unit along (x, y, z): central differences, one voxel to each side."""
@@ -162,7 +180,7 @@ def composite(media: Sequence[Medium], rays: Rays) -> tuple[Voxels, Voxels]:
 
 def _add_samples(medium: Medium, rays: Rays, alive: Voxels, distance: Voxels, color: Voxels, depth: Voxels) -> None:
     points = rays.origins[alive] + distance[:, None] * rays.directions[alive]
-    sample = medium.table[medium.layer.transfer.index(medium.value(points))].astype(float)
+    sample = medium.classified(points, rays.directions[alive])
     visible = sample[:, 3] > 0
     sample[visible, :3] = _shaded(medium, rays.directions[alive][visible], points[visible], sample[visible, :3])
     weight = (1 - color[alive, 3]) * sample[:, 3]
