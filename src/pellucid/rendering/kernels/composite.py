@@ -18,8 +18,8 @@ from pellucid.rendering.kernels.gathering import (
     add_sample,
     classified,
     gather,
-    nothing_yet,
     over_scenery,
+    seen_before,
 )
 from pellucid.rendering.kernels.rays import Layer, View, cell_of, first_beyond, make_ray, place
 
@@ -39,7 +39,7 @@ def composite_with(add: Any) -> Any:
         row, column = wp.tid()
         row += first
         ray = make_ray(view, layer, row, column)
-        gathered = nothing_yet()
+        gathered = seen_before(view, row, column)
         k = ray.k_first
         while k <= ray.k_last and gathered.opacity < OPAQUE:
             cell = cell_of(place(ray, view.step, k), layer.vacancy)

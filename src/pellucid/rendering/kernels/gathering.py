@@ -9,9 +9,10 @@ Not here: the way of the ray (rays, composite), light (lighting).
 
 import warp as wp
 
+from pellucid.fields.label_sampling import label_in
 from pellucid.fields.sampling import Grid, table_row, value_in
 from pellucid.rendering.kernels.lighting import shaded
-from pellucid.rendering.kernels.rays import FAR, Layer
+from pellucid.rendering.kernels.rays import FAR, Layer, View
 
 OPAQUE = wp.constant(0.996)
 
@@ -29,6 +30,18 @@ class Gathered:
 def nothing_yet():
     gathered = Gathered()
     gathered.depth = FAR
+    return gathered
+
+
+@wp.func
+def seen_before(view: View, row: wp.int32, column: wp.int32):
+    """What a ray saw of other parts of the volume, before it comes to this one."""
+    gathered = nothing_yet()
+    if view.before.shape[0] > 0:
+        before = view.before[row, column]
+        gathered.color = wp.vec3(before[0], before[1], before[2])
+        gathered.opacity = before[3]
+        gathered.depth = view.before_depth[row, column]
     return gathered
 
 
@@ -54,6 +67,14 @@ def over_scenery(gathered: Gathered, scenery: wp.vec4):
 @wp.func
 def classified(layer: Layer, value: wp.float32):
     return layer.table[table_row(value, layer.value_low, layer.value_scale, layer.table.shape[0])]
+
+
+@wp.func
+def sampled(layer: Layer, here: Grid, at: wp.vec3):
+    """The value at a point; of labels, the nearest voxel's."""
+    if layer.is_labels != 0:
+        return label_in(here, at)
+    return value_in(here, at)
 
 
 @wp.func

@@ -10,7 +10,7 @@ Not here: surfaces as meshes (geometry.isosurfaces), light (lighting).
 import warp as wp
 
 from pellucid.fields.sampling import Field, cell_at, locate, value_in
-from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, gather, nothing_yet, over_scenery
+from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, gather, over_scenery, seen_before
 from pellucid.rendering.kernels.lighting import shaded
 from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
 
@@ -76,7 +76,7 @@ def isosurface(
     row, column = wp.tid()
     row += first
     ray = make_ray(view, layer, row, column)
-    gathered = nothing_yet()
+    gathered = seen_before(view, row, column)
     k = ray.k_first
     while k <= ray.k_last and gathered.opacity < OPAQUE:
         cell = cell_of(place(ray, view.step, k), layer.vacancy)
@@ -85,7 +85,7 @@ def isosurface(
         if vacancy > 0:
             k = k_next
             continue
-        before = seen_at(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_first)))
+        before = seen_at(layer.field, place(ray, view.step, wp.max(k - 1, ray.k_enter)))
         here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
         while k < k_next and gathered.opacity < OPAQUE:
             value = value_in(here, place(ray, view.step, k))

@@ -40,6 +40,9 @@ def project(
     ray = make_ray(view, layer, row, column)
     found = wp.where(mode == MAXIMUM, -FAR, wp.where(mode == MINIMUM, FAR, 0.0))
     reached = wp.float32(FAR)
+    if view.before.shape[0] > 0:
+        found = view.before[row, column][0]
+        reached = view.before_depth[row, column]
     k = ray.k_first
     while k <= ray.k_last:
         cell = cell_of(place(ray, view.step, k), layer.vacancy)
@@ -58,8 +61,10 @@ def project(
                 reached = (wp.float32(k) + ray.jitter) * view.step
             k += 1
     color[row, column] = view.scenery[row, column]
-    if ray.k_last >= ray.k_first:
-        count = wp.where(mode == MEAN, wp.float32(ray.k_last - ray.k_first + 1), 1.0)
+    if view.is_partial != 0:
+        color[row, column] = wp.vec4(found, 0.0, 0.0, 0.0)
+    elif ray.k_leave >= ray.k_enter:
+        count = wp.where(mode == MEAN, wp.float32(ray.k_leave - ray.k_enter + 1), 1.0)
         entry = classified(layer, found / count)
         color[row, column] = wp.vec4(entry[0], entry[1], entry[2], 1.0)
     depth[row, column] = wp.min(reached, ray.end)

@@ -22,7 +22,11 @@ class View:
     """Rays in world units. corner: ray (or for parallel rays: origin) of pixel (0, 0); across, down: to the next.
 
     planes: what is cut away lies where normal · point < offset, each as (normal, offset). scenery, scenery_depth: what
-    was drawn before and is opaque (slices, points, meshes): rays end there.
+    was drawn before and is opaque (slices, points, meshes): rays end there. surface_depths, surface_colors: for every
+    pixel the nearest surfaces that are seen through (colour, opacity); without any in the scene there is no third axis.
+    jitter_shift: added to every ray's fraction of a step. borders, sides: where only a part of the world is drawn, the
+    planes (normal, offset) around it and on which side of each it lies, 1 where normal · point >= offset, else -1;
+    before, before_depth: what rays gathered before they came to it; is_partial: whether they go on in another part.
     """
 
     eye: wp.vec3
@@ -36,6 +40,14 @@ class View:
     planes: wp.array(dtype=wp.vec4)
     scenery: wp.array2d(dtype=wp.vec4)
     scenery_depth: wp.array2d(dtype=wp.float32)
+    surface_depths: wp.array3d(dtype=wp.float32)
+    surface_colors: wp.array3d(dtype=wp.vec4)
+    jitter_shift: wp.float32
+    borders: wp.array(dtype=wp.vec4)
+    sides: wp.array(dtype=wp.int32)
+    before: wp.array2d(dtype=wp.vec4)
+    before_depth: wp.array2d(dtype=wp.float32)
+    is_partial: wp.int32
 
 
 @wp.struct
@@ -52,14 +64,16 @@ class Light:
 
 @wp.struct
 class Layer:
-    """A volume and how it is drawn. From the world to voxel coordinates: to_voxel * point + shift; low, high: bounds
-    there. table: colour and opacity by value; value_low, value_scale: from a value to a row of it. shading: one of
-    SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; towards_light: for
-    shadows, a voxel's way to the light, else nothing; parameters: of a user's shading. sums: where whole steps are
-    classified, the table's rows summed; edges: where the gradient has a say, its factors; edge_low, edge_scale: from a
-    gradient's magnitude to a row of them; step: world units between samples."""
+    """A volume and how it is drawn. is_labels: its voxels are rows of the table, never mixed. From the world to voxel
+    coordinates: to_voxel * point + shift; low, high: bounds there. table: colour and opacity by value; value_low,
+    value_scale: from a value to a row of it. shading: one of SHADINGS; brightness: for shadows and occlusion, the light
+    on a coarse grid; towards_light: for shadows, a voxel's way to the light, else nothing; parameters: of a user's
+    shading. sums: where whole steps are classified, the table's rows summed; edges: where the gradient has a say, its
+    factors, edge_low and edge_scale: from a gradient's magnitude to a row of them; step: world units between samples.
+    """
 
     field: Field
+    is_labels: wp.int32
     to_voxel: wp.mat33
     shift: wp.vec3
     low: wp.vec3
@@ -84,7 +98,7 @@ class Layer:
 @wp.struct
 class Ray:
     """origin, speed: in voxel coordinates, per world unit; direction: in the world, unit length; end: where scenery is.
-    Samples at (k + jitter) * step for k from k_first to k_last."""
+    Samples at (k + jitter) * step for k from k_first to k_last; of them in all parts from k_enter to k_leave."""
 
     origin: wp.vec3
     speed: wp.vec3
@@ -93,6 +107,8 @@ class Ray:
     end: wp.float32
     k_first: wp.int32
     k_last: wp.int32
+    k_enter: wp.int32
+    k_leave: wp.int32
 
 
 @wp.func
@@ -124,6 +140,25 @@ def through_planes(planes: wp.array(dtype=wp.vec4), eye: wp.vec3, direction: wp.
 
 
 @wp.func
+def on_one_side(ray: Ray, eye: wp.vec3, step: wp.float32, border: wp.vec4, side: wp.int32):
+    """Only the samples on one side of a plane; each sample lies on exactly one, however the numbers are rounded."""
+    normal = wp.vec3(border[0], border[1], border[2])
+    along = wp.dot(normal, ray.direction)
+    height = border[3] - wp.dot(normal, eye)
+    beyond = wp.float32(FAR)
+    if wp.abs(along) > 1.0e-12:
+        beyond = height / along / step - ray.jitter
+    elif height <= 0.0:
+        beyond = -FAR
+    k_beyond = wp.int32(wp.ceil(wp.clamp(beyond, -1.0e9, 1.0e9)))
+    if (along >= -1.0e-12) == (side > 0):
+        ray.k_first = wp.max(ray.k_first, k_beyond)
+    else:
+        ray.k_last = wp.min(ray.k_last, k_beyond - 1)
+    return ray
+
+
+@wp.func
 def make_ray(view: View, layer: Layer, row: wp.int32, column: wp.int32):
     ray = Ray()
     through = view.corner + view.across * wp.float32(column) + view.down * wp.float32(row)
@@ -137,7 +172,8 @@ def make_ray(view: View, layer: Layer, row: wp.int32, column: wp.int32):
     ray.speed = layer.to_voxel * ray.direction
     ray.jitter = 0.5
     if view.is_jittered != 0:
-        ray.jitter = pixel_jitter(row, column)
+        shifted = pixel_jitter(row, column) + view.jitter_shift
+        ray.jitter = shifted - wp.floor(shifted)
     ray.end = view.scenery_depth[row, column]
     span = through_planes(view.planes, eye, ray.direction, wp.vec2(0.0, ray.end))
     near = span[0]
@@ -155,6 +191,10 @@ def make_ray(view: View, layer: Layer, row: wp.int32, column: wp.int32):
     if far > near:
         ray.k_first = wp.int32(wp.ceil(near / view.step - ray.jitter))
         ray.k_last = wp.int32(wp.floor(far / view.step - ray.jitter))
+    ray.k_enter = ray.k_first
+    ray.k_leave = ray.k_last
+    for i in range(view.borders.shape[0]):
+        ray = on_one_side(ray, eye, view.step, view.borders[i], view.sides[i])
     return ray
 
 

@@ -1,7 +1,7 @@
-"""Several volumes in one picture, composited sample by sample.
+"""Several volumes, labels and surfaces that are seen through in one picture, composited sample by sample.
 
 Here: the kernel, and one ray through all of them.
-Not here: one volume (composite), what is gathered (gathering).
+Not here: one volume alone (composite), what is gathered (gathering, labels), the surfaces (surfaces).
 """
 
 # mypy: ignore-errors
@@ -10,8 +10,10 @@ Not here: one volume (composite), what is gathered (gathering).
 import warp as wp
 
 from pellucid.fields.sampling import locate
-from pellucid.rendering.kernels.gathering import OPAQUE, add_sample, nothing_yet, over_scenery
+from pellucid.rendering.kernels.gathering import OPAQUE, over_scenery, seen_before
+from pellucid.rendering.kernels.labels import add_sample_or_label
 from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, next_surface
 
 wp.set_module_options({"fast_math": True})
 
@@ -83,11 +85,13 @@ def composite_many(
     color: wp.array2d(dtype=wp.vec4),
     depth: wp.array2d(dtype=wp.float32),
 ):
-    """Several volumes, sample by sample at the same places along the ray."""
+    """Sample by sample at the same places along the ray; surfaces come where they lie between two of them."""
     row, column = wp.tid()
     row += first
     bundle = make_bundle(view, layers, row, column)
-    gathered = nothing_yet()
+    gathered = seen_before(view, row, column)
+    passed = wp.int32(0)
+    surface = next_surface(view, row, column, passed)
     k = bundle.k_first
     while k <= bundle.k_last and gathered.opacity < OPAQUE:
         k_next = next_cells(bundle, layers, view.step, k)
@@ -96,13 +100,18 @@ def composite_many(
             k = k_next
         while k < k_next and gathered.opacity < OPAQUE:
             distance = (wp.float32(k) + bundle.jitter) * view.step
+            while surface <= distance:
+                gathered = meet_surface(gathered, view, row, column, passed)
+                passed += 1
+                surface = next_surface(view, row, column, passed)
             for i in range(layers.shape[0]):
                 if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
                     at = bundle.origins[i] + bundle.speeds[i] * distance
                     cell = cell_of(at, layers[i].vacancy)
                     if layers[i].vacancy[cell[2], cell[1], cell[0]] == wp.uint8(0):
                         here = locate(layers[i].field, cell, 1.0 - gathered.opacity)
-                        gathered = add_sample(gathered, layers[i], here, bundle.direction, at, distance)
+                        gathered = add_sample_or_label(gathered, layers[i], here, bundle.direction, at, distance)
             k += 1
+    gathered, passed = meet_surfaces(gathered, view, row, column, passed, view.scenery_depth[row, column])
     color[row, column] = over_scenery(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(gathered.depth, view.scenery_depth[row, column])
