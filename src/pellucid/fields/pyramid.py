@@ -3,8 +3,9 @@
 Here: Pyramid, which plans the levels that bricks are cut from and reads boxes of them.
 Not here: bricks and where they lie on a device (bricks), how voxels are put together (volume.levels).
 
-Levels that the file has are read from it. Coarser ones are means: those that fit a share of the host's memory are made
-once, block by block, and kept there; finer ones are made from what is read, whenever they are read.
+Levels that the file has are read from it. Coarser ones are means, or of labels the most frequent: those that fit a
+share of the host's memory are made once, block by block, and kept there; finer ones are made from what is read,
+whenever they are read.
 """
 
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import Box, Shape, grid_shape, triple
+from pellucid.fields.labels import LabelVolume
 from pellucid.fields.sizes import BRICK
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.settings import current
@@ -56,6 +58,7 @@ class Pyramid:
 
     def __init__(self, volume: Volume, host_bytes: int | None = None) -> None:
         self._volume = volume
+        self._reduction = "mode" if isinstance(volume, LabelVolume) else "mean"
         self.levels = plan(volume)
         limit = current().memory_bytes // HOST_SHARE if host_bytes is None else host_bytes
         self._kept: dict[int, Voxels] = {}
@@ -94,7 +97,8 @@ class Pyramid:
         finer, factors = self.levels[level - 1], self._factors(level)
         start = triple(a * f for a, f in zip(box.start, factors, strict=True))
         stop = triple(b * f for b, f in zip(box.stop, factors, strict=True))
-        return reduce_voxels(self.read(level - 1, Box(start, stop).intersect(Box.whole(finer.shape))), factors, "mean")
+        voxels = self.read(level - 1, Box(start, stop).intersect(Box.whole(finer.shape)))
+        return reduce_voxels(voxels, factors, self._reduction)
 
     def _factors(self, level: int) -> Shape:
         finer, coarser = self.levels[level - 1].halvings, self.levels[level].halvings

@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape, grid_shape, triple
 from pellucid.device import Device, launch, runtime
+from pellucid.fields.labels import LabelVolume
 from pellucid.fields.sizes import BRICK, CELL
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.volume.volume import Volume
@@ -44,6 +45,7 @@ class SampledField:
 
     struct: the kernels' Field. ranges: lowest and highest value of every cell, on the device. nbytes: what it takes
     there. revision: how often its voxels there have changed. has_room: whether all that the last picture saw fits.
+    labels: the volume, where its voxels are rows of a table of labels.
     """
 
     struct: Any
@@ -56,6 +58,7 @@ class SampledField:
         from pellucid.fields import sampling
 
         self.device = device
+        self.labels = volume if isinstance(volume, LabelVolume) else None
         self.shape: Shape = volume.shape
         self.spacing: Spacing = volume.spacing
         self.cells = grid_shape(self.shape, (CELL,) * 3)

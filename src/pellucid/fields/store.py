@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pellucid.device import Device
 from pellucid.fields.bricks import BrickField
 from pellucid.fields.dense import DenseField, dense_bytes
+from pellucid.fields.labels import PREFIX, LabelVolume, labels_of
 from pellucid.fields.sampled import SampledField
 from pellucid.settings import current
 from pellucid.volume.volume import Volume, open_volume
@@ -31,6 +32,7 @@ class FieldStore:
     def add(self, volume: Volume) -> None:
         """Take this volume where its name is asked for: one that has no file, or that announces changes."""
         self.release(str(volume.location))
+        self.release(labels_of(str(volume.location)))
         self._volumes[str(volume.location)] = volume
 
     def put(self, source: str, field: SampledField) -> None:
@@ -42,7 +44,7 @@ class FieldStore:
         """The fields of these volumes; where memory is short, others are let go."""
         missing = [source for source in dict.fromkeys(sources) if source not in self._fields]
         for number, source in enumerate(missing):
-            volume = self._volumes.get(source) or self._open(source)
+            volume = self._open(source)
             for other in [other for other in self._fields if other not in sources]:
                 if self._left() < dense_bytes(volume):
                     self.release(other)
@@ -62,9 +64,16 @@ class FieldStore:
             self.release(source)
 
     def _open(self, source: str) -> Volume:
+        if source in self._volumes:
+            return self._volumes[source]
         if source not in self._opened:
-            self._opened[source] = open_volume(source)
+            self._opened[source] = self._open_labels(source) if source.startswith(PREFIX) else open_volume(source)
         return self._opened[source]
+
+    def _open_labels(self, source: str) -> Volume:
+        name = source[len(PREFIX) :]
+        given = self._volumes.get(name)
+        return LabelVolume(given or open_volume(name), is_owner=given is None)
 
     def _make(self, volume: Volume, budget_bytes: int) -> SampledField:
         is_whole = dense_bytes(volume) <= budget_bytes

@@ -15,12 +15,14 @@ from pellucid.fields.sampled import SampledField, vacancy_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import Illumination, question_of
-from pellucid.rendering.scene import Light, Scene, VolumeLayer
+from pellucid.rendering.scene import Light, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, TransferFunction, summed
 from pellucid.rendering.user_shading import MOST_PARAMETERS
 
 Size = tuple[int, int]
 NOTHING_THERE = 3.0e38
+MOST_SURFACES = 8
+"""Surfaces along a ray that are seen through; those behind the nearest eight are left out."""
 
 
 def world_step(scene: Scene, fields: list[SampledField]) -> float:
@@ -53,6 +55,9 @@ def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
     view.planes = warp.array(planes, dtype=warp.vec4, device=device.name)
     view.scenery = warp.zeros(size, dtype=warp.vec4, device=device.name)
     view.scenery_depth = warp.full(size, NOTHING_THERE, dtype=warp.float32, device=device.name)
+    listed = (height, width, MOST_SURFACES if scene.is_seen_through else 0)
+    view.surface_depths = warp.full(listed, NOTHING_THERE, dtype=warp.float32, device=device.name)
+    view.surface_colors = warp.empty(listed, dtype=warp.vec4, device=device.name)
     return view
 
 
@@ -62,15 +67,8 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
 
     warp = runtime.start()
     packed = rays.Layer()
-    packed.field, packed.ranges = field.struct, field.ranges
-    matrix, shift = world_to_voxel(layer, field)
-    packed.to_voxel, packed.shift = warp.mat33(*matrix.ravel()), warp.vec3(*shift)
-    box = (layer.clip or Box.whole(field.shape)).intersect(Box.whole(field.shape))
-    packed.low = warp.vec3(*(n - 0.5 for n in box.start[::-1]))
-    packed.high = warp.vec3(*(n - 0.5 for n in box.stop[::-1]))
-    table = layer.transfer.table(step / voxel_size(layer, field))
-    packed.table = warp.array(table, dtype=warp.vec4, device=field.device.name)
-    packed.value_low, packed.value_scale = value_scale(layer.transfer)
+    matrix = pack_place(packed, layer, field)
+    table = pack_colors(packed, layer, field, step / voxel_size(layer, field))
     packed.step = step
     _pack_classification(packed, layer, field, table)
     packed.vacancy = _vacancy(layer, field, table, _reach(layer, matrix, step))
@@ -95,7 +93,32 @@ def _pack_classification(packed: Any, layer: VolumeLayer, field: SampledField, t
         packed.edge_low, packed.edge_scale = low / voxel, (EDGE_TABLE_SIZE - 1) * voxel / (high - low)
 
 
-def world_to_voxel(layer: VolumeLayer, field: SampledField) -> tuple[Voxels, Voxels]:
+def pack_place(packed: Any, layer: VolumeLayer | SliceLayer, field: SampledField) -> Voxels:
+    """A field, and where it stands; returns the matrix from the world to its voxels."""
+    warp = runtime.start()
+    packed.field, packed.ranges = field.struct, field.ranges
+    matrix, shift = world_to_voxel(layer, field)
+    packed.to_voxel, packed.shift = warp.mat33(*matrix.ravel()), warp.vec3(*shift)
+    box = (layer.clip or Box.whole(field.shape)).intersect(Box.whole(field.shape))
+    packed.low = warp.vec3(*(n - 0.5 for n in box.start[::-1]))
+    packed.high = warp.vec3(*(n - 0.5 for n in box.stop[::-1]))
+    return matrix
+
+
+def pack_colors(packed: Any, layer: VolumeLayer | SliceLayer, field: SampledField, voxels: float) -> Voxels:
+    """The table of a transfer function, or of labels, with the opacity of so many voxels of material."""
+    warp = runtime.start()
+    if layer.labels is not None and field.labels is not None:
+        table = layer.labels.table(field.labels.labels, voxels)
+        packed.is_labels, packed.value_low, packed.value_scale = 1, float(field.labels.first), 1.0
+    else:
+        table = layer.transfer.table(voxels)
+        packed.value_low, packed.value_scale = value_scale(layer.transfer)
+    packed.table = warp.array(table, dtype=warp.vec4, device=field.device.name)
+    return table
+
+
+def world_to_voxel(layer: VolumeLayer | SliceLayer, field: SampledField) -> tuple[Voxels, Voxels]:
     """(3, 3) and (3,): voxel = matrix @ world + shift, both (x, y, z)."""
     to_world = layer.transform.matrix() @ np.diag(field.spacing[::-1])
     matrix = np.linalg.inv(to_world)
@@ -132,12 +155,12 @@ def _reach(layer: VolumeLayer, to_voxel: Voxels, step: float) -> int:
 def _vacancy(layer: VolumeLayer, field: SampledField, table: Voxels, reach: int) -> Any:
     """The way from every cell to the nearest that can change the picture, less those that steps reach over."""
     warp = runtime.start()
-    low, scale = value_scale(layer.transfer)
     if layer.mode == "isosurface":
         levels = np.array([surface.value for surface in layer.isosurfaces], np.float32)
         ranges = field.ranges.numpy()
         passes = ((ranges[..., 0:1] <= levels) & (ranges[..., 1:2] >= levels)).any(axis=-1)
         return vacancy_of(warp.array(passes.astype(np.uint8), device=field.device.name), field.device)
+    low, scale = (float(field.labels.first), 1.0) if field.labels else value_scale(layer.transfer)
     visible = table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool)
     vacancy = field.vacancy(visible, low, scale)
     if reach == 0:

@@ -11,18 +11,19 @@ import numpy as np
 
 from pellucid.device import Device, choose, launch, runtime, synchronize
 from pellucid.errors import InvalidInput
+from pellucid.fields.labels import labels_of
 from pellucid.fields.sampled import SampledField, VisibleBricks
 from pellucid.fields.store import FieldStore
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.checking import check
 from pellucid.rendering.frame import Frame, Statistics, full_resolution
 from pellucid.rendering.illumination import Illumination
 from pellucid.rendering.packing import Size, pack_layer, pack_view, world_step
-from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.scenery import Scenery
 from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.volume import Volume
 
-LARGEST_PICTURE = 16384
 MOST_ROUNDS = 64
 ROUNDS_WITHOUT_ROOM = 4
 """How often a picture is drawn again with more bricks: what comes in hides other bricks, and shows some behind them."""
@@ -46,16 +47,16 @@ class Renderer:
 
     def render(self, scene: Scene, width: int, height: int, *, is_exact: bool = True) -> Frame:
         """A picture; is_exact=False: of what is there now, while what is missing is read in the background."""
-        _check(scene, width, height)
+        check(scene, width, height)
         started = time.perf_counter()
-        fields = self._store.get([layer.source for layer in scene.volumes])
+        fields = self._store.get([*map(_field_name, scene.volumes), *map(_field_name, scene.slices)])
         self._scenery.load(scene)
         loaded = time.perf_counter()
         color, depth, seen = self._draw_volumes(scene, fields, (height, width), is_exact)
         drawn = time.perf_counter()
         rgba, depth = self._finish(color, scene.background), depth.numpy()
         times = {"load": loaded - started, "draw": drawn - loaded, "finish": time.perf_counter() - drawn}
-        statistics = Statistics(self.device.name, times, full_resolution(seen), tuple(seen))
+        statistics = Statistics(self.device.name, times, full_resolution(seen), tuple(seen[: len(scene.volumes)]))
         return Frame(rgba, np.where(depth > 1e38, np.inf, depth), statistics)
 
     def add(self, volume: Volume) -> None:
@@ -69,7 +70,10 @@ class Renderer:
     def _draw_volumes(
         self, scene: Scene, fields: list[SampledField], size: Size, is_exact: bool
     ) -> tuple[Any, Any, list[VisibleBricks]]:
-        """Draw and load what was seen too coarsely; if exactly, until nothing is missing or there is no room for it."""
+        """Draw and load what was seen too coarsely; if exactly, until nothing is missing or there is no room for it.
+
+        fields: of the volumes, then of the slices.
+        """
         each = list({id(field): field for field in fields}.values())
         for drawn in range(1, MOST_ROUNDS + 1):
             for field in each:
@@ -85,19 +89,19 @@ class Renderer:
 
     def _draw(self, scene: Scene, fields: list[SampledField], size: Size) -> tuple[Any, Any]:
         warp = runtime.start()
-        step = world_step(scene, fields) if fields else scene.step
+        from pellucid.rendering.kernels import surfaces
+
+        volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
+        step = world_step(scene, volumes) if volumes else scene.step
         view = pack_view(scene, size, step, self.device)
-        self._scenery.draw(scene, view, size)
-        if not fields:
-            synchronize(self.device)
-            return view.scenery, view.scenery_depth
+        self._scenery.draw(scene, slices, view, size)
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
         layers = [
-            pack_layer(scene, layer, field, self._illumination(layer.source, field), step)
-            for layer, field in zip(scene.volumes, fields, strict=True)
+            pack_layer(scene, layer, field, self._illumination(_field_name(layer), field), step)
+            for layer, field in zip(scene.volumes, volumes, strict=True)
         ]
-        kernel, arguments = self._kernel(scene, layers)
+        kernel, arguments = self._kernel(scene, layers) if layers else (surfaces.draw_surfaces, [])
         launch(kernel, size, [view, *arguments], [color, depth], self.device, block_dim=64)
         synchronize(self.device)
         return color, depth
@@ -139,9 +143,9 @@ class Renderer:
         from pellucid.rendering.kernels import classified, composite, isosurface, projection, rays, several
 
         warp = runtime.start()
-        if len(layers) != 1:
+        layer = scene.volumes[0]
+        if len(layers) > 1 or layer.labels or (scene.is_seen_through and layer.mode == "composite"):
             return several.composite_many, [warp.array(layers, dtype=rays.Layer, device=self.device.name)]
-        (layer,) = scene.volumes
         if layer.mode == "isosurface":
             return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
         if layer.mode in PROJECTIONS:
@@ -161,20 +165,5 @@ class Renderer:
         return [warp.array(levels, device=name), warp.array(colors, dtype=warp.vec4, device=name)]
 
 
-def _check(scene: Scene, width: int, height: int) -> None:
-    from pellucid.rendering.kernels.several import MOST_LAYERS
-
-    if not (1 <= width <= LARGEST_PICTURE and 1 <= height <= LARGEST_PICTURE):
-        raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do=f"Choose 1 to {LARGEST_PICTURE}.")
-    if not (scene.volumes or scene.points or scene.meshes):
-        raise InvalidInput("There is nothing in the scene.", do="Give it a volume, points or a mesh.")
-    if len(scene.volumes) > MOST_LAYERS:
-        raise InvalidInput(f"The scene has {len(scene.volumes)} volumes.", do=f"Give it at most {MOST_LAYERS}.")
-    if len(scene.volumes) > 1 and any(layer.mode != "composite" for layer in scene.volumes):
-        raise InvalidInput("Several volumes are only drawn as composites.", do="Set every layer's mode to composite.")
-    if any(layer.shading == "user" and layer.mode != "composite" for layer in scene.volumes) or (
-        len(scene.volumes) > 1 and any(layer.shading == "user" for layer in scene.volumes)
-    ):
-        raise InvalidInput("A user's shading draws one volume, as a composite.", do="Set its mode to composite.")
-    if any(layer.mode == "isosurface" and not layer.isosurfaces for layer in scene.volumes):
-        raise InvalidInput("There is no isosurface to draw.", do="Give at least one isovalue.")
+def _field_name(layer: VolumeLayer | SliceLayer) -> str:
+    return labels_of(layer.source) if layer.labels else layer.source

@@ -208,6 +208,12 @@ class Scene:
         if not 0.01 <= self.step <= 100:
             raise InvalidInput(f"Steps of {self.step} voxels cannot be taken.", do="Choose 0.01 to 100; 0.5 is usual.")
 
+    @property
+    def is_seen_through(self) -> bool:
+        """Whether there are surfaces through which others are seen."""
+        slices = any(layer.opacity < 1 or layer.labels is not None for layer in self.slices)
+        return slices or any(layer.opacity < 1 for layer in self.meshes)
+
     def to_json(self) -> str:
         """The scene as text, with its version."""
         return json.dumps({"version": VERSION, **asdict(self)}, indent=1)

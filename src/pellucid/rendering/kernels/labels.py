@@ -1,0 +1,44 @@
+"""Samples of volumes that may be labels.
+
+Here: the light on what a label names, and adding a sample of any volume to what a ray gathers.
+Not here: reading labels (fields.label_sampling), volumes of values alone (gathering, classified).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.label_sampling import label_gradient_in, label_in
+from pellucid.fields.sampling import Grid
+from pellucid.rendering.kernels.gathering import Gathered, add_sample, classified, gather
+from pellucid.rendering.kernels.lighting import lit_surface
+from pellucid.rendering.kernels.rays import SHADINGS, Layer
+
+UNLIT = wp.constant(SHADINGS["none"])
+
+
+@wp.func
+def lit_label(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3, label: wp.float32):
+    """By how the label begins and ends around a point; inside, light comes from everywhere."""
+    slope = wp.transpose(layer.to_voxel) * label_gradient_in(here, at, label)
+    length = wp.length(slope)
+    if length < 1.0e-9:
+        return base * (layer.light.ambient + layer.light.diffuse)
+    return lit_surface(layer.light, slope / length, direction, base)
+
+
+@wp.func
+def add_sample_or_label(
+    gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32
+):
+    if layer.is_labels == 0:
+        return add_sample(gathered, layer, here, direction, at, distance)
+    label = label_in(here, at)
+    entry = classified(layer, label)
+    if entry[3] <= 0.0:
+        return gathered
+    color = wp.vec3(entry[0], entry[1], entry[2])
+    if layer.shading != UNLIT:
+        color = lit_label(layer, here, direction, at, color, label)
+    return gather(gathered, color, entry[3], distance)
