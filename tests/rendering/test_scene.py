@@ -52,7 +52,7 @@ def test_a_scene_is_read_back_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"colour": 3}, r"scene has no 'colour'\. It has: background, camera"),
+        ({"colour": 3}, r"scene has no 'colour'\. It has: annotations, background, camera"),
         ({"camera": {"position": [0, 0, 1], "zoom": 2}}, r"scene.camera has no 'zoom'"),
         ({"camera": {"position": [0, 1]}}, r"scene.camera.position is \[0, 1\]\. Give 3 numbers"),
         ({"step": "fine"}, r"scene.step is 'fine'\. Give a number"),

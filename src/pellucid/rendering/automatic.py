@@ -7,6 +7,7 @@ Not here: which side of a scan is up (standing), what a person chooses afterward
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, framing_boxes
 from pellucid.rendering.colors import color_points
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
@@ -44,7 +45,8 @@ def automatic_scene(
     shading: ShadingName = "none" if air is None else "gradient"
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
     upwards = up or (UPWARDS if air is None else lowest_face(volume, air))
-    return Scene((layer,), automatic_camera(volume, air, up=upwards, view=view, aspect=aspect))
+    camera = automatic_camera(volume, air, up=upwards, view=view, aspect=aspect)
+    return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
 def automatic_camera(
@@ -53,6 +55,11 @@ def automatic_camera(
     """A camera that sees everything above ``air``; as it comes, from the front, a little from the right and above."""
     direction, upwards = direction_of(view, up)
     return framing_boxes(_filled_boxes(volume, air), direction, upwards, aspect)
+
+
+def _unit(volume: Volume) -> str:
+    """What one unit of the world is: voxels where the file knows nothing else."""
+    return volume.unit or ("voxels" if set(volume.spacing) == {1.0} else "")
 
 
 def automatic_transfer(histogram: Histogram, preset: str | None = None) -> TransferFunction:

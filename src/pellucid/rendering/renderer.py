@@ -15,6 +15,7 @@ from pellucid.fields.labels import labels_of
 from pellucid.fields.sampled import SampledField, VisibleBricks
 from pellucid.fields.store import FieldStore
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.annotations import annotated
 from pellucid.rendering.checking import check
 from pellucid.rendering.frame import Frame, Statistics, full_resolution
 from pellucid.rendering.illumination import Illumination
@@ -55,6 +56,7 @@ class Renderer:
         color, depth, seen = self._draw_volumes(scene, fields, (height, width), is_exact)
         drawn = time.perf_counter()
         rgba, depth = self._finish(color, scene.background), depth.numpy()
+        rgba = annotated(rgba, scene.camera, scene.annotations)
         times = {"load": loaded - started, "draw": drawn - loaded, "finish": time.perf_counter() - drawn}
         statistics = Statistics(self.device.name, times, full_resolution(seen), tuple(seen[: len(scene.volumes)]))
         return Frame(rgba, np.where(depth > 1e38, np.inf, depth), statistics)

@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.documents import build
 from pellucid.rendering.labels import Labels
@@ -24,7 +25,7 @@ Mode = Literal["composite", "max", "min", "mean", "isosurface"]
 ShadingName = Literal["none", "gradient", "shadow", "occlusion", "user"]
 
 
-GREY, AHEAD = TransferFunction(), Camera()
+GREY, AHEAD, UNMARKED = TransferFunction(), Camera(), Annotations()
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ class Scene:
 
     step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
     which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
-    time: step of every source that is a series; the nearest is drawn.
+    time: step of every source that is a series; the nearest is drawn. annotations: what is written on the picture.
     """
 
     volumes: tuple[VolumeLayer, ...] = ()
@@ -203,6 +204,7 @@ class Scene:
     meshes: tuple[MeshLayer, ...] = ()
     slices: tuple[SliceLayer, ...] = ()
     time: float = 0.0
+    annotations: Annotations = UNMARKED
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.step <= 100:
@@ -247,7 +249,7 @@ def _migrated(document: Any) -> Any:
 
 
 def _from_1(document: dict[str, Any]) -> dict[str, Any]:
-    """Version 2 has slices, labels, time and opacities of meshes. What has a default is left to it."""
+    """Version 2 has slices, labels, time, annotations and opacities of meshes. What has a default is left to it."""
     return {"slices": [], "time": 0.0, **document}
 
 
