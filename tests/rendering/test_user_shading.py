@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import warp as wp
 
 from pellucid.errors import InvalidInput, ShadingInvalid
 from pellucid.rendering.camera import framing
@@ -82,3 +83,56 @@ def test_unknown_names_are_refused(renderer: Renderer, scene: Scene) -> None:
         drawn(renderer, scene, shading, blue=1.0)
     with pytest.raises(InvalidInput, match="add_shading first"):
         drawn(renderer, scene, UserShading("return color;"))
+
+
+PYTHON = """#@ red = 0.25 in 0 .. 1
+#@ int steps = 2 in 1 .. 8
+
+@wp.func
+def dimmed(level: wp.float32, steps: wp.int32):
+    return level / wp.float32(steps)
+
+
+def shade(steps, value, red):
+    return wp.vec3(red, dimmed(1.0, steps), value / 200.0)
+"""
+
+
+def test_python_text_is_compiled_too(renderer: Renderer, scene: Scene) -> None:
+    shading = renderer.add_shading(PYTHON)
+    assert shading.parameters == (Parameter("red", 0.25, 0.0, 1.0), Parameter("steps", 2.0, 1.0, 8.0, "int"))
+    assert drawn(renderer, scene, shading) == pytest.approx([64, 128, 128], abs=1)
+    assert drawn(renderer, scene, shading, red=1.0, steps=4.0) == pytest.approx([255, 64, 128], abs=1)
+
+
+def test_a_python_function_finds_what_is_around_it(renderer: Renderer, scene: Scene) -> None:
+    tint = 0.5
+
+    def shade(view, value, depth):  # type: ignore[no-untyped-def]
+        # @ depth = 0.25 in 0 .. 1
+        return wp.vec3(tint, depth, value / 200.0)  # fmt: skip
+
+    assert drawn(renderer, scene, renderer.add_shading(shade)) == pytest.approx([128, 64, 128], abs=1)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def shade(color):\n    a = 1.0\n    return color * nope\n", "Line 3 of the shading: .*nope"),
+        ("def shade(color):\n    return wp.nosuch(color)\n", "Line 2 of the shading: .*nosuch"),
+        ("\n\ndef shade(color)\n    return color\n", "Line 3 of the shading: expected ':'"),
+        ("gain = 1.0\n\ndef shade(color, strenght):\n    return color\n", "Line 3 of the shading: .*'strenght'"),
+        ("\ndef shade(value):\n    return value\n", "Line 2 of the shading: .*float32"),
+        ("gain = 1 / 0\ndef shade(color):\n    return color\n", "Line 1 of the shading: division by zero"),
+        (
+            "@wp.func\ndef bad(x: float):\n    return x + 'a'\n\n"
+            "def shade(color, value):\n    return color * bad(value)\n",
+            "Line 3 of the shading",
+        ),
+    ],
+)
+def test_errors_in_python_name_the_line(renderer: Renderer, scene: Scene, source: str, told: str) -> None:
+    good = renderer.add_shading(PYTHON)
+    with pytest.raises(ShadingInvalid, match=told):
+        renderer.add_shading(source)
+    assert drawn(renderer, scene, good) == pytest.approx([64, 128, 128], abs=1)

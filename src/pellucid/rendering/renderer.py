@@ -5,6 +5,7 @@ Not here: the mathematics (reference, kernels), a scene in the kernels' own term
 """
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,10 +121,14 @@ class Renderer:
         as_bytes: Voxels = rgba.numpy()
         return as_bytes
 
-    def add_shading(self, source: str) -> UserShading:
-        """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay."""
-        shading = UserShading(source)
-        if shading.hash not in self._shadings:
+    def add_shading(self, source: str | Callable[..., Any]) -> UserShading:
+        """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay.
+
+        source: C++ text, Python text, or a Python function (user_shading).
+        """
+        shading = UserShading(source) if isinstance(source, str) else UserShading.of(source)
+        # The same function may have been written beside other ones than before.
+        if shading.hash not in self._shadings or shading.names:
             self._shadings[shading.hash] = (shading, shading.compile(self.device))
         return shading
 
