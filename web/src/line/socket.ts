@@ -1,0 +1,135 @@
+// The line to the instance: opened, kept open, opened again when it breaks.
+// Here: the WebSocket, waiting longer each time, why it failed. Not here: what messages mean (session/).
+
+import type { About, Incoming, Outgoing, Refused } from "../protocol";
+import { VERSION } from "../protocol";
+import type { Line } from "../state/state";
+
+export interface Listener {
+  onLine: (line: Line) => void;
+  /** The line is open: say hello. */
+  onOpen: () => void;
+  onText: (message: Outgoing) => void;
+  onBytes: (message: ArrayBuffer) => void;
+}
+
+/** What the browser gives; tests give something else. */
+export interface World {
+  connect: (address: URL) => WebSocket;
+  fetch: (address: string) => Promise<Response>;
+  later: (act: () => void, ms: number) => number;
+  never: (timer: number) => void;
+  now: () => number;
+  address: string;
+}
+
+const FIRST_WAIT_MS = 300;
+const LONGEST_WAIT_MS = 5000;
+const GROWTH = 1.6;
+const OTHER_VERSION = 4000;
+const ENDED = 4001;
+const WITHDRAWN = 4003;
+const BUSY = 1013;
+
+export class Socket {
+  private socket: WebSocket | null = null;
+  private waitMs = FIRST_WAIT_MS;
+  private timer = 0;
+  private hasEnded = false;
+
+  constructor(
+    private readonly listener: Listener,
+    private readonly world: World,
+  ) {}
+
+  /** Try now, whatever was planned. */
+  open(): void {
+    this.world.never(this.timer);
+    const address = new URL("ws", this.world.address);
+    address.search = "";
+    address.protocol = address.protocol.replace("http", "ws");
+    const socket = this.world.connect(address);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    let wasOpen = false;
+    socket.addEventListener("open", () => {
+      wasOpen = true;
+      this.listener.onOpen();
+    });
+    socket.addEventListener("message", (event: MessageEvent<unknown>) => this.receive(event.data));
+    socket.addEventListener("close", (event) => {
+      if (this.socket === socket) void this.closed(event.code, wasOpen);
+    });
+  }
+
+  send(message: Incoming): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  close(): void {
+    this.world.never(this.timer);
+    const { socket } = this;
+    this.socket = null;
+    socket?.close();
+  }
+
+  private receive(message: unknown): void {
+    if (message instanceof ArrayBuffer) return this.listener.onBytes(message);
+    if (typeof message !== "string") return;
+    const heard = JSON.parse(message) as Outgoing;
+    if (heard.type === "welcome") {
+      this.waitMs = FIRST_WAIT_MS;
+      this.hasEnded = false;
+      this.listener.onLine({ phase: "open" });
+    }
+    if (heard.type === "ended") this.hasEnded = true;
+    this.listener.onText(heard);
+  }
+
+  private async closed(code: number, wasOpen: boolean): Promise<void> {
+    this.socket = null;
+    if (code === OTHER_VERSION) {
+      return this.give("This page and the viewer are of different versions.", "Reload the page.");
+    }
+    if (code === WITHDRAWN) return this.give("Your access was withdrawn.", "Ask the owner for a new address.");
+    if (code === BUSY) return this.wait("Too many pages watch this viewer.", "Close one of them; this page tries again by itself.");
+    // The ended one has said why, and stays on the screen; one that is started again at this address is found.
+    if (code === ENDED || this.hasEnded) return this.retry();
+    if (wasOpen) return this.wait("Reconnecting", "The line to the viewer broke.");
+    return this.wait(...(await this.reason()));
+  }
+
+  /** A WebSocket does not say why it failed: plain HTTP does. */
+  private async reason(): Promise<[string, string]> {
+    try {
+      const answer = await this.world.fetch("api/about");
+      if (answer.status === 403) {
+        return [
+          "This page may not talk to the viewer.",
+          "Open the whole address that was printed when the viewer was started; it changes each time.",
+        ];
+      }
+      const about = (await answer.json()) as About | Refused;
+      if ("version" in about && about.version !== VERSION) return ["This page and the viewer are of different versions.", "Reload the page."];
+      return ["Connecting", "The viewer is there, and does not take the line yet."];
+    } catch {
+      return ["The viewer does not answer", "Is it still running? This page reconnects by itself when it is."];
+    }
+  }
+
+  private wait(what: string, remedy: string): void {
+    this.listener.onLine({ phase: "waiting", what, remedy, retryAtMs: this.world.now() + this.waitMs });
+    this.retry();
+  }
+
+  private retry(): void {
+    this.timer = this.world.later(() => this.open(), this.waitMs);
+    this.waitMs = Math.min(this.waitMs * GROWTH, LONGEST_WAIT_MS);
+  }
+
+  private give(what: string, remedy: string): void {
+    this.listener.onLine({ phase: "closed", what, remedy });
+  }
+}

@@ -1,0 +1,173 @@
+// One page at work: the line, the painter and the store tied together.
+// Here: what a person can do, as methods. Not here: how it looks (view/, panels/), how it travels (line/).
+
+import { createContext, useContext } from "react";
+import { Painter, type Painted } from "../line/painter";
+import { unpack } from "../line/packet";
+import { supportedEncodings } from "../line/decoder";
+import { RequestRefused } from "../line/requests";
+import { Socket } from "../line/socket";
+import type { Camera, Change, Encoding, Hit, Incoming, Outgoing, Refusal, View } from "../protocol";
+import { LARGEST_EDGE, VERSION } from "../protocol";
+import type { Dialog, Interface, Notice } from "../state/state";
+import type { Store } from "../state/store";
+import { json, type Path } from "../state/scene";
+import { Looker } from "./looker";
+import { Patcher } from "./patcher";
+import { Prober } from "./prober";
+
+const RATE_WINDOW_MS = 1000;
+const NOTICE_MS = 7000;
+
+export class Session {
+  readonly painter: Painter;
+  private readonly socket: Socket;
+  private readonly patcher: Patcher;
+  private readonly looker: Looker;
+  private readonly prober: Prober;
+  private encodings: readonly Encoding[] = ["jpeg", "png"];
+  private size = { width: 1280, height: 720 };
+  private paintedAtMs: number[] = [];
+  private noticeCount = 0;
+
+  constructor(readonly store: Store) {
+    this.painter = new Painter({
+      onPainted: (painted) => this.painted(painted),
+      onSlice: () => undefined,
+      onLost: () => this.send({ type: "key_frame" }),
+    });
+    this.socket = new Socket(
+      {
+        onLine: (line) => store.dispatch({ type: "line", line }),
+        onOpen: () => this.greet(),
+        onText: (message) => this.hear(message),
+        onBytes: (bytes) => void this.painter.receive(unpack(bytes), performance.now()),
+      },
+      {
+        connect: (address) => new WebSocket(address),
+        fetch: (address) => fetch(address),
+        later: (act, ms) => window.setTimeout(act, ms),
+        never: (timer) => window.clearTimeout(timer),
+        now: () => performance.now(),
+        address: document.baseURI,
+      },
+    );
+    this.patcher = new Patcher(store, (message) => this.send(message));
+    this.looker = new Looker((message) => this.send(message));
+    this.prober = new Prober((message) => this.send(message));
+  }
+
+  async start(): Promise<void> {
+    this.encodings = await supportedEncodings();
+    this.socket.open();
+    // A tab that was asleep, or a machine that was: do not wait out the pause.
+    addEventListener("online", () => this.reconnect());
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.reconnect();
+    });
+  }
+
+  reconnect(): void {
+    if (this.store.get().line.phase === "waiting") this.socket.open();
+  }
+
+  send(message: Incoming): boolean {
+    return this.socket.send(message);
+  }
+
+  resize(width: number, height: number): void {
+    const ratio = Math.min(devicePixelRatio, LARGEST_EDGE / Math.max(width, height, 1));
+    const size = { width: Math.max(1, Math.round(width * ratio)), height: Math.max(1, Math.round(height * ratio)) };
+    if (size.width === this.size.width && size.height === this.size.height) return;
+    this.size = size;
+    this.send({ type: "resize", ...size });
+  }
+
+  look(camera: Camera, isMoving: boolean): void {
+    this.store.dispatch({ type: "look", camera });
+    this.looker.look(camera, isMoving);
+  }
+
+  /** Put a value at a place of the scene. isMoving: something is held, more will follow. */
+  set(path: Path, value: unknown, isMoving = false): void {
+    this.change([{ path, value: json(value) }], isMoving);
+  }
+
+  change(changes: readonly Change[], isMoving = false): void {
+    this.patcher.change(changes, isMoving);
+  }
+
+  probe(x: number, y: number, view: View): Promise<Hit | null> {
+    return this.prober.ask(x, y, view);
+  }
+
+  get isProbing(): boolean {
+    return this.prober.isBusy;
+  }
+
+  page(change: Partial<Interface>): void {
+    this.store.dispatch({ type: "interface", change });
+  }
+
+  openDialog(dialog: Dialog): void {
+    this.page({ dialog });
+  }
+
+  notify(tone: Notice["tone"], what: string, remedy = "", link = ""): void {
+    const id = ++this.noticeCount;
+    this.store.dispatch({ type: "notice", notice: { id, tone, what, remedy, link } });
+    if (link === "") setTimeout(() => this.store.dispatch({ type: "dismiss", id }), NOTICE_MS);
+  }
+
+  /** Do something over HTTP; what goes wrong is told. Gives null then. */
+  async attempt<Answer>(act: Promise<Answer>): Promise<Answer | null> {
+    try {
+      return await act;
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      this.notify("error", error.what, error.remedy);
+      return null;
+    }
+  }
+
+  private greet(): void {
+    this.painter.reset();
+    this.prober.forget();
+    this.patcher.reset();
+    this.send({ type: "hello", version: VERSION, ...this.size, encodings: [...this.encodings] });
+  }
+
+  private hear(message: Outgoing): void {
+    const { crossHair } = this.store.get();
+    this.store.dispatch({ type: "heard", message, atMs: performance.now() });
+    if (message.type === "state") this.patcher.answered(message.request);
+    else if (message.type === "probed") this.prober.answered(message);
+    else if (message.type === "refusal") this.refused(message);
+    else if (message.type === "welcome") {
+      this.painter.clock.observe(message.clock_at_ms, performance.now());
+      // An instance that was started again knows nothing of our slices.
+      if (crossHair?.voxel) this.send({ type: "slices", voxel: crossHair.voxel });
+    }
+  }
+
+  private refused(refusal: Refusal): void {
+    if (this.patcher.refused(refusal)) this.notify("error", refusal.what, refusal.do);
+  }
+
+  private painted({ header, timing }: Painted): void {
+    this.send({ type: "acknowledge", number: header.number, decode_ms: timing.decode, paint_ms: timing.paint });
+    const now = performance.now();
+    if (header.view === "main") {
+      this.paintedAtMs = [...this.paintedAtMs.filter((at) => now - at < RATE_WINDOW_MS), now];
+      this.store.dispatch({ type: "shown", shown: { header, timing, framesPerSecond: this.paintedAtMs.length } });
+    }
+  }
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error("Components live inside SessionContext.");
+  return session;
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import type { Progress, Welcome } from "../protocol";
+import { SCENE, STATE, VOLUME } from "../testing/examples";
+import { reduce } from "./reducer";
+import { canSteer, sceneOf } from "./selectors";
+import { BEGINNING, type PageState } from "./state";
+
+const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: "heard" }): PageState => reduce(state, message);
+const OPEN = hear(BEGINNING, { type: "heard", message: STATE, atMs: 0 });
+const AMBIENT = { path: ["light", "ambient"], value: 0.9 };
+const RUNNING: Progress = { task: "7", name: "movie", done: 1, total: 4, unit: "frames", state: "running", seconds_left: null, url: "", type: "progress" };
+
+describe("the state", () => {
+  it("takes the first camera from the instance, and keeps its own afterwards", () => {
+    expect(OPEN.camera).toEqual(SCENE.camera);
+    const camera = { ...SCENE.camera, height: 9 };
+    const turned = reduce(OPEN, { type: "look", camera });
+    expect(hear(turned, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }).camera).toBe(camera);
+  });
+
+  it("looks anew at another volume", () => {
+    const scene = { ...SCENE, volumes: [{ ...VOLUME, source: "other.h5" }], camera: { ...SCENE.camera, height: 7 } };
+    const next = hear(OPEN, { type: "heard", message: { ...STATE, scene }, atMs: 0 });
+    expect([next.camera?.height, next.firstCamera?.height]).toEqual([7, 7]);
+  });
+
+  it("shows changes before they are answered", () => {
+    const queued = reduce(OPEN, { type: "queue", changes: [AMBIENT] });
+    expect(sceneOf(queued)?.light.ambient).toBe(0.9);
+    const sent = reduce(queued, { type: "send", request: "patch-1" });
+    expect([sent.sent, sent.queued]).toEqual([[AMBIENT], []]);
+    expect(sceneOf(sent)?.light.ambient).toBe(0.9);
+    expect(sceneOf(hear(sent, { type: "heard", message: { ...STATE, request: "other" }, atMs: 0 }))?.light.ambient).toBe(0.9);
+    expect(sceneOf(hear(sent, { type: "heard", message: { ...STATE, request: "patch-1" }, atMs: 0 }))?.light.ambient).toBe(0.25);
+  });
+
+  it("puts changes that were refused for their revision before newer ones", () => {
+    const sent = reduce(reduce(OPEN, { type: "queue", changes: [AMBIENT] }), { type: "send", request: "patch-1" });
+    const more = reduce(sent, { type: "queue", changes: [{ path: ["step"], value: 1 }] });
+    expect(reduce(more, { type: "resend" }).queued.map((one) => one.path[0])).toEqual(["light", "step"]);
+  });
+
+  it("gives the same scene while nothing changes", () => expect(sceneOf(OPEN)).toBe(sceneOf({ ...OPEN })));
+
+  it("chooses another layer when the chosen one is gone", () => {
+    const chosen = reduce(OPEN, { type: "interface", change: { chosen: { kind: "volumes", index: 3 } } });
+    expect(hear(chosen, { type: "heard", message: STATE, atMs: 0 }).interface.chosen).toEqual({ kind: "volumes", index: 0 });
+  });
+
+  it("forgets a task that ended without a result, and keeps one with a result", () => {
+    const running = hear(OPEN, { type: "heard", message: RUNNING, atMs: 0 });
+    expect(Object.keys(running.tasks)).toEqual(["7"]);
+    expect(hear(running, { type: "heard", message: { ...RUNNING, state: "stopped" }, atMs: 0 }).tasks).toEqual({});
+    const done = hear(running, { type: "heard", message: { ...RUNNING, state: "finished", url: "api/tasks/7/result" }, atMs: 0 });
+    expect(done.tasks["7"]?.url).toBe("api/tasks/7/result");
+  });
+
+  it("says the same thing once", () => {
+    const notice = { id: 1, tone: "error" as const, what: "No.", remedy: "", link: "" };
+    const twice = reduce(reduce(OPEN, { type: "notice", notice }), { type: "notice", notice: { ...notice, id: 2 } });
+    expect(twice.notices.map((one) => one.id)).toEqual([2]);
+  });
+
+  it("measures between two places", () => {
+    const begun = reduce(OPEN, { type: "measure-start", start: [0, 0, 0] });
+    const done = reduce(begun, { type: "measure", id: 1, start: [0, 0, 0], stop: [0, 3, 4] });
+    const known = reduce(done, { type: "profile", id: 1, profile: { values: [1, 2], length: 5 } });
+    expect(known.measures[0]?.profile?.length).toBe(5);
+    expect(reduce(known, { type: "forget-measure", id: 1 }).measures).toEqual([]);
+  });
+
+  it("knows who may steer", () => {
+    const welcome = { client: "a", capability: "steer" } as Welcome;
+    const controls = { clients: [], holder: "b", asking: [], type: "controls" as const };
+    expect(canSteer({ ...OPEN, welcome })).toBe(true);
+    expect(canSteer({ ...OPEN, welcome, controls })).toBe(false);
+    expect(canSteer({ ...OPEN, welcome, controls: { ...controls, holder: "a" } })).toBe(true);
+    expect(canSteer({ ...OPEN, welcome: { ...welcome, capability: "look" } })).toBe(false);
+  });
+});

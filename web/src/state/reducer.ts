@@ -1,0 +1,140 @@
+// How the page's state changes. Here: one pure function. Not here: sending, drawing, timers (session/).
+
+import type { Vector } from "../geometry/vector";
+import type { Camera, Change, Hit, Outgoing, Profile, Progress } from "../protocol";
+import { merged } from "./scene";
+import type { Interface, Line, Notice, PageState, Shown } from "./state";
+
+export type Action =
+  | { type: "line"; line: Line }
+  | { type: "heard"; message: Outgoing; atMs: number }
+  | { type: "queue"; changes: readonly Change[] }
+  | { type: "send"; request: string }
+  | { type: "resend" }
+  | { type: "forget-changes" }
+  | { type: "look"; camera: Camera }
+  | { type: "shown"; shown: Shown }
+  | { type: "hit"; hit: Hit | null }
+  | { type: "interface"; change: Partial<Interface> }
+  | { type: "notice"; notice: Notice }
+  | { type: "dismiss"; id: number }
+  | { type: "dismiss-task"; task: string }
+  | { type: "measure-start"; start: Vector | null }
+  | { type: "measure"; id: number; start: Vector; stop: Vector }
+  | { type: "profile"; id: number; profile: Profile }
+  | { type: "forget-measure"; id: number };
+
+const MOST_NOTICES = 4;
+
+export function reduce(state: PageState, action: Action): PageState {
+  switch (action.type) {
+    case "line":
+      return { ...state, line: action.line };
+    case "heard":
+      return heard(state, action.message, action.atMs);
+    case "queue":
+      return { ...state, queued: merged(state.queued, action.changes) };
+    case "send":
+      return { ...state, sent: state.queued, queued: [], sentRequest: action.request };
+    case "resend":
+      return { ...state, sent: [], queued: merged(state.sent, state.queued) };
+    case "forget-changes":
+      return { ...state, sent: [], queued: [] };
+    case "look":
+      return { ...state, camera: action.camera };
+    case "shown":
+      return { ...state, shown: action.shown };
+    case "hit":
+      return state.hit === action.hit ? state : { ...state, hit: action.hit };
+    case "interface":
+      return { ...state, interface: { ...state.interface, ...action.change } };
+    case "notice":
+      return { ...state, notices: [...state.notices.filter((one) => one.what !== action.notice.what), action.notice].slice(-MOST_NOTICES) };
+    case "dismiss":
+      return { ...state, notices: state.notices.filter((one) => one.id !== action.id) };
+    case "dismiss-task":
+      return { ...state, tasks: without(state.tasks, action.task) };
+    default:
+      return measured(state, action);
+  }
+}
+
+type Measuring = Extract<Action, { type: "measure-start" | "measure" | "profile" | "forget-measure" }>;
+
+function measured(state: PageState, action: Measuring): PageState {
+  switch (action.type) {
+    case "measure-start":
+      return { ...state, measureStart: action.start };
+    case "measure": {
+      const { id, start, stop } = action;
+      return { ...state, measureStart: null, measures: [...state.measures, { id, start, stop, profile: null }] };
+    }
+    case "profile":
+      return { ...state, measures: state.measures.map((one) => (one.id === action.id ? { ...one, profile: action.profile } : one)) };
+    case "forget-measure":
+      return { ...state, measures: state.measures.filter((one) => one.id !== action.id) };
+  }
+}
+
+function heard(state: PageState, message: Outgoing, atMs: number): PageState {
+  switch (message.type) {
+    case "welcome":
+      // The instance may be another one: its camera counts.
+      return { ...state, welcome: message, tasks: {}, camera: null };
+    case "state":
+      return withState(state, message);
+    case "moved":
+      return { ...state, camera: message.camera };
+    case "layers":
+      return withChosen({ ...state, layers: message });
+    case "shadings":
+      return { ...state, shadings: message.shadings };
+    case "controls":
+      return { ...state, controls: message };
+    case "worker":
+      return { ...state, worker: message };
+    case "progress":
+      return { ...state, tasks: withTask(state.tasks, message) };
+    case "idle":
+      return { ...state, idle: { ...message, atMs } };
+    case "cross_hair":
+      return { ...state, crossHair: message };
+    case "ended":
+      return { ...state, line: { phase: "closed", what: message.what, remedy: message.do } };
+    case "refusal":
+    case "probed":
+      return state;
+  }
+}
+
+type Server = NonNullable<PageState["server"]>;
+
+function withState(state: PageState, server: Server): PageState {
+  const isOpened = state.server?.scene.volumes[0]?.source !== server.scene.volumes[0]?.source;
+  return withChosen({
+    ...state,
+    server,
+    sent: server.request === state.sentRequest ? [] : state.sent,
+    camera: state.camera === null || isOpened ? server.scene.camera : state.camera,
+    firstCamera: state.firstCamera === null || isOpened ? server.scene.camera : state.firstCamera,
+    measures: isOpened ? [] : state.measures,
+  });
+}
+
+/** Whatever was chosen may be gone now. */
+function withChosen(state: PageState): PageState {
+  const { kind, index } = state.interface.chosen;
+  const scene = state.server?.scene;
+  if (!scene || scene[kind][index] !== undefined) return state;
+  const first = (["volumes", "points", "meshes"] as const).find((one) => scene[one].length > 0) ?? "volumes";
+  return { ...state, interface: { ...state.interface, chosen: { kind: first, index: 0 } } };
+}
+
+function withTask(tasks: PageState["tasks"], progress: Progress): PageState["tasks"] {
+  const isOver = progress.state !== "running" && progress.url === "";
+  return isOver ? without(tasks, progress.task) : { ...tasks, [progress.task]: progress };
+}
+
+function without(tasks: PageState["tasks"], task: string): PageState["tasks"] {
+  return Object.fromEntries(Object.entries(tasks).filter(([name]) => name !== task));
+}

@@ -1,0 +1,58 @@
+// What components read of the state. Here: the scene as it is meant to be, who may do what.
+
+import type { LayerDescription, Scene, VolumeLayer } from "../protocol";
+import { changedBy } from "./scene";
+import type { PageState } from "./state";
+
+let last: { server: PageState["server"]; sent: unknown; queued: unknown; view: string; scene: Scene | null } | null = null;
+
+/** The scene with the changes that are still on their way; the same value as long as nothing changed. */
+export function sceneOf(state: PageState): Scene | null {
+  const { server, sent, queued } = state;
+  const view = state.interface.editedView;
+  if (last && last.server === server && last.sent === sent && last.queued === queued && last.view === view) return last.scene;
+  const base = view === "other" ? (server?.other ?? server?.scene) : server?.scene;
+  const scene = base ? attempt(base, state) : null;
+  last = { server, sent, queued, view, scene };
+  return scene;
+}
+
+/** A change made for a scene that is gone by now may not fit: then it is not shown, and will be refused. */
+function attempt(scene: Scene, state: PageState): Scene {
+  try {
+    return changedBy(scene, [...state.sent, ...state.queued]);
+  } catch {
+    return scene;
+  }
+}
+
+/** The volume that the panel is about, with its index and description; null where none is chosen. */
+export interface ChosenVolume {
+  index: number;
+  layer: VolumeLayer;
+  description: LayerDescription | null;
+}
+
+let lastVolume: ChosenVolume | null = null;
+
+export function chosenVolume(state: PageState): ChosenVolume | null {
+  const { kind, index } = state.interface.chosen;
+  const layer = kind === "volumes" ? sceneOf(state)?.volumes[index] : undefined;
+  const description = state.layers?.layers[index] ?? null;
+  if (!layer) return null;
+  if (lastVolume && lastVolume.layer === layer && lastVolume.description === description && lastVolume.index === index) return lastVolume;
+  lastVolume = { index, layer, description };
+  return lastVolume;
+}
+
+export const isOwner = (state: PageState): boolean => state.welcome?.capability === "own";
+
+/** Whether this page may steer now: it has the right, and the controls. */
+export function canSteer(state: PageState): boolean {
+  const { welcome, controls } = state;
+  if (!welcome || welcome.capability === "look") return false;
+  return controls === null || controls.holder === null || controls.holder === welcome.client;
+}
+
+export const isComparing = (state: PageState): boolean => (state.server?.other ?? null) !== null;
+export const areSlicesShown = (state: PageState): boolean => (state.crossHair?.voxel ?? null) !== null;

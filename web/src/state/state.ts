@@ -1,0 +1,144 @@
+// Everything the page shows, as one value.
+// Here: its shape and its beginning. Not here: how it changes (reducer.ts), where pixels are (line/painter.ts).
+
+import type { Vector } from "../geometry/vector";
+import type {
+  Camera,
+  Change,
+  Controls,
+  CrossHair,
+  FrameHeader,
+  Hit,
+  Idle,
+  Layers,
+  Profile,
+  Progress,
+  Shading,
+  State,
+  View,
+  Welcome,
+  WorkerStatus,
+} from "../protocol";
+
+/** The line to the instance. retry_at_ms: when it is tried again, on the page's clock. */
+export type Line =
+  | { phase: "connecting" }
+  | { phase: "open" }
+  | { phase: "waiting"; what: string; remedy: string; retryAtMs: number }
+  | { phase: "closed"; what: string; remedy: string };
+
+export type LayerKind = "volumes" | "points" | "meshes";
+export type Tool = "turn" | "distance";
+export type Drawer = "files" | "shading" | "none";
+export type Dialog = "help" | "capture" | "export" | "share" | "none";
+
+export interface Chosen {
+  kind: LayerKind;
+  index: number;
+}
+
+export interface Notice {
+  id: number;
+  tone: "error" | "success" | "plain";
+  what: string;
+  remedy: string;
+  link: string;
+}
+
+/** A measured distance: its ends in the world, and the values in between once they are known. */
+export interface Measure {
+  id: number;
+  start: Vector;
+  stop: Vector;
+  profile: Profile | null;
+}
+
+export interface Interface {
+  isPanelOpen: boolean;
+  isQuiet: boolean;
+  areStatisticsShown: boolean;
+  areClipHandlesShown: boolean;
+  isScaleShown: boolean;
+  tool: Tool;
+  drawer: Drawer;
+  dialog: Dialog;
+  chosen: Chosen;
+  editedView: View;
+}
+
+/** What the last frames cost, in milliseconds, stage by stage; total: from the input to the paint. */
+export interface Timing {
+  input: number;
+  render: number;
+  encode: number;
+  wire: number;
+  decode: number;
+  paint: number;
+  total: number;
+}
+
+export interface Shown {
+  header: FrameHeader;
+  timing: Timing;
+  framesPerSecond: number;
+}
+
+export interface PageState {
+  line: Line;
+  welcome: Welcome | null;
+  server: State | null;
+  /** Changes that were sent, and changes that wait for the answer; the page shows them already. */
+  sent: readonly Change[];
+  sentRequest: string;
+  queued: readonly Change[];
+  camera: Camera | null;
+  firstCamera: Camera | null;
+  layers: Layers | null;
+  shadings: readonly Shading[];
+  controls: Controls | null;
+  worker: WorkerStatus | null;
+  tasks: Readonly<Record<string, Progress>>;
+  idle: (Idle & { atMs: number }) | null;
+  crossHair: CrossHair | null;
+  hit: Hit | null;
+  measures: readonly Measure[];
+  measureStart: Vector | null;
+  notices: readonly Notice[];
+  shown: Shown | null;
+  interface: Interface;
+}
+
+export const BEGINNING: PageState = {
+  line: { phase: "connecting" },
+  welcome: null,
+  server: null,
+  sent: [],
+  sentRequest: "",
+  queued: [],
+  camera: null,
+  firstCamera: null,
+  layers: null,
+  shadings: [],
+  controls: null,
+  worker: null,
+  tasks: {},
+  idle: null,
+  crossHair: null,
+  hit: null,
+  measures: [],
+  measureStart: null,
+  notices: [],
+  shown: null,
+  interface: {
+    isPanelOpen: true,
+    isQuiet: false,
+    areStatisticsShown: false,
+    areClipHandlesShown: false,
+    isScaleShown: true,
+    tool: "turn",
+    drawer: "none",
+    dialog: "none",
+    chosen: { kind: "volumes", index: 0 },
+    editedView: "main",
+  },
+};

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+// The page is served by an instance, at any address and below any prefix: every name in it is relative.
+export default defineConfig({
+  base: "./",
+  build: {
+    outDir: "../src/pellucid/instance/static",
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  test: { environment: "happy-dom" },
+});
