@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.device import Device, launch, runtime
+from pellucid.device import Device, Portion, launch, runtime
 from pellucid.errors import InvalidInput, TooLarge
 from pellucid.rendering.geometry.shapes import Mesh, unit
-from pellucid.rendering.packing import Size
 from pellucid.rendering.scene import MeshLayer
 
 MOST_INDICES = 2**31 - 1
@@ -36,15 +35,15 @@ class TriangleMesh:
         self._normals = warp.array(normals, dtype=warp.vec3, device=name)
         vertices = warp.array(placed.astype(np.float32), dtype=warp.vec3, device=name)
         self._mesh = warp.Mesh(vertices, warp.array(indices, device=name))
-        self._color = warp.vec3(*layer.color)
+        self._color, self._opacity = warp.vec3(*layer.color), layer.opacity
 
-    def draw(self, view: Any, light: Any, size: Size) -> None:
+    def draw(self, view: Any, light: Any, rows: Portion) -> None:
         """Into the view's scenery, where nothing nearer is."""
         from pellucid.rendering.kernels import meshes as kernels
 
         if self.count:
-            arguments = [view, light, self._is_lit, self._mesh.id, self._normals, self._color]
-            launch(kernels.draw_mesh, size, arguments, device=self._device, block_dim=64)
+            arguments = [view, light, self._is_lit, self._mesh.id, self._normals, self._color, self._opacity]
+            launch(kernels.draw_mesh, rows, arguments, device=self._device, block_dim=64)
 
 
 def _check_fits(mesh: Mesh, device: Device) -> None:

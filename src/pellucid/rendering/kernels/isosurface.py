@@ -13,6 +13,7 @@ from pellucid.fields.sampling import Field, cell_at, locate, value_in
 from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, gather, over_scenery, seen_before
 from pellucid.rendering.kernels.lighting import shaded
 from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.kernels.surfaces import meet_surfaces
 
 wp.set_module_options({"fast_math": True})
 
@@ -42,13 +43,15 @@ def add_surfaces(
     view: View,
     layer: Layer,
     ray: Ray,
+    pixel: wp.vec2i,
+    passed: wp.int32,
     k: wp.int32,
     levels: wp.array(dtype=wp.float32),
     colors: wp.array(dtype=wp.vec4),
     before: wp.float32,
     value: wp.float32,
 ):
-    """The surfaces between sample k - 1 and sample k."""
+    """The surfaces of equal value between sample k - 1 and sample k, and those of the scene before each of them."""
     far = (wp.float32(k) + ray.jitter) * view.step
     for i in range(levels.shape[0]):
         # A ray that climbs meets the low surfaces first, one that descends the high ones.
@@ -57,9 +60,10 @@ def add_surfaces(
             exact = refine(layer.field, ray, far - view.step, far, levels[which])
             base = wp.vec3(colors[which][0], colors[which][1], colors[which][2])
             at = ray.origin + ray.speed * exact
+            gathered, passed = meet_surfaces(gathered, view, pixel[0], pixel[1], passed, exact)
             here = locate(layer.field, cell_at(layer.field, at), 1.0)
             gathered = gather(gathered, shaded(layer, here, ray.direction, at, base), colors[which][3], exact)
-    return gathered
+    return gathered, passed
 
 
 @wp.kernel(enable_backward=False)
@@ -77,6 +81,7 @@ def isosurface(
     row += first
     ray = make_ray(view, layer, row, column)
     gathered = seen_before(view, row, column)
+    passed = wp.int32(0)
     k = ray.k_first
     while k <= ray.k_last and gathered.opacity < OPAQUE:
         cell = cell_of(place(ray, view.step, k), layer.vacancy)
@@ -89,8 +94,11 @@ def isosurface(
         here = locate(layer.field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
         while k < k_next and gathered.opacity < OPAQUE:
             value = value_in(here, place(ray, view.step, k))
-            gathered = add_surfaces(gathered, view, layer, ray, k, levels, colors, before, value)
+            gathered, passed = add_surfaces(
+                gathered, view, layer, ray, wp.vec2i(row, column), passed, k, levels, colors, before, value
+            )
             before = value
             k += 1
+    gathered, passed = meet_surfaces(gathered, view, row, column, passed, ray.end)
     color[row, column] = over_scenery(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(gathered.depth, ray.end)

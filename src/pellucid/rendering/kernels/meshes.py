@@ -9,11 +9,16 @@ Not here: the mesh on the device (meshes), rays and light (sphere_tree, lighting
 
 import warp as wp
 
+from pellucid.rendering.kernels.gathering import OPAQUE
 from pellucid.rendering.kernels.lighting import lit_surface
 from pellucid.rendering.kernels.rays import Light, View
 from pellucid.rendering.kernels.sphere_tree import look_through
+from pellucid.rendering.kernels.surfaces import add_surface
+from pellucid.rendering.reference.scenery import CLOSEST
 
 wp.set_module_options({"fast_math": True})
+
+BEYOND = wp.constant(1.0 + CLOSEST)
 
 
 @wp.func
@@ -38,16 +43,22 @@ def draw_mesh(
     mesh: wp.uint64,
     normals: wp.array(dtype=wp.vec3),
     base: wp.vec3,
+    opacity: wp.float32,
 ):
-    """Into the view's scenery: triangles that are nearer than what is there."""
+    """Into the view's scenery: triangles that are nearer than what is there; where they are seen through, several."""
     row, column = wp.tid()
     row += first
     look = look_through(view, row, column)
-    if look.far > look.near:
-        hit = wp.mesh_query_ray(mesh, look.eye + look.direction * look.near, look.direction, look.far - look.near)
+    near = look.near
+    left = wp.where(opacity >= OPAQUE, 1, view.surface_depths.shape[2])
+    while left > 0 and look.far > near:
+        hit = wp.mesh_query_ray(mesh, look.eye + look.direction * near, look.direction, look.far - near)
+        left -= 1
         if hit.result:
             color = base
             if is_lit != 0:
                 color = lit_surface(light, smooth_normal(mesh, normals, hit), look.direction, base)
-            view.scenery[row, column] = wp.vec4(color[0], color[1], color[2], 1.0)
-            view.scenery_depth[row, column] = look.near + hit.t
+            add_surface(view, row, column, near + hit.t, color, opacity)
+            near = (near + hit.t) * BEYOND
+        else:
+            left = 0

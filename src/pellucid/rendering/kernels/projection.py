@@ -10,8 +10,9 @@ Not here: rays and cells (rays), reading voxels (fields.sampling).
 import warp as wp
 
 from pellucid.fields.sampling import locate, value_in
-from pellucid.rendering.kernels.gathering import classified
+from pellucid.rendering.kernels.gathering import classified, nothing_yet, over_scenery
 from pellucid.rendering.kernels.rays import FAR, Layer, View, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.kernels.surfaces import meet_surfaces
 
 wp.set_module_options({"fast_math": True})
 
@@ -23,6 +24,16 @@ MEAN = wp.constant(2)
 @wp.func
 def is_beyond(mode: wp.int32, value: wp.float32, found: wp.float32):
     return (mode == MAXIMUM and value > found) or (mode == MINIMUM and value < found)
+
+
+@wp.func
+def laid_over(view: View, row: wp.int32, column: wp.int32, entry: wp.vec4, lies_at: wp.float32):
+    """A projection where it was found: surfaces before it, and what is behind it, as far as it lets that through."""
+    before, passed = meet_surfaces(nothing_yet(), view, row, column, 0, lies_at)
+    rest, _passed = meet_surfaces(nothing_yet(), view, row, column, passed, view.scenery_depth[row, column])
+    behind = over_scenery(rest, view.scenery[row, column])
+    solid = wp.vec4(entry[0], entry[1], entry[2], 1.0)
+    return over_scenery(before, solid * entry[3] + (behind + solid * (1.0 - behind[3])) * (1.0 - entry[3]))
 
 
 @wp.kernel(enable_backward=False)
@@ -60,11 +71,13 @@ def project(
                 found = value
                 reached = (wp.float32(k) + ray.jitter) * view.step
             k += 1
-    color[row, column] = view.scenery[row, column]
     if view.is_partial != 0:
         color[row, column] = wp.vec4(found, 0.0, 0.0, 0.0)
     elif ray.k_leave >= ray.k_enter:
         count = wp.where(mode == MEAN, wp.float32(ray.k_leave - ray.k_enter + 1), 1.0)
-        entry = classified(layer, found / count)
-        color[row, column] = wp.vec4(entry[0], entry[1], entry[2], 1.0)
+        lies_at = wp.where(mode == MEAN, (wp.float32(ray.k_enter) + ray.jitter) * view.step, reached)
+        color[row, column] = laid_over(view, row, column, classified(layer, found / count), lies_at)
+    else:
+        gathered, _passed = meet_surfaces(nothing_yet(), view, row, column, 0, ray.end)
+        color[row, column] = over_scenery(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(reached, ray.end)

@@ -12,18 +12,16 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Mesh, Points, unit
+from pellucid.rendering.reference.scenery import CLOSEST, MOST_SURFACES, Picture
 from pellucid.rendering.reference.volumes import Rays, lit
 from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer
-
-Picture = tuple[Voxels, Voxels]
-"""Colours (n, 4), multiplied by their opacity, and depths (n,), inf where nothing is."""
 
 
 def draw_points(
     points: Points, layer: PointsLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
 ) -> Picture:
     """Every visible point as a sphere: its value times the layer's scale is its radius."""
-    span = _span(rays, planes)
+    span = span_between(rays, planes)
     depth = np.full(len(rays.origins), np.inf)
     base, normals = np.zeros((len(depth), 3)), np.zeros((len(depth), 3))
     colors = layer.transfer.table(1.0)[layer.transfer.index(points.values)]
@@ -40,8 +38,23 @@ def draw_points(
 
 
 def draw_mesh(mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()) -> Picture:
-    """Triangles of one colour; the normal turns from corner to corner."""
-    span = _span(rays, planes)
+    """The nearest triangles along rays, of one colour; the normal turns from corner to corner."""
+    return _nearest_triangles(mesh, layer, rays, light, span_between(rays, planes))
+
+
+def draw_clear_mesh(
+    mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
+) -> list[Picture]:
+    """The nearest eight surfaces of a mesh that is seen through. Where two triangles meet there is one surface."""
+    (near, far), pictures = span_between(rays, planes), []
+    for _ in range(MOST_SURFACES):
+        color, depth = _nearest_triangles(mesh, layer, rays, light, (near, far))
+        pictures.append((color * layer.opacity, depth))
+        near = np.where(np.isfinite(depth), depth * (1 + CLOSEST), np.inf)
+    return pictures
+
+
+def _nearest_triangles(mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, span: tuple[Voxels, Voxels]) -> Picture:
     depth, normals = np.full(len(rays.origins), np.inf), np.zeros((len(rays.origins), 3))
     matrix = layer.transform.matrix()
     vertices = mesh.vertices @ matrix.T + np.asarray(layer.transform.translation)
@@ -64,7 +77,7 @@ def nearest(pictures: Sequence[Picture]) -> Picture:
     return color, depth
 
 
-def _span(rays: Rays, planes: Sequence[ClipPlane]) -> tuple[Voxels, Voxels]:
+def span_between(rays: Rays, planes: Sequence[ClipPlane]) -> tuple[Voxels, Voxels]:
     """Where along every ray nothing is cut away."""
     near, far = np.zeros(len(rays.origins)), np.full(len(rays.origins), np.inf)
     for plane in planes:

@@ -20,6 +20,7 @@ from pellucid.rendering.camera import Camera
 from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, Question, question_of
 from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.light import light_at, light_grid
+from pellucid.rendering.reference.scenery import Picture, Scenery, Walk, nothing, over
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
 from pellucid.volume.interpolate import trilinear
 
@@ -104,7 +105,8 @@ class Medium:
     def table(self) -> Voxels:
         return self.layer.transfer.table(self.step / self.voxel)
 
-    def span(self, rays: Rays) -> Span:
+    def span(self, rays: Rays, end: Voxels | float = np.inf) -> Span:
+        """Up to the end (n,) of every ray."""
         z, y, x = self.voxels.shape
         box = self.layer.clip or Box.whole((z, y, x))
         low, high = np.array(box.start[::-1]) - 0.5, np.array(box.stop[::-1]) - 0.5
@@ -112,7 +114,7 @@ class Medium:
         with np.errstate(divide="ignore", invalid="ignore"):
             a, b = (low - origins) / speeds, (high - origins) / speeds
         near = np.nanmax(np.minimum(a, b), axis=1).clip(min=0)
-        far = np.nanmin(np.maximum(a, b), axis=1)
+        far = np.minimum(np.nanmin(np.maximum(a, b), axis=1), end)
         for plane in self.planes:
             near, far = _beyond(plane, rays, near, far)
         first = np.ceil(near / self.step - rays.jitter).astype(np.int64)
@@ -158,24 +160,29 @@ def _beyond(plane: ClipPlane, rays: Rays, near: Voxels, far: Voxels) -> tuple[Vo
     return near, np.where((np.abs(along) <= 1e-9) & (height > 0), -1.0, far)
 
 
-def render(media: Sequence[Medium], rays: Rays) -> tuple[Voxels, Voxels]:
+def render(media: Sequence[Medium], rays: Rays, scenery: Scenery | None = None) -> Picture:
     """Colours (n, 4), multiplied by their opacity, and depths (n,)."""
+    walk = Walk(scenery or nothing(len(rays.origins)))
     if media[0].layer.mode == "composite":
-        return composite(media, rays)
-    return (isosurface if media[0].layer.mode == "isosurface" else project)(media[0], rays)
+        composite(media, rays, walk)
+        return walk.finish()
+    if media[0].layer.mode == "isosurface":
+        isosurface(media[0], rays, walk)
+        return walk.finish()
+    return project(media[0], rays, walk)
 
 
-def composite(media: Sequence[Medium], rays: Rays) -> tuple[Voxels, Voxels]:
+def composite(media: Sequence[Medium], rays: Rays, walk: Walk) -> None:
     """Front to back: every sample adds its light and takes away some of what is behind it."""
-    color, depth = np.zeros((len(rays.origins), 4)), np.full(len(rays.origins), np.inf)
-    spans = [medium.span(rays) for medium in media]
+    color, depth = walk.color, walk.depth
+    spans = [medium.span(rays, walk.scenery.depth) for medium in media]
     first, last = min(int(span.first.min()) for span in spans), max(int(span.last.max()) for span in spans)
     for k in range(first, last + 1):
+        walk.meet(np.minimum((k + rays.jitter) * media[0].step, walk.scenery.depth))
         for medium, span in zip(media, spans, strict=True):
             alive = np.nonzero((k >= span.first) & (k <= span.last) & (color[:, 3] < OPAQUE))[0]
             if len(alive):
                 _add_samples(medium, rays, alive, (k + rays.jitter[alive]) * medium.step, color, depth)
-    return color, depth
 
 
 def _add_samples(medium: Medium, rays: Rays, alive: Voxels, distance: Voxels, color: Voxels, depth: Voxels) -> None:
@@ -190,12 +197,16 @@ def _add_samples(medium: Medium, rays: Rays, alive: Voxels, distance: Voxels, co
     color[alive, 3] += weight
 
 
-def project(medium: Medium, rays: Rays) -> tuple[Voxels, Voxels]:
-    """The largest, smallest or mean value along every ray, through the transfer function's colours."""
-    mode, span = medium.layer.mode, medium.span(rays)
+def project(medium: Medium, rays: Rays, walk: Walk) -> Picture:
+    """The largest, smallest or mean value along every ray, up to what is opaque, in the transfer function's colours.
+
+    It lies where it was found, the mean where the ray enters. It covers what is behind as much as the transfer function
+    makes one voxel of it opaque; where nothing is behind, it covers that completely.
+    """
+    mode, span = medium.layer.mode, medium.span(rays, walk.scenery.depth)
     start = {"max": -np.inf, "min": np.inf, "mean": 0.0}[mode]
     found, depth = np.full(len(rays.origins), start), np.full(len(rays.origins), np.inf)
-    for alive, points, distance in _march(medium, rays, np.zeros((len(rays.origins), 4))):
+    for alive, points, distance in _march(medium, rays, span, np.zeros((len(rays.origins), 4))):
         value = medium.value(points)
         if mode == "mean":
             found[alive] += value
@@ -206,18 +217,22 @@ def project(medium: Medium, rays: Rays) -> tuple[Voxels, Voxels]:
     hit = count > 0
     if mode == "mean":
         found[hit] /= count[hit]
-    color = np.zeros((len(rays.origins), 4))
-    color[hit, :3] = medium.layer.transfer.table(1.0)[medium.layer.transfer.index(found[hit]), :3]
-    color[hit, 3] = 1
-    return color, depth
+    entries = medium.layer.transfer.table(1.0)[medium.layer.transfer.index(np.where(hit, found, 0.0))]
+    place = (span.first + rays.jitter) * medium.step if mode == "mean" else depth
+    walk.meet(np.where(hit, place, walk.scenery.depth))
+    before = walk.color.copy()
+    walk.color[:] = 0
+    behind, _ = walk.finish()
+    solid = np.where(hit[:, None], np.concatenate([entries[:, :3], np.ones((len(hit), 1))], axis=1), 0.0)
+    laid = entries[:, 3:] * solid + (1 - entries[:, 3:]) * over(behind, solid)
+    return over(before, np.where(hit[:, None], laid, behind)), np.minimum(depth, walk.scenery.depth)
 
 
-def isosurface(medium: Medium, rays: Rays) -> tuple[Voxels, Voxels]:
+def isosurface(medium: Medium, rays: Rays, walk: Walk) -> None:
     """Where the value passes one of the isovalues between two samples: a surface, refined between them, and lit."""
-    color, depth = np.zeros((len(rays.origins), 4)), np.full(len(rays.origins), np.inf)
     before = np.full(len(rays.origins), np.nan)
     surfaces = sorted(medium.layer.isosurfaces, key=lambda surface: surface.value)
-    for alive, points, distance in _march(medium, rays, color):
+    for alive, points, distance in _march(medium, rays, medium.span(rays, walk.scenery.depth), walk.color):
         value = medium.value(points)
         rising = value >= before[alive]
         for index in range(len(surfaces)):
@@ -225,9 +240,8 @@ def isosurface(medium: Medium, rays: Rays) -> tuple[Voxels, Voxels]:
             for is_up, surface in ((True, surfaces[index]), (False, surfaces[-1 - index])):
                 crosses = _crosses(before[alive], value, surface.value) & (rising == is_up)
                 where = alive[crosses]
-                _add_surface(medium, rays, (where, distance[crosses]), surface, color, depth)
+                _add_surface(medium, rays, (where, distance[crosses]), surface, walk)
         before[alive] = value
-    return color, depth
 
 
 def _crosses(before: Voxels, value: Voxels, level: float) -> Voxels:
@@ -235,13 +249,14 @@ def _crosses(before: Voxels, value: Voxels, level: float) -> Voxels:
         return np.asarray(((before < level) & (value >= level)) | ((before >= level) & (value < level)))
 
 
-def _add_surface(
-    medium: Medium, rays: Rays, hits: tuple[Voxels, Voxels], surface: Isosurface, color: Voxels, depth: Voxels
-) -> None:
-    where, distance = hits
+def _add_surface(medium: Medium, rays: Rays, hits: tuple[Voxels, Voxels], surface: Isosurface, walk: Walk) -> None:
+    (where, distance), color, depth = hits, walk.color, walk.depth
     if not len(where):
         return
     exact = _refine(medium, rays, where, distance, surface.value)
+    reached = np.full(len(depth), -np.inf)
+    reached[where] = exact
+    walk.meet(reached)
     points = rays.origins[where] + exact[:, None] * rays.directions[where]
     base = np.broadcast_to(np.array(surface.color), (len(where), 3))
     shaded = _shaded(medium, rays.directions[where], points, base)
@@ -263,9 +278,8 @@ def _refine(medium: Medium, rays: Rays, where: Voxels, distance: Voxels, level: 
     return (near + far) / 2
 
 
-def _march(medium: Medium, rays: Rays, color: Voxels) -> Iterator[tuple[Voxels, Voxels, Voxels]]:
+def _march(medium: Medium, rays: Rays, span: Span, color: Voxels) -> Iterator[tuple[Voxels, Voxels, Voxels]]:
     """For every step: the rays that are inside and not yet opaque, their points and their distances from the eye."""
-    span = medium.span(rays)
     everyone = np.arange(len(rays.origins))
     hit = span.last >= span.first
     if not hit.any():
