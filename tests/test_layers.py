@@ -57,6 +57,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "cupy": ("device", "fields", "rendering"),
     "scipy": ("device", "formats", "tomo"),
     "rich": ("progress", "cli"),
+    "av": ("rendering",),
     "PIL": ("rendering", "instance", "cli"),
     "ucxx": ("transport",),
     "pyspark": ("engines", "cluster"),
