@@ -15,6 +15,7 @@ from pellucid.formats.protocol import Voxels
 Vector = tuple[float, float, float]
 ANGLE_DEG = 30.0
 MARGIN = 1.04
+STEEPEST_DEG = 89.9
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,29 @@ class Camera:
         arm = _rotate(_rotate(arm, up, radians(azimuth_deg)), right, -radians(elevation_deg))
         new_up = _rotate(np.asarray(up), right, -radians(elevation_deg))
         return replace(self, position=_vector(np.add(self.target, arm)), up=_vector(new_up))
+
+    def orbited(self, azimuth_deg: float, elevation_deg: float = 0.0) -> "Camera":
+        """Moved around its target, to the right about ``up`` and then towards it; ``up`` stays, as on a turntable.
+
+        >>> Camera((0.0, -2.0, 0.0), up=(0.0, 0.0, 1.0)).orbited(90).position[0]
+        2.0
+        """
+        axis = _unit(np.asarray(self.up))
+        arm = _rotate(np.subtract(self.position, self.target), axis, radians(azimuth_deg))
+        height = np.degrees(np.arcsin(np.clip(_unit(arm) @ axis, -1, 1)))
+        rise = radians(float(np.clip(height + elevation_deg, -STEEPEST_DEG, STEEPEST_DEG) - height))
+        if elevation_deg:
+            arm = _rotate(arm, _unit(np.cross(arm, axis)), rise)
+        return replace(self, position=_vector(np.add(self.target, arm)))
+
+    def zoomed(self, factor: float) -> "Camera":
+        """So many times larger in the picture, from as far away."""
+        if not 0 < factor < float("inf"):
+            raise InvalidInput(f"A zoom of {factor} is impossible.", do="Give one above 0; 2 shows half as much.")
+        if self.field_of_view_deg is None:
+            return replace(self, height=self.height / factor)
+        half = tan(radians(self.field_of_view_deg) / 2) / factor
+        return replace(self, field_of_view_deg=float(np.degrees(2 * np.arctan(half))), height=self.height / factor)
 
 
 def framing(

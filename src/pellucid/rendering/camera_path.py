@@ -1,0 +1,218 @@
+"""Ways of a camera through a movie: once around, or smoothly through key frames.
+
+Here: KeyFrame and CameraPath, to and from JSON; the scene at any moment between them.
+Not here: drawing the scenes (renderer), writing the movie (movie).
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.documents import build
+from pellucid.rendering.scene import Scene
+from pellucid.rendering.transfer import TransferFunction
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class KeyFrame:
+    """What a movie shows at ``at_s`` seconds. time: of the scene; transfer: of its first volume; None: as it was."""
+
+    at_s: float
+    camera: Camera
+    time: float | None = None
+    transfer: TransferFunction | None = None
+
+
+@dataclass(frozen=True)
+class CameraPath:
+    """Key frames in the order of their seconds; every one of them is met exactly, and left and reached without a jolt.
+
+    What is interpolated is where the camera looks, from which side, and how far away it is: so it goes around what it
+    looks at. No coordinate goes beyond the keys on either side of it, so that a camera which rests does rest.
+    """
+
+    keys: tuple[KeyFrame, ...]
+
+    def __post_init__(self) -> None:
+        seconds = [key.at_s for key in self.keys]
+        if len(seconds) < 2 or any(a >= b for a, b in pairwise(seconds)):
+            raise InvalidInput(
+                f"Key frames at {seconds} seconds make no path.",
+                do="Give at least two, each later than the one before.",
+            )
+        if len({key.camera.field_of_view_deg is None for key in self.keys}) > 1:
+            raise InvalidInput(
+                "Some key frames are in perspective and some are not.", do="Make all cameras of one kind."
+            )
+
+    @property
+    def duration_s(self) -> float:
+        return self.keys[-1].at_s - self.keys[0].at_s
+
+    def camera(self, at_s: float) -> Camera:
+        """The camera at a moment; before the first key and after the last, theirs."""
+        exact = next((key.camera for key in self.keys if key.at_s == at_s), None)
+        if exact is not None:
+            return exact
+        cameras = [key.camera for key in self.keys]
+        seconds = np.array([key.at_s for key in self.keys])
+        numbers = _smooth(seconds, np.array([_numbers(camera) for camera in cameras]), at_s)
+        turn = _smooth(seconds, _same_side(np.array([_turn(camera) for camera in cameras])), at_s)
+        return _camera(numbers, turn / np.linalg.norm(turn), is_deep=cameras[0].field_of_view_deg is not None)
+
+    def scene(self, scene: Scene, at_s: float) -> Scene:
+        """A scene as it is at a moment of the movie."""
+        time = self._mixed("time", at_s, lambda a, b, part: a + (b - a) * part)
+        transfer = self._mixed("transfer", at_s, _between)
+        if transfer is not None and scene.volumes:
+            first = replace(scene.volumes[0], transfer=transfer)
+            scene = replace(scene, volumes=(first, *scene.volumes[1:]))
+        return replace(scene, camera=self.camera(at_s), time=scene.time if time is None else time)
+
+    def _mixed(self, name: str, at_s: float, between: Any) -> Any:
+        """What the keys around a moment say of something, evenly from one to the next."""
+        told = [(key.at_s, getattr(key, name)) for key in self.keys if getattr(key, name) is not None]
+        if not told:
+            return None
+        after = bisect_right([second for second, _ in told], at_s)
+        if after in (0, len(told)):
+            return told[max(0, after - 1)][1]
+        (start, one), (stop, other) = told[after - 1 : after + 1]
+        return between(one, other, (at_s - start) / (stop - start))
+
+    def to_json(self) -> str:
+        return json.dumps({"version": VERSION, **asdict(self)}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> "CameraPath":
+        """Read a path; what this version does not know is refused by name."""
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise InvalidInput(
+                f"This is no camera path: {error}.", do="Give the JSON of CameraPath.to_json."
+            ) from error
+        if not isinstance(document, dict) or document.pop("version", None) != VERSION:
+            raise InvalidInput("This is no camera path of version 1.", do='Give {"version": 1, "keys": [...]}.')
+        path: CameraPath = build(cls, document, "path")
+        return path
+
+
+def turntable(camera: Camera, count: int) -> Iterator[Camera]:
+    """Once around, about the camera's ``up``, in ``count`` equal turns; the first is the camera itself."""
+    for number in range(count):
+        yield camera.orbited(360.0 * number / count) if number else camera
+
+
+def _numbers(camera: Camera) -> list[float]:
+    angle = camera.field_of_view_deg
+    return [*camera.target, np.log(camera.distance), np.log(camera.height), angle if angle is not None else 0.0]
+
+
+def _camera(numbers: Voxels, turn: Voxels, *, is_deep: bool) -> Camera:
+    target, distance = numbers[:3], float(np.exp(numbers[3]))
+    up, back = _rotation(turn)[:, 1], _rotation(turn)[:, 2]
+    return Camera(
+        _vector(target + distance * back), _vector(target), _vector(up), float(numbers[5]) if is_deep else None,
+        float(np.exp(numbers[4])),
+    )  # fmt: skip
+
+
+def _smooth(seconds: Voxels, keys: Voxels, at_s: float) -> Voxels:
+    """A cubic through the keys, (n, numbers), whose speed is 0 at the ends and wherever a number turns back."""
+    at = min(max(at_s, float(seconds[0])), float(seconds[-1]))
+    left = min(int(np.searchsorted(seconds, at, side="right")) - 1, len(seconds) - 2)
+    length = np.diff(seconds)[:, None]
+    slopes = np.diff(keys, axis=0) / length
+    speeds = np.zeros_like(keys, dtype=float)
+    before, after = 2 * length[1:] + length[:-1], length[1:] + 2 * length[:-1]
+    is_onward = slopes[:-1] * slopes[1:] > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (before + after) / (before / slopes[:-1] + after / slopes[1:])
+    speeds[1:-1] = np.where(is_onward, mean, 0.0)
+    h = float(length[left, 0])
+    t = (at - seconds[left]) / h
+    smooth: Voxels = (
+        (1 + 2 * t) * (1 - t) ** 2 * keys[left]
+        + t * (1 - t) ** 2 * h * speeds[left]
+        + t * t * (3 - 2 * t) * keys[left + 1]
+        + t * t * (t - 1) * h * speeds[left + 1]
+    )
+    return smooth
+
+
+def _turn(camera: Camera) -> Voxels:
+    """The camera's orientation as a unit quaternion (w, x, y, z)."""
+    right, up, forward = camera.axes()
+    matrix = np.stack([right, up, -forward], axis=1)
+    (a, b, c), (d, e, f), (g, h, i) = matrix
+    # The eigenvector of the largest eigenvalue: the same formula for every turn, none divides by a small number.
+    symmetric = np.array(
+        [
+            [a + e + i, h - f, c - g, d - b],
+            [h - f, a - e - i, b + d, c + g],
+            [c - g, b + d, e - a - i, f + h],
+            [d - b, c + g, f + h, i - a - e],
+        ]
+    )
+    turn: Voxels = np.linalg.eigh(symmetric)[1][:, -1]
+    return turn
+
+
+def _same_side(turns: Voxels) -> Voxels:
+    """Of the two quaternions of every orientation, the one nearer to that of the key before: the shorter way around."""
+    for number in range(1, len(turns)):
+        if turns[number] @ turns[number - 1] < 0:
+            turns[number] = -turns[number]
+    return turns
+
+
+def _rotation(turn: Voxels) -> Voxels:
+    w, x, y, z = turn
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _between(one: TransferFunction, other: TransferFunction, part: float) -> TransferFunction:
+    """Colours, opacities and range, part of the way from one transfer function to another."""
+    places = sorted({at for each in (one, other) for at, _ in (*each.colors, *each.opacities)})
+    colors = [_mix(_at(places, one.colors, k), _at(places, other.colors, k), part) for k in range(3)]
+    opacities = _mix(_at(places, one.opacities), _at(places, other.opacities), part)
+    low, high = _mix(np.array(one.value_range), np.array(other.value_range), part)
+    return replace(
+        one,
+        colors=tuple((at, (float(r), float(g), float(b))) for at, r, g, b in zip(places, *colors, strict=True)),
+        opacities=tuple((at, float(opacity)) for at, opacity in zip(places, opacities, strict=True)),
+        value_range=(float(low), float(high)),
+    )
+
+
+def _at(places: list[float], points: Any, channel: int | None = None) -> Voxels:
+    levels = [value if channel is None else value[channel] for _, value in points]
+    found: Voxels = np.interp(places, [at for at, _ in points], levels)
+    return found
+
+
+def _mix(one: Voxels, other: Voxels, part: float) -> Voxels:
+    mixed: Voxels = one + (other - one) * part
+    return mixed
+
+
+def _vector(numbers: Voxels) -> Vector:
+    x, y, z = (float(n) for n in numbers)
+    return (x, y, z)

@@ -1,0 +1,174 @@
+"""Pictures one after the other, as a movie file or as numbered pictures in a folder.
+
+Here: encoding (MP4, WebM, GIF), writing under the final name only what is complete, going on with a folder.
+Not here: drawing the pictures (renderer), where the camera goes (camera_path).
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.errors import InvalidInput, OutputExists
+from pellucid.formats.protocol import Voxels
+
+Draw = Callable[[int], Voxels]
+STAMP = "movie.txt"
+BT709 = 1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of movie file. container, codec, pixels: as FFmpeg names them; options: of its encoder and container."""
+
+    container: str
+    codec: str
+    pixels: str
+    options: dict[str, str] = field(default_factory=dict)
+    container_options: dict[str, str] = field(default_factory=dict)
+
+
+KINDS = {
+    ".mp4": Kind("mp4", "libx264", "yuv420p", {"crf": "18", "preset": "medium"}, {"movflags": "+faststart"}),
+    ".webm": Kind("webm", "libvpx-vp9", "yuv420p", {"crf": "28", "b": "0", "row-mt": "1", "cpu-used": "4"}),
+    ".gif": Kind("gif", "gif", "pal8"),
+}
+
+
+def is_movie(path: Path) -> bool:
+    """Whether a name asks for a movie file or for a folder of pictures, and not for one picture."""
+    return path.suffix.lower() in KINDS or not path.suffix
+
+
+def save_movie(path: Path, draw: Draw, count: int, frames_per_second: float = 30.0, describe: str = "") -> None:
+    """Write ``count`` pictures, ``draw(0)`` to ``draw(count - 1)``: (height, width, 4) uint8, all of one size.
+
+    One picture is in memory at a time. A name without an ending is a folder of numbered PNGs; given again with the same
+    ``describe``, it goes on where it stopped. A movie file has its name only when it is complete.
+    """
+    if count < 1 or not 0 < frames_per_second <= 240:
+        raise InvalidInput(
+            f"A movie of {count} pictures at {frames_per_second} a second cannot be made.",
+            do="Give at least one picture, and 1 to 240 a second.",
+        )
+    if path.suffix.lower() not in KINDS and path.suffix:
+        raise InvalidInput(
+            f"{path} is no name for a movie.", do=f"Let it end in {', '.join(KINDS)}, or name a folder for pictures."
+        )
+    if path.suffix:
+        _save_file(path, KINDS[path.suffix.lower()], _counted(draw, range(count)), frames_per_second)
+    else:
+        _save_folder(path, draw, count, describe)
+
+
+def _counted(draw: Draw, numbers: range | list[int]) -> Iterator[Voxels]:
+    with progress.task("Drawing pictures", total=len(numbers), unit="pictures") as bar:
+        for number in numbers:
+            yield draw(number)
+            bar.advance()
+
+
+def _save_file(path: Path, kind: Kind, pictures: Iterator[Voxels], frames_per_second: float) -> None:
+    import av
+
+    with (
+        _completed(path) as partial,
+        av.open(str(partial), "w", format=kind.container, container_options=kind.container_options) as output,
+    ):
+        stream: Any = None
+        for rgba in pictures:
+            pixels = _even(_opaque(rgba)) if kind.pixels == "yuv420p" else _opaque(rgba)
+            stream = stream or _stream(output, kind, pixels, frames_per_second)
+            for packet in stream.encode(_frame(pixels, kind)):
+                output.mux(packet)
+        for packet in stream.encode():
+            output.mux(packet)
+
+
+def _stream(output: Any, kind: Kind, pixels: Voxels, frames_per_second: float) -> Any:
+    rate = Fraction(frames_per_second).limit_denominator(1001)
+    stream = output.add_stream(kind.codec, rate=rate, options=kind.options)
+    stream.height, stream.width = pixels.shape[:2]
+    stream.pix_fmt = kind.pixels
+    if kind.pixels == "yuv420p":  # Said in the file, or players guess the colours from the size.
+        context = stream.codec_context
+        context.colorspace = context.color_primaries = context.color_trc = BT709
+        context.color_range = 1
+    return stream
+
+
+def _frame(pixels: Voxels, kind: Kind) -> Any:
+    from av import VideoFrame
+
+    if kind.pixels == "pal8":
+        return _with_palette(pixels)
+    frame = VideoFrame.from_ndarray(pixels, format="rgb24")
+    return frame.reformat(format=kind.pixels, dst_colorspace="ITU709", dst_color_range="MPEG")
+
+
+def _with_palette(pixels: Voxels) -> Any:
+    """The 256 colours that suit this picture best."""
+    from av import VideoFrame
+    from PIL import Image
+
+    reduced = Image.fromarray(pixels).quantize(256, dither=Image.Dither.FLOYDSTEINBERG)
+    palette = np.zeros((256, 4), np.uint8)
+    colors = np.array(reduced.getpalette("RGB"), np.uint8).reshape(-1, 3)
+    palette[: len(colors)] = np.concatenate([np.full((len(colors), 1), 255, np.uint8), colors], axis=1)
+    both: Any = (np.asarray(reduced), palette)
+    return VideoFrame.from_ndarray(both, format="pal8")
+
+
+def _opaque(rgba: Voxels) -> Voxels:
+    """Over black: movies have no transparency that players agree on."""
+    over: Voxels = (rgba[..., :3].astype(np.uint16) * rgba[..., 3:] + 127) // 255
+    return over.astype(np.uint8)
+
+
+def _even(pixels: Voxels) -> Voxels:
+    """The last row and column repeated where their number is odd: colours are kept for blocks of 2 × 2."""
+    height, width = pixels.shape[:2]
+    padded: Voxels = np.ascontiguousarray(np.pad(pixels, ((0, height % 2), (0, width % 2), (0, 0)), "edge"))
+    return padded
+
+
+def _save_folder(folder: Path, draw: Draw, count: int, describe: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = hashlib.sha256(describe.encode()).hexdigest()
+    _check_same(folder, stamp)
+    (folder / STAMP).write_text(f"{stamp}\n")
+    missing = [number for number in range(count) if not _numbered(folder, number, count).exists()]
+    for number, rgba in zip(missing, _counted(draw, missing), strict=True):
+        with _completed(_numbered(folder, number, count)) as partial:
+            from PIL import Image
+
+            Image.fromarray(rgba).save(partial, "PNG")
+
+
+def _check_same(folder: Path, stamp: str) -> None:
+    """Pictures of another movie must not stand among those of this one."""
+    kept = folder / STAMP
+    is_other = kept.read_text().strip() != stamp if kept.exists() else any(folder.iterdir())
+    if is_other:
+        raise OutputExists(str(folder))
+
+
+def _numbered(folder: Path, number: int, count: int) -> Path:
+    return folder / f"{number:0{max(4, len(str(count - 1)))}d}.png"
+
+
+@contextmanager
+def _completed(path: Path) -> Iterator[Path]:
+    """A name to write to, which becomes the real one when all went well, and disappears when not."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
