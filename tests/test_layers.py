@@ -60,6 +60,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "av": ("rendering",),
     "PIL": ("rendering", "instance", "cli"),
     "ucxx": ("transport",),
+    "xxhash": ("transport",),
     "pyspark": ("engines", "cluster"),
     "parsl": ("engines",),
     "torch": ("learn", "neural"),

@@ -288,8 +288,8 @@ class TransferTooLarge(PellucidError):
 
     def __init__(self, announced: int, limit: int) -> None:
         super().__init__(
-            f"The array has {_size(announced)} ({announced:,} bytes) and the receiving end takes at most {_size(limit)} "
-            f"({limit:,} bytes).",
+            f"The array has {_size(announced)} ({announced:,} bytes), and the receiving end takes at most "
+            f"{_size(limit)} ({limit:,} bytes).",
             do="Send a part of it or a smaller type, or start the receiving end for more.",
         )
 

@@ -1,0 +1,1 @@
+"""Arrays between processes and machines."""

@@ -1,0 +1,135 @@
+"""Where the other end is: an address, and the sockets that lead there.
+
+Here: Address as one string, connecting and listening over TCP, TLS and Unix sockets, how a silent peer is noticed.
+Not here: who may come in (handshake), what is said (messages).
+"""
+
+import hashlib
+import re
+import socket
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from pellucid.errors import InvalidInput, Unreachable
+
+CONNECT_TIMEOUT_S = 10.0
+SILENCE_MS = 30_000
+"""A peer whose machine or network is gone is given up after this long, even where nothing is being sent."""
+
+_SPELLING = re.compile(
+    r"(?:(?P<scheme>tcp|tls)://)?(?P<host>\[[0-9a-fA-F:.%\w]+\]|[^:/#\[\]]*):(?P<port>\d{1,5})(?:#(?P<pin>[0-9a-f]{64}))?"
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """A host and a port. pin: the SHA-256 of the other end's certificate; where it is given, TLS is spoken.
+
+    >>> Address.parse("node7:5100")
+    Address(host='node7', port=5100, pin='')
+    >>> str(Address.parse("[::1]:5100"))
+    '[::1]:5100'
+    """
+
+    host: str
+    port: int
+    pin: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read ``host:port``, ``tcp://host:port`` or ``tls://host:port#PIN``."""
+        found = _SPELLING.fullmatch(text)
+        if found is None or int(found["port"]) > 65535 or (found["scheme"] == "tls") != bool(found["pin"]):
+            remedy = "Write host:port, or tls://host:port#PIN with the 64 digits that the listening end printed."
+            raise InvalidInput(f"{text!r} is not an address.", do=remedy)
+        return cls(found["host"].strip("[]") or "127.0.0.1", int(found["port"]), found["pin"] or "")
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"tls://{host}:{self.port}#{self.pin}" if self.pin else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Files in PEM form, for a listening end that speaks TLS."""
+
+    certificate: Path
+    key: Path
+
+    @property
+    def pin(self) -> str:
+        """The SHA-256 of the certificate, by which the connecting end knows it."""
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(self.certificate.read_text())).hexdigest()
+
+    def context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, self.key)
+        return context
+
+
+def connect(address: Address) -> socket.socket:
+    """A connection to a listening end; with a pin, nobody but the holder of that certificate is talked to."""
+    try:
+        connection = socket.create_connection((address.host, address.port), timeout=CONNECT_TIMEOUT_S)
+    except OSError as error:
+        raise Unreachable(str(address), error.strerror or str(error)) from error
+    tune(connection)
+    return _wrapped(connection, address) if address.pin else connection
+
+
+def _wrapped(connection: socket.socket, address: Address) -> ssl.SSLSocket:
+    # The pin stands for the chain of trust: certificates are made for one run, by nobody whom the system knows.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        wrapped = context.wrap_socket(connection)
+    except (ssl.SSLError, OSError) as error:
+        connection.close()
+        raise Unreachable(str(address), f"TLS failed: {error}") from error
+    shown = hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").hexdigest()
+    if shown != address.pin:
+        wrapped.close()
+        raise Unreachable(str(address), "another certificate is shown there than the pinned one")
+    return wrapped
+
+
+def connect_local(name: str) -> socket.socket:
+    """A connection to a Unix socket of this machine (and this network namespace), by its abstract name."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(CONNECT_TIMEOUT_S)
+        connection.connect(b"\0" + name.encode())
+    except OSError as error:
+        connection.close()
+        raise Unreachable(f"The local socket {name}", error.strerror or str(error)) from error
+    return connection
+
+
+def listen(address: Address) -> socket.socket:
+    """A listening socket; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family, backlog=64)
+    except OSError as error:
+        remedy = "Choose another port (0 takes a free one), and a name or number of this machine."
+        raise InvalidInput(f"Nobody can listen at {address}: {error.strerror}.", do=remedy) from error
+
+
+def listen_locally(name: str) -> socket.socket:
+    """A listening Unix socket with an abstract name: it is no file, and is gone with its process."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(b"\0" + name.encode())
+    listening.listen(64)
+    return listening
+
+
+def tune(connection: socket.socket) -> None:
+    """Messages go out at once, and a machine that fell silent is noticed."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_MS)

@@ -1,0 +1,281 @@
+"""The end that connects: it sends arrays to a listening end, and asks it for some.
+
+Here: send, retrieve, allocate, stream, Options, the choice of a lane.
+Not here: the end that listens (listening), one transfer (session).
+"""
+
+import json
+import logging
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import InvalidInput, PellucidError, TransferInvalid, TransferTooLarge, Unreachable
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared import SharedArray
+from pellucid.transport.address import Address, connect, connect_local
+from pellucid.transport.announcement import NO_LABEL, Announcement, Label, announce
+from pellucid.transport.handshake import checked_token, introduce
+from pellucid.transport.host import Received
+from pellucid.transport.lanes.lane import AUTO, Link, checked_lane, has_rdma, lanes_here, machine
+from pellucid.transport.lanes.shm import SENT, attach
+from pellucid.transport.messages import POLL_S, Channel, Message, Patience
+from pellucid.transport.pieces import Target
+from pellucid.transport.session import Report, deliver, take
+from pellucid.transport.streaming import StreamWriter
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to send. lane: auto takes the best that both ends have. attempts: how often a broken transfer is taken up.
+
+    limit_bytes: the largest array that is taken when retrieving. window_bytes: how much of a stream may be under way.
+    """
+
+    lane: str = AUTO
+    checksum: str = "xxh3"
+    attempts: int = 4
+    streams: int = 4
+    timeout_s: float = 60.0
+    cancel: threading.Event | None = None
+    limit_bytes: int = 2**40
+    window_bytes: int = 2**28
+
+
+DEFAULT = Options()
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody who connects to one listening end."""
+
+    address: Address
+    token: str
+    options: Options
+
+    @classmethod
+    def to(cls, address: str, token: str, options: Options) -> "Caller":
+        if options.lane != AUTO:
+            checked_lane(options.lane)
+        return cls(Address.parse(address), checked_token(token), options)
+
+    def call(self, transfer: str) -> tuple[Link, str]:
+        """An authenticated link for a transfer, and the lane that is best on it."""
+        control = self._channel()
+        try:
+            welcome = introduce(control, self.token, {"role": "control"})
+            lane = self._choose(welcome)
+            if lane == "shm":
+                control, lane = self._local(control, welcome)
+        except BaseException:
+            control.close()
+            raise
+        LOG.info("transfer %s to %s goes through %s", transfer, self.address, lane)
+        return Link(control, lambda: self._join(transfer), self.options.streams), lane
+
+    def _choose(self, welcome: Message) -> str:
+        both = [lane for lane in lanes_here() if lane in welcome.get("lanes").split()]
+        wanted = self.options.lane
+        if wanted == AUTO:
+            is_same_machine = machine() and welcome.fields.get("machine") == machine()
+            is_rdma = "ucx" in both and has_rdma() and "rdma" in welcome.fields
+            return "shm" if is_same_machine else "ucx" if is_rdma else "tcp"
+        if wanted not in both:
+            remedy = f"Both ends have: {', '.join(both)}."
+            raise InvalidInput(f"The lane {wanted} does not lead to {self.address}.", do=remedy)
+        return wanted
+
+    def _local(self, control: Channel, welcome: Message) -> tuple[Channel, str]:
+        """The same conversation over a local socket, which memory can be handed through."""
+        try:
+            local = Channel(connect_local(welcome.get("local")), control.patience)
+        except Unreachable:
+            # Two network namespaces (containers) of one machine do not see each other's sockets.
+            if self.options.lane == "shm":
+                raise
+            return control, "tcp"
+        control.close()
+        introduce(local, self.token, {"role": "control"})
+        return local, "shm"
+
+    def _join(self, transfer: str) -> Channel:
+        channel = self._channel()
+        try:
+            introduce(channel, self.token, {"role": "stream", "transfer": transfer})
+        except BaseException:
+            channel.close()
+            raise
+        return channel
+
+    def _channel(self) -> Channel:
+        return Channel(connect(self.address), Patience(self.options.timeout_s, self.options.cancel))
+
+    def repeated(self, attempt: "Attempt") -> Any:
+        """The result of an attempt; one that a broken connection ended is made again, and takes up where it stopped."""
+        pause = self.options.cancel or threading.Event()
+        has_begun = False
+        for number in range(1, self.options.attempts + 1):
+            try:
+                link, lane = self.call(attempt.transfer)
+                has_begun = True
+                try:
+                    return attempt.run(link, lane)
+                finally:
+                    link.control.close()
+            except PellucidError as error:
+                if not (error.is_transient and has_begun) or number == self.options.attempts:
+                    raise
+                LOG.warning("%s Trying again.", error)
+                pause.wait(POLL_S * 2**number)
+        raise InvalidInput("No attempt was allowed.", do="Set attempts to 1 or more.")
+
+
+class Attempt:
+    """One try of a transfer."""
+
+    transfer: str
+
+    def run(self, link: Link, lane: str) -> Any:
+        raise NotImplementedError
+
+
+class _Send(Attempt):
+    def __init__(self, announcement: Announcement, array: Voxels) -> None:
+        self.transfer = announcement.transfer
+        self._announcement = announcement
+        self._array = array
+
+    def run(self, link: Link, lane: str) -> Report:
+        return deliver(link, self._announcement, self._array, lane)
+
+
+class _Retrieve(Attempt):
+    def __init__(self, request: Mapping[str, Any], options: Options) -> None:
+        self.transfer = secrets.token_hex(16)
+        self._request = json.dumps(dict(request)).encode()
+        self._options = options
+        self._target: Target | None = None
+
+    def run(self, link: Link, lane: str) -> Received:
+        said = {"transfer": self.transfer, "lane": lane, "checksum": self._options.checksum}
+        link.control.write(Message("request", said, self._request))
+        announcement = Announcement.read(link.control.expect("announce", is_patient=True))
+        if announcement.nbytes > self._options.limit_bytes:
+            raise TransferTooLarge(announcement.nbytes, self._options.limit_bytes)
+        if announcement.transfer != self.transfer:
+            raise TransferInvalid("it sends something else than what was asked for")
+        if self._target is None or self._target.announcement != announcement:
+            self._target = Target.create(announcement)
+        reports: list[Report] = []
+        take(link, self._target, lane, reports.append)
+        return Received(self._target, reports[0])
+
+
+def send(
+    address: str,
+    array: Voxels,
+    metadata: Mapping[str, Any] | None = None,
+    *,
+    token: str,
+    label: Label = NO_LABEL,
+    options: Options = DEFAULT,
+) -> Report:
+    """Send an array to a listening end, and return when all of it is there. It must not be changed meanwhile.
+
+    Any NumPy array of numbers will do, in any order of memory. metadata: what JSON can hold, up to 128 KiB.
+    """
+    caller = Caller.to(address, token, options)
+    announcement = announce(array.shape, array.dtype, metadata, label, options.checksum)
+    report: Report = caller.repeated(_Send(announcement, np.asarray(array)))
+    return report
+
+
+def retrieve(address: str, request: Mapping[str, Any], *, token: str, options: Options = DEFAULT) -> Received:
+    """Ask a listening end for an array. What a request may say is up to that end."""
+    received: Received = Caller.to(address, token, options).repeated(_Retrieve(request, options))
+    return received
+
+
+class Allocation:
+    """Memory to write into before it is sent. On one machine it is the receiving end's own, and sending copies nothing.
+
+    array: to be filled. After ``send`` it belongs to the receiving end, and cannot be written here.
+    """
+
+    def __init__(self, caller: Caller, announcement: Announcement) -> None:
+        self._caller = caller
+        self._announcement = announcement
+        self._link, self.lane = caller.call(announcement.transfer)
+        if self.lane == "shm":
+            self._link.control.write(announcement.message(lane="shm"))
+            self._link.control.expect("ready", is_patient=True)
+            descriptor = self._link.control.take_descriptor()
+            self._shared = attach(descriptor, announcement.shape, announcement.dtype)
+        else:
+            self._link.control.close()
+            self._shared = SharedArray.create(announcement.shape, announcement.dtype)
+        self.array = self._shared.array
+
+    def send(self) -> Report:
+        """Hand it over, and return when the receiving end has it."""
+        if self.lane != "shm":
+            report: Report = self._caller.repeated(_Send(self._announcement, self.array))
+            return report
+        self.array.flags.writeable = False
+        self._link.control.write(Message(SENT))
+        self._link.control.expect("stored", is_patient=True)
+        self.close()
+        return Report("shm", 0, "none", 0, 0.0)
+
+    def close(self) -> None:
+        """Give it up; what was not sent is forgotten at the other end."""
+        self._link.control.close()
+
+    def __enter__(self) -> "Allocation":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def allocate(
+    address: str,
+    shape: Sequence[int],
+    dtype: Any,
+    *,
+    token: str,
+    label: Label = NO_LABEL,
+    options: Options = DEFAULT,
+) -> Allocation:
+    """Memory for an array that will be sent, in the receiving end's own where that is on this machine."""
+    caller = Caller.to(address, token, options)
+    return Allocation(caller, announce(shape, dtype, None, label, options.checksum))
+
+
+def stream(
+    address: str,
+    shape: Sequence[int],
+    dtype: Any,
+    *,
+    token: str,
+    label: Label = NO_LABEL,
+    options: Options = DEFAULT,
+) -> StreamWriter:
+    """A writer that takes blocks or slices of a volume as they are produced."""
+    caller = Caller.to(address, token, options)
+    announcement = announce(shape, dtype, None, label, options.checksum, mode="stream")
+
+    def call() -> tuple[Link, str]:
+        link, lane = caller.call(announcement.transfer)
+        return link, "shm" if lane == "shm" else "tcp"  # Blocks of a stream have no UCX lane.
+
+    return StreamWriter(announcement, call, options.window_bytes, options.attempts)

@@ -1,0 +1,106 @@
+"""What becomes of arrays that arrive, and where those come from that are asked for.
+
+Here: Host, which a listener asks and tells; Mailbox, the simplest one; Limits; Received and Offer.
+Not here: connections (listening), memory and pieces (pieces).
+"""
+
+import json
+import queue
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pellucid.box import Box
+from pellucid.errors import InvalidInput, PellucidError, TransferBroken
+from pellucid.formats.protocol import Voxels
+from pellucid.transport.announcement import NO_LABEL, Announcement, Label
+from pellucid.transport.pieces import Target
+from pellucid.transport.session import Report
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a listening end takes.
+
+    limit_bytes: the largest array. at_once: how many arrays at a time; with is_waiting the next one waits, else it is
+    refused. streams: connections per transfer over TCP. keep_s: how long the pieces of a broken transfer are kept.
+    """
+
+    limit_bytes: int = 2**40
+    at_once: int = 1
+    is_waiting: bool = True
+    streams: int = 4
+    timeout_s: float = 60.0
+    keep_s: float = 300.0
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Received:
+    """An array that has arrived, with what its sender said about it. The memory is shared: see formats.shared."""
+
+    target: Target
+    report: Report | None = None
+
+    @property
+    def array(self) -> Voxels:
+        return self.target.shared.array
+
+    @property
+    def label(self) -> Label:
+        return self.target.announcement.label
+
+    @property
+    def metadata(self) -> Any:
+        return json.loads(self.target.announcement.metadata)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An array to hand out."""
+
+    array: Voxels
+    label: Label = NO_LABEL
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Host:
+    """What becomes of arrays. This one keeps nothing: override what is wanted. Called in the thread of the transfer.
+
+    An error of ours that is raised here is what the other end hears.
+    """
+
+    def allocate(self, announcement: Announcement) -> Target:
+        """Memory for what is announced, before a byte is sent."""
+        return Target.create(announcement)
+
+    def arrived(self, target: Target, box: Box) -> None:
+        """A block of a stream is in its place."""
+
+    def stored(self, received: Received) -> None:
+        """All of an array is there. Until now, nothing has taken the place of what was there before."""
+
+    def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
+        """A transfer broke off, and so many bytes are kept for the next try."""
+
+    def find(self, request: Mapping[str, Any]) -> Offer:
+        """What somebody asks for."""
+        raise InvalidInput("Nothing can be retrieved here.", do="Ask a running instance.")
+
+
+class Mailbox(Host):
+    """Keeps arrays in the order in which they arrive."""
+
+    def __init__(self) -> None:
+        self._received: queue.Queue[Received] = queue.Queue()
+
+    def stored(self, received: Received) -> None:
+        self._received.put(received)
+
+    def next(self, timeout_s: float | None = None) -> Received:
+        try:
+            return self._received.get(timeout=timeout_s)
+        except queue.Empty:
+            raise TransferBroken(f"nothing arrived within {timeout_s:g} s") from None

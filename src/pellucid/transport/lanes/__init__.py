@@ -1,0 +1,1 @@
+"""The ways bytes can take, one module each, behind one protocol."""

@@ -1,0 +1,269 @@
+"""The end that listens: it takes arrays that are sent to it, and hands out those that are asked for.
+
+Here: Listener, receive.
+Not here: what becomes of arrays (host), the end that connects (connecting), one transfer (session), streams (streaming).
+"""
+
+import json
+import logging
+import queue
+import secrets
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any
+
+from pellucid.errors import InvalidInput, PellucidError, TransferBroken, TransferBusy, TransferInvalid, TransferTooLarge
+from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
+from pellucid.transport.announcement import Announcement, announce
+from pellucid.transport.handshake import admit, checked_token
+from pellucid.transport.host import DEFAULT_LIMITS, Host, Limits, Mailbox, Received
+from pellucid.transport.lanes.lane import Link, checked_lane, has_rdma, lanes_here, machine
+from pellucid.transport.messages import POLL_S, Channel, Message, Patience, refusal
+from pellucid.transport.partial import Partials
+from pellucid.transport.pieces import Target
+from pellucid.transport.session import deliver, kept_bytes, take
+from pellucid.transport.streaming import take_stream
+
+LOG = logging.getLogger(__name__)
+HANDSHAKE_S = 10.0
+MOST_STRANGERS = 64
+"""Connections that have not shown the token yet; more are closed at once."""
+
+
+@dataclass
+class _Active:
+    """A transfer under way. joined: its bulk connections, as they come in."""
+
+    control: Channel
+    joined: "queue.Queue[Channel]" = field(default_factory=queue.Queue)
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+
+class Listener:
+    """Waits for connections in threads of its own until it is closed.
+
+    >>> with Listener(token="a long secret") as listener:
+    ...     str(listener.address).startswith("127.0.0.1:")
+    True
+    """
+
+    def __init__(
+        self,
+        address: str = "127.0.0.1:0",
+        *,
+        token: str,
+        host: Host | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        certificate: Certificate | None = None,
+    ) -> None:
+        self._token = checked_token(token)
+        self._limits = limits
+        self.host = host or Mailbox()
+        self._tls = certificate.context() if certificate else None
+        wanted = Address.parse(address)
+        name = f"pellucid-{secrets.token_hex(8)}"
+        self._sockets = [listen(wanted), listen_locally(name)]
+        self.address = Address(wanted.host, self._sockets[0].getsockname()[1], certificate.pin if certificate else "")
+        rdma = {"rdma": "yes"} if has_rdma() else {}
+        self._offer = {"lanes": " ".join(lanes_here()), "machine": machine(), "local": name, **rdma}
+        self._active: dict[str, _Active] = {}
+        self._turns = threading.BoundedSemaphore(limits.at_once)
+        self._strangers = threading.BoundedSemaphore(MOST_STRANGERS)
+        self._partials = Partials(limits.keep_s, limits.limit_bytes)
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._threads = [threading.Thread(target=self._accept, args=(it,), daemon=True) for it in self._sockets]
+        for thread in self._threads:
+            thread.start()
+
+    def receive(self, timeout_s: float | None = None) -> Received:
+        """The next array that arrives. For a listener without a host of its own."""
+        if not isinstance(self.host, Mailbox):
+            raise InvalidInput("This listener has a host, which gets the arrays.", do="Override stored in it.")
+        return self.host.next(timeout_s)
+
+    def close(self) -> None:
+        """Stop listening; transfers under way are cancelled, and the other ends are told."""
+        self._closing.set()
+        for listening in self._sockets:
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)  # Wakes accept.
+            listening.close()
+        for thread in self._threads:
+            thread.join()
+        with self._lock:
+            under_way = list(self._active.values())
+        for active in under_way:
+            active.is_over.wait(self._limits.timeout_s)
+        self._partials.clear()
+
+    def __enter__(self) -> "Listener":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Connections
+
+    def _accept(self, listening: socket.socket) -> None:
+        while not self._closing.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            if not self._strangers.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
+
+    def _admit(self, connection: socket.socket) -> None:
+        """Let a connection in that shows the token, and do what it came for."""
+        channel: Channel | None = None
+        try:
+            try:
+                channel = Channel(self._prepared(connection), Patience(HANDSHAKE_S, self._closing))
+                opening = admit(channel, self._token, self._offer)
+            finally:
+                self._strangers.release()
+            channel.patience = Patience(self._limits.timeout_s, self._closing)
+            if opening.get("role") == "stream":
+                self._join(opening.get("transfer"), channel)
+                return
+            self._converse(channel)
+        except (PellucidError, OSError) as error:
+            LOG.info("a connection ended: %s", error)
+        (channel or connection).close()
+
+    def _prepared(self, connection: socket.socket) -> socket.socket:
+        if connection.family == socket.AF_UNIX:
+            return connection
+        tune(connection)
+        connection.settimeout(HANDSHAKE_S)
+        try:
+            return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
+        except ssl.SSLError as error:
+            raise TransferBroken(f"TLS failed: {error}") from error
+
+    def _join(self, transfer: str, channel: Channel) -> None:
+        with self._lock:
+            active = self._active.get(transfer)
+            if active is not None:
+                active.joined.put(channel)
+                return
+        channel.write(refusal(TransferInvalid("it joined a transfer that is not under way")))
+        channel.close()
+
+    def _converse(self, channel: Channel) -> None:
+        message = channel.expect("announce", "request")
+        try:
+            lane = checked_lane(message.get("lane"))
+            with self._registered(message.get("transfer"), channel) as link:
+                if message.kind == "announce":
+                    self._take(Announcement.read(message), link, lane)
+                else:
+                    self._give(message, link, lane)
+        except TransferBroken:
+            raise
+        except PellucidError as error:
+            with suppress(PellucidError):  # Said already, or nobody is there to hear it.
+                channel.write(refusal(error))
+            raise
+
+    @contextmanager
+    def _registered(self, transfer: str, control: Channel) -> Iterator[Link]:
+        """A transfer under way. One by the same number is a broken one that nobody noticed here yet: it ends first."""
+        active = _Active(control)
+        while True:
+            with self._lock:
+                before = self._active.get(transfer)
+                if before is None:
+                    self._active[transfer] = active
+                    break
+            before.control.close()
+            before.is_over.wait(POLL_S)
+        link = Link(control, lambda: self._awaited(active, link), self._limits.streams)
+        try:
+            yield link
+        finally:
+            with self._lock:
+                del self._active[transfer]
+            while not active.joined.empty():
+                active.joined.get().close()
+            active.is_over.set()
+
+    def _awaited(self, active: _Active, link: Link) -> Channel:
+        while True:
+            link.check()
+            with suppress(queue.Empty):
+                return active.joined.get(timeout=POLL_S)
+
+    # Transfers
+
+    def _take(self, announcement: Announcement, link: Link, lane: str) -> None:
+        if announcement.nbytes > self._limits.limit_bytes:
+            raise TransferTooLarge(announcement.nbytes, self._limits.limit_bytes)
+        with self._turn(announcement, link):
+            target = self._partials.take(announcement) or self.host.allocate(announcement)
+            try:
+                self._fill(target, link, lane)
+            except (TransferBroken, OSError) as error:
+                broken = error if isinstance(error, TransferBroken) else TransferBroken(str(error))
+                self._partials.keep(target)
+                LOG.warning("%s of %s: %s", "A transfer", announcement.label.name or "an array", broken)
+                self.host.broken(announcement, kept_bytes(target), broken)
+                raise broken from error
+
+    def _fill(self, target: Target, link: Link, lane: str) -> None:
+        if target.announcement.mode == "stream":
+            take_stream(link, target, lane, lambda box: self.host.arrived(target, box))
+            self.host.stored(Received(target))
+            link.control.write(Message("stored"))
+            return
+        take(link, target, lane, lambda report: self.host.stored(Received(target, report)))
+
+    @contextmanager
+    def _turn(self, announcement: Announcement, link: Link) -> Iterator[None]:
+        if not self._turns.acquire(blocking=False):
+            if not self._limits.is_waiting:
+                raise TransferBusy(announcement.label.name or "an array")
+            while not self._turns.acquire(timeout=POLL_S):
+                link.check()
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    def _give(self, message: Message, link: Link, lane: str) -> None:
+        offer = self.host.find(_request(message))
+        wanted = message.fields.get("checksum", "xxh3")
+        announced = announce(offer.array.shape, offer.array.dtype, offer.metadata, offer.label, wanted)
+        deliver(link, replace(announced, transfer=message.get("transfer")), offer.array, lane)
+
+
+def _request(message: Message) -> dict[str, Any]:
+    try:
+        request = json.loads(message.body or b"{}")
+    except ValueError as error:
+        raise TransferInvalid("its request is no JSON") from error
+    if not isinstance(request, dict):
+        raise TransferInvalid("its request is no JSON object")
+    return request
+
+
+def receive(
+    address: str,
+    *,
+    token: str,
+    limits: Limits = DEFAULT_LIMITS,
+    timeout_s: float | None = None,
+) -> Received:
+    """Listen at an address until one array has arrived."""
+    with Listener(address, token=token, limits=limits) as listener:
+        return listener.receive(timeout_s)

@@ -1,0 +1,194 @@
+"""What the two ends say to each other: short messages, and bulk bytes between them, over one connection.
+
+Here: Message and its bytes, Channel, which reads and writes them, errors that cross the wire, patience.
+Not here: what messages mean (handshake, sessions), where connections come from (address).
+
+A message is ``PLT1``, two lengths (4 bytes each, little endian), a head and a body. The head is UTF-8 text: a word,
+then lines of ``key: value``. Unknown keys are skipped, so that a later version may say more.
+"""
+
+import os
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from pellucid import errors
+from pellucid.errors import Cancelled, PellucidError, TransferBroken, TransferInvalid
+
+MAGIC = b"PLT1"
+LONGEST_HEAD = 64 * 1024
+LONGEST_BODY = 128 * 1024
+POLL_S = 0.2
+_PREFIX = struct.Struct("<4sII")
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Message:
+    """kind: one word. fields: text without line breaks. body: bytes that mean nothing to the transport."""
+
+    kind: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def encoded(self) -> bytes:
+        lines = [self.kind, *(f"{key}: {value}" for key, value in self.fields.items())]
+        head = "\n".join(" ".join(line.splitlines()) for line in lines).encode()
+        return _PREFIX.pack(MAGIC, len(head), len(self.body)) + head + self.body
+
+    @classmethod
+    def decoded(cls, head: bytes, body: bytes) -> "Message":
+        """Raise TransferInvalid where the head is no text."""
+        try:
+            kind, *lines = head.decode().split("\n")
+        except UnicodeDecodeError as error:
+            raise TransferInvalid("a message is not text") from error
+        pairs = (line.partition(": ") for line in lines)
+        return cls(kind, {key: value for key, _, value in pairs}, body)
+
+    def get(self, key: str) -> str:
+        """The value of a field that has to be there."""
+        if key not in self.fields:
+            raise TransferInvalid(f"the message {self.kind!r} says nothing about {key!r}")
+        return self.fields[key]
+
+    def number(self, key: str) -> int:
+        text = self.get(key)
+        if not (text.isdecimal() and len(text) < 20):
+            raise TransferInvalid(f"{key!r} is {text[:40]!r}, which is no whole number")
+        return int(text)
+
+
+def refusal(error: PellucidError) -> Message:
+    """The message that makes the other end raise the same error."""
+    return Message(REFUSED, {"error": type(error).__name__, "what": error.what, "do": error.do})
+
+
+def refused(message: Message) -> PellucidError:
+    """The error that a refusal stands for; of a kind unknown here, its words are kept."""
+    kind = getattr(errors, message.fields.get("error", ""), None)
+    known = kind if isinstance(kind, type) and issubclass(kind, PellucidError) else PellucidError
+    error = known.__new__(known)
+    PellucidError.__init__(error, message.fields.get("what", "Refused."), message.fields.get("do", ""))
+    return error
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for a peer that says nothing, and the event that ends it all at once."""
+
+    timeout_s: float = 60.0
+    cancel: threading.Event | None = None
+
+    def check(self) -> None:
+        """Raise Cancelled where somebody asked for it."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled("The transfer")
+
+    def wait(self, since: float) -> None:
+        """To be called when nothing came for a while: raise where that is too long."""
+        self.check()
+        if time.monotonic() - since > self.timeout_s:
+            raise TransferBroken(f"the other end said nothing for {self.timeout_s:g} s")
+
+
+class Channel:
+    """One connection. Reading and writing wait in short turns, so that a cancel is noticed."""
+
+    def __init__(self, connection: socket.socket, patience: Patience) -> None:
+        connection.settimeout(POLL_S)
+        self.connection = connection
+        self.patience = patience
+        self.is_local = connection.family == socket.AF_UNIX
+        self._descriptors: list[int] = []
+
+    def write(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        encoded = message.encoded()
+        if not descriptors:
+            self.write_bytes(encoded)
+            return
+        sent = socket.send_fds(self.connection, [encoded], list(descriptors))
+        self.write_bytes(memoryview(encoded)[sent:])
+
+    def read(self, *, is_patient: bool = False) -> Message:
+        """The next message; a refusal is raised. is_patient: the other end may take as long as it likes, alive."""
+        message = self.read_any(is_patient=is_patient)
+        if message.kind == REFUSED:
+            raise refused(message)
+        return message
+
+    def read_any(self, *, is_patient: bool = False) -> Message:
+        prefix = bytearray(_PREFIX.size)
+        self.read_into(memoryview(prefix), is_patient=is_patient)
+        magic, head_length, body_length = _PREFIX.unpack(prefix)
+        if magic != MAGIC or head_length > LONGEST_HEAD or body_length > LONGEST_BODY:
+            raise TransferInvalid("what it said is no message of this protocol")
+        content = bytearray(head_length + body_length)
+        self.read_into(memoryview(content))
+        return Message.decoded(bytes(content[:head_length]), bytes(content[head_length:]))
+
+    def expect(self, *kinds: str, is_patient: bool = False) -> Message:
+        """The next message, which has to be one of these."""
+        message = self.read(is_patient=is_patient)
+        if message.kind not in kinds:
+            raise TransferInvalid(f"it said {message.kind[:40]!r} where {' or '.join(kinds)} belongs")
+        return message
+
+    def write_bytes(self, content: bytes | memoryview) -> None:
+        left = memoryview(content)
+        since = time.monotonic()
+        while left:
+            try:
+                left = left[self.connection.send(left) :]
+                since = time.monotonic()
+            except TimeoutError:
+                self.patience.wait(since)
+            except OSError as error:
+                raise TransferBroken(error.strerror or str(error)) from error
+
+    def read_into(self, target: memoryview, *, is_patient: bool = False) -> None:
+        """Fill the target, or raise TransferBroken."""
+        since = time.monotonic()
+        while target:
+            try:
+                count = self._receive(target)
+            except TimeoutError:
+                self.patience.wait(time.monotonic() if is_patient else since)
+                continue
+            except OSError as error:
+                raise TransferBroken(error.strerror or str(error)) from error
+            if count == 0:
+                raise TransferBroken("the other end closed the connection")
+            target = target[count:]
+            since = time.monotonic()
+
+    def _receive(self, target: memoryview) -> int:
+        if not self.is_local:
+            return self.connection.recv_into(target)
+        content, descriptors, _, _ = socket.recv_fds(self.connection, min(len(target), LONGEST_HEAD), 1)
+        self._descriptors += descriptors
+        target[: len(content)] = content
+        return len(content)
+
+    def take_descriptor(self) -> int:
+        """The descriptor that came with the last message."""
+        if not self._descriptors:
+            raise TransferInvalid("no memory came with the message")
+        return self._descriptors.pop()
+
+    def has_news(self) -> bool:
+        """Whether something can be read, or the other end is gone."""
+        return bool(select.select([self.connection], [], [], 0)[0])
+
+    def close(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors = []
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)  # Wakes a thread that waits in it; close alone would not.
+        self.connection.close()

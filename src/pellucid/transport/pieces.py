@@ -1,0 +1,181 @@
+"""Both ends of the bytes: where pieces are taken from, where they go, and which have arrived.
+
+Here: Ledger, Source (any array, piece by piece), Target (prepared memory), checksums.
+Not here: how many pieces there are (announcement), how they travel (the lanes).
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import xxhash
+
+from pellucid.errors import TooLarge, TransferInvalid
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared import SharedArray
+from pellucid.progress import Bar
+from pellucid.settings import available_memory_bytes
+from pellucid.transport.announcement import Announcement, Cut
+
+PAGE_BYTES = 4096
+SLAB_BYTES = 32 * 2**20
+MOST_THREADS = 4
+
+
+def checksum(kind: str, content: memoryview) -> int:
+    """64 bits that say whether a piece is what it was; 0 where nobody wants to know."""
+    return xxhash.xxh3_64_intdigest(content) if kind == "xxh3" else 0
+
+
+class Ledger:
+    """Which numbered pieces are there. Safe from several threads."""
+
+    def __init__(self, count: int) -> None:
+        self._present = np.zeros(count, bool)
+        self._lock = threading.Lock()
+
+    def add(self, number: int) -> None:
+        with self._lock:
+            self._present[number] = True
+
+    def missing(self) -> list[int]:
+        with self._lock:
+            return [int(number) for number in np.flatnonzero(~self._present)]
+
+    @property
+    def kept(self) -> int:
+        return int(self._present.sum())
+
+
+def spell(numbers: Sequence[int]) -> str:
+    """Ascending numbers as ranges.
+
+    >>> spell([0, 1, 2, 5]), spell([])
+    ('0-2 5-5', '')
+    """
+    ends = [(a, b) for a, b in pairwise(numbers) if b != a + 1]
+    starts = [*numbers[:1], *(b for _, b in ends)]
+    return " ".join(
+        f"{first}-{last}" for first, last in zip(starts, [*(a for a, _ in ends), *numbers[-1:]], strict=True)
+    )
+
+
+def read_numbers(text: str, count: int) -> list[int]:
+    """What spell wrote, where every number is below count; raise TransferInvalid otherwise.
+
+    >>> read_numbers("0-2 5-5", 6)
+    [0, 1, 2, 5]
+    """
+    numbers: list[int] = []
+    for part in text.split():
+        first, _, last = part.partition("-")
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < count):
+            raise TransferInvalid(f"{part[:40]!r} are no pieces of this transfer")
+        numbers += range(int(first), int(last) + 1)
+    return numbers
+
+
+@dataclass(frozen=True)
+class Source:
+    """An array, piece by piece, as it goes on the wire: little endian, last axis fastest."""
+
+    array: Voxels
+    cut: Cut
+    checksum: str
+    bar: Bar
+
+    @property
+    def flat(self) -> memoryview | None:
+        """All bytes in place; None where they have to be gathered first."""
+        is_ready = self.array.flags.c_contiguous and self.array.dtype == self.array.dtype.newbyteorder("<")
+        return self.array.reshape(-1).view(np.uint8).data if is_ready and self.array.size else None
+
+    def piece(self, number: int, flat: memoryview | None, scratch: bytearray) -> memoryview:
+        """The bytes of a piece: in place where they can be, else gathered into the scratch memory."""
+        start, stop = self.cut.span(number)
+        if flat is not None:
+            return flat[start:stop]
+        gathered = memoryview(scratch)[: stop - start]
+        self.gather(number, np.frombuffer(gathered, self.array.dtype.newbyteorder("<")))
+        return gathered
+
+    def gather(self, number: int, out: Voxels) -> None:
+        """Write the elements of a piece, in order."""
+        start, stop = (edge // self.array.itemsize for edge in self.cut.span(number))
+        _gather(self.array, start, stop, out)
+
+    def scratch(self) -> bytearray:
+        return bytearray(0 if self.flat is not None else min(self.cut.piece_bytes, self.cut.nbytes))
+
+
+def _gather(array: Voxels, start: int, stop: int, out: Voxels) -> None:
+    """Elements start to stop of an array in any order of memory: whole rows at once, then the two at the ends."""
+    if array.ndim <= 1:
+        out[...] = array.reshape(-1)[start:stop]
+        return
+    row = array[0].size
+    first, last = -(-start // row), stop // row
+    if first > last:  # within one row
+        _gather(array[last], start - last * row, stop - last * row, out)
+        return
+    head, tail = first * row - start, stop - last * row
+    if head:
+        _gather(array[first - 1], row - head, row, out[:head])
+    out[head : out.size - tail].reshape(last - first, *array.shape[1:])[...] = array[first:last]
+    if tail:
+        _gather(array[last], 0, tail, out[out.size - tail :])
+
+
+@dataclass(frozen=True)
+class Target:
+    """Memory that waits for an array, and the record of what is in it."""
+
+    announcement: Announcement
+    shared: SharedArray
+    cut: Cut
+    ledger: Ledger
+    bar: Bar | None = field(default=None, compare=False)
+
+    @classmethod
+    def create(cls, announcement: Announcement) -> "Target":
+        """New memory, reserved in full: what cannot be had is refused now, not in the middle."""
+        has = available_memory_bytes()
+        if announcement.nbytes > has:
+            raise TooLarge(announcement.nbytes, has, do="Send a part of it, or free memory at the receiving end.")
+        shared = SharedArray.create(announcement.shape, announcement.dtype)
+        os.posix_fallocate(shared.descriptor, 0, max(1, announcement.nbytes))
+        cut = Cut.of(announcement.nbytes)
+        return cls(announcement, shared, cut, Ledger(cut.count))
+
+    @property
+    def flat(self) -> memoryview:
+        return self.shared.array.reshape(-1).view(np.uint8).data if self.shared.nbytes else memoryview(b"")
+
+    def touch(self) -> None:
+        """Map every page before bytes come, on several cores: a receiver that takes page faults falls behind."""
+        pages = self.shared.array.reshape(-1).view(np.uint8)[::PAGE_BYTES]
+        in_parallel(partial(_touch, pages), range(0, pages.size, SLAB_BYTES // PAGE_BYTES))
+
+    def keep(self, number: int) -> None:
+        """A piece is complete and right."""
+        start, stop = self.cut.span(number)
+        self.ledger.add(number)
+        if self.bar is not None:
+            self.bar.advance(stop - start)
+
+
+def _touch(pages: Voxels, start: int) -> None:
+    # What is there stays: a resumed transfer has pieces in it.
+    pages[start : start + SLAB_BYTES // PAGE_BYTES] |= 0
+
+
+def in_parallel(function: Callable[[int], None], items: Iterable[int]) -> None:
+    """Call the function for every item on several cores; NumPy lets them run side by side."""
+    with ThreadPoolExecutor(min(MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
+        for _ in pool.map(function, items):
+            pass
