@@ -4,21 +4,21 @@ Here: BrickField: which bricks are wanted, at which level, and what happens when
 Not here: slots (pool), reading in the background (reading), levels (pyramid), looking bricks up in a kernel (sampling).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
-from pellucid.device import Device, runtime
+from pellucid.device import Device, never, runtime
 from pellucid.errors import TooLarge
 from pellucid.fields.cells import cell_ranges, find_ranges, touched_cells
 from pellucid.fields.pool import BRICK_VOXELS, BrickPool
 from pellucid.fields.pyramid import Pyramid, Resolution
 from pellucid.fields.reading import BrickReader, Bricks
 from pellucid.fields.sampled import SampledField
-from pellucid.fields.sizes import APRON, BRICK, BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
+from pellucid.fields.sizes import APRON, BRICK, BYTES_PER_CELL, CELL, STORED_AS
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
 
@@ -29,7 +29,7 @@ STAYING = 1.5
 class BrickField(SampledField):
     """Bricks of all levels in a pool. The coarsest level is always there; the rest comes as pictures want it."""
 
-    def __init__(self, volume: Volume, device: Device, budget_bytes: int) -> None:
+    def __init__(self, volume: Volume, device: Device, budget_bytes: int, *, is_texture: bool = True) -> None:
         super().__init__(volume, device)
         self._volume = volume
         self._stored = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
@@ -37,7 +37,8 @@ class BrickField(SampledField):
         self.nbytes = slots * BRICK_VOXELS * self._stored.itemsize + prod(self.cells) * BYTES_PER_CELL
         self._pyramid = Pyramid(volume)
         self._reader = BrickReader(self._pyramid, self._stored)
-        self._pool = BrickPool(device, self._stored, slots, int(self._reader.first_pages[-1]))
+        pages = int(self._reader.first_pages[-1])
+        self._pool = BrickPool(device, self._stored, slots, pages, is_texture=is_texture and not self.labels)
         self._ranges = cell_ranges(volume)
         warp = runtime.start()
         self.ranges = warp.array(self._ranges, dtype=warp.vec2, device=device.name, copy=device.is_cuda)
@@ -55,14 +56,14 @@ class BrickField(SampledField):
         """How many bricks there is room for."""
         return self._pool.slots
 
-    def improve(self, *, wait: bool = True) -> bool:
+    def improve(self, *, wait: bool = True, is_enough: Callable[[], bool] = never) -> bool:
         pages = self._targets()
         self._pool.use(pages)
         missing = pages[~self._pool.holds(pages)]
         if not len(missing):
             return False
         kept = np.concatenate([self._coarsest, pages])
-        arriving = self._reader.read(missing) if wait else self._reader.read_ahead(missing)
+        arriving = self._reader.read(missing, is_enough) if wait else self._reader.read_ahead(missing)
         self._place(arriving, missing, kept)
         return True
 
@@ -80,6 +81,7 @@ class BrickField(SampledField):
             is_wanted = np.isin(bricks.pages, pages)
             self._pool.place(bricks.pages[is_wanted], bricks.voxels[is_wanted], kept)
             self.revision += 1
+        self._pool.publish()
 
     def _targets(self) -> Voxels:
         """The pages that the last picture should have had, most important first.
@@ -88,7 +90,7 @@ class BrickField(SampledField):
         as there is room for at the level before.
         """
         room = self._pool.slots - len(self._coarsest)
-        weights = self._wanted.numpy().reshape(self.bricks)
+        weights = self._seen()
         finer: Voxels = np.empty(0, np.int64)
         for level in range(len(self._pyramid.levels)):
             pages = self._most_visible(level, weights)
@@ -110,8 +112,8 @@ class BrickField(SampledField):
         importance = weights.ravel()[seen] * np.where(self._pool.holds(pages), STAYING, 1.0)
         return pages[np.argsort(-importance, kind="stable")]
 
-    def _is_full(self, bricks: Voxels) -> Voxels:
-        return self._pool.holds(bricks)
+    def _is_full(self) -> Voxels:
+        return self._pool.holds(self._pages_of(0)).reshape(self.bricks)
 
     def _refresh(self, box: Box) -> None:
         """Only the cells and the bricks that a box of level 0 touches."""
@@ -158,7 +160,7 @@ class BrickField(SampledField):
         from pellucid.fields import sampling
 
         warp = runtime.start()
-        self.struct.whole.voxels, self.struct.whole.kind = self._pool.address, VOXEL_KINDS[self._stored.name]
+        self._pool.describe(self.struct.whole)
         self.struct.pages = self._pool.table
         levels = [
             _packed(level, int(first))

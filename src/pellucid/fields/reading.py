@@ -4,7 +4,7 @@ Here: BrickReader: neighbouring bricks are read together, on threads, in the ord
 Not here: which are wanted (bricks), what a level is (pyramid).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from math import prod
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
+from pellucid.device import never
 from pellucid.fields.pyramid import Pyramid
 from pellucid.fields.sizes import APRON, BRICK, PADDED
 from pellucid.formats.protocol import Voxels
@@ -23,6 +24,9 @@ TOGETHER = 4
 
 MOST_BYTES = 128 * 2**20
 """In a group, where compressed chunks are long: slices that are compressed whole."""
+
+ASK_AGAIN_S = 0.01
+"""While bricks are waited for: how long until it is asked again whether they are still wanted."""
 
 Group = tuple[int, int, int, int]
 
@@ -53,18 +57,18 @@ class BrickReader:
         self._threads = ThreadPoolExecutor(current().threads, thread_name_prefix="pellucid-bricks")
         self._on_the_way: dict[Group, _OnTheWay] = {}
 
-    def read(self, pages: Voxels) -> Iterator[Bricks]:
-        """All of these bricks, in groups, the first ones first."""
+    def read(self, pages: Voxels, is_enough: Callable[[], bool] = never) -> Iterator[Bricks]:
+        """All of these bricks, in groups, the first ones first; no more of them once there are enough."""
         groups = self._groups(pages)
-        while groups:
+        while groups and not is_enough():
             self._want(groups)
-            for group, bricks in self._arrived(is_waiting=True):
+            for group, bricks in self._arrived(wait_s=ASK_AGAIN_S):
                 groups.pop(group, None)
                 yield bricks
 
     def read_ahead(self, pages: Voxels) -> Iterator[Bricks]:
         """Those of these bricks that are there already; the others are on the way, the first ones first."""
-        arrived = self._arrived(is_waiting=False)
+        arrived = self._arrived()
         here = np.concatenate([np.empty(0, np.int64), *(found.pages for _, found in arrived)])
         self._want(self._groups(pages[~np.isin(pages, here)]))
         yield from (bricks for _, bricks in arrived)
@@ -81,10 +85,10 @@ class BrickReader:
                 future = self._threads.submit(self._read_group, group[0], np.array(pages))
                 self._on_the_way[group] = _OnTheWay(frozenset(pages), future)
 
-    def _arrived(self, *, is_waiting: bool) -> list[tuple[Group, Bricks]]:
-        """What has been read since the last call; waiting for at least one group, if any is on the way."""
-        if is_waiting and self._on_the_way:
-            wait([way.future for way in self._on_the_way.values()], return_when=FIRST_COMPLETED)
+    def _arrived(self, wait_s: float = 0.0) -> list[tuple[Group, Bricks]]:
+        """What has been read since the last call; if nothing has, waiting a little for the first group."""
+        if wait_s and self._on_the_way:
+            wait([way.future for way in self._on_the_way.values()], wait_s, FIRST_COMPLETED)
         done = [group for group, way in self._on_the_way.items() if way.future.done()]
         found = [(group, self._on_the_way.pop(group).future.result()) for group in done]
         self.bricks_read += sum(len(bricks.pages) for _, bricks in found)

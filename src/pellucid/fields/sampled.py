@@ -5,46 +5,29 @@ Not here: where the voxels are (dense, bricks).
 """
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box, Shape, grid_shape, triple
-from pellucid.device import Device, launch, runtime
+from pellucid.box import Box, Shape, grid_shape
+from pellucid.device import Device, launch, never, runtime
 from pellucid.fields.labels import LabelVolume
 from pellucid.fields.sizes import BRICK, CELL
+from pellucid.fields.visible import VisibleBricks
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.volume.volume import Volume
 
-
-@dataclass(frozen=True)
-class VisibleBricks:
-    """What the rays of a picture saw of a volume, the most visible first.
-
-    indices: (n, 3) bricks along (z, y, x), each of 32³ voxels; weights: (n,) samples taken in each, by how much of the
-    ray's light was left; is_full: (n,) which were drawn at full resolution.
-    """
-
-    shape: Shape
-    indices: Voxels
-    weights: Voxels
-    is_full: Voxels
-
-    def boxes(self, most: int | None = None) -> list[Box]:
-        """The voxels of the most visible bricks."""
-        corners = self.indices[:most] * BRICK
-        ends = np.minimum(corners + BRICK, self.shape)
-        return [Box(triple(map(int, start)), triple(map(int, stop))) for start, stop in zip(corners, ends, strict=True)]
+__all__ = ["SampledField", "VisibleBricks", "solidity_of", "vacancy_of"]
 
 
 class SampledField:
     """A field on a device, with what a kernel needs to sample it and to skip what is empty.
 
     struct: the kernels' Field. ranges: lowest and highest value of every cell, on the device. nbytes: what it takes
-    there. revision: how often its voxels there have changed. has_room: whether all that the last picture saw fits.
+    there. revision: how often its voxels there have changed; changes: how often the volume has. has_room: whether all
+    that the last picture saw fits.
     labels: the volume, where its voxels are rows of a table of labels.
     """
 
@@ -52,6 +35,7 @@ class SampledField:
     ranges: Any
     nbytes: int
     revision = 0
+    changes = 0
     has_room = True
 
     def __init__(self, volume: Volume, device: Device) -> None:
@@ -68,6 +52,7 @@ class SampledField:
         self.struct.shape = warp.vec3i(*self.shape[::-1])
         self._wanted = warp.zeros(prod(self.bricks), dtype=warp.float32, device=device.name)
         self.struct.wanted = self._wanted
+        self._seen_on_host: Voxels | None = None
         self._changes: list[Box] = []
         self._lock = threading.Lock()
         self.stop_listening: Callable[[], None] = volume.on_change(self.changed)
@@ -82,21 +67,29 @@ class SampledField:
         with self._lock:
             changes, self._changes = self._changes, []
         self.revision += len(changes)
+        self.changes += len(changes)
         for box in changes:
             self._refresh(box.intersect(Box.whole(self.shape)))
         self._wanted.zero_()
+        self._seen_on_host = None
 
-    def improve(self, *, wait: bool = True) -> bool:
-        """After a picture: load what it saw too coarsely. Whether another picture would show more."""
+    def improve(self, *, wait: bool = True, is_enough: Callable[[], bool] = never) -> bool:
+        """After a picture: load what it saw too coarsely. Whether another picture would show more.
+
+        is_enough: asked while bricks come in; once it is true the rest is left for another time.
+        """
         return False
 
     def visible(self) -> VisibleBricks:
         """What the last picture saw."""
-        wanted = self._wanted.numpy()
-        order = np.flatnonzero(wanted)
-        order = order[np.argsort(-wanted[order], kind="stable")]
-        indices = np.stack(np.unravel_index(order, self.bricks), axis=-1)
-        return VisibleBricks(self.shape, indices, wanted[order], self._is_full(order))
+        return VisibleBricks.of_all(self.shape, self._seen(), self._is_full())
+
+    def _seen(self) -> Voxels:
+        """How much the last picture saw of every brick, (z, y, x); one copy for all who ask before the next."""
+        if self._seen_on_host is None:
+            # A copy also on the CPU, where the next picture would write into it.
+            self._seen_on_host = np.array(self._wanted.numpy()).reshape(self.bricks)
+        return self._seen_on_host
 
     def vacancy(self, is_row_visible: np.ndarray[Any, Any], low: float, scale: float) -> Any:
         """From every cell, how many cells to the nearest with a value that the transfer function shows; 0 there."""
@@ -109,13 +102,23 @@ class SampledField:
         launch(sampling.find_occupied, self.cells, [self.ranges, low, scale, counts], [found], self.device)
         return vacancy_of(found, self.device)
 
+    def vacancy_of_surfaces(self, levels: Sequence[float]) -> Any:
+        """From every cell, how many cells to the nearest that a surface of one of these values may pass; 0 there."""
+        from pellucid.fields import vacancy_kernels
+
+        warp = runtime.start()
+        passed = warp.empty(self.cells, dtype=warp.uint8, device=self.device.name)
+        values = warp.array(np.array(levels, np.float32), device=self.device.name)
+        launch(vacancy_kernels.find_passed, self.cells, [self.ranges, values], [passed], self.device)
+        return vacancy_of(passed, self.device)
+
     def close(self) -> None:
         """Stop listening to the volume."""
         self.stop_listening()
 
-    def _is_full(self, bricks: Voxels) -> Voxels:
-        """Which of some bricks of level 0, by number, are there at full resolution."""
-        return np.ones(len(bricks), bool)
+    def _is_full(self) -> Voxels | None:
+        """Which bricks of level 0, (z, y, x), are there at full resolution; None: all of them."""
+        return None
 
     def _refresh(self, box: Box) -> None:
         raise NotImplementedError
@@ -125,11 +128,26 @@ def vacancy_of(occupied: Any, device: Device) -> Any:
     """From cells that are visible (1) or not (0) to the distance from each to the nearest visible one, in cells."""
     from pellucid.fields import vacancy_kernels
 
+    return _distance(occupied, vacancy_kernels.FARTHEST, device)
+
+
+def solidity_of(vacancy: Any, device: Device) -> Any:
+    """From the distance to the nearest visible cell to that from each visible one to the nearest which is not.
+
+    It ends at the cells along a brick: nobody goes farther at once.
+    """
+    return _distance(vacancy, BRICK // CELL, device)
+
+
+def _distance(cells: Any, most: int, device: Device) -> Any:
+    """To cells that are not 0; no more than ``most``."""
+    from pellucid.fields import vacancy_kernels
+
     warp = runtime.start()
-    farthest = vacancy_kernels.FARTHEST
-    distance = warp.array((1 - occupied.numpy()) * np.uint8(farthest), dtype=warp.uint8, device=device.name)
+    distance = warp.empty(cells.shape, dtype=warp.uint8, device=device.name)
+    launch(vacancy_kernels.begin, cells.shape, [cells, most], [distance], device)
     for axis in range(3):
-        spread = warp.empty(occupied.shape, dtype=warp.uint8, device=device.name)
-        launch(vacancy_kernels.spread, occupied.shape, [axis, distance], [spread], device)
+        spread = warp.empty(cells.shape, dtype=warp.uint8, device=device.name)
+        launch(vacancy_kernels.spread, cells.shape, [axis, distance], [spread], device)
         distance = spread
     return distance

@@ -20,10 +20,11 @@ SHARE_OF_CARD = 0.8
 
 class FieldStore:
     """Fields by the name of their volume. budget_bytes: for all of them together; by default what the settings allow,
-    or most of a CUDA device's free memory."""
+    or most of a CUDA device's free memory. in_bricks: even where they fit, because only a part of them is wanted."""
 
-    def __init__(self, device: Device, budget_bytes: int | None = None) -> None:
+    def __init__(self, device: Device, budget_bytes: int | None = None, *, in_bricks: bool = False) -> None:
         self._device = device
+        self._in_bricks = in_bricks
         self._budget_bytes = budget_bytes
         self._volumes: dict[str, Volume] = {}
         self._opened: dict[str, Volume] = {}
@@ -76,7 +77,7 @@ class FieldStore:
         return LabelVolume(given or open_volume(name), is_owner=given is None)
 
     def _make(self, volume: Volume, budget_bytes: int) -> SampledField:
-        is_whole = dense_bytes(volume) <= budget_bytes
+        is_whole = dense_bytes(volume) <= budget_bytes and not self._in_bricks
         return DenseField(volume, self._device) if is_whole else BrickField(volume, self._device, budget_bytes)
 
     def _left(self) -> int:

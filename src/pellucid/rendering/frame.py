@@ -10,21 +10,31 @@ from pathlib import Path
 
 import numpy as np
 
-from pellucid.fields.sampled import VisibleBricks
+from pellucid.fields.visible import VisibleBricks
 from pellucid.formats.protocol import Voxels
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """times_s: seconds by stage. full_resolution: the fraction of what is visible that is drawn from level 0.
+    """What a picture shows of its scene, and what it took.
 
-    visible_bricks: for each volume of the scene, what of it is seen, in order of importance.
+    times_s: seconds by stage: load (volumes and scenery to the device), prepare, draw, read (what was seen too coarsely
+    and drawn again), finish. full_resolution: the fraction of what is visible that is drawn from level 0.
+    visible_bricks: for each volume of the scene, what of it is seen, in order of importance. scale: rows drawn for each
+    row of the picture, below 1 where it was enlarged. pictures: how many were put together to smooth it.
     """
 
     device: str
     times_s: dict[str, float] = field(default_factory=dict)
     full_resolution: float = 1.0
     visible_bricks: tuple[VisibleBricks, ...] = ()
+    scale: float = 1.0
+    pictures: int = 1
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every pixel was drawn, from nothing but voxels of level 0."""
+        return self.scale == 1 and self.full_resolution == 1
 
 
 @dataclass(frozen=True)
@@ -45,8 +55,8 @@ class Frame:
 
 def full_resolution(seen: Sequence[VisibleBricks]) -> float:
     """The part of what is visible of several volumes that was drawn from their level 0."""
-    total = sum(float(bricks.weights.sum()) for bricks in seen)
-    return sum(float(bricks.weights[bricks.is_full].sum()) for bricks in seen) / total if total else 1.0
+    total = sum(bricks.total_weight for bricks in seen)
+    return sum(bricks.full_weight for bricks in seen) / total if total else 1.0
 
 
 def to_rgba8(color: Voxels, background: tuple[float, float, float, float]) -> Voxels:
@@ -58,3 +68,17 @@ def to_rgba8(color: Voxels, background: tuple[float, float, float, float]) -> Vo
     bytes_ = np.concatenate([plain, over[..., 3:]], axis=-1).clip(0, 1) * 255
     rounded: Voxels = (bytes_ + 0.5).astype(np.uint8)
     return rounded
+
+
+def enlarged(color: Voxels, size: tuple[int, int]) -> Voxels:
+    """(h, w, 4) float at a larger size: between the nearest four pixels."""
+    places = [
+        ((np.arange(new) + 0.5) * old / new - 0.5).clip(0, old - 1)
+        for new, old in zip(size, color.shape[:2], strict=True)
+    ]
+    for axis, place in enumerate(places):
+        low = place.astype(int)
+        high = np.minimum(low + 1, color.shape[axis] - 1)
+        part = (place - low).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
+        color = color.take(low, axis) * (1 - part) + color.take(high, axis) * part
+    return color

@@ -5,24 +5,36 @@ Not here: the kernels, launching them (renderer).
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pellucid.box import Box
 from pellucid.device import Device, runtime
-from pellucid.fields.sampled import SampledField, vacancy_of
+from pellucid.fields.sampled import SampledField
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import Illumination, question_of
+from pellucid.rendering.reference.scenery import MOST_SURFACES
 from pellucid.rendering.scene import Light, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, TransferFunction, summed
 from pellucid.rendering.user_shading import MOST_PARAMETERS
 
 Size = tuple[int, int]
 NOTHING_THERE = 3.0e38
-MOST_SURFACES = 8
-"""Surfaces along a ray that are seen through; those behind the nearest eight are left out."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Where in its pixel a ray passes, in pixels from the middle; jitter: added to every ray's fraction of a step."""
+
+    across: float = 0.0
+    down: float = 0.0
+    jitter: float = 0.0
+
+
+CENTRED = Aim()
 
 
 def world_step(scene: Scene, fields: list[SampledField]) -> float:
@@ -35,7 +47,7 @@ def voxel_size(layer: VolumeLayer, field: SampledField) -> float:
     return min(field.spacing) * min(map(abs, layer.transform.scale))
 
 
-def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
+def pack_view(scene: Scene, size: Size, step: float, device: Device, aim: Aim = CENTRED) -> Any:
     """The camera, the clipping planes, and an empty scenery."""
     from pellucid.rendering.kernels import rays
 
@@ -44,13 +56,14 @@ def pack_view(scene: Scene, size: Size, step: float, device: Device) -> Any:
     right, up, forward = camera.axes()
     pixel = camera.visible_height / height
     across, down = right * pixel, -up * pixel
-    to_corner = across * (0.5 - width / 2) + down * (0.5 - height / 2)
+    to_corner = across * (0.5 + aim.across - width / 2) + down * (0.5 + aim.down - height / 2)
     is_perspective = camera.field_of_view_deg is not None
     corner = to_corner + (forward * camera.distance if is_perspective else np.asarray(camera.position))
     view = rays.View()
     view.eye, view.corner, view.forward = warp.vec3(*camera.position), warp.vec3(*corner), warp.vec3(*forward)
     view.across, view.down = warp.vec3(*across), warp.vec3(*down)
     view.is_perspective, view.is_jittered, view.step = int(is_perspective), int(scene.is_jittered), step
+    view.jitter_shift = aim.jitter
     planes = np.array([(*plane.normal, plane.offset) for plane in scene.planes], np.float32).reshape(-1, 4)
     view.planes = warp.array(planes, dtype=warp.vec4, device=device.name)
     view.scenery = warp.zeros(size, dtype=warp.vec4, device=device.name)
@@ -68,7 +81,8 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     warp = runtime.start()
     packed = rays.Layer()
     matrix = pack_place(packed, layer, field)
-    table = pack_colors(packed, layer, field, step / voxel_size(layer, field))
+    is_projected = layer.mode in ("max", "min", "mean")
+    table = pack_colors(packed, layer, field, 1.0 if is_projected else step / voxel_size(layer, field))
     packed.step = step
     _pack_classification(packed, layer, field, table)
     packed.vacancy = _vacancy(layer, field, table, _reach(layer, matrix, step))
@@ -156,10 +170,7 @@ def _vacancy(layer: VolumeLayer, field: SampledField, table: Voxels, reach: int)
     """The way from every cell to the nearest that can change the picture, less those that steps reach over."""
     warp = runtime.start()
     if layer.mode == "isosurface":
-        levels = np.array([surface.value for surface in layer.isosurfaces], np.float32)
-        ranges = field.ranges.numpy()
-        passes = ((ranges[..., 0:1] <= levels) & (ranges[..., 1:2] >= levels)).any(axis=-1)
-        return vacancy_of(warp.array(passes.astype(np.uint8), device=field.device.name), field.device)
+        return field.vacancy_of_surfaces([surface.value for surface in layer.isosurfaces])
     low, scale = (float(field.labels.first), 1.0) if field.labels else value_scale(layer.transfer)
     visible = table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool)
     vacancy = field.vacancy(visible, low, scale)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.device import Device, launch, runtime
+from pellucid.device import Device, Portion, launch, runtime
 from pellucid.errors import TooLarge
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Points
-from pellucid.rendering.packing import Size
 from pellucid.rendering.scene import PointsLayer
 
 BYTES_PER_SPHERE = 160
@@ -56,13 +55,13 @@ class SphereCloud:
         lowers = warp.array(centres - radii, dtype=warp.vec3, device=name)
         self._tree = warp.Bvh(lowers, warp.array(centres + radii, dtype=warp.vec3, device=name))
 
-    def draw(self, view: Any, light: Any, size: Size) -> None:
+    def draw(self, view: Any, light: Any, rows: Portion) -> None:
         """Into the view's scenery, where nothing nearer is."""
         from pellucid.rendering.kernels import spheres
 
         if self.count:
             arguments = [view, light, self._is_lit, self._tree.id, self._spheres, self._colors]
-            launch(spheres.draw_spheres, size, arguments, device=self._device, block_dim=64)
+            launch(spheres.draw_spheres, rows, arguments, device=self._device, block_dim=64)
 
 
 def suitable_radius_scale(points: Points) -> float:

@@ -1,176 +1,189 @@
-"""From a Scene to a Frame on a device.
+"""From a Scene to Frames, on one device or on several.
 
-Here: Renderer, which keeps what it has loaded, and render for one picture.
-Not here: the mathematics (reference, kernels), a scene in the kernels' own terms (packing).
+Here: Renderer, which keeps what it has loaded; render and render_progressive for one scene.
+Not here: the mathematics (reference, kernels), one device (painter), when which picture is drawn (progressive).
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from pellucid.device import Device, choose, launch, runtime, synchronize
-from pellucid.errors import InvalidInput
-from pellucid.fields.labels import labels_of
-from pellucid.fields.sampled import SampledField, VisibleBricks
-from pellucid.fields.store import FieldStore
-from pellucid.formats.protocol import Voxels
-from pellucid.rendering.annotations import annotated
+from pellucid.device import Device, Portion, choose, devices, never
+from pellucid.errors import Cancelled, InvalidInput
+from pellucid.fields.dense import dense_bytes
+from pellucid.fields.sampled import SampledField
+from pellucid.fields.store import SHARE_OF_CARD
+from pellucid.rendering import progressive
 from pellucid.rendering.checking import check
-from pellucid.rendering.frame import Frame, Statistics, full_resolution
-from pellucid.rendering.illumination import Illumination
-from pellucid.rendering.packing import Size, pack_layer, pack_view, world_step
-from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
-from pellucid.rendering.scenery import Scenery
+from pellucid.rendering.drawing import Canvas, Drawing, Drawn, Patience, Stopwatch
+from pellucid.rendering.finishing import finished
+from pellucid.rendering.frame import Frame
+from pellucid.rendering.packing import world_to_voxel
+from pellucid.rendering.painter import Painter
+from pellucid.rendering.parts import parts
+from pellucid.rendering.scene import Scene
+from pellucid.rendering.shared import SharedDrawing, check_shared, merged
 from pellucid.rendering.user_shading import UserShading
-from pellucid.volume.volume import Volume
+from pellucid.volume.volume import Volume, open_volume
 
 MOST_ROUNDS = 64
 ROUNDS_WITHOUT_ROOM = 4
 """How often a picture is drawn again with more bricks: what comes in hides other bricks, and shows some behind them."""
-PROJECTIONS = {"max": 0, "min": 1, "mean": 2}
 
 
 def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None) -> Frame:
     """One picture of a scene. For several of the same volumes make a Renderer: it keeps them loaded."""
-    return Renderer(choose(device)).render(scene, width, height)
+    return renderer_for(scene, device).render(scene, width, height)
+
+
+def render_progressive(
+    scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None, *, budget_ms: float = 100.0
+) -> Iterator[Frame]:
+    """Pictures of a scene, each better than the one before: see Renderer.render_progressive."""
+    return renderer_for(scene, device).render_progressive(scene, width, height, budget_ms=budget_ms)
 
 
 class Renderer:
-    """Draws scenes on one device, and keeps their volumes in its memory; in bricks where they exceed budget_bytes."""
+    """Draws scenes, and keeps their volumes in a device's memory; in bricks where they exceed budget_bytes.
 
-    def __init__(self, device: Device | None = None, budget_bytes: int | None = None) -> None:
-        self.device = device or choose()
-        self._store = FieldStore(self.device, budget_bytes)
-        self._illuminations: dict[str, Illumination] = {}
-        self._shadings: dict[str, tuple[UserShading, Any]] = {}
-        self._scenery = Scenery(self.device)
+    devices: several of them, over which each volume's bricks are shared; budget_bytes is then for each.
+    """
 
-    def render(self, scene: Scene, width: int, height: int, *, is_exact: bool = True) -> Frame:
-        """A picture; is_exact=False: of what is there now, while what is missing is read in the background."""
+    def __init__(
+        self, device: Device | None = None, budget_bytes: int | None = None, *, devices: Sequence[Device] = ()
+    ) -> None:
+        self.devices = tuple(devices) or (device or choose(),)
+        self.device = self.devices[0]
+        is_sharing = len(self.devices) > 1
+        self._painters = [Painter(one, budget_bytes, is_sharing=is_sharing) for one in self.devices]
+        self._pace = progressive.Pace()
+
+    def render(
+        self,
+        scene: Scene,
+        width: int,
+        height: int,
+        *,
+        is_exact: bool = True,
+        is_cancelled: Callable[[], bool] = never,
+    ) -> Frame:
+        """A picture; is_exact=False: of what is there now, while what is missing is read in the background.
+
+        is_cancelled: asked often and from any thread; once it is true, Cancelled is raised.
+        """
         check(scene, width, height)
-        started = time.perf_counter()
-        fields = self._store.get([*map(_field_name, scene.volumes), *map(_field_name, scene.slices)])
-        self._scenery.load(scene)
-        loaded = time.perf_counter()
-        color, depth, seen = self._draw_volumes(scene, fields, (height, width), is_exact)
-        drawn = time.perf_counter()
-        rgba, depth = self._finish(color, scene.background), depth.numpy()
-        rgba = annotated(rgba, scene.camera, scene.annotations)
-        times = {"load": loaded - started, "draw": drawn - loaded, "finish": time.perf_counter() - drawn}
-        statistics = Statistics(self.device.name, times, full_resolution(seen), tuple(seen[: len(scene.volumes)]))
-        return Frame(rgba, np.where(depth > 1e38, np.inf, depth), statistics)
+        for picture in self.pictures(scene, Canvas((height, width)), Patience(is_exact, is_cancelled)):
+            drawn = picture
+        return finished(scene, drawn, (height, width))
+
+    def render_progressive(
+        self,
+        scene: Scene,
+        width: int,
+        height: int,
+        *,
+        budget_ms: float = 100.0,
+        is_cancelled: Callable[[], bool] = never,
+    ) -> Iterator[Frame]:
+        """Pictures, all of one size: the first within the budget, at a resolution that fits it; the exact one; then
+        smoother ones, until nothing would be gained.
+
+        They end when is_cancelled() (asked often, from any thread) or when the iterator is closed.
+        """
+        check(scene, width, height)
+        wish = progressive.Wish(scene, (height, width), budget_ms / 1000, is_cancelled)
+        return progressive.refine(self, self._pace, wish)
+
+    def pictures(self, scene: Scene, canvas: Canvas, patience: Patience) -> Iterator[Drawn]:
+        """Draw, load what was seen too coarsely and draw again, until nothing is missing or there is no room for it."""
+        watch, rounds = Stopwatch(), 0
+        fields = self.load(scene)
+        each = list({id(field): field for on_one in fields for field in on_one}.values())
+        watch.lap("load")
+        while rounds < MOST_ROUNDS:
+            for field in each:
+                field.begin()
+            drawing = self._begin(scene, fields, canvas)
+            watch.lap("prepare")
+            drawing.draw(Portion(canvas.size, 0, patience.is_cancelled))
+            _go_on(patience)
+            watch.lap("draw")
+            seen = tuple(merged([field.visible() for field in devices]) for devices in zip(*fields, strict=True))
+            yield Drawn(drawing.device, drawing.color, drawing.depth, seen, dict(watch.times_s))
+            watch.skip()
+            is_better, is_complete = _improve(each, patience)
+            watch.lap("read")
+            rounds += is_complete
+            has_room = all(field.has_room for field in each)
+            if not is_better or (is_complete and rounds >= ROUNDS_WITHOUT_ROOM and not has_room):
+                break
+
+    def load(self, scene: Scene) -> list[list[SampledField]]:
+        """Bring what a scene names to every device: the fields of its volumes, then those that its slices cut."""
+        if len(self._painters) > 1:
+            check_shared(scene)
+        return [painter.load(scene) for painter in self._painters]
 
     def add(self, volume: Volume) -> None:
         """Draw this volume where a scene names it: one that has no file, or that announces changes."""
-        self._store.add(volume)
+        for painter in self._painters:
+            painter.add(volume)
 
     def add_field(self, source: str, field: SampledField) -> None:
-        """Draw this field where a scene names it."""
-        self._store.put(source, field)
-
-    def _draw_volumes(
-        self, scene: Scene, fields: list[SampledField], size: Size, is_exact: bool
-    ) -> tuple[Any, Any, list[VisibleBricks]]:
-        """Draw and load what was seen too coarsely; if exactly, until nothing is missing or there is no room for it.
-
-        fields: of the volumes, then of the slices.
-        """
-        each = list({id(field): field for field in fields}.values())
-        for drawn in range(1, MOST_ROUNDS + 1):
-            for field in each:
-                field.begin()
-            color, depth = self._draw(scene, fields, size)
-            seen = [field.visible() for field in fields]
-            is_better = [field.improve(wait=is_exact) for field in each]
-            if not (is_exact and any(is_better)) or (
-                drawn >= ROUNDS_WITHOUT_ROOM and not all(field.has_room for field in each)
-            ):
-                break
-        return color, depth, seen
-
-    def _draw(self, scene: Scene, fields: list[SampledField], size: Size) -> tuple[Any, Any]:
-        warp = runtime.start()
-        from pellucid.rendering.kernels import surfaces
-
-        volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
-        step = world_step(scene, volumes) if volumes else scene.step
-        view = pack_view(scene, size, step, self.device)
-        self._scenery.draw(scene, slices, view, size)
-        color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
-        depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
-        layers = [
-            pack_layer(scene, layer, field, self._illumination(_field_name(layer), field), step)
-            for layer, field in zip(scene.volumes, volumes, strict=True)
-        ]
-        kernel, arguments = self._kernel(scene, layers) if layers else (surfaces.draw_surfaces, [])
-        launch(kernel, size, [view, *arguments], [color, depth], self.device, block_dim=64)
-        synchronize(self.device)
-        return color, depth
-
-    def _finish(self, color: Any, background: tuple[float, float, float, float]) -> Voxels:
-        """The picture over its background, in 8 bits; done on the device, from which a quarter of the bytes comes."""
-        from pellucid.rendering.kernels import picture
-
-        warp = runtime.start()
-        red, green, blue, opacity = background
-        behind = warp.vec4(red * opacity, green * opacity, blue * opacity, opacity)
-        rgba = warp.empty(color.shape, dtype=warp.vec4ub, device=self.device.name)
-        launch(picture.to_bytes, color.shape, [color, behind], [rgba], self.device)
-        as_bytes: Voxels = rgba.numpy()
-        return as_bytes
+        """Draw this field where a scene names it; it lies on one device."""
+        if len(self._painters) > 1:
+            do = "Add the volume (add), of which every device loads its part."
+            raise InvalidInput("A field cannot be shared over devices.", do=do)
+        self._painters[0].add_field(source, field)
 
     def add_shading(self, source: str | Callable[..., Any]) -> UserShading:
-        """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay.
-
-        source: C++ text, Python text, or a Python function (user_shading).
-        """
-        shading = UserShading(source) if isinstance(source, str) else UserShading.of(source)
-        # The same function may have been written beside other ones than before.
-        if shading.hash not in self._shadings or shading.names:
-            self._shadings[shading.hash] = (shading, shading.compile(self.device))
+        """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay."""
+        shading, *_ = [painter.add_shading(source) for painter in self._painters]
         return shading
 
-    def _user_kernel(self, layer: VolumeLayer, packed: Any) -> Any:
-        if layer.user_shading not in self._shadings:
-            raise InvalidInput(f"There is no shading {layer.user_shading!r} here.", do="Give it to add_shading first.")
-        shading, kernel = self._shadings[layer.user_shading]
-        values = np.array(shading.values(dict(layer.parameters)) or [0.0], np.float32)
-        packed.parameters = runtime.start().array(values, device=self.device.name)
-        return kernel
-
-    def _illumination(self, source: str, field: SampledField) -> Illumination:
-        if source not in self._illuminations or self._illuminations[source].field is not field:
-            self._illuminations[source] = Illumination(field)
-        return self._illuminations[source]
-
-    def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
-        """The kernel that draws a scene, and what it wants besides the view."""
-        from pellucid.rendering.kernels import classified, composite, isosurface, projection, rays, several
-
-        warp = runtime.start()
-        layer = scene.volumes[0]
-        if len(layers) > 1 or layer.labels or (scene.is_seen_through and layer.mode == "composite"):
-            return several.composite_many, [warp.array(layers, dtype=rays.Layer, device=self.device.name)]
-        if layer.mode == "isosurface":
-            return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
-        if layer.mode in PROJECTIONS:
-            return projection.project, [layers[0], PROJECTIONS[layer.mode]]
-        if layer.shading == "user":
-            return self._user_kernel(layer, layers[0]), [layers[0]]
-        if layer.transfer.edges is not None or layer.transfer.is_preintegrated:
-            return classified.composite_classified, [layers[0]]
-        return composite.composite, [layers[0]]
-
-    def _surfaces(self, layer: VolumeLayer) -> list[Any]:
-        warp = runtime.start()
-        surfaces = sorted(layer.isosurfaces, key=lambda surface: surface.value)
-        levels = np.array([surface.value for surface in surfaces], np.float32)
-        colors = np.array([(*surface.color, surface.opacity) for surface in surfaces], np.float32)
-        name = self.device.name
-        return [warp.array(levels, device=name), warp.array(colors, dtype=warp.vec4, device=name)]
+    def _begin(self, scene: Scene, fields: list[list[SampledField]], canvas: Canvas) -> Drawing | SharedDrawing:
+        if len(self._painters) == 1 or not scene.volumes:
+            return self._painters[0].begin(scene, fields[0], canvas)
+        volumes = zip(scene.volumes, fields[0], strict=False)
+        layer, largest = max(volumes, key=lambda one: one[1].shape[0] * one[1].shape[1] * one[1].shape[2])
+        shared = parts(largest.shape, world_to_voxel(layer, largest), scene.camera, len(self._painters))
+        return SharedDrawing(
+            [
+                self._painters[number].begin(scene, fields[number], Canvas(canvas.size, canvas.aim, part))
+                for number, part in shared
+            ]
+        )
 
 
-def _field_name(layer: VolumeLayer | SliceLayer) -> str:
-    return labels_of(layer.source) if layer.labels else layer.source
+def _improve(fields: Sequence[SampledField], patience: Patience) -> tuple[bool, bool]:
+    """Load what was seen too coarsely. Whether another picture would show more; whether loading was not cut short."""
+    end_s = time.perf_counter() + patience.round_s
+
+    def is_enough() -> bool:
+        return patience.is_cancelled() or time.perf_counter() > end_s
+
+    is_better = [field.improve(wait=patience.is_exact, is_enough=is_enough) for field in fields]
+    _go_on(patience)
+    return patience.is_exact and any(is_better), not is_enough()
+
+
+def _go_on(patience: Patience) -> None:
+    if patience.is_cancelled():
+        raise Cancelled("Drawing a picture")
+
+
+def renderer_for(scene: Scene, device: str | None = None) -> Renderer:
+    """A renderer on one device; on all CUDA devices where that is one of them and a volume does not fit it."""
+    chosen = choose(device)
+    cards = [one for one in devices() if one.is_cuda] if chosen.is_cuda and device in (None, "auto", "cuda") else []
+    if len(cards) > 1 and not _fits(scene, chosen):
+        return Renderer(devices=cards)
+    return Renderer(chosen)
+
+
+def _fits(scene: Scene, device: Device) -> bool:
+    needs = 0
+    for layer in scene.volumes:
+        with open_volume(layer.source) as volume:
+            needs += dense_bytes(volume)
+    return needs <= SHARE_OF_CARD * device.free_bytes()

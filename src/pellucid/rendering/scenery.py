@@ -6,13 +6,13 @@ Not here: volumes (renderer), how one layer is drawn (points, meshes, slices).
 
 from typing import Any
 
-from pellucid.device import Device
+from pellucid.device import Device, Portion
 from pellucid.fields.sampled import SampledField
 from pellucid.rendering.geometry.mesh_files import load_mesh
 from pellucid.rendering.geometry.point_files import load_points
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.meshes import TriangleMesh
-from pellucid.rendering.packing import Size, pack_light
+from pellucid.rendering.packing import pack_light
 from pellucid.rendering.points import SphereCloud
 from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene
 from pellucid.rendering.slices import draw_slice
@@ -38,13 +38,13 @@ class Scenery:
             if layer not in self._layers:
                 self._layers[layer] = self._make(layer)
 
-    def draw(self, scene: Scene, slices: list[SampledField], view: Any, size: Size) -> None:
+    def draw(self, scene: Scene, slices: list[SampledField], view: Any, rows: Portion) -> None:
         """Into the view's scenery; call load() before. slices: the fields that the scene's slices cut."""
         light = pack_light(scene.light)
         for layer in _layers(scene):
-            self._layers[layer].draw(view, light, size)
+            self._layers[layer].draw(view, light, rows)
         for plane, field in zip(scene.slices, slices, strict=True):
-            draw_slice(plane, field, view, size)
+            draw_slice(plane, field, view, rows)
 
     def _make(self, layer: PointsLayer | MeshLayer) -> SphereCloud | TriangleMesh:
         if isinstance(layer, PointsLayer):

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.device import launch, runtime
+from pellucid.device import Portion, launch, runtime
 from pellucid.fields.sampled import SampledField
-from pellucid.rendering.packing import Size, pack_colors, pack_place
+from pellucid.rendering.packing import pack_colors, pack_place
 from pellucid.rendering.scene import SliceLayer
 
 
-def draw_slice(layer: SliceLayer, field: SampledField, view: Any, size: Size) -> None:
+def draw_slice(layer: SliceLayer, field: SampledField, view: Any, rows: Portion) -> None:
     """Into the view's scenery, where nothing nearer is; what it sees of the field is wanted at full resolution."""
     from pellucid.rendering.kernels import rays, slices
 
@@ -25,4 +25,4 @@ def draw_slice(layer: SliceLayer, field: SampledField, view: Any, size: Size) ->
     normal = np.asarray(layer.normal) / np.linalg.norm(layer.normal)
     plane = [warp.vec3(*layer.point), warp.vec3(*normal)]
     arguments = [view, packed, *plane, layer.opacity, int(layer.is_solid)]
-    launch(slices.draw_slice, size, arguments, device=field.device, block_dim=64)
+    launch(slices.draw_slice, rows, arguments, device=field.device, block_dim=64)

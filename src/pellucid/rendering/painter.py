@@ -1,0 +1,129 @@
+"""One device, and what it has in its memory.
+
+Here: Painter: loading what a scene names, and getting a scene ready to be drawn: views, layers, and which kernel.
+Not here: drawing it (drawing), several devices (shared), when a picture is good enough (renderer).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pellucid.device import Device, prepare, runtime
+from pellucid.errors import InvalidInput
+from pellucid.fields.labels import labels_of
+from pellucid.fields.sampled import SampledField
+from pellucid.fields.store import FieldStore
+from pellucid.rendering.drawing import Canvas, Drawing
+from pellucid.rendering.illumination import Illumination
+from pellucid.rendering.packing import pack_layer, pack_view, world_step
+from pellucid.rendering.parts import WHOLE, pack_part
+from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
+from pellucid.rendering.scenery import Scenery
+from pellucid.rendering.user_shading import UserShading
+from pellucid.volume.volume import Volume
+
+PROJECTIONS = {"max": 0, "min": 1, "mean": 2}
+
+
+class Painter:
+    """Draws on one device, and keeps volumes there. is_sharing: only parts of them, because others draw the rest."""
+
+    def __init__(self, device: Device, budget_bytes: int | None = None, *, is_sharing: bool = False) -> None:
+        self.device = device
+        self._store = FieldStore(device, budget_bytes, in_bricks=is_sharing)
+        self._illuminations: dict[str, Illumination] = {}
+        self._shadings: dict[str, tuple[UserShading, Any]] = {}
+        self._scenery = Scenery(device)
+
+    def load(self, scene: Scene) -> list[SampledField]:
+        """Bring what a scene names to the device: the fields of its volumes, then those that its slices cut."""
+        self._scenery.load(scene)
+        return self._store.get([*map(_field_name, scene.volumes), *map(_field_name, scene.slices)])
+
+    def begin(self, scene: Scene, fields: list[SampledField], canvas: Canvas) -> Drawing:
+        """A picture of which nothing is drawn yet. fields: what load() gave."""
+        from pellucid.rendering.kernels import surfaces
+
+        warp, size = runtime.start(), canvas.size
+        volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
+        step = world_step(scene, volumes) if volumes else scene.step
+        backdrop = view = pack_view(scene, size, step, self.device, canvas.aim)
+        if canvas.part is not WHOLE:
+            view = pack_view(scene, size, step, self.device, canvas.aim)
+            view.scenery, view.scenery_depth = backdrop.scenery, backdrop.scenery_depth
+            pack_part(view, canvas.part, size, self.device)
+        layers = [
+            pack_layer(scene, layer, field, self._illumination(_field_name(layer), field), step)
+            for layer, field in zip(scene.volumes, volumes, strict=True)
+        ]
+        kernel, arguments = self._kernel(scene, layers) if layers else (surfaces.draw_surfaces, [])
+        prepare(kernel, self.device, 64 if self.device.is_cuda else None)
+        color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
+        depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
+        drawn = [kernel, arguments, color, depth]
+        return Drawing(self.device, scene, self._scenery, slices, backdrop, view, *drawn)
+
+    def add(self, volume: Volume) -> None:
+        """Draw this volume where a scene names it."""
+        self._store.add(volume)
+
+    def add_field(self, source: str, field: SampledField) -> None:
+        """Draw this field where a scene names it."""
+        self._store.put(source, field)
+
+    def add_shading(self, source: str | Callable[..., Any]) -> UserShading:
+        """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay.
+
+        source: C++ text, Python text, or a Python function (user_shading).
+        """
+        shading = UserShading(source) if isinstance(source, str) else UserShading.of(source)
+        # The same function may have been written beside other ones than before.
+        if shading.hash not in self._shadings or shading.names:
+            self._shadings[shading.hash] = (shading, shading.compile(self.device))
+        return shading
+
+    def _user_kernel(self, layer: VolumeLayer, packed: Any) -> Any:
+        if layer.user_shading not in self._shadings:
+            raise InvalidInput(f"There is no shading {layer.user_shading!r} here.", do="Give it to add_shading first.")
+        shading, kernel = self._shadings[layer.user_shading]
+        values = np.array(shading.values(dict(layer.parameters)) or [0.0], np.float32)
+        packed.parameters = runtime.start().array(values, device=self.device.name)
+        return kernel
+
+    def _illumination(self, source: str, field: SampledField) -> Illumination:
+        if source not in self._illuminations or self._illuminations[source].field is not field:
+            self._illuminations[source] = Illumination(field)
+        return self._illuminations[source]
+
+    def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
+        """The kernel that draws a scene, and what it wants besides the view."""
+        from pellucid.rendering.kernels import classified, composite, isosurface, projection, rays, several
+
+        warp = runtime.start()
+        layer = scene.volumes[0]
+        if len(layers) > 1 or layer.labels or (scene.is_seen_through and layer.mode == "composite"):
+            together = warp.array(layers, dtype=rays.Layer, device=self.device.name)
+            together.layers = layers  # It holds their addresses only: without this, tables are gone before they are read.
+            return several.composite_many, [together]
+        if layer.mode == "isosurface":
+            return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
+        if layer.mode in PROJECTIONS:
+            return projection.project, [layers[0], PROJECTIONS[layer.mode]]
+        if layer.shading == "user":
+            return self._user_kernel(layer, layers[0]), [layers[0]]
+        if layer.transfer.edges is not None or layer.transfer.is_preintegrated:
+            return classified.composite_classified, [layers[0]]
+        return composite.composite, [layers[0]]
+
+    def _surfaces(self, layer: VolumeLayer) -> list[Any]:
+        warp = runtime.start()
+        surfaces = sorted(layer.isosurfaces, key=lambda surface: surface.value)
+        levels = np.array([surface.value for surface in surfaces], np.float32)
+        colors = np.array([(*surface.color, surface.opacity) for surface in surfaces], np.float32)
+        name = self.device.name
+        return [warp.array(levels, device=name), warp.array(colors, dtype=warp.vec4, device=name)]
+
+
+def _field_name(layer: VolumeLayer | SliceLayer) -> str:
+    return labels_of(layer.source) if layer.labels else layer.source

@@ -1,0 +1,169 @@
+"""One picture after another, each better than the one before.
+
+Here: how large the first may be (Pace), which come after it (refine), where in their pixels the rays of each pass.
+Not here: drawing them (renderer), the bytes (finishing).
+
+First a small picture that fits the budget, enlarged; then larger ones; then the exact picture, as soon as all that it
+shows is loaded; then more of the same with rays through other places of each pixel, averaged, which smooths its edges.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol
+
+from pellucid.device import Device, never
+from pellucid.errors import Cancelled
+from pellucid.fields.sampled import SampledField
+from pellucid.rendering.drawing import Canvas, Drawn, Patience
+from pellucid.rendering.finishing import Total, finished
+from pellucid.rendering.frame import Frame
+from pellucid.rendering.packing import Aim, Size
+from pellucid.rendering.scene import Scene
+from pellucid.settings import current
+
+PICTURES = 8
+"""How many pictures are averaged."""
+
+ROUND_S = 0.5
+"""While bricks are loaded: a picture of what is there already, so often."""
+
+SMALLEST = 1 / 32
+GROWTH = 2.0
+"""From one picture to the next along each edge, until all pixels are drawn."""
+
+SHARE_OF_BUDGET = 0.7
+"""What the first picture is planned to take: what was measured does not hold exactly."""
+
+CPU_SAMPLES_PER_S = 10e6
+CUDA_SAMPLES_PER_S = 2e9
+"""How fast, at the least, samples of a scene are taken that was never drawn: on a core, on a card."""
+
+MOST_KNOWN = 64
+
+
+class Source(Protocol):
+    """What draws: a Renderer."""
+
+    device: Device
+
+    def load(self, scene: Scene) -> list[list[SampledField]]: ...
+
+    def pictures(self, scene: Scene, canvas: Canvas, patience: Patience) -> Iterator[Drawn]: ...
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A scene, the rows and columns of its pictures, and how long the first may take."""
+
+    scene: Scene
+    size: Size
+    budget_s: float = 0.1
+    is_cancelled: Callable[[], bool] = never
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds for each pixel, and beside all of them."""
+
+    pixel_s: float
+    beside_s: float = 0.0
+
+
+class Pace:
+    """What pictures of scenes cost last, and how large one may be.
+
+    >>> pace = Pace()
+    >>> pace.measured("scene", (900, 1600), drawing_s=1.44, beside_s=0.01)
+    >>> pace.affordable("scene", (900, 1600), budget_s=0.1, otherwise=Cost(1.0))
+    (180, 320)
+    """
+
+    def __init__(self) -> None:
+        self._costs: OrderedDict[Hashable, Cost] = OrderedDict()
+
+    def measured(self, what: Hashable, size: Size, drawing_s: float, beside_s: float) -> None:
+        """A picture took so long, to draw and for all else (of which the better of two times counts)."""
+        known = self._costs.pop(what, None)
+        beside_s = min(beside_s, known.beside_s) if known else beside_s
+        self._costs[what] = Cost(drawing_s / (size[0] * size[1]), beside_s)
+        while len(self._costs) > MOST_KNOWN:
+            self._costs.popitem(last=False)
+
+    def affordable(self, what: Hashable, size: Size, budget_s: float, otherwise: Cost) -> Size:
+        """The largest picture of a shape within a budget. otherwise: what it costs if it was never drawn."""
+        cost = self._costs.get(what, otherwise)
+        left_s = SHARE_OF_BUDGET * budget_s - min(cost.beside_s, budget_s / 2)
+        whole_s = max(cost.pixel_s * size[0] * size[1], 1e-9)
+        scale = min(1.0, max(sqrt(max(left_s, 0.0) / whole_s), SMALLEST))
+        return smaller(size, scale)
+
+
+def smaller(size: Size, scale: float) -> Size:
+    """Rows and columns of a picture that is enlarged afterwards."""
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+
+
+def refine(source: Source, pace: Pace, wish: Wish) -> Iterator[Frame]:
+    """Frames until nothing would be gained, or nobody wants them."""
+    try:
+        yield from _refine(source, pace, wish)
+    except Cancelled:
+        return
+
+
+def _refine(source: Source, pace: Pace, wish: Wish) -> Iterator[Frame]:
+    what = kind(wish.scene)
+    size = pace.affordable(what, wish.size, wish.budget_s, guess(source, wish.scene))
+    while True:
+        (drawn,) = source.pictures(wish.scene, Canvas(size), Patience(False, wish.is_cancelled))
+        frame = finished(wish.scene, drawn, wish.size)
+        pace.measured(what, size, *_spent(frame))
+        yield frame
+        if max(size[0] / wish.size[0], size[1] / wish.size[1]) * GROWTH > 1:
+            break
+        size = smaller(size, GROWTH)
+    if not frame.statistics.is_exact:
+        for drawn in source.pictures(wish.scene, Canvas(wish.size), Patience(True, wish.is_cancelled, ROUND_S)):
+            frame = finished(wish.scene, drawn, wish.size)
+            yield frame
+    yield from _smooth(source, wish, drawn)
+
+
+def _smooth(source: Source, wish: Wish, exact: Drawn) -> Iterator[Frame]:
+    """The exact picture and others with rays elsewhere in their pixels, averaged; the depth stays that of the first."""
+    total = Total(exact)
+    for number in range(1, PICTURES):
+        canvas = Canvas(wish.size, aim(number))
+        for picture in source.pictures(wish.scene, canvas, Patience(True, wish.is_cancelled)):
+            drawn = picture
+        total.add(drawn)
+        yield finished(wish.scene, exact, wish.size, total)
+
+
+def _spent(frame: Frame) -> tuple[float, float]:
+    """Seconds that drawing took, and all else but loading."""
+    times = frame.statistics.times_s
+    return times["draw"], times["prepare"] + times["finish"]
+
+
+def aim(number: int) -> Aim:
+    """Where the rays of one of many pictures pass: places that fill the pixel, and steps, evenly; the middle first."""
+    # Multiples of the plastic and of the golden number: no two of the first n lie much nearer than n even ones would.
+    across, down, jitter = (number * share % 1 for share in (0.7548776662, 0.5698402910, 0.6180339887))
+    return Aim((across + 0.5) % 1 - 0.5, (down + 0.5) % 1 - 0.5, jitter)
+
+
+def kind(scene: Scene) -> Hashable:
+    """What about a scene decides how long its pixels take, but for the camera."""
+    volumes = tuple((layer.source, layer.mode, layer.shading) for layer in scene.volumes)
+    others = tuple(layer.source for layers in (scene.points, scene.meshes, scene.slices) for layer in layers)
+    return volumes, others, scene.step
+
+
+def guess(source: Source, scene: Scene) -> Cost:
+    """What a pixel of a scene costs at the most: a ray through all of its volumes, from corner to corner."""
+    rate = CUDA_SAMPLES_PER_S if source.device.is_cuda else CPU_SAMPLES_PER_S * current().threads
+    samples = sum(sqrt(sum(n * n for n in field.shape)) / scene.step for field in source.load(scene)[0])
+    return Cost((samples + 1) / rate)
