@@ -8,7 +8,7 @@ import pytest
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.colors import color_maps, color_points, from_paraview
+from pellucid.rendering.colors import color_maps, color_points
 from pellucid.rendering.labels import LabelColor, Labels
 from pellucid.rendering.scene import (
     MIGRATIONS,
@@ -116,16 +116,6 @@ def test_opacity_is_corrected_for_the_step() -> None:
 def test_transfer_functions_are_checked(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInput, match="Give"):
         TransferFunction(**wrong)  # type: ignore[arg-type]
-
-
-def test_a_paraview_preset_is_imported() -> None:
-    preset = [{"Name": "x", "RGBPoints": [10, 0, 0, 0, 20, 1, 0.5, 0.25], "Points": [10, 0, 0.5, 0, 20, 0.8, 0.5, 0]}]
-    transfer = from_paraview(json.dumps(preset))
-    assert transfer.value_range == (10.0, 20.0)
-    assert transfer.colors[-1] == (1.0, (1.0, 0.5, 0.25))
-    assert transfer.opacities == ((0.0, 0.0), (1.0, 0.8))
-    with pytest.raises(InvalidInput, match="no ParaView preset"):
-        from_paraview("{}")
 
 
 def test_colour_maps_are_named_and_spread() -> None:

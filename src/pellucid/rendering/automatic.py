@@ -4,12 +4,15 @@ Here: a window and a transfer function from the histogram (air transparent), and
 Not here: which side of a scan is up (standing), what a person chooses afterwards (scene).
 """
 
+from pathlib import Path
+
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, framing_boxes
 from pellucid.rendering.colors import color_points
+from pellucid.rendering.presets import PRESETS, check_preset, is_preset_file, preset_from_file
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.standing import UPWARDS, View, direction_of, lowest_face
 from pellucid.rendering.transfer import TransferFunction
@@ -35,14 +38,18 @@ def automatic_scene(
 ) -> Scene:
     """A scene that shows what is in a volume.
 
-    preset: a colour map; without one, warm for a sample in air and grey for a block of material. up: the axis that
-    points upwards in the picture, such as "z" or "-y"; without it, away from where the sample leaves the scan, else z.
-    aspect: width of the picture over its height.
+    preset: a whole look (presets), a colour map, or a file of another program; without one, warm for a sample in air
+    and grey for a block of material. up: the axis that points upwards in the picture, such as "z" or "-y"; without it,
+    away from where the sample leaves the scan, else z. aspect: width of the picture over its height.
     """
+    if preset is not None:
+        check_preset(preset)
     histogram = volume.histogram(BINS)
     air = air_threshold(histogram)
     transfer = automatic_transfer(histogram, preset)
     shading: ShadingName = "none" if air is None else "gradient"
+    if preset in PRESETS:
+        shading = PRESETS[preset].shading
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
     upwards = up or (UPWARDS if air is None else lowest_face(volume, air))
     camera = automatic_camera(volume, air, up=upwards, view=view, aspect=aspect)
@@ -66,9 +73,13 @@ def automatic_transfer(histogram: Histogram, preset: str | None = None) -> Trans
     """Air transparent, the rest rising from a haze to solid; where there is no air, a solid block."""
     low, high = _window(histogram)
     air = air_threshold(histogram)
+    start = 0.0 if air is None else min(max((air - low) / (high - low), 0.0), 0.9)
+    if preset in PRESETS:
+        return PRESETS[preset].transfer(start, (low, high))
+    if preset is not None and is_preset_file(preset):
+        return preset_from_file(Path(preset), (low, high))
     if air is None:
         return TransferFunction(color_points(preset or "gray"), ((0.0, 0.8), (1.0, 0.8)), (low, high))
-    start = min(max((air - low) / (high - low), 0.0), 0.9)
     middle = start + 0.3 * (1 - start)
     opacities = ((0.0, 0.0), (start, 0.0), (middle, 0.25), (1.0, 0.9))
     colors = tuple((start + (1 - start) * at**BRIGHTENING, color) for at, color in color_points(preset or "bone"))
