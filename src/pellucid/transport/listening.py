@@ -1,15 +1,12 @@
 """The end that listens: it takes arrays that are sent to it, and hands out those that are asked for.
 
 Here: Listener, receive.
-Not here: what becomes of arrays (host), the end that connects (connecting), one transfer (session), streams (streaming).
+Not here: who may come in (door), what becomes of arrays (host), one transfer (session), the other end (connecting).
 """
 
 import json
 import logging
 import queue
-import secrets
-import socket
-import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,11 +15,12 @@ from types import TracebackType
 from typing import Any
 
 from pellucid.errors import InvalidInput, PellucidError, TransferBroken, TransferBusy, TransferInvalid, TransferTooLarge
-from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
+from pellucid.transport.address import Address, Certificate
 from pellucid.transport.announcement import Announcement, announce
-from pellucid.transport.handshake import admit, checked_token
+from pellucid.transport.door import Door
+from pellucid.transport.handshake import checked_token
 from pellucid.transport.host import DEFAULT_LIMITS, Host, Limits, Mailbox, Received
-from pellucid.transport.lanes.lane import Link, checked_lane, has_rdma, lanes_here, machine
+from pellucid.transport.lanes.lane import Link, checked_lane
 from pellucid.transport.messages import POLL_S, Channel, Message, Patience, refusal
 from pellucid.transport.partial import Partials
 from pellucid.transport.pieces import Target
@@ -30,9 +28,6 @@ from pellucid.transport.session import deliver, kept_bytes, take
 from pellucid.transport.streaming import take_stream
 
 LOG = logging.getLogger(__name__)
-HANDSHAKE_S = 10.0
-MOST_STRANGERS = 64
-"""Connections that have not shown the token yet; more are closed at once."""
 
 
 @dataclass
@@ -61,25 +56,15 @@ class Listener:
         limits: Limits = DEFAULT_LIMITS,
         certificate: Certificate | None = None,
     ) -> None:
-        self._token = checked_token(token)
         self._limits = limits
         self.host = host or Mailbox()
-        self._tls = certificate.context() if certificate else None
-        wanted = Address.parse(address)
-        name = f"pellucid-{secrets.token_hex(8)}"
-        self._sockets = [listen(wanted), listen_locally(name)]
-        self.address = Address(wanted.host, self._sockets[0].getsockname()[1], certificate.pin if certificate else "")
-        rdma = {"rdma": "yes"} if has_rdma() else {}
-        self._offer = {"lanes": " ".join(lanes_here()), "machine": machine(), "local": name, **rdma}
         self._active: dict[str, _Active] = {}
         self._turns = threading.BoundedSemaphore(limits.at_once)
-        self._strangers = threading.BoundedSemaphore(MOST_STRANGERS)
         self._partials = Partials(limits.keep_s, limits.limit_bytes)
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._threads = [threading.Thread(target=self._accept, args=(it,), daemon=True) for it in self._sockets]
-        for thread in self._threads:
-            thread.start()
+        self._door = Door(Address.parse(address), checked_token(token), self._enter, certificate)
+        self.address = self._door.address
 
     def receive(self, timeout_s: float | None = None) -> Received:
         """The next array that arrives. For a listener without a host of its own."""
@@ -90,12 +75,7 @@ class Listener:
     def close(self) -> None:
         """Stop listening; transfers under way are cancelled, and the other ends are told."""
         self._closing.set()
-        for listening in self._sockets:
-            with suppress(OSError):
-                listening.shutdown(socket.SHUT_RDWR)  # Wakes accept.
-            listening.close()
-        for thread in self._threads:
-            thread.join()
+        self._door.close()
         with self._lock:
             under_way = list(self._active.values())
         for active in under_way:
@@ -112,44 +92,15 @@ class Listener:
 
     # Connections
 
-    def _accept(self, listening: socket.socket) -> None:
-        while not self._closing.is_set():
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            if not self._strangers.acquire(blocking=False):
-                connection.close()
-                continue
-            threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
-
-    def _admit(self, connection: socket.socket) -> None:
-        """Let a connection in that shows the token, and do what it came for."""
-        channel: Channel | None = None
+    def _enter(self, opening: Message, channel: Channel) -> None:
+        channel.patience = Patience(self._limits.timeout_s, self._closing)
+        if opening.get("role") == "stream":
+            self._join(opening.get("transfer"), channel)
+            return
         try:
-            try:
-                channel = Channel(self._prepared(connection), Patience(HANDSHAKE_S, self._closing))
-                opening = admit(channel, self._token, self._offer)
-            finally:
-                self._strangers.release()
-            channel.patience = Patience(self._limits.timeout_s, self._closing)
-            if opening.get("role") == "stream":
-                self._join(opening.get("transfer"), channel)
-                return
             self._converse(channel)
-        except (PellucidError, OSError) as error:
-            LOG.info("a connection ended: %s", error)
-        (channel or connection).close()
-
-    def _prepared(self, connection: socket.socket) -> socket.socket:
-        if connection.family == socket.AF_UNIX:
-            return connection
-        tune(connection)
-        connection.settimeout(HANDSHAKE_S)
-        try:
-            return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
-        except ssl.SSLError as error:
-            raise TransferBroken(f"TLS failed: {error}") from error
+        finally:
+            channel.close()
 
     def _join(self, transfer: str, channel: Channel) -> None:
         with self._lock:

@@ -79,16 +79,17 @@ def deliver(link: Link, announcement: Announcement, array: Voxels, lane_name: st
     link.control.write(announcement.message(lane=lane_name))
     with opened(lane_name, link) as lane:
         answer = link.control.expect("ready", "stored", is_patient=True)
-        streams, resumed = int(answer.fields.get("streams", 1)), 0
+        streams, resumed = int(answer.fields.get("streams", 1)), -1
         while answer.kind == "ready":
             cut = Cut(announcement.nbytes, _piece_bytes(answer, announcement))
             missing = read_numbers(answer.get("missing"), cut.count)
-            resumed = announcement.nbytes - sum(stop - begin for begin, stop in map(cut.span, missing))
-            with progress.task(f"Sending {announcement.label.name}".rstrip(), announcement.nbytes, "B", resumed) as bar:
+            kept = announcement.nbytes - sum(stop - begin for begin, stop in map(cut.span, missing))
+            resumed = kept if resumed < 0 else resumed
+            with progress.task(f"Sending {announcement.label.name}".rstrip(), announcement.nbytes, "B", kept) as bar:
                 lane.send(Source(array, cut, announcement.checksum, bar), missing, answer)
             answer = link.control.expect("ready", "stored", is_patient=True)
-    check = "none" if lane_name == "shm" else announcement.checksum
-    return Report(lane_name, streams, check, announcement.nbytes - resumed, perf_counter() - start, resumed)
+    check, before = "none" if lane_name == "shm" else announcement.checksum, max(0, resumed)
+    return Report(lane_name, streams, check, announcement.nbytes - before, perf_counter() - start, before)
 
 
 def _piece_bytes(answer: Message, announcement: Announcement) -> int:

@@ -1,0 +1,93 @@
+"""Where connections come in: listening sockets, and the check of the token before anything else.
+
+Here: Door.
+Not here: what a connection that was let in does (listening), the proof itself (handshake).
+"""
+
+import logging
+import secrets
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from pellucid.errors import PellucidError, TransferBroken
+from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
+from pellucid.transport.handshake import admit
+from pellucid.transport.lanes.lane import has_rdma, lanes_here, machine
+from pellucid.transport.messages import Channel, Message, Patience
+
+LOG = logging.getLogger(__name__)
+HANDSHAKE_S = 10.0
+MOST_STRANGERS = 64
+"""Connections that have not shown the token yet; more are closed at once."""
+
+Enter = Callable[[Message, Channel], None]
+
+
+class Door:
+    """Listens on TCP (with TLS where there is a certificate) and on a local socket, until it is closed.
+
+    enter: called in a thread of the connection's own, with what it said it came for.
+    """
+
+    def __init__(self, address: Address, token: str, enter: Enter, certificate: Certificate | None) -> None:
+        self._token = token
+        self._enter = enter
+        self._tls = certificate.context() if certificate else None
+        name = f"pellucid-{secrets.token_hex(8)}"
+        self._sockets = [listen(address), listen_locally(name)]
+        self.address = Address(address.host, self._sockets[0].getsockname()[1], certificate.pin if certificate else "")
+        rdma = {"rdma": "yes"} if has_rdma() else {}
+        self._offer = {"lanes": " ".join(lanes_here()), "machine": machine(), "local": name, **rdma}
+        self._strangers = threading.BoundedSemaphore(MOST_STRANGERS)
+        self._is_closing = threading.Event()
+        self._threads = [threading.Thread(target=self._accept, args=(it,), daemon=True) for it in self._sockets]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        self._is_closing.set()
+        for listening in self._sockets:
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)  # Wakes accept.
+            listening.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _accept(self, listening: socket.socket) -> None:
+        while not self._is_closing.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            if not self._strangers.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
+
+    def _admit(self, connection: socket.socket) -> None:
+        """Let a connection in that shows the token."""
+        try:
+            try:
+                channel = Channel(self._prepared(connection), Patience(HANDSHAKE_S, self._is_closing))
+                opening = admit(channel, self._token, self._offer)
+            except BaseException:
+                connection.close()
+                raise
+            finally:
+                self._strangers.release()
+            self._enter(opening, channel)
+        except (PellucidError, OSError) as error:
+            LOG.info("a connection ended: %s", error)
+
+    def _prepared(self, connection: socket.socket) -> socket.socket:
+        if connection.family == socket.AF_UNIX:
+            return connection
+        tune(connection)
+        connection.settimeout(HANDSHAKE_S)
+        try:
+            return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
+        except ssl.SSLError as error:
+            raise TransferBroken(f"TLS failed: {error}") from error

@@ -1,0 +1,133 @@
+"""Pieces through UCX: RDMA where a site has it, else UCX's own sockets and shared memory.
+
+Here: UcxLane.
+Not here: when it is chosen (connecting).
+
+Only worker addresses, exchanged over the authenticated connection, lead to an endpoint: nothing listens. UCX uses
+shared memory only without its own error handling; so a peer that died is noticed on the control connection instead.
+"""
+
+import os
+import struct
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pellucid.errors import MissingPackage, TransferInvalid
+from pellucid.transport.lanes.lane import Link
+from pellucid.transport.lanes.shm import SENT
+from pellucid.transport.messages import Message
+from pellucid.transport.pieces import Source, Target, checksum
+
+UNDER_WAY = 8
+"""Pieces at a time: enough to keep a fast card busy."""
+TURNS = 256
+"""Turns of progress between two looks at the control connection."""
+TUNED = {"TCP_TX_SEG_SIZE": "256K", "TCP_RX_SEG_SIZE": "256K"}
+"""UCX's defaults for sockets are made for small messages; the site's environment wins."""
+
+Request = Any
+
+
+class UcxLane:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._ucx = _library()
+        chosen = {name: value for name, value in TUNED.items() if f"UCX_{name}" not in os.environ}
+        self._context = self._ucx.UCXContext(chosen, (self._ucx.Feature.TAG,))
+        self._worker = self._ucx.UCXWorker(self._context, enable_delayed_submission=False, enable_python_future=False)
+        self._endpoint: Any = None
+        self._sent: Message | None = None
+
+    def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
+        target.touch()
+        return Message("ready", {}, self._ucx.UCXAddress.create_from_worker(self._worker).tobytes()), ()
+
+    def receive(self, target: Target, missing: Sequence[int]) -> None:
+        flat, found, self._sent = target.flat, {}, None
+
+        def post(number: int) -> Request:
+            start, stop = target.cut.span(number)
+            return self._worker.tag_recv(_array(flat[start:stop]), self._ucx.UCXXTag(number))
+
+        def done(number: int) -> None:
+            start, stop = target.cut.span(number)
+            found[number] = checksum(target.announcement.checksum, flat[start:stop])
+
+        self._all(missing, post, done, self._look_for_end)
+        expected = self._sums(len(missing))
+        for number, wanted in zip(missing, expected, strict=True):
+            if found[number] == wanted:
+                target.keep(number)
+
+    def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
+        if self._endpoint is None:
+            address = self._ucx.UCXAddress.create_from_buffer(invitation.body)
+            self._endpoint = self._worker.create_endpoint_from_worker_address(address, endpoint_error_handling=False)
+        flat, sums = source.flat, []
+        held: dict[int, memoryview] = {}  # UCX reads from gathered pieces until they are sent.
+
+        def post(number: int) -> Request:
+            piece = held[number] = source.piece(number, flat, source.scratch())
+            sums.append(checksum(source.checksum, piece))
+            return self._endpoint.tag_send(_array(piece), self._ucx.UCXXTag(number))
+
+        def done(number: int) -> None:
+            start, stop = source.cut.span(number)
+            del held[number]
+            source.bar.advance(stop - start)
+
+        self._all(missing, post, done, self._link.check)
+        self._link.control.write(Message(SENT, {}, struct.pack(f"<{len(sums)}Q", *sums)))
+
+    def close(self) -> None:
+        self._worker.cancel_inflight_requests()
+        self._endpoint = None
+
+    def _all(
+        self,
+        numbers: Sequence[int],
+        post: Callable[[int], Request],
+        done: Callable[[int], None],
+        look: Callable[[], None],
+    ) -> None:
+        """Move all pieces in order, some at a time. look: called now and then, to raise where going on is no use."""
+        waiting, under_way, turns = deque(numbers), deque[tuple[int, Request]](), 0
+        while waiting or under_way:
+            while waiting and len(under_way) < UNDER_WAY:
+                under_way.append((waiting[0], post(waiting.popleft())))
+            self._worker.progress()
+            while under_way and under_way[0][1].completed:
+                number, request = under_way.popleft()
+                request.check_error()
+                done(number)
+            turns += 1
+            if turns % TURNS == 0:
+                look()
+
+    def _look_for_end(self) -> None:
+        """The sender may be finished before its last piece is placed here."""
+        self._link.patience.check()
+        if self._sent is None and self._link.control.has_news():
+            self._sent = self._link.control.expect(SENT)
+
+    def _sums(self, count: int) -> tuple[int, ...]:
+        sent = self._sent or self._link.control.expect(SENT)
+        if len(sent.body) != 8 * count:
+            raise TransferInvalid("its checksums are not those of the missing pieces")
+        return struct.unpack(f"<{count}Q", sent.body)
+
+
+def _library() -> Any:
+    os.environ.setdefault("UCX_WARN_UNUSED_ENV_VARS", "n")  # ucxx itself sets one that its UCX does not know.
+    try:
+        from ucxx._lib import libucxx
+    except ImportError as error:
+        raise MissingPackage("ucxx", "ucx") from error
+    return libucxx
+
+
+def _array(content: memoryview) -> Any:
+    from ucxx._lib.arr import Array
+
+    return Array(content)
