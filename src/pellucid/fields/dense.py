@@ -15,22 +15,29 @@ from pellucid.errors import TooLarge
 from pellucid.fields.cells import touched_cells
 from pellucid.fields.sampled import SampledField
 from pellucid.fields.sizes import BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
+from pellucid.fields.textures import whole_texture
+from pellucid.fields.upload import upload
 from pellucid.volume.volume import Volume
 
 
 class DenseField(SampledField):
-    """All voxels in the memory of a device."""
+    """All voxels in the memory of a device: on CUDA a texture where there can be one and is_texture."""
 
-    def __init__(self, volume: Volume, device: Device) -> None:
+    def __init__(self, volume: Volume, device: Device, *, is_texture: bool = True) -> None:
         super().__init__(volume, device)
         self._volume = volume
         self._stored = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
         self.nbytes = dense_bytes(volume)
         _check_fits(self.nbytes, device)
         warp = runtime.start()
-        # Bytes with three axes: Warp counts in 32 bits along each.
-        self._voxels = warp.array(self._read(volume.box), device=device.name, copy=device.is_cuda)
-        self.struct.whole = _whole_grid(self._voxels.ptr, self._stored, self.shape)
+        self._texture = whole_texture(device, self._stored, self.shape) if is_texture and not self.labels else None
+        if self._texture:
+            self._texture.describe(self.struct.whole)
+            upload(volume, self._texture, self._stored)
+        else:
+            # Bytes with three axes: Warp counts in 32 bits along each.
+            self._voxels = warp.array(self._read(volume.box), device=device.name, copy=device.is_cuda)
+            self.struct.whole = _whole_grid(self._voxels.ptr, self._stored, self.shape)
         self.ranges = warp.zeros(self.cells, dtype=warp.vec2, device=device.name)
         self._find_ranges(Box.whole(self.cells))
 
@@ -47,9 +54,13 @@ class DenseField(SampledField):
         if box.is_empty:
             return
         warp = runtime.start()
-        z, y, x = box.slices
-        in_bytes = slice(x.start * self._stored.itemsize, x.stop * self._stored.itemsize)
-        warp.copy(self._voxels[z, y, in_bytes], warp.array(self._read(box), device=self.device.name))
+        arrived = warp.array(self._read(box), device=self.device.name)
+        if self._texture:
+            self._texture.write(int(arrived.ptr), box.start, box.shape)
+        else:
+            z, y, x = box.slices
+            in_bytes = slice(x.start * self._stored.itemsize, x.stop * self._stored.itemsize)
+            warp.copy(self._voxels[z, y, in_bytes], arrived)
         self._find_ranges(touched_cells(box, self.shape))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.device import Device, runtime, synchronize
-from pellucid.fields.sizes import PADDED
+from pellucid.fields.sizes import PADDED, VOXEL_KINDS
+from pellucid.fields.textures import texture_pool
 from pellucid.formats.protocol import Voxels
 
 BRICK_VOXELS = PADDED**3
@@ -20,14 +21,18 @@ STAGED = 256
 class BrickPool:
     """Bricks by page: their number among all bricks of all levels."""
 
-    def __init__(self, device: Device, stored: np.dtype[Any], slots: int, page_count: int) -> None:
+    def __init__(
+        self, device: Device, stored: np.dtype[Any], slots: int, page_count: int, *, is_texture: bool = True
+    ) -> None:
         warp = runtime.start()
         self.slots = slots
         self._device = device
         self._stored = stored
         self._words = BRICK_VOXELS * stored.itemsize // 4
+        self._texture = texture_pool(device, stored, slots) if is_texture else None
         if device.is_cuda:
-            self._voxels = warp.empty((slots, self._words), dtype=warp.uint32, device=device.name)
+            if self._texture is None:
+                self._voxels = warp.empty((slots, self._words), dtype=warp.uint32, device=device.name)
             staged = (min(STAGED, slots), self._words)
             self._staging = warp.empty(staged, dtype=warp.uint32, device="cpu", pinned=True)
             self._arriving = warp.empty(staged, dtype=warp.uint32, device=device.name)
@@ -41,9 +46,12 @@ class BrickPool:
         self._used = np.full(slots, -1, np.int64)
         self._clock = 0
 
-    @property
-    def address(self) -> int:
-        return int(self._voxels.ptr)
+    def describe(self, grid: Any) -> None:
+        """Make a Grid say where the bricks are."""
+        if self._texture:
+            self._texture.describe(grid)
+        else:
+            grid.voxels, grid.kind = int(self._voxels.ptr), VOXEL_KINDS[self._stored.name]
 
     def holds(self, pages: Voxels) -> Voxels:
         """Which of the pages are there."""
@@ -59,14 +67,18 @@ class BrickPool:
     def place(self, pages: Voxels, bricks: Voxels, kept: Voxels) -> None:
         """Put bricks, (n, 36³) of the stored type, in; where there is no room, for the least recently used.
 
-        kept: pages that must not go; with the new ones they are no more than there are slots.
+        kept: pages that must not go; with the new ones they are no more than there are slots. Kernels know of them
+        after publish().
         """
         slots = self._slot_of[pages].astype(np.int64)
         is_new = slots < 0
         if is_new.any():
             slots[is_new] = self._make_room(pages[is_new], kept)
         self._upload(slots, np.ascontiguousarray(bricks).view(np.uint32))
-        if self._device.is_cuda and is_new.any():
+
+    def publish(self) -> None:
+        """Let kernels see which bricks are there."""
+        if self._device.is_cuda:
             self.table.assign(self._slot_of)
 
     def _make_room(self, pages: Voxels, kept: Voxels) -> Voxels:
@@ -92,5 +104,8 @@ class BrickPool:
             self._staging.numpy()[: len(some)] = some
             warp.copy(self._arriving, self._staging, count=some.size)
             index = warp.array(slots[first : first + most].astype(np.int32), device=self._device.name)
-            warp.copy(warp.indexedarray(self._voxels, [index, None]), self._arriving[: len(some)])
+            if self._texture:
+                self._texture.write(int(self._arriving.ptr), index)
+            else:
+                warp.copy(warp.indexedarray(self._voxels, [index, None]), self._arriving[: len(some)])
             synchronize(self._device)  # The staging memory is used again.

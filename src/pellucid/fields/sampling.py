@@ -12,7 +12,8 @@ argument, switched on once per sample, and where the voxels lie is looked up onc
 
 import warp as wp
 
-from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, PADDED
+from pellucid.fields import texture_reads
+from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, EXACT, PADDED, TEXTURED
 
 _SWITCH = """
     switch (grid.kind) {
@@ -45,6 +46,9 @@ class Grid:
     voxels: address that voxel (0, 0, 0) has, or would have if it were in the brick; kind: of VOXEL_KINDS; shape: voxels
     along (x, y, z); row, plane: voxels from one to the next; low, high: between which there are voxels to interpolate,
     last: the last lower corner there; scale, shift: from coordinates of the field (at full resolution) to the grid's.
+
+    Where kind is TEXTURED, voxels is a texture on CUDA, and low, high, scale and shift are in its coordinates, 0.5 in
+    the middle of the first voxel; in a field in bricks row and plane count slots.
     """
 
     voxels: wp.uint64
@@ -103,10 +107,25 @@ def brick_address(pool: wp.uint64, kind: wp.int32, slot: wp.int32, stride: wp.in
 
 
 @wp.func
+def in_slot(grid: Grid, pool: Grid, brick: wp.vec3i, slot: wp.int32):
+    """A brick's grid, moved from the coordinates of its level to those of the texture that holds the pool."""
+    across = wp.int32(pool.row)
+    layer = wp.int32(pool.plane)
+    place = wp.vec3i(slot % across, (slot % layer) // across, slot // layer)
+    for axis in range(3):
+        offset = wp.float32(place[axis] * PADDED + APRON - brick[axis] * BRICK) + 0.5
+        grid.shift[axis] = grid.shift[axis] + offset
+        grid.low[axis] = grid.low[axis] + offset
+        grid.high[axis] = grid.high[axis] + offset
+    return grid
+
+
+@wp.func
 def brick_grid(field: Field, level: BrickLevel, brick: wp.vec3i, slot: wp.int32):
     """The brick in a slot of the pool, addressed in the coordinates of the whole field."""
     grid = Grid()
     grid.kind = field.whole.kind
+    grid.voxels = field.whole.voxels
     grid.shape = level.shape
     grid.row = wp.int64(PADDED)
     grid.plane = wp.int64(PADDED * PADDED)
@@ -117,11 +136,13 @@ def brick_grid(field: Field, level: BrickLevel, brick: wp.vec3i, slot: wp.int32)
         grid.high[axis] = wp.float32(wp.min(grid.last[axis] + 1, level.shape[axis] - 1))
         grid.scale[axis] = 1.0 / wp.float32(power_of_two(level.halvings[axis]))
         grid.shift[axis] = 0.5 * grid.scale[axis] - 0.5
+    if grid.kind >= TEXTURED:
+        return in_slot(grid, field.whole, brick, slot)
     x = wp.int64(APRON - brick[0] * BRICK)
     y = wp.int64(APRON - brick[1] * BRICK)
     z = wp.int64(APRON - brick[2] * BRICK)
     start = z * grid.plane + y * grid.row + x
-    grid.voxels = brick_address(field.whole.voxels, grid.kind, slot, wp.int64(PADDED * PADDED * PADDED), start)
+    grid.voxels = brick_address(grid.voxels, grid.kind, slot, wp.int64(PADDED * PADDED * PADDED), start)
     return grid
 
 
@@ -166,7 +187,8 @@ def cell_at(field: Field, at: wp.vec3):
 
 
 @wp.func_native(
-    _CORNER
+    texture_reads.VALUE
+    + _CORNER
     + """
     const long long first = k * plane + j * row + i;
     const long long dx = nx > 1, dy = ny > 1 ? row : 0, dz = nz > 1 ? plane : 0;
@@ -188,7 +210,8 @@ def value_in(grid: Grid, at: wp.vec3) -> wp.float32:
 
 
 @wp.func_native(
-    _CORNER
+    texture_reads.GRADIENT
+    + _CORNER
     + """
     long long X[4], Y[4], Z[4];
     for (int n = 0; n < 4; ++n) {
@@ -219,6 +242,15 @@ def gradient_in(grid: Grid, at: wp.vec3) -> wp.vec3:
 
 
 @wp.func
+def exactly(grid: Grid):
+    """The same voxels, read with weights in full also where they are a texture."""
+    exact = grid
+    if grid.kind >= TEXTURED:
+        exact.kind = wp.int32(grid.kind | EXACT)
+    return exact
+
+
+@wp.func
 def sample(field: Field, at: wp.vec3):
     """The value at a point, from whatever level is there; asks for nothing better."""
     return value_in(locate(field, cell_at(field, at), 0.0), at)
@@ -236,19 +268,23 @@ def gradient(field: Field, at: wp.vec3):
     const int x0 = wp::max(cell[0] * edge - 1, 0), x1 = wp::min((cell[0] + 1) * edge + 1, nx);
     const int y0 = wp::max(cell[1] * edge - 1, 0), y1 = wp::min((cell[1] + 1) * edge + 1, ny);
     const int z0 = wp::max(cell[2] * edge - 1, 0), z1 = wp::min((cell[2] + 1) * edge + 1, nz);
-    auto body = [&](const auto* s) -> wp::vec2 {
+    auto over = [&](auto voxel) -> wp::vec2 {
         float low = 3.4e38f, high = -3.4e38f;
         for (int z = z0; z < z1; ++z)
-            for (int y = y0; y < y1; ++y) {
-                const auto* row = s + (size_t(z) * ny + y) * nx;
+            for (int y = y0; y < y1; ++y)
                 for (int x = x0; x < x1; ++x) {
-                    const float value = (float)(row[x]);
+                    const float value = voxel(x, y, z);
                     low = value < low ? value : low;
                     high = value > high ? value : high;
                     if (value != value) low = -3.4e38f;  // NaN is drawn like the lowest value
                 }
-            }
         return wp::vec2(low, high);
+    };
+"""
+    + texture_reads.where_textured(f"{texture_reads.VOXEL} return over(voxel);")
+    + """
+    auto body = [&](const auto* s) -> wp::vec2 {
+        return over([&](int x, int y, int z) -> float { return (float)(s[(size_t(z) * ny + y) * nx + x]); });
     };
 """
     + _SWITCH

@@ -6,6 +6,12 @@ Not here: either of the two.
 
 VOXEL_KINDS = {"uint8": 0, "int8": 1, "uint16": 2, "int16": 3, "float16": 4, "float32": 5}
 
+TEXTURED = 8
+"""Added to a kind: the voxels are a hardware texture."""
+
+EXACT = 16
+"""Added to the kind of a texture: it is read with weights in full, not with the hardware's of 8 bits."""
+
 STORED_AS = {"uint32": "float32", "int32": "float32", "uint64": "float32", "int64": "float32", "float64": "float32"}
 """8- and 16-bit voxels stay as they are on the device; wider ones are drawn as float32."""
 

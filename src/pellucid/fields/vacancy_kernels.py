@@ -1,7 +1,7 @@
 """How far it is from every cell to the nearest one in which something is visible.
 
-Here: the kernel of one axis; three of them make the distance (vacancy_of in sampled).
-Not here: which cells are visible (sampling.find_occupied), rays that leap over the others (rendering).
+Here: the kernel of one axis; three of them make the distance (vacancy_of in sampled); cells that a surface may pass.
+Not here: cells that a transfer function shows (sampling.find_occupied), rays that leap over the others (rendering).
 """
 
 # mypy: ignore-errors
@@ -13,6 +13,31 @@ FARTHEST = 31
 """Cells beyond which the distance is not counted on: a ray leaps at most so far at once."""
 
 MOST = wp.constant(FARTHEST)
+
+
+@wp.kernel(enable_backward=False)
+def begin(first: wp.int32, cells: wp.array3d(dtype=wp.uint8), most: wp.int32, distance: wp.array3d(dtype=wp.uint8)):
+    """No distance where a cell is not 0, the largest that counts where it is."""
+    z, y, x = wp.tid()
+    z += first
+    distance[z, y, x] = wp.uint8(wp.where(cells[z, y, x] == wp.uint8(0), most, 0))
+
+
+@wp.kernel(enable_backward=False)
+def find_passed(
+    first: wp.int32,
+    ranges: wp.array3d(dtype=wp.vec2),
+    levels: wp.array(dtype=wp.float32),
+    passed: wp.array3d(dtype=wp.uint8),
+):
+    """Which cells hold one of the levels between their lowest and highest value."""
+    z, y, x = wp.tid()
+    z += first
+    found = wp.int32(0)
+    for i in range(levels.shape[0]):
+        if ranges[z, y, x][0] <= levels[i] and ranges[z, y, x][1] >= levels[i]:
+            found = 1
+    passed[z, y, x] = wp.uint8(found)
 
 
 @wp.kernel(enable_backward=False)

@@ -36,14 +36,20 @@ def lit_surface(light: Light, normal: wp.vec3, direction: wp.vec3, base: wp.vec3
 
 
 @wp.func
-def lit(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
-    """Blinn-Phong, both sides alike; where there is no gradient, light comes from everywhere."""
+def lit_along(layer: Layer, slope: wp.vec3, direction: wp.vec3, base: wp.vec3):
+    """Blinn-Phong by a gradient in voxels; where there is none, light comes from everywhere."""
     light = layer.light
-    slope = wp.transpose(layer.to_voxel) * gradient_in(here, at)
-    length = wp.length(slope)
+    normal = wp.transpose(layer.to_voxel) * slope
+    length = wp.length(normal)
     if length < 1.0e-9:
         return base * (light.ambient + light.diffuse)
-    return lit_surface(light, slope / length, direction, base)
+    return lit_surface(light, normal / length, direction, base)
+
+
+@wp.func
+def lit(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
+    """Blinn-Phong by the gradient at a point."""
+    return lit_along(layer, gradient_in(here, at), direction, base)
 
 
 @wp.func
@@ -67,16 +73,32 @@ def brightness_at(brightness: wp.array3d(dtype=wp.float32), at: wp.vec3):
 
 
 @wp.func
+def light_before(layer: Layer, direction: wp.vec3, at: wp.vec3):
+    """The light before a point, as eye and light see it: places of the coarse grid inside a wall would leave their
+    pattern."""
+    before = at + (layer.towards_light - wp.normalize(layer.to_voxel * direction)) * BEFORE
+    return brightness_at(layer.brightness, before)
+
+
+@wp.func
+def in_shadow(layer: Layer, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
+    """A colour in what reaches it of one light."""
+    return base * (layer.light.ambient + layer.light.diffuse * light_before(layer, direction, at))
+
+
+@wp.func
+def open_sky(layer: Layer, direction: wp.vec3, at: wp.vec3):
+    """The part of the light from everywhere that a point gets."""
+    return wp.min(SKY * light_before(layer, direction, at), 1.0)
+
+
+@wp.func
 def shaded(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
     """A colour in the light that falls on it."""
     if layer.shading == GRADIENT:
         return lit(layer, here, direction, at, base)
-    # The light before the point, as eye and light see it: places of the coarse grid inside a wall would leave their
-    # pattern.
-    before = at + (layer.towards_light - wp.normalize(layer.to_voxel * direction)) * BEFORE
     if layer.shading == SHADOW:
-        return base * (layer.light.ambient + layer.light.diffuse * brightness_at(layer.brightness, before))
+        return in_shadow(layer, direction, at, base)
     if layer.shading == OCCLUSION:
-        open_sky = wp.min(SKY * brightness_at(layer.brightness, before), 1.0)
-        return lit(layer, here, direction, at, base) * open_sky
+        return lit(layer, here, direction, at, base) * open_sky(layer, direction, at)
     return base
