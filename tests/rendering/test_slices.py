@@ -77,7 +77,7 @@ def test_a_slice_is_the_reference_s(renderer: Renderer, volume: Volume, changes:
     scene = Scene(slices=(layer,), **rest)  # type: ignore[arg-type]
     rays = rays_of(scene)
     drawn = draw_slice(volume.read(), SPACING, layer, rays, scene.planes)
-    expected = reference.Walk(scenery.arranged([drawn], SIZE * SIZE)).finish()
+    expected = scenery.Walk(scenery.arranged([drawn], SIZE * SIZE)).finish()
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
 
 

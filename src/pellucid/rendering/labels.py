@@ -16,7 +16,9 @@ Color = tuple[float, float, float]
 GOLDEN = 0x9E3779B97F4A7C15
 """2⁶⁴ divided by the golden ratio: hues of labels that follow each other lie a golden angle apart."""
 BESIDE, ABOVE = 0xC13FA9A902A6328F, 0x91E10DA5C79E7B1D
-"""2⁶⁴ divided by the plastic number and by its square: what spreads saturation and brightness just as evenly."""
+"""2⁶⁴ divided by the plastic number and by its square: what spreads brightness and saturation just as evenly."""
+FIRST_HUE = 0.7
+"""Of all turns of the circle of hues, the one at which the first 16 labels are furthest apart."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,10 @@ class Labels:
 
 def automatic_colors(labels: Voxels) -> Voxels:
     """(n, 3): the same colour for a label wherever it is met; those of labels that follow each other differ most."""
-    hue, saturation, brightness = (_spread(labels, factor) for factor in (GOLDEN, BESIDE, ABOVE))
+    hue, saturation, brightness = (_spread(labels, factor) for factor in (GOLDEN, ABOVE, BESIDE))
     value = 0.8 + 0.2 * brightness
-    least = value * (0.45 - 0.45 * saturation)
-    sector = (hue[:, None] * 6 + np.array([0.0, 4.0, 2.0])) % 6
+    least = value * (0.5 - 0.5 * saturation)
+    sector = ((hue[:, None] + FIRST_HUE) * 6 + np.array([0.0, 4.0, 2.0])) % 6
     share = np.clip(np.abs(sector - 3) - 1, 0, 1)
     colors: Voxels = least[:, None] + (value - least)[:, None] * share
     return colors

@@ -16,16 +16,18 @@ from pellucid.rendering.kernels.lighting import lit_surface
 from pellucid.rendering.kernels.rays import SHADINGS, Layer
 
 UNLIT = wp.constant(SHADINGS["none"])
+ROUNDING = wp.constant(1.0e-5)
+"""Per voxel: where a label is all around, its gradient is what rounding leaves, and no direction."""
 
 
 @wp.func
 def lit_label(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3, label: wp.float32):
     """By how the label begins and ends around a point; inside, light comes from everywhere."""
-    slope = wp.transpose(layer.to_voxel) * label_gradient_in(here, at, label)
-    length = wp.length(slope)
-    if length < 1.0e-9:
+    slope = label_gradient_in(here, at, label)
+    if wp.length(slope) < ROUNDING:
         return base * (layer.light.ambient + layer.light.diffuse)
-    return lit_surface(layer.light, slope / length, direction, base)
+    normal = wp.normalize(wp.transpose(layer.to_voxel) * slope)
+    return lit_surface(layer.light, normal, direction, base)
 
 
 @wp.func
