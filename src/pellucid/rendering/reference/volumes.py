@@ -176,7 +176,9 @@ def composite(media: Sequence[Medium], rays: Rays, walk: Walk) -> None:
     """Front to back: every sample adds its light and takes away some of what is behind it."""
     color, depth = walk.color, walk.depth
     spans = [medium.span(rays, walk.scenery.depth) for medium in media]
-    first, last = min(int(span.first.min()) for span in spans), max(int(span.last.max()) for span in spans)
+    hits = [span.last >= span.first for span in spans]
+    first = min(int(span.first[hit].min(initial=2**31)) for span, hit in zip(spans, hits, strict=True))
+    last = max(int(span.last[hit].max(initial=-1)) for span, hit in zip(spans, hits, strict=True))
     for k in range(first, last + 1):
         walk.meet(np.minimum((k + rays.jitter) * media[0].step, walk.scenery.depth))
         for medium, span in zip(media, spans, strict=True):
