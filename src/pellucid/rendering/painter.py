@@ -104,9 +104,8 @@ class Painter:
         layer = scene.volumes[0]
         if len(layers) > 1 or layer.labels or (scene.is_seen_through and layer.mode == "composite"):
             together = warp.array(layers, dtype=rays.Layer, device=self.device.name)
-            together.layers = (
-                layers  # It holds their addresses only: without this, tables are gone before they are read.
-            )
+            # It holds addresses only: without this, what they point to is gone before it is read.
+            together.layers = layers
             return several.composite_many, [together]
         if layer.mode == "isosurface":
             return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
