@@ -79,6 +79,13 @@ def test_the_picture_is_the_reference_s(
     assert psnr(renderer, Scene((layer,), CAMERA, step=step), {str(balls.location): balls}) >= 45
 
 
+def test_beside_other_volumes_too(renderer: Renderer, balls: Volume) -> None:
+    first = VolumeLayer(str(balls.location), replace(TRANSFER, edges=EDGES))
+    moved = Transform(rotation_deg=(0.0, 30.0, 10.0), translation=(6.0, 2.0, -5.0))
+    second = VolumeLayer(str(balls.location), replace(TRANSFER, is_preintegrated=True), transform=moved)
+    assert psnr(renderer, Scene((first, second), CAMERA), {str(balls.location): balls}) >= 45
+
+
 @pytest.mark.parametrize("opacity", [0.95, 0.3])
 def test_whole_steps_meet_the_peaks_that_samples_miss(renderer: Renderer, ball: Volume, opacity: float) -> None:
     spiky = replace(SPIKY, opacities=tuple((at, opacity if level else 0.0) for at, level in SPIKY.opacities))
@@ -118,6 +125,7 @@ def test_skipping_empty_cells_changes_no_bit(device: Device, changes: dict[str, 
 
     voxels = np.random.default_rng(0).integers(0, 60, (50, 60, 70)).astype(np.uint8)
     voxels[20:30, 25:40, 10:50] += 120
+    voxels[:, :, :30] = 100  # Visible by its value, nowhere by its gradient.
     volume = Volume.from_array(voxels)
     opacities = ((0.0, 0.0), (0.4, 0.0), (0.41, 0.3), (0.8, 0.1))
     transfer = replace(TransferFunction(opacities=opacities, value_range=(0.0, 200.0)), **changes)  # type: ignore[arg-type]
@@ -128,6 +136,7 @@ def test_skipping_empty_cells_changes_no_bit(device: Device, changes: dict[str, 
     pictures = []
     vacancy = packed.vacancy.numpy()
     assert vacancy.max() > 0
+    assert (vacancy[:, :, 1] > 0).all() == (transfer.edges is not None)
     for cells in (vacancy, np.zeros_like(vacancy)):
         packed.vacancy = warp.array(cells, device=device.name)
         color = warp.zeros((90, 110), dtype=warp.vec4, device=device.name)

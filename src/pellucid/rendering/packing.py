@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.device import Device, runtime
-from pellucid.fields.sampled import SampledField
+from pellucid.device import Device, launch, runtime
+from pellucid.fields.sampled import SampledField, vacancy_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import Illumination, question_of
 from pellucid.rendering.reference.scenery import MOST_SURFACES
 from pellucid.rendering.scene import Light, Scene, SliceLayer, VolumeLayer
-from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, TransferFunction, summed
+from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, Edges, TransferFunction, summed
 from pellucid.rendering.user_shading import MOST_PARAMETERS
 
 Size = tuple[int, int]
@@ -174,6 +174,24 @@ def _vacancy(layer: VolumeLayer, field: SampledField, table: Voxels, reach: int)
     low, scale = (float(field.labels.first), 1.0) if field.labels else value_scale(layer.transfer)
     visible = table[:, 3] > 0 if layer.mode == "composite" else np.ones(TABLE_SIZE, bool)
     vacancy = field.vacancy(visible, low, scale)
-    if reach == 0:
+    if reach > 0:
+        nearer = np.maximum(vacancy.numpy(), reach) - np.uint8(reach)
+        vacancy = warp.array(nearer, dtype=warp.uint8, device=field.device.name)
+    if layer.transfer.edges is None or layer.mode != "composite" or layer.labels:
         return vacancy
-    return warp.array(np.maximum(vacancy.numpy(), reach) - np.uint8(reach), dtype=warp.uint8, device=field.device.name)
+    return _vacancy_of_flat(layer, field, layer.transfer.edges, vacancy)
+
+
+def _vacancy_of_flat(layer: VolumeLayer, field: SampledField, edges: Edges, vacancy: Any) -> Any:
+    """The same without the cells in which no gradient can be large enough to be seen."""
+    from pellucid.rendering.kernels.steepness import find_steep
+
+    least = edges.least_visible / voxel_size(layer, field)
+    if least <= 0:
+        return vacancy
+    matrix, _ = world_to_voxel(layer, field)
+    # Each of three central differences is at most half of what values differ by; rounding must not make it less.
+    largest = math.sqrt(3) / 2 * float(np.linalg.norm(matrix, 2)) * 1.001
+    occupied = runtime.start().empty(field.cells, dtype=vacancy.dtype, device=field.device.name)
+    launch(find_steep, field.cells, [field.ranges, least / largest, vacancy], [occupied], field.device)
+    return vacancy_of(occupied, field.device)

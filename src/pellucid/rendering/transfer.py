@@ -47,6 +47,13 @@ class Edges:
         factors: Voxels = np.interp(place, [at for at, _ in self.factors], [factor for _, factor in self.factors])
         return factors.astype(np.float32)
 
+    @property
+    def least_visible(self) -> float:
+        """A gradient, per voxel, below which every factor is 0."""
+        low, high = self.gradient_range
+        invisible = int((np.cumsum(self.table()) == 0).sum())
+        return low + (high - low) * (invisible - 0.5) / (EDGE_TABLE_SIZE - 1) if invisible else 0.0
+
 
 @dataclass(frozen=True)
 class TransferFunction:

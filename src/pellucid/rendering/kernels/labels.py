@@ -11,7 +11,8 @@ import warp as wp
 
 from pellucid.fields.label_sampling import label_gradient_in, label_in
 from pellucid.fields.sampling import Grid
-from pellucid.rendering.kernels.gathering import Gathered, add_sample, classified, gather
+from pellucid.rendering.kernels.classified import add_step
+from pellucid.rendering.kernels.gathering import Gathered, classified, gather
 from pellucid.rendering.kernels.lighting import lit_surface
 from pellucid.rendering.kernels.rays import SHADINGS, Layer
 
@@ -35,7 +36,7 @@ def add_sample_or_label(
     gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32
 ):
     if layer.is_labels == 0:
-        return add_sample(gathered, layer, here, direction, at, distance)
+        return add_step(gathered, layer, here, direction, at, distance)
     label = label_in(here, at)
     entry = classified(layer, label)
     if entry[3] <= 0.0:
