@@ -1,10 +1,11 @@
 """Arguments that several commands take, parsed once.
 
-Here: text to shapes, ranges and sizes; naming headerless files.
+Here: text to shapes, ranges, sizes and colours; naming headerless files.
 Not here: what the commands do with them.
 """
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Literal
 
 from pellucid.box import Shape, triple
@@ -77,3 +78,40 @@ def range_argument(text: str) -> tuple[float, float] | Literal["auto"]:
 def levels_argument(text: str) -> int | Literal["auto"]:
     """A number of levels, or ``auto``."""
     return "auto" if text == "auto" else count_argument(text)
+
+
+def positive_argument(text: str) -> float:
+    """A number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def slice_argument(text: str) -> tuple[str, int]:
+    """``z=120``: an axis and a voxel along it."""
+    axis, _, number = text.partition("=")
+    if axis not in ("x", "y", "z") or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not AXIS=N, such as z=120")
+    return axis, int(number)
+
+
+NAMED = {
+    "black": (0.0, 0.0, 0.0, 1.0),
+    "white": (1.0, 1.0, 1.0, 1.0),
+    "gray": (0.5, 0.5, 0.5, 1.0),
+    "transparent": (0.0, 0.0, 0.0, 0.0),
+}
+
+
+def background_argument(text: str) -> tuple[float, float, float, float]:
+    """``white``, ``transparent`` or ``#20242c``."""
+    if text in NAMED:
+        return NAMED[text]
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(NAMED)} or #rrggbb")
+    red, green, blue = (int(text[start : start + 2], 16) / 255 for start in (1, 3, 5))
+    return red, green, blue, 1.0

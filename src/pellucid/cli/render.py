@@ -1,83 +1,164 @@
-"""``pellucid render``: a picture of a volume, or of a saved scene.
+"""``pellucid render``: a picture or a movie of a volume, or of a saved scene.
 
-Here: the command's arguments, and the scene they describe.
-Not here: drawing (rendering).
+Here: the command's arguments, and what is written.
+Not here: the scene that the arguments describe (render_scene), drawing (rendering).
 """
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from pellucid.cli.arguments import add_source, range_argument, size_argument, source_location
+from PIL import Image
+
+from pellucid.cli.arguments import (
+    add_source,
+    background_argument,
+    count_argument,
+    positive_argument,
+    range_argument,
+    size_argument,
+    slice_argument,
+)
+from pellucid.cli.render_scene import described_scene, scene_beside
 from pellucid.device import choose
-from pellucid.formats.location import Location
-from pellucid.rendering.automatic import automatic_scene
-from pellucid.rendering.automatic_scenery import with_scenery
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.camera_path import CameraPath, turntable
+from pellucid.rendering.movie import is_movie, save_movie
+from pellucid.rendering.presets import PRESETS
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Isosurface, Scene
-from pellucid.volume.volume import open_volume
+from pellucid.rendering.scene import Scene
+from pellucid.rendering.side_by_side import render_side_by_side
+from pellucid.rendering.standing import SIDES, VIEWS
 
 MODES = ("composite", "max", "min", "mean", "isosurface")
+SHADINGS = ("none", "gradient", "shadow", "occlusion")
+MOVIES = "FILE.mp4, .webm or .gif, or a folder for numbered pictures"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("render", help="a picture of a volume, or of a scene saved as JSON")
+    parser = commands.add_parser("render", help="a picture or a movie of a volume, or of a scene saved as JSON")
     add_source(parser, is_optional=True)
-    parser.add_argument("-o", "--output", required=True, help="PNG file to write")
+    parser.add_argument("-o", "--output", required=True, type=Path, help=f"PNG to write; for movies {MOVIES}")
     parser.add_argument(
         "--size", type=size_argument, default=(1024, 1024), metavar="WxH", help="pixels, as in 1920x1080"
     )
-    parser.add_argument("--preset", default="bone", help="colour map: bone, coral, gray, viridis, magma, ...")
-    parser.add_argument("--mode", choices=MODES, default="composite")
-    parser.add_argument("--isovalue", type=float, action="append", default=[], help="draw this isosurface; repeatable")
-    parser.add_argument("--shading", choices=("none", "gradient", "shadow", "occlusion"), default="gradient")
-    parser.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values from dark to bright")
-    parser.add_argument("--azimuth", type=float, default=0.0, help="degrees around the volume")
-    parser.add_argument("--elevation", type=float, default=0.0, help="degrees upwards")
-    parser.add_argument("--step", type=float, default=0.5, help="voxels between samples")
-    parser.add_argument(
-        "--points", action="append", default=[], help="draw these too: .npy, .npz or .csv of x,y,z,value"
-    )
-    parser.add_argument("--radius-scale", type=float, help="radius of a point per unit of its value")
-    parser.add_argument("--mesh", action="append", default=[], help="draw this too: .ply, .obj, .stl or .vtp")
+    _add_look(parser.add_argument_group("what it looks like"))
+    _add_camera(parser.add_argument_group("camera"))
+    _add_company(parser.add_argument_group("what else is drawn"))
+    _add_movie(parser.add_argument_group("movies"))
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
     parser.add_argument("--save-scene", type=Path, metavar="JSON", help="also write the scene, to edit and draw again")
     parser.set_defaults(run=run)
 
 
+def _add_look(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument(
+        "--preset", help=f"{', '.join(PRESETS)}; a colour map: bone, viridis, ...; or a file of ParaView, VTK or Slicer"
+    )
+    group.add_argument("--mode", choices=MODES)
+    group.add_argument("--isovalue", type=float, action="append", default=[], help="draw this isosurface; repeatable")
+    group.add_argument("--shading", choices=SHADINGS, help="how it is lit")
+    group.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values from dark to bright")
+    group.add_argument("--opacity", type=positive_argument, metavar="FACTOR", help="denser (2) or clearer (0.5)")
+    group.add_argument("--clip", metavar="BOX", help="only this part: z0:z1,y0:y1,x0:x1 voxels")
+    group.add_argument("--background", type=background_argument, help="black, white, transparent, gray or #rrggbb")
+    group.add_argument("--step", type=positive_argument, metavar="VOXELS", help="between samples (default: 0.5)")
+
+
+def _add_camera(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument("--view", choices=VIEWS, help="the side it is seen from")
+    group.add_argument(
+        "--up", choices=SIDES, help="axis that points up, as in --up=-y (default: z, or away from the sample's foot)"
+    )
+    group.add_argument("--azimuth", type=float, default=0.0, metavar="DEG", help="further around the volume")
+    group.add_argument("--elevation", type=float, default=0.0, metavar="DEG", help="further upwards")
+    group.add_argument("--zoom", type=positive_argument, default=1.0, help="times larger")
+    group.add_argument("--orthographic", action="store_true", help="without perspective: lengths are exact everywhere")
+
+
+def _add_company(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument("--annotate", action="store_true", help="scale bar and axes")
+    group.add_argument("--scale-bar", action="store_true", help="a bar of a round length, with its unit")
+    group.add_argument("--axes", action="store_true", help="where x, y and z point")
+    group.add_argument(
+        "--slice", type=slice_argument, action="append", default=[], metavar="AXIS=N", help="draw this slice: z=120"
+    )
+    group.add_argument("--labels", metavar="FILE", help="colour these labels in the volume")
+    group.add_argument("--points", action="append", default=[], help=".npy, .npz or .csv of x,y,z,value")
+    group.add_argument("--radius-scale", type=positive_argument, help="radius of a point per unit of its value")
+    group.add_argument("--mesh", action="append", default=[], help=".ply, .obj, .stl or .vtp")
+    group.add_argument("--beside", metavar="FILE", help="another volume or scene at the right, with the same camera")
+    group.add_argument("--beside-own", action="store_true", help="with its own colours, not those of the first")
+
+
+def _add_movie(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument("--turntable", type=count_argument, metavar="N", help=f"once around in N pictures, to {MOVIES}")
+    group.add_argument("--path", type=Path, metavar="JSON", help="through these key frames (docs/rendering.md)")
+    group.add_argument("--fps", type=positive_argument, default=30.0, help="pictures a second")
+
+
 def run(options: argparse.Namespace) -> int:
-    scene = _scene(options)
+    _check_output(options)
+    scenes = [described_scene(options)]
+    if options.beside:
+        scenes.append(scene_beside(options, scenes[0]))
     if options.save_scene:
-        options.save_scene.write_text(scene.to_json())
-    frame = Renderer(choose(options.device)).render(scene, *options.size)
-    frame.save(options.output)
-    print(f"wrote {options.output} ({frame.statistics.device}, {frame.statistics.times_s['draw']:.2f} s)")
+        options.save_scene.write_text(scenes[0].to_json())
+    renderer = Renderer(choose(options.device))
+
+    def draw(changed: Scene) -> Voxels:
+        return _drawn(renderer, [changed, *(replace(one, camera=changed.camera) for one in scenes[1:])], options)
+
+    if options.turntable or options.path:
+        count = _save_movie(options, scenes[0], draw)
+        print(f"wrote {options.output} ({count} pictures, {renderer.device.name})")
+    else:
+        Image.fromarray(draw(scenes[0])).save(options.output)
+        print(f"wrote {options.output} ({renderer.device.name})")
     return 0
 
 
-def _scene(options: argparse.Namespace) -> Scene:
-    scene = _volume_scene(options) if options.source else Scene(step=options.step)
-    is_framed_here = not scene.volumes and bool(options.points or options.mesh)
-    scene = with_scenery(scene, _absolute(options.points), _absolute(options.mesh), radius_scale=options.radius_scale)
-    return replace(scene, camera=scene.camera.turned(options.azimuth, options.elevation)) if is_framed_here else scene
+def _drawn(renderer: Renderer, scenes: list[Scene], options: argparse.Namespace) -> Voxels:
+    width, height = options.size
+    if len(scenes) == 1:
+        rgba: Voxels = renderer.render(scenes[0], width, height).rgba
+        return rgba
+    captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.beside)]
+    return render_side_by_side(renderer, scenes, width, height, captions)
 
 
-def _absolute(names: list[str]) -> list[str]:
-    return [str(Location.parse(name).absolute) for name in names]
+def _save_movie(options: argparse.Namespace, scene: Scene, draw: Callable[[Scene], Voxels]) -> int:
+    """How many pictures were written."""
+    if options.turntable:
+        views = [replace(scene, camera=camera) for camera in turntable(scene.camera, options.turntable)]
+    else:
+        views = _along(CameraPath.from_json(options.path.read_text()), scene, options.fps)
+    describe = "\n".join([str(options.size), str(options.beside), *(view.to_json() for view in views)])
+    save_movie(options.output, lambda number: draw(views[number]), len(views), options.fps, describe)
+    return len(views)
 
 
-def _volume_scene(options: argparse.Namespace) -> Scene:
-    location = source_location(options)
-    if location.path.endswith(".json"):
-        return Scene.from_json(location.local.read_text())
-    with open_volume(location) as volume:
-        scene = automatic_scene(volume, options.preset)
-    (layer,) = scene.volumes
-    surfaces = tuple(Isosurface(value) for value in options.isovalue)
-    changes: dict[str, Any] = {"mode": "isosurface" if surfaces else options.mode, "isosurfaces": surfaces}
-    if isinstance(options.range, tuple):
-        changes["transfer"] = replace(layer.transfer, value_range=options.range)
-    layer = replace(layer, shading=options.shading, **changes)
-    camera = scene.camera.turned(options.azimuth, options.elevation)
-    return replace(scene, volumes=(layer,), camera=camera, step=options.step)
+def _along(path: CameraPath, scene: Scene, fps: float) -> list[Scene]:
+    count = max(2, round(path.duration_s * fps) + 1)
+    start = path.keys[0].at_s
+    moments = [start + path.duration_s * number / (count - 1) for number in range(count)]
+    return [path.scene(scene, moment) for moment in moments]
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Refuse before anything is read or drawn."""
+    if options.turntable and options.path:
+        raise InvalidInput("A movie goes around or along a path.", do="Give either --turntable or --path.")
+    wants_movie = bool(options.turntable or options.path)
+    if wants_movie and not is_movie(options.output):
+        raise InvalidInput(f"{options.output} is no name for a movie.", do=f"Give {MOVIES}.")
+    if not wants_movie and options.output.suffix.lower() not in Image.registered_extensions():
+        do = (
+            "Add --turntable 120 or --path." if is_movie(options.output) else "Let it end in .png, .jpg, .tif or .webp."
+        )
+        raise InvalidInput(f"{options.output} is no name for a picture.", do=do)
+    folder = options.output.absolute().parent
+    if not folder.is_dir():
+        raise InvalidInput(f"There is no folder {folder}.", do="Make it first, or write somewhere else.")
