@@ -62,7 +62,7 @@ class Listener:
         self._turns = threading.BoundedSemaphore(limits.at_once)
         self._partials = Partials(limits.keep_s, limits.limit_bytes)
         self._lock = threading.Lock()
-        self._closing = threading.Event()
+        self.is_closing = threading.Event()
         self._door = Door(Address.parse(address), checked_token(token), self._enter, certificate)
         self.address = self._door.address
 
@@ -74,7 +74,7 @@ class Listener:
 
     def close(self) -> None:
         """Stop listening; transfers under way are cancelled, and the other ends are told."""
-        self._closing.set()
+        self.is_closing.set()
         self._door.close()
         with self._lock:
             under_way = list(self._active.values())
@@ -93,7 +93,7 @@ class Listener:
     # Connections
 
     def _enter(self, opening: Message, channel: Channel) -> None:
-        channel.patience = Patience(self._limits.timeout_s, self._closing)
+        channel.patience = Patience(self._limits.timeout_s, self.is_closing)
         if opening.get("role") == "stream":
             self._join(opening.get("transfer"), channel)
             return

@@ -121,6 +121,7 @@ def _rounds(link: Link, lane: Lane, target: Target) -> None:
         said = {"piece": str(target.cut.piece_bytes), "missing": spell(missing), **invitation.fields}
         link.control.write(Message("ready", said, invitation.body), descriptors)
         lane.receive(target, missing)
+        link.patience.check()
     if target.ledger.missing():
         raise TransferInvalid(
             f"pieces came wrong {MOST_ROUNDS} times; the network or a memory module is damaging bytes"

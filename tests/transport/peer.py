@@ -1,0 +1,89 @@
+"""The other end as a program of its own: it can be put into another network namespace, and killed.
+
+    python -m tests.transport.peer serve ADDRESS TOKEN [stall]
+    python -m tests.transport.peer send ADDRESS TOKEN LANE [stall]
+
+It prints what happened, a line each. With ``stall`` it says ``stalled`` in the middle of a transfer, and waits.
+"""
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.errors import PellucidError
+from pellucid.formats.protocol import Voxels
+from pellucid.transport.announcement import Announcement, Label
+from pellucid.transport.connecting import Options, send
+from pellucid.transport.host import Host, Offer, Received
+from pellucid.transport.listening import Listener
+from pellucid.transport.pieces import Source, Target
+
+SHAPE = (5, 1024, 1024)
+
+
+def voxels() -> Voxels:
+    """Five pieces and a bit, each different."""
+    return np.arange(5 * 2**20 + 77, dtype=np.uint32)
+
+
+def say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+class Teller(Host):
+    """Says what arrives."""
+
+    def stored(self, received: Received) -> None:
+        is_right = received.array.shape == voxels().shape and bool((received.array == voxels()).all())
+        report = received.report
+        lane, resumed = (report.lane, report.resumed_bytes) if report else ("stream", 0)
+        say("stored", received.label.name, lane, resumed, "right" if is_right else "wrong")
+        received.target.shared.close()
+
+    def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
+        say("broken", kept)
+
+    def find(self, request: Any) -> Offer:
+        return Offer(voxels(), Label("found"))
+
+
+def stall(kind: type, method: str, calls: int) -> None:
+    """Make the method of a class wait for ever when it was called so often."""
+    original, count = getattr(kind, method), iter(range(calls))
+
+    def counted(*arguments: object) -> object:
+        if next(count, None) is None:
+            say("stalled")
+            threading.Event().wait()
+        return original(*arguments)
+
+    setattr(kind, method, counted)
+
+
+def main(role: str, address: str, token: str, *rest: str) -> None:
+    with progress.use(progress.Silent()):
+        if role == "serve":
+            if "stall" in rest:
+                stall(Target, "keep", 2)
+            with Listener(address, token=token, host=Teller()) as listener:
+                say("listening", listener.address)
+                sys.stdin.read()
+            return
+        if "stall" in rest:
+            stall(Source, "gather" if rest[0] == "shm" else "piece", 2)
+        try:
+            report = send(
+                address, voxels(), {"from": "peer"}, token=token, label=Label("scan"), options=Options(rest[0])
+            )
+        except PellucidError as error:
+            say("failed", type(error).__name__, error)
+        else:
+            say("sent", report.lane, report.nbytes, report.resumed_bytes)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
