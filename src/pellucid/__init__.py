@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pellucid.rendering.automatic import automatic_scene as automatic_scene
     from pellucid.rendering.camera import Camera as Camera
     from pellucid.rendering.renderer import render as render
+    from pellucid.rendering.renderer import render_progressive as render_progressive
     from pellucid.rendering.scene import Scene as Scene
     from pellucid.rendering.transfer import TransferFunction as TransferFunction
     from pellucid.volume.blocks import Block as Block
@@ -33,7 +34,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Block", "Box", "Camera", "Scene", "Series", "TransferFunction", "Volume", "automatic_scene", "convert", "open",
-    "open_series", "pyramid", "read_shared", "render", "split", "stitch", "write_parallel",
+    "open_series", "pyramid", "read_shared", "render", "render_progressive", "split", "stitch", "write_parallel",
 ]  # fmt: skip
 
 HOMES = {
@@ -50,6 +51,7 @@ HOMES = {
     "open_series": "pellucid.volume.series:open_series",
     "pyramid": "pellucid.conversion.convert:pyramid",
     "render": "pellucid.rendering.renderer:render",
+    "render_progressive": "pellucid.rendering.renderer:render_progressive",
     "read_shared": "pellucid.formats.hdf5.parallel:read_shared",
     "split": "pellucid.volume.blocks:split",
     "stitch": "pellucid.volume.blocks:stitch",

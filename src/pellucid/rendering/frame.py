@@ -70,15 +70,17 @@ def to_rgba8(color: Voxels, background: tuple[float, float, float, float]) -> Vo
     return rounded
 
 
-def enlarged(color: Voxels, size: tuple[int, int]) -> Voxels:
-    """(h, w, 4) float at a larger size: between the nearest four pixels."""
-    places = [
-        ((np.arange(new) + 0.5) * old / new - 0.5).clip(0, old - 1)
-        for new, old in zip(size, color.shape[:2], strict=True)
-    ]
-    for axis, place in enumerate(places):
-        low = place.astype(int)
-        high = np.minimum(low + 1, color.shape[axis] - 1)
-        part = (place - low).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
-        color = color.take(low, axis) * (1 - part) + color.take(high, axis) * part
-    return color
+def enlarged(rgba: Voxels, size: tuple[int, int]) -> Voxels:
+    """(h, w, 4) bytes at a larger size: colours between the nearest four pixels, each as much as it is opaque."""
+    from PIL import Image
+
+    height, width = size
+    if rgba.shape[:2] == size:
+        return rgba
+    return np.asarray(Image.fromarray(rgba).resize((width, height), Image.Resampling.BILINEAR))
+
+
+def enlarged_depth(depth: Voxels, size: tuple[int, int]) -> Voxels:
+    """(h, w) at a larger size: that of the nearest pixel, because there is nothing between two depths."""
+    rows, columns = (((np.arange(n) + 0.5) * m / n).astype(int) for n, m in zip(size, depth.shape, strict=True))
+    return depth if depth.shape == size else depth.take(rows, 0).take(columns, 1)

@@ -8,7 +8,7 @@ shows is loaded; then more of the same with rays through other places of each pi
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from dataclasses import dataclass
 from math import sqrt
 from typing import Protocol
@@ -23,8 +23,8 @@ from pellucid.rendering.packing import Aim, Size
 from pellucid.rendering.scene import Scene
 from pellucid.settings import current
 
-PICTURES = 8
-"""How many pictures are averaged."""
+PICTURES = 9
+"""How many pictures are averaged; odd, so that the exact one is in their middle."""
 
 ROUND_S = 0.5
 """While bricks are loaded: a picture of what is there already, so often."""
@@ -32,6 +32,12 @@ ROUND_S = 0.5
 SMALLEST = 1 / 32
 GROWTH = 2.0
 """From one picture to the next along each edge, until all pixels are drawn."""
+
+LATER = 3.0
+"""What the second picture may take, in budgets, if the first turns out to have been planned too small."""
+
+ALMOST = 0.6
+"""A picture so large is not worth its time: the exact one comes soon after."""
 
 SHARE_OF_BUDGET = 0.7
 """What the first picture is planned to take: what was measured does not hold exactly."""
@@ -77,7 +83,7 @@ class Pace:
     >>> pace = Pace()
     >>> pace.measured("scene", (900, 1600), drawing_s=1.44, beside_s=0.01)
     >>> pace.affordable("scene", (900, 1600), budget_s=0.1, otherwise=Cost(1.0))
-    (180, 320)
+    (184, 327)
     """
 
     def __init__(self) -> None:
@@ -105,7 +111,7 @@ def smaller(size: Size, scale: float) -> Size:
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
-def refine(source: Source, pace: Pace, wish: Wish) -> Iterator[Frame]:
+def refine(source: Source, pace: Pace, wish: Wish) -> Generator[Frame, None, None]:
     """Frames until nothing would be gained, or nobody wants them."""
     try:
         yield from _refine(source, pace, wish)
@@ -113,7 +119,7 @@ def refine(source: Source, pace: Pace, wish: Wish) -> Iterator[Frame]:
         return
 
 
-def _refine(source: Source, pace: Pace, wish: Wish) -> Iterator[Frame]:
+def _refine(source: Source, pace: Pace, wish: Wish) -> Generator[Frame, None, None]:
     what = kind(wish.scene)
     size = pace.affordable(what, wish.size, wish.budget_s, guess(source, wish.scene))
     while True:
@@ -121,9 +127,10 @@ def _refine(source: Source, pace: Pace, wish: Wish) -> Iterator[Frame]:
         frame = finished(wish.scene, drawn, wish.size)
         pace.measured(what, size, *_spent(frame))
         yield frame
-        if max(size[0] / wish.size[0], size[1] / wish.size[1]) * GROWTH > 1:
+        affordable = pace.affordable(what, wish.size, LATER * wish.budget_s, Cost(0.0))
+        size = max(smaller(size, GROWTH), affordable)
+        if size[0] > ALMOST * wish.size[0]:
             break
-        size = smaller(size, GROWTH)
     if not frame.statistics.is_exact:
         for drawn in source.pictures(wish.scene, Canvas(wish.size), Patience(True, wish.is_cancelled, ROUND_S)):
             frame = finished(wish.scene, drawn, wish.size)
@@ -131,7 +138,7 @@ def _refine(source: Source, pace: Pace, wish: Wish) -> Iterator[Frame]:
     yield from _smooth(source, wish, drawn)
 
 
-def _smooth(source: Source, wish: Wish, exact: Drawn) -> Iterator[Frame]:
+def _smooth(source: Source, wish: Wish, exact: Drawn) -> Generator[Frame, None, None]:
     """The exact picture and others with rays elsewhere in their pixels, averaged; the depth stays that of the first."""
     total = Total(exact)
     for number in range(1, PICTURES):
@@ -149,10 +156,14 @@ def _spent(frame: Frame) -> tuple[float, float]:
 
 
 def aim(number: int) -> Aim:
-    """Where the rays of one of many pictures pass: places that fill the pixel, and steps, evenly; the middle first."""
-    # Multiples of the plastic and of the golden number: no two of the first n lie much nearer than n even ones would.
-    across, down, jitter = (number * share % 1 for share in (0.7548776662, 0.5698402910, 0.6180339887))
-    return Aim((across + 0.5) % 1 - 0.5, (down + 0.5) % 1 - 0.5, jitter)
+    """Where the rays of one of the pictures pass: in the middle of their pixels, then around it, to opposite sides."""
+    # Nine places of which no two share a row or a column; together they have the middle as their middle.
+    place = (number + 1) // 2 * (1 if number % 2 else -1)
+    return Aim(place / PICTURES, _centred(2 * place) / PICTURES, 5 * number % PICTURES / PICTURES)
+
+
+def _centred(place: int) -> int:
+    return (place + PICTURES // 2) % PICTURES - PICTURES // 2
 
 
 def kind(scene: Scene) -> Hashable:

@@ -5,7 +5,7 @@ Not here: the mathematics (reference, kernels), one device (painter), when which
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from pellucid.device import Device, Portion, choose, devices, never
@@ -38,7 +38,7 @@ def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | No
 
 def render_progressive(
     scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None, *, budget_ms: float = 100.0
-) -> Iterator[Frame]:
+) -> Generator[Frame, None, None]:
     """Pictures of a scene, each better than the one before: see Renderer.render_progressive."""
     return renderer_for(scene, device).render_progressive(scene, width, height, budget_ms=budget_ms)
 
@@ -84,7 +84,7 @@ class Renderer:
         *,
         budget_ms: float = 100.0,
         is_cancelled: Callable[[], bool] = never,
-    ) -> Iterator[Frame]:
+    ) -> Generator[Frame, None, None]:
         """Pictures, all of one size: the first within the budget, at a resolution that fits it; the exact one; then
         smoother ones, until nothing would be gained.
 
