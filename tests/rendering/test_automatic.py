@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_scene
+from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_scene, holds_labels
 from pellucid.rendering.camera import ANGLE_DEG, framing
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.standing import VIEWS, direction_of, lowest_face
@@ -167,3 +167,24 @@ def test_a_real_block_is_seen_whole_with_its_greys(renderer: Renderer, name: str
     if "fibsem" in name:
         assert 0.3 < seen.mean() < 0.7
         assert rgba[..., 0][seen].std() > 45
+
+
+def test_labels_are_drawn_each_in_a_colour(renderer: Renderer) -> None:
+    voxels = np.zeros((20, 20, 20), np.uint32)
+    voxels[5:15, 5:15, 3:10], voxels[5:15, 5:15, 10:17] = 7, 70000
+    volume = Volume.from_array(voxels)
+    assert automatic_scene(volume).volumes[0].labels is not None
+    rgba = picture(renderer, volume)
+    assert (rgba[..., :3].max(axis=-1) - rgba[..., :3].min(axis=-1).astype(int)).max() > 60
+    assert 0.1 < visible(rgba).mean() < 0.7
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32"])
+def test_values_are_not_taken_for_labels(dtype: str) -> None:
+    assert not holds_labels(Volume.from_array((ball() * 1000 + 100).clip(0, None).astype(dtype)))
+
+
+def test_real_labels_are_known() -> None:
+    path = shared("em/fibsem_2.h5")
+    with open_volume(f"{path}:/labels") as labels, open_volume(f"{path}:/raw") as raw:
+        assert [holds_labels(labels), holds_labels(raw)] == [True, False]

@@ -1,6 +1,7 @@
 """The first picture: right without touching anything.
 
-Here: a window and a transfer function from the histogram (air transparent), and a camera that sees all of it.
+Here: a window and a transfer function from the histogram (air transparent), labels in their colours, and a camera that
+sees all of it.
 Not here: which side of a scan is up (standing), what a person chooses afterwards (scene).
 """
 
@@ -12,6 +13,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, framing_boxes
 from pellucid.rendering.colors import color_points
+from pellucid.rendering.labels import Labels
 from pellucid.rendering.presets import PRESETS, check_preset, is_preset_file, preset_from_file
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.standing import UPWARDS, View, direction_of, lowest_face
@@ -29,6 +31,7 @@ NOISE = 0.08
 BRIGHTENING = 1.5
 """Bent towards the air: most of a sample is far darker than its brightest grain."""
 FINE_BRICK, FINE_BYTES = 8, 2**28
+LABEL_BYTES, SAME_NEIGHBOURS = 4, 0.7
 LEAST_AIR = 0.15
 """A scan whose darkest peak holds fewer of the voxels is taken to be filled with material."""
 
@@ -44,6 +47,8 @@ def automatic_scene(
     """
     if preset is not None:
         check_preset(preset)
+    if preset is None and holds_labels(volume):
+        return _labels_scene(volume, automatic_camera(volume, 0.0, up=up or UPWARDS, view=view, aspect=aspect))
     histogram = volume.histogram(BINS)
     air = air_threshold(histogram)
     transfer = automatic_transfer(histogram, preset)
@@ -53,6 +58,21 @@ def automatic_scene(
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
     upwards = up or (UPWARDS if air is None else lowest_face(volume, air))
     camera = automatic_camera(volume, air, up=upwards, view=view, aspect=aspect)
+    return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
+
+
+def holds_labels(volume: Volume) -> bool:
+    """Whether the numbers are names: wide integers, and in the middle slice nearly always the neighbour's."""
+    if volume.dtype.kind not in "iu" or volume.dtype.itemsize < LABEL_BYTES:
+        return False
+    (middle,) = volume[volume.shape[0] // 2]
+    one, next_one = middle[:, :-1], middle[:, 1:]
+    is_named = (one != 0) & (next_one != 0)
+    return bool(is_named.any()) and float((one == next_one)[is_named].mean()) > SAME_NEIGHBOURS
+
+
+def _labels_scene(volume: Volume, camera: Camera) -> Scene:
+    layer = VolumeLayer(str(volume.location.absolute), labels=Labels(opacity=1.0))
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
