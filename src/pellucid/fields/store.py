@@ -1,17 +1,20 @@
 """The fields that a renderer keeps on its device, within a budget.
 
-Here: FieldStore: opening volumes by name, whole where they fit and in bricks where they do not.
+Here: FieldStore: opening volumes and steps of series by name, whole where they fit and in bricks where they do not.
 Not here: either kind of field (dense, bricks).
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from pellucid.device import Device
+from pellucid.fields.ahead import ReadAhead
 from pellucid.fields.bricks import BrickField
 from pellucid.fields.dense import DenseField, dense_bytes
 from pellucid.fields.labels import PREFIX, LabelVolume, labels_of
 from pellucid.fields.sampled import SampledField
 from pellucid.settings import current
+from pellucid.volume.series import at_step, time_steps
 from pellucid.volume.volume import Volume, open_volume
 
 SHARE_OF_CARD = 0.8
@@ -29,6 +32,16 @@ class FieldStore:
         self._volumes: dict[str, Volume] = {}
         self._opened: dict[str, Volume] = {}
         self._fields: dict[str, SampledField] = {}
+        self._ahead = ReadAhead()
+        self._steps: dict[str, int] = {}
+
+    def name_at(self, source: str, time: float) -> str:
+        """The name of what a source is at a time: of a series the nearest step, of anything else the source itself."""
+        if source in self._volumes or source in self._fields or labels_of(source) in self._fields:
+            return source
+        if source not in self._steps:
+            self._steps[source] = time_steps(source)
+        return str(at_step(source, self._steps[source], time)) if self._steps[source] > 1 else source
 
     def add(self, volume: Volume) -> None:
         """Take this volume where its name is asked for: one that has no file, or that announces changes."""
@@ -42,15 +55,26 @@ class FieldStore:
         self._fields[source] = field
 
     def get(self, sources: Sequence[str]) -> list[SampledField]:
-        """The fields of these volumes; where memory is short, others are let go."""
+        """The fields of these volumes; where memory is short, others are let go, the least recently used first."""
+        self._fields |= self._ahead.arrived()
+        self._fields |= {source: self._ahead.take(source) for source in sources if source in self._ahead}
         missing = [source for source in dict.fromkeys(sources) if source not in self._fields]
         for number, source in enumerate(missing):
             volume = self._open(source)
-            for other in [other for other in self._fields if other not in sources]:
-                if self._left() < dense_bytes(volume):
-                    self.release(other)
+            self._make_room(dense_bytes(volume), sources)
             self._fields[source] = self._make(volume, self._left() // (len(missing) - number))
+        for source in dict.fromkeys(sources):
+            self._fields[source] = self._fields.pop(source)  # to the end: it was just used
         return [self._fields[source] for source in sources]
+
+    def read_ahead(self, sources: Sequence[str]) -> None:
+        """Load what will be wanted next in the background, as far as there is room beside what is there."""
+        for source in sources:
+            if source in self._fields or source in self._ahead or self._in_bricks:
+                continue
+            volume = self._open(source)
+            if dense_bytes(volume) <= self._left():
+                self._ahead.start(source, dense_bytes(volume), partial(DenseField, volume, self._device))
 
     def release(self, source: str) -> None:
         """Give the memory of a field back."""
@@ -61,6 +85,7 @@ class FieldStore:
 
     def close(self) -> None:
         """Give all of it back."""
+        self._fields |= self._ahead.arrived(wait=True)
         for source in list(self._fields):
             self.release(source)
 
@@ -76,6 +101,13 @@ class FieldStore:
         given = self._volumes.get(name)
         return LabelVolume(given or open_volume(name), is_owner=given is None)
 
+    def _make_room(self, needs: int, kept: Sequence[str]) -> None:
+        if self._left() < needs:
+            self._fields |= self._ahead.arrived(wait=True)
+        for other in [other for other in self._fields if other not in kept]:
+            if self._left() < needs:
+                self.release(other)
+
     def _make(self, volume: Volume, budget_bytes: int) -> SampledField:
         is_whole = dense_bytes(volume) <= budget_bytes and not self._in_bricks
         return DenseField(volume, self._device) if is_whole else BrickField(volume, self._device, budget_bytes)
@@ -84,4 +116,4 @@ class FieldStore:
         if self._device.is_cuda and self._budget_bytes is None:
             return int(SHARE_OF_CARD * self._device.free_bytes())
         budget = current().memory_bytes if self._budget_bytes is None else self._budget_bytes
-        return budget - sum(field.nbytes for field in self._fields.values())
+        return budget - sum(field.nbytes for field in self._fields.values()) - self._ahead.nbytes

@@ -35,11 +35,21 @@ class Painter:
         self._illuminations: dict[str, Illumination] = {}
         self._shadings: dict[str, tuple[UserShading, Any]] = {}
         self._scenery = Scenery(device)
+        self._time: float | None = None
 
     def load(self, scene: Scene) -> list[SampledField]:
         """Bring what a scene names to the device: the fields of its volumes, then those that its slices cut."""
         self._scenery.load(scene)
-        return self._store.get([*map(_field_name, scene.volumes), *map(_field_name, scene.slices)])
+        fields = self._store.get(self._names(scene, scene.time))
+        if self._time not in (None, scene.time):  # Time goes on: the next step is likely the one in the same direction.
+            self._store.read_ahead(self._names(scene, scene.time + (1.0 if scene.time > self._time else -1.0)))
+        self._time = scene.time
+        return fields
+
+    def _names(self, scene: Scene, time: float) -> list[str]:
+        """What the fields of a scene are called at a time: those of its volumes, then those that its slices cut."""
+        layers: list[VolumeLayer | SliceLayer] = [*scene.volumes, *scene.slices]
+        return [_field_name(layer, self._store.name_at(layer.source, time)) for layer in layers]
 
     def begin(self, scene: Scene, fields: list[SampledField], canvas: Canvas) -> Drawing:
         """A picture of which nothing is drawn yet. fields: what load() gave."""
@@ -54,7 +64,7 @@ class Painter:
             view.scenery, view.scenery_depth = backdrop.scenery, backdrop.scenery_depth
             pack_part(view, canvas.part, size, self.device)
         layers = [
-            pack_layer(scene, layer, field, self._illumination(_field_name(layer), field), step)
+            pack_layer(scene, layer, field, self._illumination(_field_name(layer, layer.source), field), step)
             for layer, field in zip(scene.volumes, volumes, strict=True)
         ]
         kernel, arguments = self._kernel(scene, layers) if layers else (surfaces.draw_surfaces, [])
@@ -126,5 +136,5 @@ class Painter:
         return [warp.array(levels, device=name), warp.array(colors, dtype=warp.vec4, device=name)]
 
 
-def _field_name(layer: VolumeLayer | SliceLayer) -> str:
-    return labels_of(layer.source) if layer.labels else layer.source
+def _field_name(layer: VolumeLayer | SliceLayer, source: str) -> str:
+    return labels_of(source) if layer.labels else source

@@ -1,10 +1,11 @@
 """Series: volumes over time or channel.
 
-Here: Series and opening one.
+Here: Series and opening one; the step of a series that is nearest to a time.
 Not here: a single volume (volume).
 """
 
 from collections.abc import Iterator
+from math import floor
 from pathlib import Path
 
 from pellucid.errors import SelectionInvalid
@@ -56,6 +57,25 @@ class Series:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def time_steps(path: str | Path | Location) -> int:
+    """How many steps a file has; 1 where one of them is named already, or where it is an array in memory."""
+    location = Location.parse(path)
+    if location.is_memory or location.number("t") is not None:
+        return 1
+    with open_series(location) as series:
+        return series.times
+
+
+def at_step(path: str | Path | Location, steps: int, time: float) -> Location:
+    """Where the volume of a time is: the nearest of so many steps; with a single one, the path itself.
+
+    >>> str(at_step("scan.zarr", 5, 2.6)), str(at_step("scan.zarr", 5, 99.0)), str(at_step("scan.zarr", 1, 2.0))
+    ('scan.zarr:t=3', 'scan.zarr:t=4', 'scan.zarr')
+    """
+    location = Location.parse(path)
+    return location.with_options(t=min(max(floor(time + 0.5), 0), steps - 1)) if steps > 1 else location
 
 
 def open_series(path: str | Path | Location) -> Series:
