@@ -67,6 +67,7 @@ def _hand_over(nearer: Drawing, farther: Drawing, band: Portion) -> None:
     with runtime.LOCK:
         warp.copy(farther.view.before[rows], nearer.color[rows])
         warp.copy(farther.view.before_depth[rows], nearer.depth[rows])
+    synchronize(nearer.device)
     synchronize(farther.device)
 
 
