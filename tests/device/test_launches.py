@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 
 from pellucid import progress, settings
-from pellucid.device import Portion, choose, launch, launches, prepare, runtime
+from pellucid.device import Portion, choose, launch, launches, prepare, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from tests.contracts import device_kernels as kernels
 
@@ -140,3 +141,20 @@ def test_only_the_expected_line_is_dropped(capfd: pytest.CaptureFixture[str]) ->
     with runtime._without_stderr_lines(b"expected"):
         os.write(2, b"an expected line\nanother line\n")
     assert capfd.readouterr().err == "another line\n"
+
+
+def test_several_kernels_are_compiled_at_once() -> None:
+    def kernel_with(factor: float) -> Any:
+        @wp.kernel(enable_backward=False, module="unique")  # type: ignore[untyped-decorator]
+        def multiply(first: wp.int32, values: wp.array(dtype=wp.float32)) -> None:  # type: ignore[valid-type]
+            i = wp.tid() + first
+            values[i] = values[i] * factor
+
+        return multiply
+
+    device, kernels = choose("cpu"), [kernel_with(3.0), kernel_with(5.0)]
+    prepare_all(dict.fromkeys(kernels), device)
+    values = np.array([1.0, 2.0], np.float32)
+    for kernel in kernels:
+        launch(kernel, 2, outputs=[values], device=device)
+    assert values.tolist() == [15.0, 30.0]

@@ -7,7 +7,7 @@ Importing this loads neither Warp nor CuPy nor SciPy: the first call that needs 
 """
 
 from pellucid.device.hardware import Device, choose, devices
-from pellucid.device.launches import Portion, launch, never, prepare, synchronize
+from pellucid.device.launches import Portion, launch, never, prepare, prepare_all, synchronize
 from pellucid.device.protocol import Array, Primitives, primitives
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "launch",
     "never",
     "prepare",
+    "prepare_all",
     "primitives",
     "synchronize",
 ]

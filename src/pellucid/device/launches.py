@@ -1,6 +1,6 @@
 """Running a kernel on a device: on all cores of the CPU, or on a CUDA card.
 
-Here: launch(), prepare(), synchronize().
+Here: launch(), prepare(), prepare_all(), synchronize().
 Not here: FFT, sort and scan (primitives), the kernels themselves.
 
 The convention. Warp runs a CPU launch on one thread. launch() therefore cuts the leading axis of the launch into bands
@@ -20,9 +20,9 @@ depend on the number of threads, except where a kernel adds floating-point numbe
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -94,6 +94,27 @@ def prepare(kernel: Any, device: Device | None = None, block_dim: int | None = N
     warp = runtime.start()
     with runtime.LOCK, _announced(kernel, device):
         warp.load_module(kernel.module, device=device.name, block_dim=block_dim)
+
+
+def prepare_all(block_dims: Mapping[Any, int | None], device: Device | None = None) -> None:
+    """Compile and load several kernels at once: the compilers leave Python's lock while they work.
+
+    block_dims: for each kernel the block_dim that it will be launched with. Kernels that are loaded cost nothing.
+    """
+    device = device or choose()
+    new = [kernel for kernel in block_dims if device.name not in _State.seen.get(kernel, ())]
+    if not new:
+        return
+    warp = runtime.start()
+    with runtime.LOCK, ExitStack() as announcements, ThreadPoolExecutor(len(new)) as pool:
+        for kernel in new:
+            announcements.enter_context(_announced(kernel, device))
+        loads = [
+            pool.submit(warp.load_module, kernel.module, device=device.name, block_dim=block_dims[kernel])
+            for kernel in new
+        ]
+        for load in loads:
+            load.result()
 
 
 def synchronize(device: Device | None = None) -> None:

@@ -184,7 +184,7 @@ def _vacancy(layer: VolumeLayer, field: SampledField, table: Voxels, reach: int)
 
 def _vacancy_of_flat(layer: VolumeLayer, field: SampledField, edges: Edges, vacancy: Any) -> Any:
     """The same without the cells in which no gradient can be large enough to be seen."""
-    from pellucid.rendering.kernels.steepness import find_steep
+    from pellucid.fields.vacancy_kernels import find_steep
 
     least = edges.least_visible / voxel_size(layer, field)
     if least <= 0:

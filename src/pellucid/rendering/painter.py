@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.device import Device, prepare, runtime
+from pellucid.device import Device, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from pellucid.fields.labels import labels_of
 from pellucid.fields.sampled import SampledField
@@ -53,7 +53,7 @@ class Painter:
 
     def begin(self, scene: Scene, fields: list[SampledField], canvas: Canvas) -> Drawing:
         """A picture of which nothing is drawn yet. fields: what load() gave."""
-        from pellucid.rendering.kernels import surfaces
+        from pellucid.rendering.kernels import picture, surfaces
 
         warp, size = runtime.start(), canvas.size
         volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
@@ -68,7 +68,7 @@ class Painter:
             for layer, field in zip(scene.volumes, volumes, strict=True)
         ]
         kernel, arguments = self._kernel(scene, layers) if layers else (surfaces.draw_surfaces, [])
-        prepare(kernel, self.device, 64 if self.device.is_cuda else None)
+        prepare_all({kernel: 64 if self.device.is_cuda else None, picture.to_bytes: None}, self.device)
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
         drawn = [kernel, arguments, color, depth]
