@@ -64,6 +64,13 @@ def test_background(scan: Path) -> None:
     assert clear[40, 50, 3] > 250
 
 
+def test_smooth_edges(scan: Path) -> None:
+    options = ["--isovalue", "50", "--shading", "none"]
+    plain, smooth = (drawn(scan, *options, *more)[..., 0] for more in ([], ["--smooth"]))
+    between = [((picture > 20) & (picture < picture.max() - 20)).sum() for picture in (plain, smooth)]
+    assert between[1] > between[0] + 40  # The outline alone is longer than that.
+
+
 def test_camera(scan: Path) -> None:
     front = scene_of(scan, "--view", "front").camera
     assert front.axes()[2] == pytest.approx((0.0, 1.0, 0.0))
@@ -86,8 +93,21 @@ def test_annotations(scan: Path) -> None:
 
 def test_slices_and_labels(scan: Path) -> None:
     scene = scene_of(scan, "--slice", "z=10", "--slice", "x=3", "--labels", str(scan))
-    assert [one.point for one in scene.slices] == [(0.0, 0.0, 21.0), (3.5, 0.0, 0.0)]
+    assert [one.point for one in scene.slices] == [(0.0, 0.0, 20.0), (3.0, 0.0, 0.0)]
     assert scene.volumes[1].labels is not None
+
+
+def test_a_step_of_a_series(scan: Path, tmp_path: Path) -> None:
+    with pellucid.open(scan) as volume:
+        steps = np.stack([volume.read()[::-1, ::-1] // 2, volume.read()])
+    np.save(tmp_path / "steps.npy", steps)
+    np.save(tmp_path / "second.npy", steps[1])
+    series = tmp_path / "steps.npy"
+    scene = scene_of(series, "--time", "0.8", "--slice", "z=3")
+    assert (scene.time, scene.volumes[0].source, scene.slices[0].source) == (0.8, str(series), str(series))
+    assert np.array_equal(drawn(series, "--time", "1"), drawn(tmp_path / "second.npy"))
+    saved = tmp_path / "saved.json"
+    assert np.array_equal(drawn(saved, "--time", "1"), drawn(series, "--time", "0.8", "--slice", "z=3"))
 
 
 def test_labels_without_spacing_lie_in_their_volume(scan: Path, tmp_path: Path) -> None:

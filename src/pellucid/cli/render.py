@@ -29,11 +29,13 @@ from pellucid.rendering.movie import is_movie, save_movie
 from pellucid.rendering.presets import PRESETS
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene
-from pellucid.rendering.side_by_side import render_side_by_side
+from pellucid.rendering.side_by_side import draw_side_by_side
 from pellucid.rendering.standing import SIDES, VIEWS
 
 MODES = ("composite", "max", "min", "mean", "isosurface")
 SHADINGS = ("none", "gradient", "shadow", "occlusion")
+PATIENCE_MS = 1e6
+"""Nobody waits for a first, coarse picture here."""
 MOVIES = "FILE.mp4, .webm or .gif, or a folder for numbered pictures"
 
 
@@ -62,8 +64,10 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--shading", choices=SHADINGS, help="how it is lit")
     group.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values from dark to bright")
     group.add_argument("--opacity", type=positive_argument, metavar="FACTOR", help="denser (2) or clearer (0.5)")
+    group.add_argument("--time", type=float, metavar="STEP", help="of a file over time: the step nearest to this")
     group.add_argument("--clip", metavar="BOX", help="only this part: z0:z1,y0:y1,x0:x1 voxels")
     group.add_argument("--background", type=background_argument, help="black, white, transparent, gray or #rrggbb")
+    group.add_argument("--smooth", action="store_true", help="edges without steps: draws nine times")
     group.add_argument("--step", type=positive_argument, metavar="VOXELS", help="between samples (default: 0.5)")
 
 
@@ -107,9 +111,15 @@ def run(options: argparse.Namespace) -> int:
     if options.save_scene:
         options.save_scene.write_text(scenes[0].to_json())
     renderer = Renderer(choose(options.device))
+    captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.beside)]
 
-    def draw(changed: Scene) -> Voxels:
-        return _drawn(renderer, [changed, *(replace(one, camera=changed.camera) for one in scenes[1:])], options)
+    def one(scene: Scene, width: int, height: int) -> Voxels:
+        return _picture(renderer, scene, width, height, is_smooth=options.smooth)
+
+    def draw(scene: Scene) -> Voxels:
+        if not options.beside:
+            return one(scene, *options.size)
+        return draw_side_by_side(one, [scene, *scenes[1:]], *options.size, captions)
 
     if options.turntable or options.path:
         count = _save_movie(options, scenes[0], draw)
@@ -120,13 +130,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _drawn(renderer: Renderer, scenes: list[Scene], options: argparse.Namespace) -> Voxels:
-    width, height = options.size
-    if len(scenes) == 1:
-        rgba: Voxels = renderer.render(scenes[0], width, height).rgba
+def _picture(renderer: Renderer, scene: Scene, width: int, height: int, *, is_smooth: bool) -> Voxels:
+    if not is_smooth:
+        rgba: Voxels = renderer.render(scene, width, height).rgba
         return rgba
-    captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.beside)]
-    return render_side_by_side(renderer, scenes, width, height, captions)
+    *_, smoothest = renderer.render_progressive(scene, width, height, budget_ms=PATIENCE_MS)
+    return smoothest.rgba
 
 
 def _save_movie(options: argparse.Namespace, scene: Scene, draw: Callable[[Scene], Voxels]) -> int:

@@ -22,6 +22,7 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Isosurface, Scene, SliceLayer, Transform, VolumeLayer
 from pellucid.rendering.side_by_side import panel_size, with_look
 from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.series import open_at
 from pellucid.volume.volume import Volume, open_volume
 
 
@@ -52,15 +53,27 @@ def scene_beside(options: argparse.Namespace, scene: Scene) -> Scene:
 def _first_scene(location: Location, options: argparse.Namespace) -> Scene:
     if location.path.endswith(".json"):
         scene = _saved(location)
+        scene = scene if options.time is None else replace(scene, time=options.time)
         return _again(scene, options) if scene.volumes else scene
+    if options.time is not None:
+        return _at_time(location, options)
     with open_volume(location) as volume:
         scene = automatic_scene(volume, options.preset, **_stance(options))
         return _changed(scene, options, volume)
 
 
+def _at_time(location: Location, options: argparse.Namespace) -> Scene:
+    """The first picture of a step, in a scene that names the series and the time."""
+    with open_at(location, options.time) as volume:
+        scene = automatic_scene(volume, options.preset, **_stance(options))
+        (layer,), source = scene.volumes, str(location.absolute)
+        scene = replace(scene, volumes=(replace(layer, source=source),), time=options.time)
+        return _changed(scene, options, volume)
+
+
 def _again(scene: Scene, options: argparse.Namespace) -> Scene:
     """A saved scene, with what is asked for now."""
-    with open_volume(scene.volumes[0].source) as volume:
+    with open_at(scene.volumes[0].source, scene.time) as volume:
         if options.preset or options.view or options.up:
             fresh = automatic_scene(volume, options.preset, **_stance(options))
         if options.preset:
@@ -116,7 +129,7 @@ def _slice(layer: VolumeLayer, volume: Volume, axis: Literal["x", "y", "z"], num
     air = max([at for at, opacity in layer.transfer.opacities if opacity == 0.0], default=0.0)
     opacities = ((0.0, 0.0), (air, 0.0), (air, 1.0)) if 0 < air < 1 else ((0.0, 1.0),)
     grey = TransferFunction(color_points("gray"), opacities, layer.transfer.value_range)
-    place = (number + 0.5) * volume.spacing[index]
+    place = number * volume.spacing[index]  # where the middles of these voxels are
     return SliceLayer.across(layer.source, axis, place, transfer=grey, is_solid=False, clip=layer.clip)
 
 
@@ -135,7 +148,7 @@ def _labels_layer(scene: Scene, name: str) -> VolumeLayer:
         layer = VolumeLayer(str(labels.location.absolute), labels=Labels(), shading="gradient")
         if not scene.volumes:
             return layer
-        with open_volume(scene.volumes[0].source) as volume:
+        with open_at(scene.volumes[0].source, scene.time) as volume:
             if volume.shape != labels.shape or volume.spacing == labels.spacing:
                 return layer
             z, y, x = (a / b for a, b in zip(volume.spacing, labels.spacing, strict=True))

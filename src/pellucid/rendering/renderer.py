@@ -24,8 +24,8 @@ from pellucid.rendering.parts import parts
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.shared import SharedDrawing, check_shared, merged
 from pellucid.rendering.user_shading import UserShading
-from pellucid.volume.series import at_step, time_steps
-from pellucid.volume.volume import Volume, open_volume
+from pellucid.volume.series import open_at
+from pellucid.volume.volume import Volume
 
 MOST_ROUNDS = 64
 ROUNDS_WITHOUT_ROOM = 4
@@ -185,6 +185,6 @@ def renderer_for(scene: Scene, device: str | None = None) -> Renderer:
 def _fits(scene: Scene, device: Device) -> bool:
     needs = 0
     for layer in scene.volumes:
-        with open_volume(at_step(layer.source, time_steps(layer.source), scene.time)) as volume:
+        with open_at(layer.source, scene.time) as volume:
             needs += dense_bytes(volume)
     return needs <= SHARE_OF_CARD * device.free_bytes()

@@ -4,7 +4,7 @@ Here: giving one scene the look of another, drawing several, a divider and capti
 Not here: drawing one (renderer), scale bars (annotations).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import letter_size, write
-from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene
 
+Draw = Callable[[Scene, int, int], Voxels]
 DIVIDER = (128, 128, 128, 255)
 
 
@@ -41,16 +41,19 @@ def divider_width(height: int) -> int:
     return max(2, height // 400)
 
 
-def render_side_by_side(
-    renderer: Renderer, scenes: Sequence[Scene], width: int, height: int, captions: Sequence[str] = ()
+def draw_side_by_side(
+    draw: Draw, scenes: Sequence[Scene], width: int, height: int, captions: Sequence[str] = ()
 ) -> Voxels:
-    """(height, width, 4) uint8: every scene seen by the camera of the first, the first at the left."""
+    """(height, width, 4) uint8: every scene seen by the camera of the first, the first at the left.
+
+    draw: makes one picture, (height, width, 4) uint8, from a scene, a width and a height.
+    """
     across, _ = panel_size(width, height, len(scenes))
     sheet = np.empty((height, width, 4), np.uint8)
     sheet[:] = DIVIDER
     for number, scene in enumerate(scenes):
         left = number * (across + divider_width(height))
-        rgba = renderer.render(replace(scene, camera=scenes[0].camera), across, height).rgba
+        rgba = draw(replace(scene, camera=scenes[0].camera), across, height)
         sheet[:, left : left + across] = _captioned(rgba, captions[number] if captions else "")
     end = len(scenes) * (across + divider_width(height)) - divider_width(height)
     sheet[:, end:] = sheet[:, end - 1 : end]  # What is left when the width does not divide evenly.

@@ -13,7 +13,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header
 from pellucid.formats.registry import open_reader
 from pellucid.volume.opened import Opened
-from pellucid.volume.volume import Volume
+from pellucid.volume.volume import Volume, open_volume
 
 
 class Series:
@@ -76,6 +76,11 @@ def at_step(path: str | Path | Location, steps: int, time: float) -> Location:
     """
     location = Location.parse(path)
     return location.with_options(t=min(max(floor(time + 0.5), 0), steps - 1)) if steps > 1 else location
+
+
+def open_at(path: str | Path | Location, time: float) -> Volume:
+    """Open the volume of a time: of a series the nearest step, of anything else the volume that it is."""
+    return open_volume(at_step(path, time_steps(path), time))
 
 
 def open_series(path: str | Path | Location) -> Series:
