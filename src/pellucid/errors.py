@@ -43,6 +43,10 @@ class InvalidInput(PellucidError):
     """An argument, option or setting that cannot mean anything."""
 
 
+class NotAllowed(PellucidError):
+    """Something that this link, token or person may not do."""
+
+
 class NotFound(PellucidError):
     """No file, folder or object by that name."""
 

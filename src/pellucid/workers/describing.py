@@ -1,0 +1,92 @@
+"""What a file or an array is, and how it is best shown at first.
+
+Here: describe, for volumes, points and meshes; inspect, which reads no voxel.
+Not here: what people choose afterwards (instance).
+"""
+
+from dataclasses import replace
+from pathlib import PurePath
+
+import numpy as np
+
+from pellucid.box import Shape
+from pellucid.errors import DatasetAmbiguous, PellucidError, WrongDimensions
+from pellucid.formats.location import Location
+from pellucid.rendering.automatic import automatic_scene
+from pellucid.rendering.automatic_scenery import with_scenery
+from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
+from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
+from pellucid.rendering.labels import Labels
+from pellucid.rendering.scene import Scene
+from pellucid.volume.series import open_series
+from pellucid.volume.volume import Volume
+from pellucid.workers.commands import Describe, Described, Facts, Inspect, Inspected
+from pellucid.workers.sources import Sources
+
+BINS = 256
+NOWHERE: Shape = (0, 0, 0)
+
+
+def describe(asked: Describe, sources: Sources) -> Described:
+    """Facts, and a layer and a camera that suit them."""
+    ending = PurePath(Location.parse(asked.source).path).suffix.lower()
+    if ending in MESH_FILES:
+        return _describe_mesh(asked)
+    if ending in POINT_FILES and ending != ".npy":
+        return _describe_points(asked)
+    try:
+        return _describe_volume(asked, sources.volume(asked.source))
+    except WrongDimensions:
+        if ending not in POINT_FILES:
+            raise
+        return _describe_points(asked)
+
+
+def inspect(asked: Inspect) -> Inspected:
+    """What a file says of itself; a file that cannot be opened is an answer too."""
+    try:
+        with open_series(asked.source) as series:
+            header = series.header
+    except DatasetAmbiguous as error:
+        return Inspected(asked.request, datasets=error.names, problem="" if error.names else str(error))
+    except PellucidError as error:
+        return Inspected(asked.request, problem=str(error))
+    level = header.levels[0]
+    return Inspected(
+        asked.request, level.shape, level.spacing, header.unit, header.dtype.name, len(header.levels), header.times,
+        header.channels,
+    )  # fmt: skip
+
+
+def _describe_volume(asked: Describe, volume: Volume) -> Described:
+    scene = automatic_scene(volume)
+    (layer,) = scene.volumes
+    layer = replace(layer, source=asked.source, labels=Labels() if asked.is_labels else None)
+    return Described(asked.request, scene.camera, facts_of(volume), volume=layer)
+
+
+def facts_of(volume: Volume) -> Facts:
+    histogram, header = volume.histogram(BINS), volume.header
+    low, high = float(histogram.edges[0]), float(histogram.edges[-1])
+    return Facts(
+        volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
+        low, high, tuple(int(count) for count in histogram.counts),
+    )  # fmt: skip
+
+
+def _describe_points(asked: Describe) -> Described:
+    points = load_points(asked.source)
+    scene = with_scenery(Scene(), [asked.source], [])
+    values = points.values[np.isfinite(points.values)]
+    counts, edges = np.histogram(values if len(values) else np.zeros(1), BINS)
+    facts = Facts(
+        NOWHERE, (1.0, 1.0, 1.0), "", "float32", 1, 1, 1,
+        float(edges[0]), float(edges[-1]), tuple(int(count) for count in counts),
+    )  # fmt: skip
+    return Described(asked.request, scene.camera, facts, points=scene.points[0], count=len(points.values))
+
+
+def _describe_mesh(asked: Describe) -> Described:
+    scene = with_scenery(Scene(), [], [asked.source])
+    count = len(load_mesh(asked.source).triangles)
+    return Described(asked.request, scene.camera, None, mesh=scene.meshes[0], count=count)

@@ -1,0 +1,186 @@
+"""A Worker, as a process: ``python -m pellucid.workers.main DESCRIPTOR DEVICE``.
+
+Here: hearing commands and handing them to the threads that do them; signs of life.
+Not here: drawing (drawing), reading (reading), the other end (process).
+
+The first thread only listens. It ends the process when the line does, whatever the others are caught in: a kernel that
+never ends cannot be ended otherwise.
+"""
+
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.box import triple
+from pellucid.device import choose
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.formats.shared import SharedArray
+from pellucid.rendering.renderer import Renderer
+from pellucid.workers import commands, describing, reading
+from pellucid.workers.drawing import Drawing
+from pellucid.workers.line import Line
+from pellucid.workers.sources import Handed, Sources
+
+HEARTBEAT_S = 0.5
+READERS = 2
+log = logging.getLogger(__name__)
+
+
+class WorkerMain:
+    """Hears commands, and answers from whichever thread has done them."""
+
+    def __init__(self, line: Line, device: str | None) -> None:
+        self._line = line
+        self._sources = Sources()
+        self.drawing = Drawing(Renderer(choose(device)), self)
+        self._quick = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-quick")
+        self._slow = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-slow")
+        self._cancels: dict[int, threading.Event] = {}
+        self._exporting = -1
+
+    def run(self) -> None:
+        """Until the line ends."""
+        self.say(commands.Ready(self.drawing.renderer.device.name))
+        threading.Thread(target=self.drawing.run, name="pellucid-drawing", daemon=True).start()
+        threading.Thread(target=self._beat, name="pellucid-heartbeat", daemon=True).start()
+        while True:
+            message, descriptor = self._line.receive()
+            self._obey(commands.from_message(message), descriptor)
+
+    def say(self, answer: Any, descriptor: int | None = None) -> None:
+        self._line.send(commands.to_message(answer), descriptor)
+
+    def failed(self, error: Exception, *, number: int = -1, request: int = -1) -> None:
+        told = _told(error)
+        line = getattr(error, "line", 0)
+        self.say(commands.Failed(number, request, type(told).__name__, told.what, told.do, line))
+
+    def report(self, update: progress.Update) -> None:
+        """Progress of anything that this process does."""
+        self.drawing.sign()
+        told = commands.Progressed(
+            self._exporting, update.task, update.name, update.done, update.total, update.unit, update.seconds_left,
+            update.is_finished, update.is_stopped,
+        )  # fmt: skip
+        self.say(told)
+
+    def note(self, text: str) -> None:
+        self.drawing.sign("compiling" if text.startswith("Compiling") else None)
+
+    def _beat(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(HEARTBEAT_S):
+            stage, silence_s = self.drawing.stage
+            self.say(commands.Alive(stage, silence_s))
+
+    def _obey(self, command: Any, descriptor: int | None) -> None:
+        match command:
+            case commands.Draw():
+                self.drawing.draw(command)
+            case commands.Release(slot):
+                self.drawing.slots.release(slot)
+            case commands.Snapshot():
+                self.drawing.add_snapshot(command)
+            case commands.Compile():
+                self.drawing.add(lambda: self.drawing.compile(command))
+            case commands.UseArray() if descriptor is not None:
+                self.drawing.add(lambda: self._answering(command, lambda: self._use(command, descriptor)))
+            case commands.Cancel(request):
+                if request in self._cancels:
+                    self._cancels[request].set()
+            case commands.Probe() | commands.Slice() | commands.Profile() | commands.Inspect():
+                self._quick.submit(self._answering, command, lambda: self._read(command))
+            case _:
+                self._slow.submit(self._answering, command, lambda: self._read(command))
+
+    def _answering(self, command: Any, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001  # The edge of a thread: the asker is told, and the Worker goes on.
+            self.failed(error, request=command.request)
+
+    def _use(self, command: commands.UseArray, descriptor: int) -> None:
+        shared = SharedArray(descriptor, command.shape, np.dtype(command.dtype))
+        volume = self._sources.use(command.source, Handed(shared.array, command.spacing, command.unit))
+        shared.close()  # The array keeps the memory.
+        self.drawing.renderer.add(volume)
+        self.say(commands.Done(command.request))
+
+    def _read(self, command: Any) -> None:
+        match command:
+            case commands.Describe():
+                self.say(describing.describe(command, self._sources))
+            case commands.Inspect():
+                self.say(describing.inspect(command))
+            case commands.Probe():
+                self.say(reading.probe(command, self.drawing.under(command), self._sources))
+            case commands.Profile():
+                self.say(reading.profile(command, self._sources))
+            case commands.Slice():
+                self._cut(command)
+            case commands.Retrieve():
+                volume, shared = reading.retrieve(command, self._sources)
+                with shared:
+                    answer = commands.Retrieved(command.request, triple(shared.shape), shared.dtype.str, volume.spacing)
+                    self.say(answer, shared.descriptor)
+            case commands.Export():
+                self._export(command)
+
+    def _cut(self, command: commands.Slice) -> None:
+        pixels = reading.cut(command, self._sources)
+        with SharedArray.create(pixels.shape, np.uint8) as shared:
+            np.copyto(shared.array, pixels)
+            self.say(commands.Sliced(command.request, pixels.shape[1], pixels.shape[0]), shared.descriptor)
+
+    def _export(self, command: commands.Export) -> None:
+        if self._exporting >= 0:
+            raise InvalidInput("Another export is under way.", do="Wait until it is finished, or cancel it.")
+        cancel = self._cancels[command.request] = threading.Event()
+        self._exporting = command.request
+        try:
+            reading.export(command, self._sources, cancel)
+        finally:
+            self._exporting = -1
+            del self._cancels[command.request]
+        self.say(commands.Done(command.request))
+
+
+def _told(error: Exception) -> PellucidError:
+    """An error of ours as it is; others as something that a person can act on."""
+    if isinstance(error, PellucidError):
+        return error
+    if isinstance(error, MemoryError):
+        return InvalidInput("There is not enough memory for that.", do="Open a coarser level, or crop the volume.")
+    log.exception("something failed", exc_info=error)
+    what = f"Something went wrong inside: {type(error).__name__}: {error}."
+    return InvalidInput(
+        what, do="Change the view or the settings; the terminal where the viewer was started says more."
+    )
+
+
+def main() -> None:
+    """Exit codes: 0 when the line ended, 2 when the device is not there."""
+    logging.basicConfig(format="pellucid worker: %(message)s", level=logging.WARNING)
+    line = Line(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        worker = WorkerMain(line, sys.argv[2] if len(sys.argv) > 2 else None)
+    except PellucidError as error:
+        line.send(commands.to_message(commands.Failed(-1, -1, type(error).__name__, error.what, error.do)))
+        os._exit(2)
+    with progress.use(progress.Callbacks(worker.report, worker.note)):
+        try:
+            worker.run()
+        except (EOFError, OSError):
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

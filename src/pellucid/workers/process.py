@@ -1,0 +1,170 @@
+"""One Worker process, seen from its supervisor.
+
+Here: WorkerProcess: started, spoken to, watched, ended.
+Not here: replacing one that was lost (supervision), what it does (main).
+"""
+
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.errors import PellucidError
+from pellucid.workers.commands import Alive, Command, Draw, Ready, Stage, from_message, to_message
+from pellucid.workers.line import Line
+
+FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+"""What a process dies of that did something wrong itself."""
+ENDING_S = 2.0
+log = logging.getLogger(__name__)
+
+OnAnswer = Callable[[Any, int | None], None]
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """For how long, in seconds, a Worker may give no sign of life.
+
+    start: until it has its device. silence: no message at all. drawing, loading, compiling: no progress in that.
+    """
+
+    start: float = 120.0
+    silence: float = 15.0
+    drawing: float = 30.0
+    loading: float = 600.0
+    compiling: float = 600.0
+
+    def of(self, stage: Stage) -> float:
+        return {"drawing": self.drawing, "loading": self.loading, "compiling": self.compiling}.get(stage, float("inf"))
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended. is_fault: by what it was doing, so that doing it again would end it again."""
+
+    why: str
+    is_fault: bool
+
+
+class WorkerProcess:
+    """on_answer and on_end are called from a thread of this object; on_end once, at the very last."""
+
+    def __init__(
+        self, device: str | None, on_answer: OnAnswer, on_end: Callable[[Ending], None], deadlines: Deadlines
+    ) -> None:
+        ours, theirs = socket.socketpair()
+        descriptor = theirs.fileno()
+        command = [sys.executable, "-m", "pellucid.workers.main", str(descriptor), *([device] if device else [])]
+        # A session of its own: Ctrl-C in the terminal is for the supervisor, which then ends the Worker in order.
+        self._process = subprocess.Popen(
+            command, pass_fds=[descriptor], stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        theirs.close()
+        self._line, self._deadlines = Line(ours), deadlines
+        self._on_answer, self._on_end = on_answer, on_end
+        self._ending: Ending | None = None
+        self._outbox: deque[tuple[Command, int | None]] = deque()
+        self._filled = threading.Condition()
+        self._is_over = False
+        self._listening = threading.Thread(target=self._listen, name="pellucid-worker-in", daemon=True)
+        self._speaking = threading.Thread(target=self._speak, name="pellucid-worker-out", daemon=True)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self) -> None:
+        self._listening.start()
+        self._speaking.start()
+
+    def send(self, command: Command, descriptor: int | None = None) -> None:
+        """Never waits. Of Draws that were not sent yet only the latest is."""
+        with self._filled:
+            if isinstance(command, Draw):
+                self._outbox = deque(said for said in self._outbox if not isinstance(said[0], Draw))
+            self._outbox.append((command, descriptor))
+            self._filled.notify()
+
+    def kill(self, ending: Ending | None = None) -> None:
+        self._ending = self._ending or ending
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it in order, and wait for that."""
+        self._line.close()
+        try:
+            self._process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._process.wait()
+        if threading.current_thread() is not self._listening:
+            self._listening.join()
+        self._speaking.join()
+
+    def _speak(self) -> None:
+        while True:
+            with self._filled:
+                self._filled.wait_for(lambda: self._outbox or self._is_over)
+                if self._is_over:
+                    return
+                command, descriptor = self._outbox.popleft()
+            try:
+                self._line.send(to_message(command), descriptor)
+            except OSError:  # The listening thread notices too, and says so.
+                return
+
+    def _listen(self) -> None:
+        timeout_s = self._deadlines.start
+        try:
+            while True:
+                message, descriptor = self._line.receive(timeout_s)
+                answer = from_message(message)
+                if isinstance(answer, Ready):
+                    timeout_s = self._deadlines.silence
+                if isinstance(answer, Alive):
+                    self._check(answer)
+                else:
+                    self._on_answer(answer, descriptor)
+        except TimeoutError:
+            self.kill(Ending("it gave no sign of life", is_fault=True))
+        except (EOFError, OSError):
+            pass
+        except (KeyError, ValueError, TypeError, PellucidError):
+            log.exception("a Worker said something that makes no sense")
+            self.kill(Ending("it said something that makes no sense", is_fault=True))
+        finally:
+            self._finish()
+
+    def _check(self, alive: Alive) -> None:
+        if alive.silence_s > self._deadlines.of(alive.stage):
+            self.kill(Ending(f"it was caught in {alive.stage} for {alive.silence_s:.0f} s", is_fault=True))
+
+    def _finish(self) -> None:
+        with self._filled:
+            self._is_over = True
+            self._filled.notify()
+        self._line.close()
+        try:
+            code = self._process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._on_end(self._ending or _ending_of(code))
+
+
+def _ending_of(code: int) -> Ending:
+    if code >= 0:
+        return Ending(f"it ended by itself ({code})", is_fault=False)
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    if -code == signal.SIGKILL:
+        return Ending("it was killed; the machine may have run out of memory", is_fault=False)
+    return Ending(f"it crashed ({name})", is_fault=-code in FAULTS)

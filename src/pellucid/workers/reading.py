@@ -1,0 +1,149 @@
+"""What a Worker reads from volumes for somebody who looks: facts, values, slices, boxes, exports.
+
+Here: one function per question.
+Not here: pictures of the scene (drawing), describing what was never seen before (describing).
+"""
+
+import threading
+from typing import cast
+
+import numpy as np
+
+from pellucid.box import Box, triple
+from pellucid.conversion.convert import convert
+from pellucid.errors import InvalidInput
+from pellucid.fields.sampled import SampledField
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared import SharedArray
+from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.labels import Labels
+from pellucid.rendering.packing import world_to_voxel
+from pellucid.rendering.scene import VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.volume import Volume
+from pellucid.workers.commands import Export, Probe, Probed, Profile, Profiled, Retrieve, Slice
+from pellucid.workers.drawing import Shown
+from pellucid.workers.sources import Sources
+
+SEGMENT = 16
+"""Points of a line that are read together: the box around all of them may be the whole volume."""
+
+
+def probe(asked: Probe, shown: Shown, sources: Sources) -> Probed:
+    """What is under a place of a picture."""
+    height, width = shown.frame.depth.shape
+    column, row = min(int(asked.x * width), width - 1), min(int(asked.y * height), height - 1)
+    depth = float(shown.frame.depth[row, column])
+    if not np.isfinite(depth):
+        return Probed(asked.request, None)
+    origin, direction = ray_through(shown.scene.camera, (column + 0.5) / width, (row + 0.5) / height, width / height)
+    position = origin + depth * direction
+    place: Vector = (float(position[0]), float(position[1]), float(position[2]))
+    for number, layer in enumerate(shown.scene.volumes):
+        volume = sources.volume(layer.source)
+        voxel = np.rint(to_voxels(layer, volume, position[None])[0]).astype(int)
+        if (voxel >= 0).all() and (voxel < volume.shape).all():
+            z, y, x = (int(index) for index in voxel)
+            value = float(volume.read(Box((z, y, x), (z + 1, y + 1, x + 1)))[0, 0, 0])
+            return Probed(asked.request, place, number, (z, y, x), value if np.isfinite(value) else None)
+    return Probed(asked.request, place)
+
+
+def ray_through(camera: Camera, x: float, y: float, aspect: float) -> tuple[Voxels, Voxels]:
+    """Origin and unit direction of the ray through a place of the picture, 0 to 1 from its left and top."""
+    right, up, forward = camera.axes()
+    size = camera.visible_height
+    offset = (x - 0.5) * size * aspect * right + (0.5 - y) * size * up
+    if camera.field_of_view_deg is None:
+        return np.asarray(camera.position) + offset, forward
+    direction = offset + forward * camera.distance
+    return np.asarray(camera.position, float), direction / np.linalg.norm(direction)
+
+
+def to_voxels(layer: VolumeLayer, volume: Volume, positions: Voxels) -> Voxels:
+    """(n, 3) voxel coordinates (z, y, x) of (n, 3) places (x, y, z) in the world."""
+    matrix, shift = world_to_voxel(layer, cast(SampledField, volume))  # Of a field it asks the spacing alone.
+    voxels: Voxels = (positions @ matrix.T + shift)[:, ::-1]
+    return voxels
+
+
+def profile(asked: Profile, sources: Sources) -> Profiled:
+    """Values along a line; None outside the volume."""
+    volume = sources.volume(asked.layer.source)
+    share = np.linspace(0, 1, asked.count)[:, None]
+    points = to_voxels(asked.layer, volume, np.asarray(asked.start) * (1 - share) + np.asarray(asked.stop) * share)
+    is_inside = ((points >= -0.5) & (points <= np.array(volume.shape) - 0.5)).all(axis=1)
+    values = np.full(asked.count, np.nan)
+    inside = np.nonzero(is_inside)[0]
+    for start in range(0, len(inside), SEGMENT):
+        some = inside[start : start + SEGMENT]
+        values[some] = volume.sample(points[some])
+    return Profiled(asked.request, tuple(float(value) if np.isfinite(value) else None for value in values))
+
+
+def cut(asked: Slice, sources: Sources) -> Voxels:
+    """(height, width, 3) uint8: one slice in the colours of its layer, pixels square in world units."""
+    volume = sources.volume(asked.source)
+    if not 0 <= asked.axis < 3 or not 0 <= asked.index < volume.shape[asked.axis]:
+        raise InvalidInput(f"There is no slice {asked.index} of axis {asked.axis}.", do="Stay inside the volume.")
+    down, across = (axis for axis in range(3) if axis != asked.axis)
+    extent = [volume.shape[axis] * volume.spacing[axis] for axis in (down, across)]
+    height, width = (max(1, round(asked.edge * length / max(extent))) for length in extent)
+    coarse = volume.at_level(_level_for(volume, (down, across), (height, width))) if volume.level == 0 else volume
+    index = min(asked.index * coarse.shape[asked.axis] // volume.shape[asked.axis], coarse.shape[asked.axis] - 1)
+    start = triple(index if axis == asked.axis else 0 for axis in range(3))
+    stop = triple(index + 1 if axis == asked.axis else n for axis, n in enumerate(coarse.shape))
+    voxels = coarse.read(Box(start, stop)).squeeze(asked.axis)
+    if asked.axis != 0:
+        voxels = voxels[::-1]  # z points up.
+    return colored(_resize(voxels, (height, width)), asked.transfer, asked.labels)
+
+
+def _level_for(volume: Volume, axes: tuple[int, int], size: tuple[int, int]) -> int:
+    """The coarsest level that still has a voxel for every pixel."""
+    enough = [
+        number
+        for number, level in enumerate(volume.levels)
+        if all(level.shape[axis] >= pixels for axis, pixels in zip(axes, size, strict=True))
+    ]
+    return enough[-1] if enough else 0
+
+
+def _resize(voxels: Voxels, size: tuple[int, int]) -> Voxels:
+    """Nearest voxel for every pixel."""
+    rows, columns = ((np.arange(n) + 0.5) * m // n for n, m in zip(size, voxels.shape, strict=True))
+    return voxels[np.ix_(rows.astype(int), columns.astype(int))]
+
+
+def colored(voxels: Voxels, transfer: TransferFunction, labels: Labels | None) -> Voxels:
+    """The colours of values or labels, opacity left out."""
+    if labels is not None:
+        names, where = np.unique(voxels, return_inverse=True)
+        colors = labels.table(names, 1.0)
+        colors[colors[:, 3] == 0, :3] = 0
+        return (colors[where.reshape(voxels.shape), :3] * 255 + 0.5).astype(np.uint8)
+    table = (transfer.table(1.0)[:, :3] * 255 + 0.5).astype(np.uint8)
+    picture: Voxels = table[transfer.index(voxels)]
+    return picture
+
+
+def retrieve(asked: Retrieve, sources: Sources) -> tuple[Volume, SharedArray]:
+    """The voxels of a box in shared memory."""
+    volume = sources.volume(asked.source)
+    shared = SharedArray.create((asked.box or volume.box).shape, volume.dtype)
+    try:
+        volume.read(asked.box, shared.array)
+    except BaseException:
+        shared.close()
+        raise
+    return volume, shared
+
+
+def export(asked: Export, sources: Sources, cancel: threading.Event) -> None:
+    """Write a box of a volume in the format that the name of the target asks for."""
+    handed = sources.handed(asked.source)
+    # An array goes under a name that this process can find; the one that scenes have for it is the supervisor's.
+    volume = (
+        sources.volume(asked.source) if handed is None else Volume.from_array(handed.array, handed.spacing, handed.unit)
+    )
+    convert(volume, asked.target, engine="threads", overwrite=True, cancel=cancel, box=asked.box).close()

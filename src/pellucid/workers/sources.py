@@ -1,0 +1,69 @@
+"""The volumes that a Worker reads from, by the names that scenes have for them.
+
+Here: Sources: files opened once, arrays that were handed over.
+Not here: what lies on the device (fields).
+"""
+
+import threading
+from dataclasses import dataclass
+
+from pellucid.formats.location import Location
+from pellucid.formats.memory import ArrayReader
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.volume.opened import Opened
+from pellucid.volume.series import open_series
+from pellucid.volume.volume import Volume
+
+MOST_OPEN = 16
+
+
+@dataclass(frozen=True)
+class Handed:
+    """An array that was handed over."""
+
+    array: Voxels
+    spacing: Spacing
+    unit: str
+
+    def volume(self, source: str) -> Volume:
+        """A volume under the name that the supervisor chose, which a Worker that takes over has to use again."""
+        return Volume(Opened(ArrayReader(self.array, self.spacing, self.unit)), Location(source))
+
+
+class Sources:
+    """Volumes by name. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._handed: dict[str, Handed] = {}
+        self._opened: dict[str, Volume] = {}
+        self._lock = threading.Lock()
+
+    def use(self, source: str, handed: Handed) -> Volume:
+        with self._lock:
+            self._handed[source] = handed
+            self._opened[source] = handed.volume(source)
+            return self._opened[source]
+
+    def handed(self, source: str) -> Handed | None:
+        return self._handed.get(source)
+
+    def volume(self, source: str) -> Volume:
+        """The volume of that name; of a series, the first step."""
+        with self._lock:
+            if source not in self._opened:
+                self._forget_oldest()
+                self._opened[source] = _first_step(source)
+            return self._opened[source]
+
+    def _forget_oldest(self) -> None:
+        files = [source for source in self._opened if source not in self._handed]
+        for source in files[: max(0, len(files) - MOST_OPEN + 1)]:
+            self._opened.pop(source)  # Not closed: another thread may be reading. It goes with its last reader.
+
+
+def _first_step(source: str) -> Volume:
+    series = open_series(source)
+    time, channel = series.location.number("t") or 0, series.location.number("c") or 0
+    level = series.location.number("level")
+    volume = series[time, channel]
+    return volume if level is None else volume.at_level(level)

@@ -1,0 +1,264 @@
+"""A Worker that is always there: when its process is lost, another takes over.
+
+Here: SupervisedWorker, which remembers arrays and shadings and gives them to the next process.
+Not here: one process (process), what to draw after a loss (instance).
+"""
+
+import itertools
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pellucid import errors
+from pellucid.errors import InvalidInput, PellucidError, ShadingInvalid, WorkerLost
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.formats.shared import SharedArray
+from pellucid.workers import commands
+from pellucid.workers.process import Deadlines, Ending, WorkerProcess
+
+MOST_LOSSES = 4
+"""One after the other, with nothing done in between."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A frame that a Worker drew. pixels: (height, width, 4) uint8 in memory that the Worker uses again: release it."""
+
+    drawn: commands.Drawn
+    pixels: Voxels
+    release: Callable[[], None]
+
+
+class Listener(Protocol):
+    """Who is told. Called from threads of the Worker's; must not wait."""
+
+    def worker_is_ready(self, device: str) -> None: ...
+    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None: ...
+    def picture_was_drawn(self, picture: Picture) -> None: ...
+    def drawing_failed(self, number: int, error: PellucidError) -> None: ...
+    def progress_was_made(self, progress: commands.Progressed) -> None: ...
+
+
+@dataclass(frozen=True)
+class Handed:
+    """An array in memory that the supervisor owns, for the Worker of now and for the next."""
+
+    shared: SharedArray
+    spacing: Spacing
+    unit: str
+
+
+class SupervisedWorker:
+    """Methods may be called from any thread. Answers come as Futures; if the Worker is lost meanwhile, WorkerLost."""
+
+    def __init__(self, device: str | None, listener: Listener, deadlines: Deadlines | None = None) -> None:
+        self.restarts = 0
+        self._device, self._listener, self._deadlines = device, listener, deadlines or Deadlines()
+        self._process: WorkerProcess | None = None
+        self._slots: dict[int, SharedArray] = {}
+        self._arrays: dict[str, Handed] = {}
+        self._shadings: dict[str, str] = {}
+        self._waiting: dict[int, tuple[str, Future[Any]]] = {}
+        self._requests = itertools.count()
+        self._draws = itertools.count()
+        self._losses = 0
+        self._again: dict[str, Future[commands.Compiled]] = {}
+        self._is_ready = self._is_closed = False
+        self._wish: commands.Draw | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def start(self) -> None:
+        with self._lock:
+            if self._process is not None or self._is_closed:
+                return
+            self._is_ready, self._slots = False, {}
+            process: WorkerProcess
+            process = WorkerProcess(
+                self._device,
+                lambda answer, descriptor: self._hear(process, answer, descriptor),
+                lambda ending: self._lose(process, ending),
+                self._deadlines,
+            )
+            self._process = process
+            process.start()
+            for source, handed in self._arrays.items():
+                self._send_array(source, handed)
+            self._again = {hash: self._compile(text) for hash, text in self._shadings.items()}
+
+    def close(self) -> None:
+        """End the process; nobody is told."""
+        with self._lock:
+            self._is_closed = True
+            process = self._process
+        if process is not None:
+            process.close()
+
+    # What it can do
+
+    def draw(self, views: tuple[commands.View, ...], budget_ms: float, is_exact: bool) -> int:
+        """Draw these instead of whatever is being drawn. Returns the number that its pictures carry."""
+        with self._lock:
+            self._wish = commands.Draw(next(self._draws), views, budget_ms, is_exact)
+            self.start()
+            # Until the process listens, wishes would queue in the socket.
+            if self._is_ready and self._process:
+                self._process.send(self._wish)
+            return self._wish.number
+
+    def take(self, view: commands.View) -> "Future[Voxels]":
+        """One exact picture, copied, when there is time for it."""
+        return self._ask("taking a picture", lambda request: commands.Snapshot(request, view))
+
+    def use_array(self, source: str, handed: Handed) -> "Future[commands.Done]":
+        """A volume by this name, now and in every process that takes over. The array belongs to this object."""
+        with self._lock:
+            self._arrays[source] = handed
+            self.start()
+            return self._send_array(source, handed)
+
+    def forget_array(self, source: str) -> None:
+        with self._lock:
+            if handed := self._arrays.pop(source, None):
+                handed.shared.close()
+
+    def compile(self, source: str) -> "Future[commands.Compiled]":
+        """Make a shading; once it is made, every process that takes over has it too."""
+        made = self._compile(source)
+
+        def remember(done: "Future[commands.Compiled]") -> None:
+            if done.exception() is None:
+                self._shadings[done.result().hash] = source
+
+        made.add_done_callback(remember)
+        return made
+
+    def forget_shading(self, hash: str) -> None:
+        self._shadings.pop(hash, None)
+
+    def ask(self, doing: str, command: Callable[[int], commands.Command]) -> "Future[Any]":
+        """Ask anything else. doing: for the sentence that is said if the Worker is lost meanwhile."""
+        return self._ask(doing, command)
+
+    def cancel(self, future: "Future[Any]") -> None:
+        """Stop working on what was asked; its Future then says Cancelled, or its result after all."""
+        with self._lock:
+            for request, (_, waiting) in self._waiting.items():
+                if waiting is future and self._process:
+                    self._process.send(commands.Cancel(request))
+
+    # Inside
+
+    def _ask(
+        self, doing: str, command: Callable[[int], commands.Command], descriptor: int | None = None
+    ) -> "Future[Any]":
+        with self._lock:
+            self.start()
+            request = next(self._requests)
+            future: Future[Any] = Future()
+            if self._process is None:
+                future.set_exception(WorkerLost(doing, "the viewer is ending"))
+                return future
+            self._waiting[request] = (doing, future)
+            self._process.send(command(request), descriptor)
+            return future
+
+    def _compile(self, source: str) -> "Future[commands.Compiled]":
+        return self._ask("compiling a shading", lambda request: commands.Compile(request, source))
+
+    def _send_array(self, source: str, handed: Handed) -> "Future[commands.Done]":
+        shared = handed.shared
+        z, y, x = shared.shape
+        return self._ask(
+            "taking over an array",
+            lambda request: commands.UseArray(
+                request, source, (z, y, x), shared.dtype.str, handed.spacing, handed.unit
+            ),
+            shared.descriptor,
+        )
+
+    def _hear(self, process: WorkerProcess, answer: Any, descriptor: int | None) -> None:
+        match answer:
+            case commands.Ready(device):
+                self._ready(process, device)
+            case commands.Drawn():
+                self._losses = 0
+                self._drawn(process, answer, descriptor)
+            case commands.Progressed():
+                self._listener.progress_was_made(answer)
+            case commands.Failed(number, request) if request < 0:
+                self._listener.drawing_failed(number, error_of(answer))
+            case _:
+                self._losses = 0
+                self._resolve(answer, descriptor)
+
+    def _ready(self, process: WorkerProcess, device: str) -> None:
+        with self._lock:
+            self._is_ready = True
+            if self._wish is not None:
+                process.send(self._wish)
+        self._listener.worker_is_ready(device)
+
+    def _drawn(self, process: WorkerProcess, drawn: commands.Drawn, descriptor: int | None) -> None:
+        if descriptor is not None:
+            self._slots[drawn.slot] = SharedArray(descriptor, (drawn.nbytes,), np.uint8)
+        size = drawn.width * drawn.height * 4
+        pixels = self._slots[drawn.slot].array[:size].reshape(drawn.height, drawn.width, 4)
+        picture = Picture(drawn, pixels, lambda: process.send(commands.Release(drawn.slot)))
+        if drawn.request < 0:
+            self._listener.picture_was_drawn(picture)
+            return
+        copied = pixels.copy()
+        picture.release()
+        _, future = self._waiting.pop(drawn.request, ("", Future()))
+        future.set_result(copied)
+
+    def _resolve(self, answer: Any, descriptor: int | None) -> None:
+        _, future = self._waiting.pop(answer.request, ("", Future()))
+        match answer:
+            case commands.Failed():
+                future.set_exception(error_of(answer))
+            case commands.Sliced(_, width, height) if descriptor is not None:
+                future.set_result(SharedArray(descriptor, (height, width, 3), np.uint8))
+            case commands.Retrieved(_, shape, dtype) if descriptor is not None:
+                future.set_result((answer, SharedArray(descriptor, shape, np.dtype(dtype))))
+            case _:
+                future.set_result(answer)
+
+    def _lose(self, process: WorkerProcess, ending: Ending) -> None:
+        with self._lock:
+            if self._process is not process:
+                return
+            self._process = None
+            waiting, self._waiting = self._waiting, {}
+            # What was being drawn may be what ended it: whoever listens decides what is drawn next.
+            self._wish = None
+            self._losses += 1
+            if ending.is_fault:
+                unfinished = {hash for hash, made in self._again.items() if not made.done()}
+                self._shadings = {hash: text for hash, text in self._shadings.items() if hash not in unfinished}
+            is_given_up = self._losses > MOST_LOSSES
+            if not (self._is_closed or is_given_up):
+                self.restarts += 1
+                self.start()
+        for doing, future in waiting.values():
+            future.set_exception(WorkerLost(doing, ending.why))
+        if not self._is_closed:
+            self._listener.worker_was_lost(ending, is_given_up)
+
+
+def error_of(failed: commands.Failed) -> PellucidError:
+    """The error that a Worker told of, as one of the same class."""
+    kind = getattr(errors, failed.kind, InvalidInput)
+    error: PellucidError = kind.__new__(kind)
+    PellucidError.__init__(error, failed.what, failed.do)
+    if isinstance(error, ShadingInvalid):
+        error.line = failed.line
+    return error

@@ -1,0 +1,132 @@
+"""What a Worker answers, compared with the volume itself."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid.box import Box
+from pellucid.device import choose
+from pellucid.errors import InvalidInput
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import Scene
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.sample import sample
+from pellucid.volume.volume import open_volume
+from pellucid.workers import commands
+from pellucid.workers.sources import Handed
+from pellucid.workers.supervision import SupervisedWorker
+from tests.workers.conftest import EDGE, PATIENCE_S, SOURCE, SPACING, Ear, small
+
+VOXELS = sample(EDGE)
+
+
+def test_the_exact_picture_is_the_renderers_own(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
+    renderer = Renderer(choose("cpu"))
+    renderer.add(Handed(VOXELS, SPACING, "um").volume(SOURCE))
+    wanted = renderer.render(scene, 48, 32).rgba
+    np.testing.assert_array_equal(ear.exact(worker.draw(small(scene), 50, True)), wanted)
+    np.testing.assert_array_equal(worker.take(small(scene)[0]).result(PATIENCE_S), wanted)
+
+
+def test_only_the_latest_wish_is_drawn(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
+    numbers = [worker.draw((commands.View(scene, 640, 480),), 1000, True) for _ in range(30)]
+    ear.exact(numbers[-1])
+    drawn = {worker.draw(small(scene), 50, True)}
+    while not ear.heard.empty():
+        kind, heard = ear.heard.get()
+        drawn |= {heard[0].number} if kind == "picture" else set()
+    assert len(drawn) < 10
+
+
+def test_pictures_that_nobody_took_hold_drawing_up_but_end_nothing(
+    worker: SupervisedWorker, ear: Ear, scene: Scene
+) -> None:
+    ear.has_released = False
+    taken = []
+    for _ in range(4):
+        number = worker.draw(small(scene), 50, False)
+        drawn, _ = ear.next("picture")
+        assert drawn.number == number
+        taken.append(drawn.slot)
+    assert sorted(taken) == [0, 1, 2, 3]
+
+
+def test_describing_says_what_the_volume_is(worker: SupervisedWorker) -> None:
+    told = worker.ask("describing", lambda request: commands.Describe(request, SOURCE)).result(PATIENCE_S)
+    facts = told.facts
+    assert (facts.shape, facts.spacing, facts.unit, facts.dtype) == (VOXELS.shape, SPACING, "um", VOXELS.dtype.name)
+    assert (facts.low, facts.high, sum(facts.counts)) == (VOXELS.min(), VOXELS.max(), VOXELS.size)
+    assert told.volume.source == SOURCE and told.volume.labels is None
+
+
+def test_a_probe_finds_the_voxel_that_is_seen(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
+    ear.exact(worker.draw(small(scene), 50, True))
+    hit = worker.ask("probing", lambda request: commands.Probe(request, 0, 0.5, 0.5)).result(PATIENCE_S)
+    assert hit.layer == 0 and hit.value == VOXELS[hit.voxel]
+    z, y, x = (index * spacing for index, spacing in zip(hit.voxel, SPACING, strict=True))
+    np.testing.assert_allclose(hit.position, (x, y, z), atol=max(SPACING) / 2 + 1e-6)
+    miss = worker.ask("probing", lambda request: commands.Probe(request, 0, 0.0, 0.0)).result(PATIENCE_S)
+    assert miss.position is None
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_slice_has_the_colours_of_its_voxels(axis: int, worker: SupervisedWorker, scene: Scene) -> None:
+    transfer = scene.volumes[0].transfer
+    command = lambda request: commands.Slice(request, SOURCE, transfer, None, axis, 7, 96)  # noqa: E731
+    with worker.ask("cutting", command).result(PATIENCE_S) as shared:
+        extent = [EDGE * spacing for other, spacing in enumerate(SPACING) if other != axis]
+        assert shared.shape[:2] == tuple(round(96 * length / max(extent)) for length in extent)
+        voxels = np.take(VOXELS, 7, axis)
+        corner = voxels[0, 0] if axis == 0 else voxels[-1, 0]  # z points up
+        color = transfer.table(1.0)[transfer.index(corner), :3]
+        np.testing.assert_allclose(shared.array[0, 0], color * 255, atol=0.51)
+
+
+def test_a_profile_follows_the_line(worker: SupervisedWorker, scene: Scene) -> None:
+    (layer,) = scene.volumes
+    start, stop = (0.0, 6.0, 12.0), (46.0, 6.0, 12.0)  # along x, through voxels (12, 12, 0) to (12, 12, 23)
+    command = lambda request: commands.Profile(request, layer, start, stop, EDGE)  # noqa: E731
+    told = worker.ask("measuring", command).result(PATIENCE_S)
+    np.testing.assert_allclose(told.values, VOXELS[12, 12], rtol=1e-4)
+    outside = lambda request: commands.Profile(request, layer, (-50.0, 0, 0), (-40.0, 0, 0), 2)  # noqa: E731
+    assert worker.ask("measuring", outside).result(PATIENCE_S).values == (None, None)
+
+
+def test_a_box_comes_back_as_it_is(worker: SupervisedWorker) -> None:
+    box = Box((1, 2, 3), (5, 7, 11))
+    command = lambda request: commands.Retrieve(request, SOURCE, box)  # noqa: E731
+    told, shared = worker.ask("retrieving", command).result(PATIENCE_S)
+    with shared:
+        assert told.spacing == SPACING
+        np.testing.assert_array_equal(shared.array, VOXELS[box.slices])
+
+
+def test_an_export_can_be_opened(worker: SupervisedWorker, ear: Ear, tmp_path: Path) -> None:
+    box, target = Box((0, 0, 0), (8, 8, 8)), tmp_path / "part.nrrd"
+    command = lambda request: commands.Export(request, SOURCE, box, str(target))  # noqa: E731
+    worker.ask("exporting", command).result(PATIENCE_S)
+    assert ear.next("progress").request >= 0
+    with open_volume(target) as volume:
+        np.testing.assert_array_equal(volume.read(), VOXELS[box.slices])
+        assert volume.spacing == SPACING
+
+
+def test_inspecting_reads_no_voxel(worker: SupervisedWorker, tmp_path: Path) -> None:
+    np.save(tmp_path / "ball.npy", VOXELS)
+    (tmp_path / "note.npy").write_text("hello")
+
+    def inspected(name: str) -> commands.Inspected:
+        source = str(tmp_path / name)
+        answer = worker.ask("looking", lambda request: commands.Inspect(request, source)).result(PATIENCE_S)
+        assert isinstance(answer, commands.Inspected)
+        return answer
+
+    assert inspected("ball.npy").shape == VOXELS.shape
+    assert inspected("note.npy").shape is None and inspected("note.npy").problem
+
+
+def test_a_slice_outside_is_refused(worker: SupervisedWorker) -> None:
+    command = lambda request: commands.Slice(request, SOURCE, TransferFunction(), None, 0, EDGE, 32)  # noqa: E731
+    with pytest.raises(InvalidInput, match=f"no slice {EDGE}"):
+        worker.ask("cutting", command).result(PATIENCE_S)
