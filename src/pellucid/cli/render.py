@@ -119,7 +119,8 @@ def run(options: argparse.Namespace) -> int:
     def draw(scene: Scene) -> Voxels:
         if not options.beside:
             return one(scene, *options.size)
-        return draw_side_by_side(one, [scene, *scenes[1:]], *options.size, captions)
+        width, height = options.size
+        return draw_side_by_side(one, [scene, *scenes[1:]], width, height, captions)
 
     if options.turntable or options.path:
         count = _save_movie(options, scenes[0], draw)
