@@ -1,4 +1,4 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig } from "vite";
 
 // The page is served by an instance, at any address and below any prefix: every name in it is relative.
 export default defineConfig({
@@ -10,5 +10,4 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  test: { environment: "happy-dom" },
 });

@@ -49,13 +49,13 @@ export function turned(camera: Camera, azimuth: number, elevation: number): Came
   const height = Math.asin(clamp(dot(unit(arm), up), -1, 1));
   const wanted = clamp(height + elevation, -POLE, POLE);
   const right = unit(cross(up, arm));
-  return { ...camera, position: mutable(add(camera.target, rotate(arm, right, height - wanted))) };
+  return { ...camera, position: add(camera.target, rotate(arm, right, height - wanted)) };
 }
 
 /** Around the line of sight: the horizon tilts. */
 export function rolled(camera: Camera, angle: number): Camera {
   const { forward, up } = axesOf(camera);
-  return { ...camera, up: mutable(rotate(up, forward, angle)) };
+  return { ...camera, up: rotate(up, forward, angle) };
 }
 
 /** Sideways, so that what is at the target follows the pointer. Fractions of the picture's height. */
@@ -69,7 +69,7 @@ export function moved(camera: Camera, across: number, down: number): Camera {
 /** Nearer (factor below 1) or farther; what is at (across, up) from the centre, in picture heights, stays there. */
 export function zoomed(camera: Camera, factor: number, across = 0, up = 0): Camera {
   const arm = scale(subtract(camera.position, camera.target), factor);
-  const nearer = { ...camera, position: mutable(add(camera.target, arm)), height: camera.height * factor };
+  const nearer = { ...camera, position: add(camera.target, arm), height: camera.height * factor };
   const axes = axesOf(camera);
   const shrunk = visibleHeight(camera) * (1 - factor);
   return shifted(nearer, add(scale(axes.right, across * shrunk), scale(axes.up, up * shrunk)));
@@ -83,7 +83,7 @@ export function centred(camera: Camera, centre: Vector): Camera {
 /** From one of the six sides, or any direction, at the same distance; up stays up where it can. */
 export function lookingFrom(camera: Camera, direction: Vector, up: Vector): Camera {
   const arm = scale(unit(direction), length(subtract(camera.position, camera.target)));
-  return { ...camera, position: mutable(add(camera.target, arm)), up: mutable(up) };
+  return { ...camera, position: add(camera.target, arm), up: up };
 }
 
 /** Perspective and parallel show the target at the same size. */
@@ -96,7 +96,7 @@ export function withPerspective(camera: Camera, fieldOfViewDeg: number | null): 
     ...camera,
     field_of_view_deg: fieldOfViewDeg,
     height,
-    position: mutable(add(camera.target, scale(arm, away))),
+    position: add(camera.target, scale(arm, away)),
   };
 }
 
@@ -110,8 +110,8 @@ export function framing(camera: Camera, low: Vector, high: Vector, aspect: numbe
   const away = radius / Math.sin(Math.atan(Math.tan(half) * narrow));
   return {
     ...camera,
-    target: mutable(centre),
-    position: mutable(add(centre, scale(direction, away))),
+    target: centre,
+    position: add(centre, scale(direction, away)),
     height: (2 * radius) / narrow,
   };
 }
@@ -156,11 +156,8 @@ export function scaleAt(camera: Camera, point: Vector): number {
 function shifted(camera: Camera, shift: Vector): Camera {
   return {
     ...camera,
-    position: mutable(add(camera.position, shift)),
-    target: mutable(add(camera.target, shift)),
+    position: add(camera.position, shift),
+    target: add(camera.target, shift),
   };
 }
 
-function mutable(vector: Vector): [number, number, number] {
-  return [vector[0], vector[1], vector[2]];
-}

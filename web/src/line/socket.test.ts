@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
 import type { Line } from "../state/state";
 import { Socket, type World } from "./socket";

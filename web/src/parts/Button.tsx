@@ -11,13 +11,14 @@ interface ButtonProps {
   isDisabled?: boolean;
   isWide?: boolean;
   isOn?: boolean;
+  isSubmit?: boolean;
   title?: string;
 }
 
-export function Button({ children, onClick, icon, look = "normal", isDisabled = false, isWide = false, isOn, title }: ButtonProps): ReactNode {
+export function Button({ children, onClick, icon, look = "normal", isDisabled = false, isWide = false, isOn, isSubmit = false, title }: ButtonProps): ReactNode {
   const names = ["button", look === "normal" ? "" : `is-${look}`, isWide ? "is-wide" : "", isOn ? "is-on" : ""];
   return (
-    <button type="button" className={names.filter(Boolean).join(" ")} disabled={isDisabled} onClick={onClick} title={title} aria-pressed={isOn}>
+    <button type={isSubmit ? "submit" : "button"} className={names.filter(Boolean).join(" ")} disabled={isDisabled} onClick={onClick} title={title} aria-pressed={isOn}>
       {icon ? <Icon name={icon} /> : null}
       {children}
     </button>

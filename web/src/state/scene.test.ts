@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { SCENE, LAYER } from "../testing/examples";
-import { boxOrNone, changed, extentOf, merged, wholeOf, worldOf } from "./scene";
+import { SCENE } from "../testing/examples";
+import { changed, merged } from "./scene";
 
 describe("changes of a scene", () => {
   it("replace a place and share the rest", () => {
@@ -33,16 +33,5 @@ describe("changes of a scene", () => {
   it("of lists stay in order", () => {
     const added = { path: ["planes", 0], value: {} };
     expect(merged([added], [{ path: ["planes", 0], value: null }])).toHaveLength(2);
-  });
-});
-
-describe("a volume in the world", () => {
-  it("reaches half a voxel beyond the centres of its outermost voxels", () => {
-    expect(extentOf(LAYER, null)).toEqual({ low: [-0.5, -1, -1.5], high: [29.5, 39, 28.5] });
-  });
-  it("has its voxels at index times spacing", () => expect(worldOf(LAYER, [1, 2, 3])).toEqual([3, 4, 3]));
-  it("is not clipped by a box as large as itself", () => {
-    expect(boxOrNone(LAYER, wholeOf(LAYER))).toBeNull();
-    expect(boxOrNone(LAYER, { start: [1, 0, 0], stop: [10, 20, 30] })).not.toBeNull();
   });
 });

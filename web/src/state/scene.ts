@@ -1,8 +1,7 @@
-// Places of the scene and what is put there. Here: applying changes, reading volumes' places in the world.
+// Places of the scene and what is put there. Here: applying changes, merging them.
 // Not here: sending them (line/patcher.ts).
 
-import { add, type Vector } from "../geometry/vector";
-import type { Box, Change, Json, LayerDescription, Scene } from "../protocol";
+import type { Change, Json, Scene } from "../protocol";
 
 export type Path = readonly (string | number)[];
 
@@ -37,38 +36,3 @@ function put(node: Json, path: Path, value: Json): Json {
 
 /** A value of the scene as it travels. */
 export const json = (value: unknown): Json => value as Json;
-
-export interface Extent {
-  low: Vector;
-  high: Vector;
-}
-
-/** World corners of a region of voxels of an unmoved layer; a voxel fills half a spacing to each side of its centre. */
-export function extentOf(layer: LayerDescription, box: Box | null): Extent {
-  const start = box?.start ?? [0, 0, 0];
-  const stop = box?.stop ?? layer.shape;
-  const [dz, dy, dx] = layer.spacing;
-  return {
-    low: [(start[2] - 0.5) * dx, (start[1] - 0.5) * dy, (start[0] - 0.5) * dz],
-    high: [(stop[2] - 0.5) * dx, (stop[1] - 0.5) * dy, (stop[0] - 0.5) * dz],
-  };
-}
-
-/** The middle of a voxel (z, y, x) in the world. */
-export function worldOf(layer: LayerDescription, voxel: readonly [number, number, number]): Vector {
-  const [dz, dy, dx] = layer.spacing;
-  return [voxel[2] * dx, voxel[1] * dy, voxel[0] * dz];
-}
-
-export const centreOf = ({ low, high }: Extent): Vector => {
-  const [x, y, z] = add(low, high);
-  return [x / 2, y / 2, z / 2];
-};
-
-/** A clip as large as the volume is none. */
-export function boxOrNone(layer: LayerDescription, box: Box): Box | null {
-  const isWhole = box.start.every((one) => one === 0) && box.stop.every((one, axis) => one === layer.shape[axis]);
-  return isWhole ? null : box;
-}
-
-export const wholeOf = (layer: LayerDescription): Box => ({ start: [0, 0, 0], stop: [...layer.shape] });

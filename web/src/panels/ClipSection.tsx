@@ -1,0 +1,125 @@
+// What is cut away: a box of voxels, and planes. Here: their numbers. Not here: the handles in the picture (view/ClipHandles).
+
+import type { ReactNode } from "react";
+import { axesOf } from "../geometry/camera";
+import { withFace } from "../geometry/clipping";
+import { boxOrNone, centreOf, extentOf, wholeOf } from "../geometry/extent";
+import { placed } from "../geometry/transform";
+import { dot, scale, type Vector } from "../geometry/vector";
+import { Button, IconButton } from "../parts/Button";
+import { Switch } from "../parts/Choice";
+import { NumberField } from "../parts/NumberField";
+import { Section } from "../parts/Section";
+import type { ClipPlane, LayerDescription } from "../protocol";
+import { useSession } from "../session/session";
+import { isOwner, sceneOf, type ChosenVolume } from "../state/selectors";
+import { useSelect } from "../state/store";
+
+const ROWS = [
+  { name: "x", order: 2 },
+  { name: "y", order: 1 },
+  { name: "z", order: 0 },
+] as const;
+
+export function ClipSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
+  const session = useSession();
+  const areShown = useSelect((state) => state.interface.areClipHandlesShown);
+  const mayExport = useSelect(isOwner);
+  const { description, layer, index } = chosen;
+  if (!description) return null;
+  return (
+    <Section title="Clipping" isOpenAtFirst={false}>
+      <Switch label="Handles in the picture" isOn={areShown} onChange={(areClipHandlesShown) => session.page({ areClipHandlesShown })} />
+      <BoxNumbers chosen={chosen} description={description} />
+      <div className="pair">
+        <Button isDisabled={layer.clip === null} onClick={() => session.set(["volumes", index, "clip"], null)}>
+          Show all
+        </Button>
+        {mayExport ? (
+          <Button icon="download" onClick={() => session.openDialog("export")}>
+            Export
+          </Button>
+        ) : null}
+      </div>
+      <Planes chosen={chosen} description={description} />
+    </Section>
+  );
+}
+
+function BoxNumbers({ chosen, description }: { chosen: ChosenVolume; description: LayerDescription }): ReactNode {
+  const session = useSession();
+  const box = chosen.layer.clip ?? wholeOf(description);
+  const set = (order: number, isHigh: boolean, place: number): void =>
+    session.set(["volumes", chosen.index, "clip"], boxOrNone(description, withFace(description, box, order, isHigh, place)));
+  return (
+    <div className="box-numbers">
+      {ROWS.map(({ name, order }) => (
+        <div key={name} className="row">
+          <span className={`axis-name is-${name}`}>{name}</span>
+          <NumberField label={`Clip ${name} from`} value={box.start[order]} onChange={(place) => set(order, false, place)} />
+          <span className="hint">to</span>
+          <NumberField label={`Clip ${name} to`} value={box.stop[order]} onChange={(place) => set(order, true, place)} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Planes({ chosen, description }: { chosen: ChosenVolume; description: LayerDescription }): ReactNode {
+  const session = useSession();
+  const planes = useSelect((state) => sceneOf(state)?.planes ?? null);
+  const centre = placed(chosen.layer.transform, centreOf(extentOf(description, null)));
+  const add = (): void => {
+    const { camera } = session.store.get();
+    if (!camera) return;
+    const normal = axesOf(camera).forward;
+    session.set(["planes", planes?.length ?? 0], { normal, offset: dot(normal, centre) });
+    session.page({ areClipHandlesShown: true });
+  };
+  return (
+    <div className="stack">
+      {planes?.map((plane, index) => (
+        // Planes have no names of their own: the index is who they are.
+        <PlaneNumbers key={index} index={index} plane={plane} centre={centre} />
+      ))}
+      <Button icon="plus" look="plain" onClick={add}>
+        Plane facing you
+      </Button>
+    </div>
+  );
+}
+
+function PlaneNumbers({ index, plane, centre }: { index: number; plane: ClipPlane; centre: Vector }): ReactNode {
+  const session = useSession();
+  const setNormal = (normal: Vector): void => session.set(["planes", index], { normal, offset: dot(normal, centre) });
+  return (
+    <div className="card">
+      <div className="row">
+        <span className="label">Plane {index + 1}</span>
+        <IconButton icon="redo" label="Cut away the other side" onClick={() => session.set(["planes", index], { normal: scale(plane.normal, -1), offset: -plane.offset })} />
+        <IconButton
+          icon="eye"
+          label="Turn the plane to face you"
+          onClick={() => {
+            const { camera } = session.store.get();
+            if (camera) setNormal(axesOf(camera).forward);
+          }}
+        />
+        <IconButton icon="trash" label="Take the plane away" onClick={() => session.set(["planes", index], null)} />
+      </div>
+      <div className="row is-plane">
+        {plane.normal.map((one, axis) => (
+          <NumberField
+            key={axis}
+            label={`Normal, ${"xyz"[axis]}`}
+            value={one}
+            step={0.05}
+            className="field is-number is-small"
+            onChange={(value) => setNormal([axis === 0 ? value : plane.normal[0], axis === 1 ? value : plane.normal[1], axis === 2 ? value : plane.normal[2]])}
+          />
+        ))}
+        <NumberField label="Offset" value={plane.offset} className="field is-number is-small" onChange={(offset) => session.set(["planes", index, "offset"], offset)} />
+      </div>
+    </div>
+  );
+}

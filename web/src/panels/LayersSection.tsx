@@ -1,0 +1,68 @@
+// What is in the scene. Here: the list, choosing, taking away. Not here: how one is drawn (the sections below it).
+
+import type { ReactNode } from "react";
+import { short, unitText } from "../geometry/measures";
+import { IconButton } from "../parts/Button";
+import { Icon, type IconName } from "../parts/Icon";
+import { Section } from "../parts/Section";
+import type { LayerDescription } from "../protocol";
+import { useSession } from "../session/session";
+import { isOwner } from "../state/selectors";
+import type { LayerKind } from "../state/state";
+import { useSelect } from "../state/store";
+
+const ICONS: Record<LayerKind, IconName> = { volumes: "volume", points: "points", meshes: "mesh" };
+
+interface Line {
+  kind: LayerKind;
+  index: number;
+  name: string;
+  facts: string;
+}
+
+export function LayersSection(): ReactNode {
+  const session = useSession();
+  const layers = useSelect((state) => state.layers);
+  const chosen = useSelect((state) => state.interface.chosen);
+  const maySee = useSelect(isOwner);
+  if (!layers) return null;
+  const lines: Line[] = [
+    ...layers.layers.map((one, index): Line => ({ kind: "volumes", index, name: one.name, facts: volumeFacts(one) })),
+    ...layers.points.map((one, index): Line => ({ kind: "points", index, name: one.name, facts: `${one.count.toLocaleString("en")} points` })),
+    ...layers.meshes.map((one, index): Line => ({ kind: "meshes", index, name: one.name, facts: `${one.triangles.toLocaleString("en")} triangles` })),
+  ];
+  return (
+    <Section title="Layers" aside={maySee ? <IconButton icon="plus" label="Add a file" onClick={() => session.page({ drawer: "files" })} /> : null}>
+      <ul className="layers">
+        {lines.map((line) => {
+          const isChosen = line.kind === chosen.kind && line.index === chosen.index;
+          return (
+            <li key={`${line.kind}-${line.index}`} className={isChosen ? "layer is-chosen" : "layer"}>
+              <button type="button" aria-pressed={isChosen} onClick={() => session.page({ chosen: { kind: line.kind, index: line.index } })}>
+                <Icon name={ICONS[line.kind]} />
+                <span className="layer-name" title={line.name}>
+                  {line.name}
+                </span>
+                <span className="hint number">{line.facts}</span>
+              </button>
+              {lines.length > 1 ? (
+                <IconButton icon="close" label={`Take ${line.name} away`} onClick={() => session.set([line.kind, line.index], null)} />
+              ) : null}
+            </li>
+          );
+        })}
+      </ul>
+    </Section>
+  );
+}
+
+export function volumeFacts(layer: LayerDescription): string {
+  const [z, y, x] = layer.shape;
+  return `${x} × ${y} × ${z} · ${layer.dtype}`;
+}
+
+export function spacingFacts(layer: LayerDescription): string {
+  const spacing = [...layer.spacing].toReversed();
+  const text = spacing.every((one) => one === spacing[0]) ? short(spacing[0] ?? 1) : spacing.map((one) => short(one)).join(" × ");
+  return `voxels of ${text} ${unitText(layer.unit)}`.trim();
+}

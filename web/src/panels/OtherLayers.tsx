@@ -1,0 +1,67 @@
+// Layers that are no plain volume: points, meshes, labels.
+
+import type { ReactNode } from "react";
+import { Switch } from "../parts/Choice";
+import { Section } from "../parts/Section";
+import { Slider } from "../parts/Slider";
+import type { Labels, MeshLayer, PointsLayer } from "../protocol";
+import { useSession } from "../session/session";
+import { useSelect } from "../state/store";
+import { fromHex, hex } from "../transfer/points";
+import { TransferSection } from "./transfer/TransferSection";
+
+export function PointsSections({ layer, index }: { layer: PointsLayer; index: number }): ReactNode {
+  const session = useSession();
+  const description = useSelect((state) => state.layers?.points[index] ?? null);
+  return (
+    <>
+      <Section title="Points">
+        <Slider
+          label="Radius per value"
+          value={layer.radius_scale}
+          low={layer.radius_scale > 0 ? 10 ** (Math.floor(Math.log10(layer.radius_scale)) - 1) : 0.001}
+          high={10 ** (Math.floor(Math.log10(layer.radius_scale || 1)) + 2)}
+          isLogarithmic
+          onChange={(value, isMoving) => session.set(["points", index, "radius_scale"], value, isMoving)}
+        />
+        <Switch label="Lit" isOn={layer.is_lit} onChange={(isOn) => session.set(["points", index, "is_lit"], isOn)} />
+        <p className="hint">A value whose opacity is 0 is not drawn; every other point is solid.</p>
+      </Section>
+      <TransferSection path={["points", index]} name={description?.name ?? "points"} transfer={layer.transfer} histogram={description?.histogram ?? null} />
+    </>
+  );
+}
+
+export function MeshSection({ layer, index }: { layer: MeshLayer; index: number }): ReactNode {
+  const session = useSession();
+  return (
+    <Section title="Mesh">
+      <label className="row">
+        <span className="label">Colour</span>
+        <input type="color" className="swatch" value={hex([...layer.color])} onChange={(event) => session.set(["meshes", index, "color"], fromHex(event.currentTarget.value))} />
+      </label>
+      <Slider label="Opacity" value={layer.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["meshes", index, "opacity"], value, isMoving)} />
+      <Switch label="Lit" isOn={layer.is_lit} onChange={(isOn) => session.set(["meshes", index, "is_lit"], isOn)} />
+    </Section>
+  );
+}
+
+export function LabelsSection({ labels, index }: { labels: Labels; index: number }): ReactNode {
+  const session = useSession();
+  return (
+    <Section title="Labels">
+      <Slider label="Opacity" value={labels.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["volumes", index, "labels", "opacity"], value, isMoving)} />
+      {labels.colors.map((one, number) => (
+        <label key={one.label} className="row">
+          <span className="label">Label {one.label}</span>
+          <input
+            type="color"
+            className="swatch"
+            value={hex([...(one.color ?? [0.5, 0.5, 0.5])])}
+            onChange={(event) => session.set(["volumes", index, "labels", "colors", number, "color"], fromHex(event.currentTarget.value))}
+          />
+        </label>
+      ))}
+    </Section>
+  );
+}

@@ -1,0 +1,153 @@
+// A user's shading: its text, what the compiler says, its sliders.
+
+import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { agree, compile, RequestRefused } from "../line/requests";
+import { Button, IconButton } from "../parts/Button";
+import type { Shading } from "../protocol";
+import { useSession, type Session } from "../session/session";
+import { chosenVolume, type ChosenVolume } from "../state/selectors";
+import { useSelect } from "../state/store";
+import { Parameters } from "./LookSection";
+
+const EXAMPLE = `//@ strength = 0.8 in 0 .. 2
+//@ ambient = 0.4 in 0 .. 1
+
+// The colour of one sample. At hand: value, color, gradient,
+// position, view and light, and the parameters declared above.
+vec3 normal = normalize(gradient);
+float rim = 1.0f - abs(dot(normal, view));
+float lit = ambient + (1.0f - ambient) * abs(dot(normal, light));
+return color * lit * (1.0f + strength * rim);
+`;
+
+type Said = { tone: "good" | "bad"; text: string; remedy: string; line: number } | null;
+
+export function ShadingEditor(): ReactNode {
+  const session = useSession();
+  const chosen = useSelect(chosenVolume);
+  const shadings = useSelect((state) => state.shadings);
+  const present = shadings.find((one) => one.hash === chosen?.layer.user_shading && one.source !== "");
+  const [source, setSource] = useState(present?.source ?? EXAMPLE);
+  const [said, setSaid] = useState<Said>(null);
+  const [isBusy, setBusy] = useState(false);
+  const make = async (): Promise<void> => {
+    setBusy(true);
+    setSaid(await compiled(session, source, chosen));
+    setBusy(false);
+  };
+  return (
+    <aside className="drawer pane is-wide grows" aria-label="Your own shading">
+      <header className="drawer-head">
+        <h2>Your own shading</h2>
+        <Button look="main" isDisabled={isBusy || !chosen} title="Control and Enter" onClick={() => void make()}>
+          {isBusy ? "Compiling…" : "Compile and use"}
+        </Button>
+        <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none" })} />
+      </header>
+      <CodeField source={source} badLine={said?.tone === "bad" ? said.line : 0} onChange={setSource} onCompile={() => void make()} />
+      {said ? (
+        <div className={`said is-${said.tone}`} role="status">
+          <p>
+            {said.line > 0 ? <b>Line {said.line}: </b> : null}
+            {said.text}
+          </p>
+          {said.remedy ? <p className="hint">{said.remedy}</p> : null}
+        </div>
+      ) : null}
+      <div className="drawer-foot scrolls">
+        {chosen?.layer.shading === "user" ? <Parameters chosen={chosen} /> : <p className="hint">Lines that begin with //@ declare parameters; they become sliders here.</p>}
+        {shadings.map((one) => (
+          <Known key={one.hash} shading={one} onEdit={() => setSource(one.source)} />
+        ))}
+      </div>
+    </aside>
+  );
+}
+
+/** One that the instance has: to take up again, or, where it came with somebody's scene, to agree to. */
+function Known({ shading, onEdit }: { shading: Shading; onEdit: () => void }): ReactNode {
+  const session = useSession();
+  const first = shading.source.split("\n").find((line) => line.trim() !== "" && !line.includes("//@")) ?? shading.hash;
+  return (
+    <div className="row known">
+      <code className="label" title={shading.source}>
+        {first.trim()}
+      </code>
+      <Button look="plain" onClick={onEdit}>
+        {shading.is_waiting ? "Read it" : "Edit"}
+      </Button>
+      {shading.is_waiting ? (
+        <Button look="main" title="It came with a scene from elsewhere and runs only if you agree" onClick={() => void session.attempt(agree(shading.hash))}>
+          Agree
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+async function compiled(session: Session, source: string, chosen: ChosenVolume | null): Promise<Said> {
+  if (!chosen) return null;
+  try {
+    const made = await compile(source);
+    session.change([
+      { path: ["volumes", chosen.index, "user_shading"], value: made.hash },
+      { path: ["volumes", chosen.index, "parameters"], value: [] },
+      { path: ["volumes", chosen.index, "shading"], value: "user" },
+      { path: ["volumes", chosen.index, "mode"], value: "composite" },
+    ]);
+    return { tone: "good", text: "Compiled.", remedy: "", line: 0 };
+  } catch (error) {
+    if (!(error instanceof RequestRefused)) throw error;
+    return { tone: "bad", text: error.what, remedy: error.remedy, line: error.line };
+  }
+}
+
+interface CodeFieldProps {
+  source: string;
+  badLine: number;
+  onChange: (source: string) => void;
+  onCompile: () => void;
+}
+
+function CodeField({ source, badLine, onChange, onCompile }: CodeFieldProps): ReactNode {
+  const numbers = useRef<HTMLOListElement>(null);
+  const count = source.split("\n").length;
+  const press = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
+    event.stopPropagation();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      onCompile();
+    }
+    // Tab would leave the text; Escape and then Tab does.
+    if (event.key === "Tab" && !event.shiftKey) {
+      event.preventDefault();
+      const field = event.currentTarget;
+      field.setRangeText("    ", field.selectionStart, field.selectionEnd, "end");
+      onChange(field.value);
+    }
+    if (event.key === "Escape") event.currentTarget.blur();
+  };
+  return (
+    <div className="code">
+      <ol ref={numbers} aria-hidden="true">
+        {Array.from({ length: count }, (_, index) => (
+          <li key={index} className={index + 1 === badLine ? "is-bad" : ""}>
+            {index + 1}
+          </li>
+        ))}
+      </ol>
+      <textarea
+        spellCheck={false}
+        aria-label="Text of the shading"
+        aria-invalid={badLine > 0}
+        wrap="off"
+        value={source}
+        onScroll={(event) => {
+          if (numbers.current) numbers.current.scrollTop = event.currentTarget.scrollTop;
+        }}
+        onKeyDown={press}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// The panel at the right: what is in the scene and how it is drawn.
+
+import type { ReactNode } from "react";
+import { Segmented } from "../parts/Choice";
+import { useSession } from "../session/session";
+import { chosenVolume, isComparing, sceneOf } from "../state/selectors";
+import { useSelect } from "../state/store";
+import { ClipSection } from "./ClipSection";
+import { LayersSection } from "./LayersSection";
+import { LookSection } from "./LookSection";
+import { MeasureSection } from "./MeasureSection";
+import { LabelsSection, MeshSection, PointsSections } from "./OtherLayers";
+import { TransferSection } from "./transfer/TransferSection";
+import { ViewSection } from "./ViewSection";
+
+export function SidePanel(): ReactNode {
+  const session = useSession();
+  const isCompared = useSelect(isComparing);
+  const editedView = useSelect((state) => state.interface.editedView);
+  return (
+    <aside className="panel pane scrolls grows" aria-label="How the scene is drawn">
+      {isCompared ? (
+        <div className="panel-top">
+          <Segmented
+            label="Which scene is changed"
+            value={editedView}
+            options={[
+              { value: "main", label: "Now" },
+              { value: "other", label: "Before" },
+            ]}
+            onChange={(view) => session.page({ editedView: view })}
+          />
+        </div>
+      ) : null}
+      <LayersSection />
+      <Chosen />
+      <MeasureSection />
+      <ViewSection />
+    </aside>
+  );
+}
+
+function Chosen(): ReactNode {
+  const chosen = useSelect((state) => state.interface.chosen);
+  const scene = useSelect(sceneOf);
+  const volume = useSelect(chosenVolume);
+  const points = chosen.kind === "points" ? scene?.points[chosen.index] : undefined;
+  const mesh = chosen.kind === "meshes" ? scene?.meshes[chosen.index] : undefined;
+  if (points) return <PointsSections layer={points} index={chosen.index} />;
+  if (mesh) return <MeshSection layer={mesh} index={chosen.index} />;
+  if (!volume) return null;
+  const { layer, index, description } = volume;
+  return (
+    <>
+      {layer.labels ? (
+        <LabelsSection labels={layer.labels} index={index} />
+      ) : (
+        <TransferSection path={["volumes", index]} name={description?.name ?? "volume"} transfer={layer.transfer} histogram={description?.histogram ?? null} />
+      )}
+      <LookSection chosen={volume} />
+      <ClipSection chosen={volume} />
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+// Which colour and how much opacity a value gets. Here: the editor's parts put together, files of ParaView.
+
+import { useState, type ReactNode } from "react";
+import { within } from "../../geometry/measures";
+import { IconButton } from "../../parts/Button";
+import { choose, saveText } from "../../parts/files";
+import { NumberField } from "../../parts/NumberField";
+import { Section } from "../../parts/Section";
+import { Slider } from "../../parts/Slider";
+import type { Histogram, TransferFunction } from "../../protocol";
+import { useSession, type Session } from "../../session/session";
+import type { Path } from "../../state/scene";
+import { fromParaView, NoColorMap, toParaView } from "../../transfer/paraview";
+import { levelAt, mixColors, type ColorPoint } from "../../transfer/points";
+import { ColorBar, MOST_STOPS } from "./ColorBar";
+import { Curve } from "./Curve";
+import { nearDomain, wholeDomain } from "./histogram";
+import { Presets } from "./Presets";
+
+interface TransferSectionProps {
+  /** Where the layer is in the scene. */
+  path: Path;
+  name: string;
+  transfer: TransferFunction;
+  histogram: Histogram | null;
+}
+
+export function TransferSection({ path, name, transfer, histogram }: TransferSectionProps): ReactNode {
+  const session = useSession();
+  const [isLogarithmic, setLogarithmic] = useState(true);
+  const [isNear, setNear] = useState(false);
+  const [arePresetsOpen, setPresetsOpen] = useState(false);
+  const whole = wholeDomain(histogram, transfer.value_range);
+  const domain = isNear ? nearDomain(transfer.value_range) : whole;
+  const set = (part: keyof TransferFunction, value: unknown, isMoving = false): void => session.set([...path, "transfer", part], value, isMoving);
+  const setAll = (next: TransferFunction): void => session.set([...path, "transfer"], next);
+  const [low, high] = transfer.value_range;
+  return (
+    <Section
+      title="Colour and opacity"
+      aside={
+        <>
+          <IconButton icon="upload" label="Read a colour map of ParaView" onClick={() => void readFile(session, transfer, setAll)} />
+          <IconButton icon="download" label="Save as a colour map of ParaView" onClick={() => saveText(toParaView(transfer, name), `${name}.json`)} />
+        </>
+      }
+    >
+      <div className="transfer">
+        <div className="curve-box">
+          <Curve
+            transfer={transfer}
+            histogram={histogram}
+            domain={domain}
+            isLogarithmic={isLogarithmic}
+            onChange={(opacities, isMoving) => set("opacities", opacities, isMoving)}
+          />
+          {histogram ? null : <p className="curve-note">counting values…</p>}
+          <div className="curve-tools">
+            <button type="button" className="chip" aria-pressed={isLogarithmic} title="Counts on a logarithmic scale" onClick={() => setLogarithmic(!isLogarithmic)}>
+              log
+            </button>
+            <button type="button" className="chip" aria-pressed={isNear} title="Show only the window" onClick={() => setNear(!isNear)}>
+              zoom
+            </button>
+          </div>
+        </div>
+        <ColorBar
+          transfer={transfer}
+          domain={domain}
+          onRange={(range, isMoving) => set("value_range", range, isMoving)}
+          onColors={(colors, isMoving) => set("colors", colors, isMoving)}
+        />
+        <div className="row is-window">
+          <NumberField label="Low end of the window" value={low} high={high} step={(whole[1] - whole[0]) / 256} text={(value) => within(value, whole)} onChange={(value) => (value < high ? set("value_range", [value, high]) : undefined)} />
+          <button type="button" className="chip" title="The window over all values" onClick={() => set("value_range", histogram ? [histogram.low, histogram.high] : [low, high])}>
+            all values
+          </button>
+          <NumberField label="High end of the window" value={high} low={low} step={(whole[1] - whole[0]) / 256} text={(value) => within(value, whole)} onChange={(value) => (value > low ? set("value_range", [low, value]) : undefined)} />
+        </div>
+      </div>
+      <div className="row">
+        <button type="button" className="chip" aria-expanded={arePresetsOpen} onClick={() => setPresetsOpen(!arePresetsOpen)}>
+          presets
+        </button>
+        <button
+          type="button"
+          className="chip"
+          disabled={transfer.colors.length <= MOST_STOPS}
+          title="Fewer colours, to move and change one by one"
+          onClick={() => set("colors", fewer(transfer))}
+        >
+          edit colours
+        </button>
+        <button type="button" className="chip" title="Turn the colours around" onClick={() => set("colors", reversed(transfer))}>
+          reverse
+        </button>
+      </div>
+      {arePresetsOpen ? <Presets transfer={transfer} onChange={setAll} /> : null}
+      <Slider label="Gamma" value={transfer.gamma} low={0.2} high={5} isLogarithmic onChange={(gamma, isMoving) => set("gamma", gamma, isMoving)} />
+    </Section>
+  );
+}
+
+async function readFile(session: Session, present: TransferFunction, onRead: (transfer: TransferFunction) => void): Promise<void> {
+  const file = await choose(".json,application/json");
+  if (!file) return;
+  try {
+    onRead(fromParaView(await file.text(), present));
+  } catch (error) {
+    if (!(error instanceof NoColorMap)) throw error;
+    session.notify("error", error.message);
+  }
+}
+
+const STOPS = 7;
+
+function fewer(transfer: TransferFunction): ColorPoint[] {
+  const colors = transfer.colors.map(([at, color]): ColorPoint => [at, [...color]]);
+  return Array.from({ length: STOPS }, (_, index): ColorPoint => [index / (STOPS - 1), levelAt(colors, index / (STOPS - 1), mixColors)]);
+}
+
+const reversed = (transfer: TransferFunction): ColorPoint[] => transfer.colors.map(([at, color]): ColorPoint => [1 - at, [...color]]).toReversed();

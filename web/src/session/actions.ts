@@ -1,0 +1,115 @@
+// What keys and buttons do. Here: every action once, with its name and keys, for the rail, the keyboard and the help.
+
+import { moved, turned, zoomed } from "../geometry/camera";
+import { middle } from "../geometry/slices";
+import type { Camera } from "../protocol";
+import { areSlicesShown, canSteer, isComparing, isOwner } from "../state/selectors";
+import type { PageState } from "../state/state";
+import { fly } from "./flight";
+import type { Session } from "./session";
+
+export interface Action {
+  name: string;
+  group: "View" | "Tools" | "Page";
+  /** As `event.key` has them; "Shift+" and "Control+" before it. */
+  keys: readonly string[];
+  run: (session: Session) => void;
+  isAllowed?: (state: PageState) => boolean;
+}
+
+const TURN = 0.09;
+const MOVE = 0.04;
+const ZOOM = 0.9;
+
+function look(change: (camera: Camera) => Camera): (session: Session) => void {
+  return (session) => {
+    const { camera } = session.store.get();
+    if (camera) session.look(change(camera), true);
+  };
+}
+
+function toggle(part: "isPanelOpen" | "isQuiet" | "areStatisticsShown" | "areClipHandlesShown"): (session: Session) => void {
+  return (session) => session.page({ [part]: !session.store.get().interface[part] });
+}
+
+export const ACTIONS = {
+  turnLeft: { name: "Turn left", group: "View", keys: ["ArrowLeft"], run: look((camera) => turned(camera, TURN, 0)), isAllowed: canSteer },
+  turnRight: { name: "Turn right", group: "View", keys: ["ArrowRight"], run: look((camera) => turned(camera, -TURN, 0)), isAllowed: canSteer },
+  turnUp: { name: "Turn up", group: "View", keys: ["ArrowUp"], run: look((camera) => turned(camera, 0, -TURN)), isAllowed: canSteer },
+  turnDown: { name: "Turn down", group: "View", keys: ["ArrowDown"], run: look((camera) => turned(camera, 0, TURN)), isAllowed: canSteer },
+  moveLeft: { name: "Move left", group: "View", keys: ["Shift+ArrowLeft"], run: look((camera) => moved(camera, -MOVE, 0)), isAllowed: canSteer },
+  moveRight: { name: "Move right", group: "View", keys: ["Shift+ArrowRight"], run: look((camera) => moved(camera, MOVE, 0)), isAllowed: canSteer },
+  moveUp: { name: "Move up", group: "View", keys: ["Shift+ArrowUp"], run: look((camera) => moved(camera, 0, -MOVE)), isAllowed: canSteer },
+  moveDown: { name: "Move down", group: "View", keys: ["Shift+ArrowDown"], run: look((camera) => moved(camera, 0, MOVE)), isAllowed: canSteer },
+  nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canSteer },
+  farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canSteer },
+  home: { name: "First view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canSteer },
+  undo: { name: "Undo", group: "Tools", keys: ["Control+z"], run: (session) => session.send({ type: "undo" }), isAllowed: (state) => canSteer(state) && (state.server?.can_undo ?? false) },
+  redo: { name: "Redo", group: "Tools", keys: ["Control+Shift+z", "Control+y"], run: (session) => session.send({ type: "redo" }), isAllowed: (state) => canSteer(state) && (state.server?.can_redo ?? false) },
+  files: { name: "Open a file", group: "Tools", keys: ["o"], run: toggleFiles, isAllowed: isOwner },
+  slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canSteer(state) && (state.layers?.layers.length ?? 0) > 0 },
+  clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canSteer },
+  measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring },
+  compare: { name: "Side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteer },
+  capture: { name: "Picture or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: (state) => state.welcome?.capability !== "look" },
+  share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
+  statistics: { name: "Statistics", group: "Page", keys: ["i"], run: toggle("areStatisticsShown") },
+  panel: { name: "Panel", group: "Page", keys: ["\\"], run: toggle("isPanelOpen") },
+  quiet: { name: "Only the picture", group: "Page", keys: ["f"], run: toggle("isQuiet") },
+  help: { name: "Help", group: "Page", keys: ["?"], run: (session) => session.openDialog("help") },
+  close: { name: "Close, let go", group: "Page", keys: ["Escape"], run: closeAll },
+} as const satisfies Record<string, Action>;
+
+export type ActionName = keyof typeof ACTIONS;
+
+export const actionOf = (name: ActionName): Action => ACTIONS[name];
+
+/** A key as the table above writes it. */
+export function keyName(event: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey">): string {
+  const isLetter = event.key.length === 1;
+  const parts = [event.ctrlKey || event.metaKey ? "Control+" : "", event.shiftKey && (!isLetter || event.ctrlKey || event.metaKey) ? "Shift+" : ""];
+  return parts.join("") + (isLetter ? event.key.toLowerCase() : event.key);
+}
+
+export function actionFor(key: string): Action | null {
+  return Object.values<Action>(ACTIONS).find((action) => action.keys.includes(key)) ?? null;
+}
+
+export const mayRun = (action: Action, state: PageState): boolean => action.isAllowed?.(state) ?? true;
+
+function goHome(session: Session): void {
+  const { firstCamera } = session.store.get();
+  if (firstCamera) fly(session, firstCamera);
+}
+
+function toggleFiles(session: Session): void {
+  session.page({ drawer: session.store.get().interface.drawer === "files" ? "none" : "files" });
+}
+
+function toggleSlices(session: Session): void {
+  const state = session.store.get();
+  const layer = state.layers?.layers[0];
+  if (areSlicesShown(state)) session.send({ type: "slices", voxel: null });
+  else if (layer) session.send({ type: "slices", voxel: middle(layer.shape), edge: sliceEdge() });
+}
+
+/** Pixels that a slice can fill. */
+export const sliceEdge = (): number => Math.round(Math.min(1024, (innerHeight / 3) * devicePixelRatio * 1.4));
+
+function toggleMeasuring(session: Session): void {
+  const isOn = session.store.get().interface.tool === "distance";
+  session.store.dispatch({ type: "measure-start", start: null });
+  session.page({ tool: isOn ? "turn" : "distance" });
+}
+
+function toggleCompare(session: Session): void {
+  const isOn = isComparing(session.store.get());
+  session.page({ editedView: "main" });
+  session.send({ type: "compare", is_on: !isOn });
+}
+
+function closeAll(session: Session): void {
+  const { measureStart } = session.store.get();
+  if (measureStart) return session.store.dispatch({ type: "measure-start", start: null });
+  session.page({ drawer: "none", dialog: "none", tool: "turn", isQuiet: false });
+}

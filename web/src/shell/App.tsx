@@ -1,0 +1,78 @@
+// The page: the stage, and what stands around it.
+
+import { useEffect, type ReactNode } from "react";
+import { FileBrowser } from "../panels/FileBrowser";
+import { ShadingEditor } from "../panels/ShadingEditor";
+import { SidePanel } from "../panels/SidePanel";
+import { actionFor, keyName, mayRun } from "../session/actions";
+import { useSession } from "../session/session";
+import { useSelect } from "../state/store";
+import { Stage } from "../view/Stage";
+import { CaptureDialog } from "./CaptureDialog";
+import { Curtain } from "./Curtain";
+import { DropZone } from "./DropZone";
+import { ExportDialog } from "./ExportDialog";
+import { HelpDialog } from "./HelpDialog";
+import { Notices } from "./Notices";
+import { Rail } from "./Rail";
+import { ShareDialog } from "./ShareDialog";
+import { Statistics } from "./Statistics";
+import { StatusLine } from "./StatusLine";
+import { TimeSlider } from "./TimeSlider";
+import { TopBar } from "./TopBar";
+
+const DIALOGS = { help: HelpDialog, capture: CaptureDialog, export: ExportDialog, share: ShareDialog } as const;
+const DRAWERS = { files: FileBrowser, shading: ShadingEditor } as const;
+
+export function App(): ReactNode {
+  const isKnown = useSelect((state) => state.server !== null);
+  const page = useSelect((state) => state.interface);
+  const name = useSelect((state) => state.layers?.layers[0]?.name ?? "");
+  useKeys();
+  useEffect(() => {
+    document.title = name ? `${name} · Pellucid` : "Pellucid";
+  }, [name]);
+  const Dialog = page.dialog === "none" ? null : DIALOGS[page.dialog];
+  const Drawer = page.drawer === "none" ? null : DRAWERS[page.drawer];
+  const isAround = isKnown && !page.isQuiet;
+  return (
+    <div className={`page${isAround && page.isPanelOpen ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
+      <Stage />
+      <Curtain />
+      {isAround ? (
+        <>
+          <TopBar />
+          <Rail />
+          {page.isPanelOpen ? <SidePanel /> : null}
+          {Drawer ? <Drawer /> : null}
+          {page.areStatisticsShown ? <Statistics /> : null}
+          <TimeSlider />
+          <StatusLine />
+        </>
+      ) : null}
+      <Notices />
+      {Dialog ? <Dialog /> : null}
+      <DropZone />
+    </div>
+  );
+}
+
+function useKeys(): void {
+  const session = useSession();
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.altKey || isTyping(event.target)) return;
+      const action = actionFor(keyName(event));
+      if (!action || !mayRun(action, session.store.get())) return;
+      event.preventDefault();
+      action.run(session);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [session]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.matches("textarea, select, input:not([type=checkbox]):not([type=color])") || target.isContentEditable;
+}

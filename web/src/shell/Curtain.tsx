@@ -1,0 +1,91 @@
+// Before the first picture, and while the line is down: what is going on, and what to do.
+
+import { useEffect, useState, type ReactNode } from "react";
+import { Button } from "../parts/Button";
+import { useSession } from "../session/session";
+import { isOwner } from "../state/selectors";
+import type { PageState } from "../state/state";
+import { useSelect } from "../state/store";
+
+interface Words {
+  what: string;
+  remedy: string;
+  isBusy: boolean;
+}
+
+export function Curtain(): ReactNode {
+  const session = useSession();
+  const line = useSelect((state) => state.line);
+  const worker = useSelect((state) => state.worker);
+  const hasPicture = useSelect((state) => state.shown !== null);
+  const isEmpty = useSelect(isEmptyScene);
+  const mayOpen = useSelect(isOwner);
+  if (line.phase === "open" && isEmpty) return <Empty mayOpen={mayOpen} />;
+  const words = wordsFor(line, worker);
+  if (line.phase === "open" && hasPicture) return null;
+  return (
+    <div className={hasPicture ? "curtain is-thin" : "curtain"}>
+      <div className="curtain-words grows" role="status">
+        <Mark isBusy={words.isBusy} />
+        <p>{words.what}</p>
+        {words.remedy ? <p className="hint">{words.remedy}</p> : null}
+        {line.phase === "waiting" ? <Countdown atMs={line.retryAtMs} /> : null}
+        {line.phase === "waiting" ? <Button onClick={() => session.reconnect()}>Try now</Button> : null}
+        {line.phase === "closed" ? <Button onClick={() => location.reload()}>Reload</Button> : null}
+      </div>
+    </div>
+  );
+}
+
+function wordsFor(line: PageState["line"], worker: PageState["worker"]): Words {
+  if (line.phase === "waiting" || line.phase === "closed") return { what: line.what, remedy: line.remedy, isBusy: line.phase === "waiting" };
+  if (line.phase === "connecting") return { what: "Connecting", remedy: "", isBusy: true };
+  if (worker && worker.state !== "ready") {
+    const what = worker.what || { starting: "Starting the renderer", loading: "Loading the volume", compiling: "Compiling the renderer", lost: "The renderer is being replaced" }[worker.state];
+    const remedy = worker.do || (worker.state === "compiling" ? "The first time on a machine this takes a little longer." : "");
+    return { what, remedy, isBusy: true };
+  }
+  return { what: "Drawing the first picture", remedy: "", isBusy: true };
+}
+
+function isEmptyScene(state: PageState): boolean {
+  const scene = state.server?.scene;
+  return scene !== undefined && scene.volumes.length + scene.points.length + scene.meshes.length + scene.slices.length === 0;
+}
+
+function Empty({ mayOpen }: { mayOpen: boolean }): ReactNode {
+  const session = useSession();
+  return (
+    <div className="curtain">
+      <div className="curtain-words grows">
+        <Mark isBusy={false} />
+        <p>Nothing is open.</p>
+        <p className="hint">{mayOpen ? "Open a file, drop one here, or hand over an array from Python." : "The owner has opened nothing yet."}</p>
+        {mayOpen ? (
+          <Button look="main" icon="open" onClick={() => session.page({ drawer: "files" })}>
+            Open a file
+          </Button>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function Countdown({ atMs }: { atMs: number }): ReactNode {
+  const [now, setNow] = useState(() => performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 500);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.ceil((atMs - now) / 1000);
+  return <p className="hint number">{seconds > 0 ? `trying again in ${seconds} s` : "trying…"}</p>;
+}
+
+function Mark({ isBusy }: { isBusy: boolean }): ReactNode {
+  return (
+    <svg className={isBusy ? "mark is-busy" : "mark"} viewBox="0 0 32 32" aria-hidden="true">
+      <path d="M16 3 27 9v14l-11 6-11-6V9z" />
+      <path d="M5 9l11 6 11-6M16 15v14" />
+    </svg>
+  );
+}

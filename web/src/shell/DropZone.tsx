@@ -1,0 +1,46 @@
+// A file dropped on the page is sent and opened.
+
+import { useEffect, useState, type ReactNode } from "react";
+import { uploaded } from "../session/opening";
+import { useSession } from "../session/session";
+import { isOwner } from "../state/selectors";
+
+export function DropZone(): ReactNode {
+  const session = useSession();
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    const carriesFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+    const over = (event: DragEvent): void => {
+      if (!carriesFiles(event)) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const leave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const drop = (event: DragEvent): void => {
+      event.preventDefault();
+      setOver(false);
+      const file = event.dataTransfer?.files[0];
+      if (!file) return;
+      if (isOwner(session.store.get())) void uploaded(session, file, event.shiftKey ? "add" : "replace");
+      else session.notify("error", "Only the owner may open files here.", "Ask for the owner's address.");
+    };
+    addEventListener("dragover", over);
+    addEventListener("dragleave", leave);
+    addEventListener("drop", drop);
+    return () => {
+      removeEventListener("dragover", over);
+      removeEventListener("dragleave", leave);
+      removeEventListener("drop", drop);
+    };
+  }, [session]);
+  if (!isOver) return null;
+  return (
+    <div className="drop">
+      <p>
+        Drop to open<span className="hint">hold shift to add it as a layer</span>
+      </p>
+    </div>
+  );
+}

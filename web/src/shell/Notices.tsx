@@ -1,0 +1,121 @@
+// What is going on and what went wrong: notices, tasks under way, the warning before the instance ends.
+
+import { useEffect, useState, type ReactNode } from "react";
+import { Button, IconButton } from "../parts/Button";
+import { bytes } from "../geometry/measures";
+import type { Progress } from "../protocol";
+import { useSession } from "../session/session";
+import { useSelect } from "../state/store";
+
+export function Notices(): ReactNode {
+  const session = useSession();
+  const notices = useSelect((state) => state.notices);
+  const tasks = useSelect((state) => state.tasks);
+  return (
+    <div className="notices grows" role="status" aria-live="polite">
+      <IdleWarning />
+      <WorkerNotice />
+      {Object.values(tasks).map((task) => (
+        <Task key={task.task} task={task} />
+      ))}
+      {notices.map((notice) => (
+        <div key={notice.id} className={`notice pane is-${notice.tone}`}>
+          <div>
+            <p>{notice.what}</p>
+            {notice.remedy ? <p className="hint">{notice.remedy}</p> : null}
+            {notice.link ? <a href={notice.link}>{notice.link}</a> : null}
+          </div>
+          <IconButton icon="close" label="Dismiss" onClick={() => session.store.dispatch({ type: "dismiss", id: notice.id })} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Task({ task }: { task: Progress }): ReactNode {
+  const session = useSession();
+  const share = task.total ? Math.min(task.done / task.total, 1) : null;
+  const left = task.seconds_left === null ? "" : ` · ${Math.ceil(task.seconds_left)} s left`;
+  if (task.state === "finished") {
+    return (
+      <div className="notice pane is-success">
+        <p>{task.name} is ready.</p>
+        <a className="button is-main" href={task.url} download onClick={() => session.store.dispatch({ type: "dismiss-task", task: task.task })}>
+          Save
+        </a>
+        <IconButton icon="close" label="Dismiss" onClick={() => session.store.dispatch({ type: "dismiss-task", task: task.task })} />
+      </div>
+    );
+  }
+  return (
+    <div className="notice pane">
+      <div className="task">
+        <p>
+          {task.name}{" "}
+          <span className="hint number">
+            {amount(task)}
+            {left}
+          </span>
+        </p>
+        <div className={share === null ? "bar is-unknown" : "bar"} role="progressbar" aria-valuenow={share === null ? undefined : Math.round(share * 100)} aria-label={task.name}>
+          <span style={share === null ? {} : { width: `${share * 100}%` }} />
+        </div>
+      </div>
+      <IconButton icon="close" label={`Stop: ${task.name}`} onClick={() => session.send({ type: "cancel_task", task: task.task })} />
+    </div>
+  );
+}
+
+function amount({ done, total, unit }: Progress): string {
+  const text = (count: number): string => (unit === "B" ? bytes(count) : `${Math.round(count)}`);
+  return `${text(done)}${total === null ? "" : ` of ${text(total)}`} ${unit === "B" ? "" : unit}`.trim();
+}
+
+const STATES = { starting: "Starting the renderer", loading: "Loading", compiling: "Compiling", ready: "", lost: "The renderer is being replaced" } as const;
+
+/** The process that draws, while it does something else. */
+function WorkerNotice(): ReactNode {
+  const worker = useSelect((state) => state.worker);
+  const hasPicture = useSelect((state) => state.shown !== null && state.line.phase === "open");
+  if (!worker || worker.state === "ready" || !hasPicture) return null;
+  return (
+    <div className={worker.state === "lost" ? "notice pane is-error" : "notice pane"}>
+      <div className="task">
+        <p>{worker.what || `${STATES[worker.state]}…`}</p>
+        {worker.do ? <p className="hint">{worker.do}</p> : null}
+        <div className="bar is-unknown">
+          <span />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function IdleWarning(): ReactNode {
+  const session = useSession();
+  const idle = useSelect((state) => state.idle);
+  const now = useSeconds(idle?.is_warning ?? false);
+  if (!idle?.is_warning) return null;
+  const left = Math.max(0, idle.seconds_left - (now - idle.atMs) / 1000);
+  const text = left >= 60 ? `${Math.ceil(left / 60)} minutes` : `${Math.ceil(left)} seconds`;
+  return (
+    <div className="notice pane is-warning">
+      <div>
+        <p>Nobody has touched this viewer for a while: it ends in {text}.</p>
+      </div>
+      <Button look="main" onClick={() => session.send({ type: "prolong" })}>
+        Keep it
+      </Button>
+    </div>
+  );
+}
+
+function useSeconds(isOn: boolean): number {
+  const [now, setNow] = useState(() => performance.now());
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const timer = setInterval(() => setNow(performance.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isOn]);
+  return now;
+}

@@ -1,0 +1,46 @@
+// The line at the bottom: what is under the cursor, how the picture is.
+
+import type { ReactNode } from "react";
+import { short, withUnit } from "../geometry/measures";
+import { useSelect } from "../state/store";
+
+export function StatusLine(): ReactNode {
+  return (
+    <footer className="status number grows">
+      <Under />
+      <PictureState />
+    </footer>
+  );
+}
+
+function Under(): ReactNode {
+  const hit = useSelect((state) => state.hit);
+  const unit = useSelect((state) => state.layers?.layers[state.hit?.layer ?? 0]?.unit ?? "");
+  const tool = useSelect((state) => state.interface.tool);
+  if (!hit) return <span className="hint">{tool === "distance" ? "Click on two places to measure between them" : ""}</span>;
+  const [z, y, x] = hit.voxel;
+  return (
+    <span className="under">
+      {hit.value === null ? null : <b>{short(hit.value)}</b>}
+      {hit.label === null ? null : <b>label {hit.label}</b>}
+      <span className="hint">
+        voxel {x}, {y}, {z}
+      </span>
+      <span className="hint is-wide-only">at {hit.position.map((one) => short(one)).join(", ")} {withUnit(0, unit).slice(2)}</span>
+    </span>
+  );
+}
+
+function PictureState(): ReactNode {
+  const isExact = useSelect((state) => state.shown?.header.is_exact ?? null);
+  const full = useSelect((state) => state.shown?.header.full_resolution ?? 1);
+  const device = useSelect((state) => state.welcome?.device ?? "");
+  if (isExact === null) return null;
+  return (
+    <span className="hint">
+      {/* Rounded down: what is almost whole must not be called whole. */}
+      {full < 1 ? `${Math.floor(full * 100)} % at full resolution · ` : ""}
+      {isExact ? "exact" : "moving"} · {device}
+    </span>
+  );
+}

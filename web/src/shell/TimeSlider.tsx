@@ -1,0 +1,45 @@
+// Time steps of series: a slider, and playing them.
+
+import { useEffect, useState, type CSSProperties, type ReactNode } from "react";
+import { IconButton } from "../parts/Button";
+import { useSession } from "../session/session";
+import { canSteer, sceneOf } from "../state/selectors";
+import { useSelect } from "../state/store";
+
+const STEP_MS = 120;
+
+export function TimeSlider(): ReactNode {
+  const session = useSession();
+  const times = useSelect((state) => Math.max(1, ...(state.layers?.layers.map((one) => one.times) ?? [])));
+  const time = useSelect((state) => sceneOf(state)?.time ?? 0);
+  const maySteer = useSelect(canSteer);
+  const isShown = useSelect((state) => state.sent.length === 0 && (state.shown?.header.revision ?? -1) >= (state.server?.revision ?? 0));
+  const [isPlaying, setPlaying] = useState(false);
+  // The next step comes after the picture of the last one: however slow the machine, every step is seen.
+  useEffect(() => {
+    if (!isPlaying || !isShown || times < 2) return undefined;
+    const timer = setTimeout(() => session.set(["time"], (time + 1) % times, true), STEP_MS);
+    return () => clearTimeout(timer);
+  }, [isPlaying, isShown, times, time, session]);
+  if (times < 2) return null;
+  return (
+    <div className="time pane number grows">
+      <IconButton icon={isPlaying ? "pause" : "play"} label={isPlaying ? "Stop" : "Play"} isDisabled={!maySteer} onClick={() => setPlaying(!isPlaying)} />
+      <input
+        type="range"
+        aria-label="Time step"
+        min={0}
+        max={times - 1}
+        value={time}
+        disabled={!maySteer}
+        style={{ "--filled": `${(time / (times - 1)) * 100}%` } as CSSProperties}
+        onKeyDown={(event) => event.stopPropagation()}
+        onChange={(event) => session.set(["time"], Number(event.currentTarget.value), true)}
+        onPointerUp={(event) => session.set(["time"], Number(event.currentTarget.value))}
+      />
+      <span>
+        {time} <span className="hint">/ {times - 1}</span>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// The title at the top: what is shown, who else is here.
+
+import type { ReactNode } from "react";
+import { Button, IconButton } from "../parts/Button";
+import { Icon } from "../parts/Icon";
+import { spacingFacts, volumeFacts } from "../panels/LayersSection";
+import { useSession } from "../session/session";
+import { canSteer } from "../state/selectors";
+import { useSelect } from "../state/store";
+
+export function TopBar(): ReactNode {
+  const session = useSession();
+  const layer = useSelect((state) => state.layers?.layers[0] ?? null);
+  const name = useSelect((state) => state.layers?.layers[0]?.name ?? state.layers?.points[0]?.name ?? state.layers?.meshes[0]?.name ?? "Pellucid");
+  const isPanelOpen = useSelect((state) => state.interface.isPanelOpen);
+  return (
+    <header className="top grows">
+      <div className="title">
+        <h1 title={name}>{name}</h1>
+        {layer ? (
+          <p className="hint number">
+            {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer)}
+          </p>
+        ) : null}
+      </div>
+      <div className="top-right">
+        <People />
+        <IconButton icon="panel" label="Panel" shortcut="\" isOn={isPanelOpen} onClick={() => session.page({ isPanelOpen: !isPanelOpen })} />
+      </div>
+    </header>
+  );
+}
+
+/** Who watches, where there is more than one; and the controls, where somebody else has them. */
+function People(): ReactNode {
+  const session = useSession();
+  const controls = useSelect((state) => state.controls);
+  const me = useSelect((state) => state.welcome?.client ?? "");
+  const capability = useSelect((state) => state.welcome?.capability ?? "look");
+  const maySteer = useSelect(canSteer);
+  if (!controls || (controls.clients.length < 2 && maySteer)) return null;
+  const asking = controls.asking.filter((id) => id !== me);
+  const nameOf = (id: string): string => controls.clients.find((one) => one.id === id)?.name || "Somebody";
+  return (
+    <div className="people">
+      <span className="hint" title={controls.clients.map((one) => one.name || one.id).join(", ")}>
+        <Icon name="people" /> {controls.clients.length}
+      </span>
+      {maySteer
+        ? asking.map((id) => (
+            <Button key={id} look="main" onClick={() => session.send({ type: "give_controls", client: id })}>
+              Give {nameOf(id)} the controls
+            </Button>
+          ))
+        : null}
+      {!maySteer && capability !== "look" ? (
+        <Button isDisabled={controls.asking.includes(me)} onClick={() => session.send({ type: "ask_controls" })}>
+          {controls.asking.includes(me) ? "Asked for the controls" : "Take the controls"}
+        </Button>
+      ) : null}
+      {capability === "look" ? <span className="hint">You are watching</span> : null}
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+// Which way x, y and z point; a click on an end looks from there.
+
+import type { ReactNode } from "react";
+import { axesOf, lookingFrom } from "../geometry/camera";
+import { dot, scale, type Vector } from "../geometry/vector";
+import { fly } from "../session/flight";
+import { useSession } from "../session/session";
+import { canSteer } from "../state/selectors";
+import { useSelect } from "../state/store";
+
+const RADIUS = 30;
+
+interface Arm {
+  name: string;
+  direction: Vector;
+  isPositive: boolean;
+}
+
+const ARMS: readonly Arm[] = ([["x", [1, 0, 0]], ["y", [0, 1, 0]], ["z", [0, 0, 1]]] as const).flatMap(([name, direction]) => [
+  { name, direction, isPositive: true },
+  { name, direction: scale(direction, -1), isPositive: false },
+]);
+
+export function AxesGizmo(): ReactNode {
+  const session = useSession();
+  const camera = useSelect((state) => state.shown?.header.camera ?? null);
+  const maySteer = useSelect(canSteer);
+  if (!camera) return null;
+  const { right, up, forward } = axesOf(camera);
+  const drawn = ARMS.map((arm) => ({
+    ...arm,
+    x: dot(arm.direction, right) * RADIUS,
+    y: -dot(arm.direction, up) * RADIUS,
+    depth: dot(arm.direction, forward),
+  })).toSorted((a, b) => b.depth - a.depth);
+  const lookFrom = ({ direction, name }: Arm): void => {
+    const now = session.store.get().camera;
+    if (!now || !maySteer) return;
+    // Up stays up; seen from above or below, what was at the back is at the top.
+    const stands: Vector = name === "y" ? [0, 0, direction[1] > 0 ? -1 : 1] : [0, 1, 0];
+    fly(session, lookingFrom(now, direction, stands));
+  };
+  return (
+    <svg className="axes grows" viewBox="-42 -42 84 84" aria-label="Directions of the axes">
+      {drawn.map((arm) => (
+        <g
+          key={arm.name + String(arm.isPositive)}
+          className={`arm is-${arm.name}`}
+          opacity={0.55 - 0.45 * arm.depth}
+          role="button"
+          aria-label={`Look from ${arm.isPositive ? "+" : "−"}${arm.name}`}
+          onClick={() => lookFrom(arm)}
+        >
+          {arm.isPositive ? <line x2={arm.x} y2={arm.y} /> : null}
+          <circle cx={arm.x} cy={arm.y} r={arm.isPositive ? 7.5 : 4.5} className={arm.isPositive ? "is-full" : ""} />
+          {arm.isPositive ? (
+            <text x={arm.x} y={arm.y + 0.5}>
+              {arm.name}
+            </text>
+          ) : null}
+        </g>
+      ))}
+    </svg>
+  );
+}

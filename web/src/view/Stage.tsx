@@ -1,0 +1,51 @@
+// Where pictures stand: the scene, the scene beside it, the slices. Here: the arrangement and its size.
+
+import { useEffect, useRef, type ReactNode } from "react";
+import { useSession } from "../session/session";
+import { areSlicesShown, isComparing } from "../state/selectors";
+import { useSelect } from "../state/store";
+import { AxesGizmo } from "./AxesGizmo";
+import { ClipHandles } from "./ClipHandles";
+import { Measures } from "./Measures";
+import { Picture } from "./Picture";
+import { ScaleBar } from "./ScaleBar";
+import { Slices } from "./Slices";
+
+const MAIN = "The scene. Arrow keys turn it, shift and arrow keys move it, plus and minus zoom, question mark explains.";
+
+export function Stage(): ReactNode {
+  const session = useSession();
+  const pictures = useRef<HTMLDivElement>(null);
+  const areSlices = useSelect(areSlicesShown);
+  const isCompared = useSelect(isComparing);
+  useEffect(() => {
+    const element = pictures.current;
+    if (!element) return undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry) session.resize(entry.contentRect.width, entry.contentRect.height);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [session]);
+  return (
+    <main className={areSlices ? "stage has-slices" : "stage"}>
+      <div className={isCompared ? "pictures is-compared" : "pictures"} ref={pictures}>
+        <div className="view">
+          <Picture view="main" label={MAIN} />
+          <ClipHandles />
+          <Measures />
+          {isCompared ? <span className="tag is-left grows">now</span> : null}
+        </div>
+        {isCompared ? (
+          <div className="view">
+            <Picture view="other" label="The scene beside it, with the same camera." />
+            <span className="tag is-right grows">before</span>
+          </div>
+        ) : null}
+        <ScaleBar />
+        <AxesGizmo />
+      </div>
+      {areSlices ? <Slices /> : null}
+    </main>
+  );
+}

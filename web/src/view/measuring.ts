@@ -1,0 +1,24 @@
+// Measuring a distance: two clicks on what is seen, then the values in between.
+
+import { RequestRefused, profile } from "../line/requests";
+import type { View } from "../protocol";
+import type { Session } from "../session/session";
+import type { Point } from "./gestures";
+
+let count = 0;
+
+export async function measureAt(session: Session, view: View, place: Point): Promise<void> {
+  const hit = await session.probe(place.x, place.y, view);
+  if (!hit) return session.notify("plain", "Nothing is there to measure from.", "Click on something that is drawn.");
+  const start = session.store.get().measureStart;
+  if (!start) return session.store.dispatch({ type: "measure-start", start: hit.position });
+  const id = ++count;
+  session.store.dispatch({ type: "measure", id, start, stop: hit.position });
+  try {
+    const values = await profile({ start, stop: hit.position, layer: hit.layer, count: 256 });
+    session.store.dispatch({ type: "profile", id, profile: values });
+  } catch (error) {
+    // The distance is known without the values.
+    if (!(error instanceof RequestRefused)) throw error;
+  }
+}

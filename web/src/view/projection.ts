@@ -1,0 +1,23 @@
+// Where things of the world are in the picture that is shown now. Here: following the camera of the last frame.
+// The frame's camera and not the newest: what is drawn over a picture has to move with it.
+
+import { project, type Place } from "../geometry/camera";
+import type { Vector } from "../geometry/vector";
+import type { Camera } from "../protocol";
+import { useSelect } from "../state/store";
+
+export interface Projection {
+  camera: Camera;
+  aspect: number;
+  place: (point: Vector) => Place;
+}
+
+export function useProjection(): Projection | null {
+  const header = useSelect((state) => state.shown?.header ?? null);
+  if (!header) return null;
+  const { camera } = header;
+  const aspect = header.full_width / Math.max(header.full_height, 1);
+  return { camera, aspect, place: (point) => project(camera, point, aspect) };
+}
+
+export const percent = (share: number): string => `${(share * 100).toFixed(3)}%`;
