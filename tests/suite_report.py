@@ -5,6 +5,8 @@ Not here: the limits themselves (limits.toml), fixtures (conftest).
 """
 
 import os
+import shutil
+import subprocess
 import time
 import tomllib
 from collections import defaultdict
@@ -29,6 +31,19 @@ def _may_administer() -> bool:
     return bool(int(status["CapEff"], 16) >> 21 & 1)
 
 
+def _has_namespaces() -> bool:
+    """Whether two network namespaces could be made, as if there were two machines."""
+    return _may_administer() and shutil.which("ip") is not None
+
+
+def _has_netem() -> bool:
+    """Whether the kernel can delay and lose packets; asked in a namespace that is gone again at once."""
+    if not _has_namespaces() or shutil.which("unshare") is None:
+        return False
+    command = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-gpu": lambda: not Path("/dev/nvidiactl").exists(),
     "no-rdma": lambda: not Path("/sys/class/infiniband").exists(),
@@ -36,6 +51,8 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "not-root": lambda: os.geteuid() != 0,
     "no-shared-data": lambda: not shared_data_folder().is_dir(),
     "no-mounting": lambda: not _may_administer(),
+    "no-namespaces": lambda: not _has_namespaces(),
+    "no-netem": lambda: not _has_netem(),
 }
 
 

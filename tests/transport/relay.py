@@ -24,6 +24,8 @@ class Relay:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
         self.cuts = 0
+        self.returned = 0
+        self.has_returned = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -64,6 +66,9 @@ class Relay:
                 if self._delay_s:
                     pause.wait(self._delay_s)
                 target.sendall(self._touched(bytearray(chunk)) if is_toward else chunk)
+                if not is_toward:
+                    self.returned += len(chunk)
+                    self.has_returned.set()
         for connection in (source, target):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)

@@ -8,7 +8,6 @@ shared memory only without its own error handling; so a peer that died is notice
 """
 
 import os
-import struct
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +25,8 @@ TURNS = 256
 TUNED = {"TCP_TX_SEG_SIZE": "256K", "TCP_RX_SEG_SIZE": "256K"}
 """UCX's defaults for sockets are made for small messages; the site's environment wins."""
 
+PIECE = "piece"
+
 Request = Any
 
 
@@ -37,14 +38,13 @@ class UcxLane:
         self._context = self._ucx.UCXContext(chosen, (self._ucx.Feature.TAG,))
         self._worker = self._ucx.UCXWorker(self._context, enable_delayed_submission=False, enable_python_future=False)
         self._endpoint: Any = None
-        self._sent: Message | None = None
 
     def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
         target.touch()
         return Message("ready", {}, self._ucx.UCXAddress.create_from_worker(self._worker).tobytes()), ()
 
     def receive(self, target: Target, missing: Sequence[int]) -> None:
-        flat, found, self._sent = target.flat, {}, None
+        flat, kept = target.flat, _Agreement(target)
 
         def post(number: int) -> Request:
             start, stop = target.cut.span(number)
@@ -52,24 +52,28 @@ class UcxLane:
 
         def done(number: int) -> None:
             start, stop = target.cut.span(number)
-            found[number] = checksum(target.announcement.checksum, flat[start:stop])
+            kept.found(number, checksum(target.announcement.checksum, flat[start:stop]))
 
-        self._all(missing, post, done, self._look_for_end)
-        expected = self._sums(len(missing))
-        for number, wanted in zip(missing, expected, strict=True):
-            if found[number] == wanted:
-                target.keep(number)
+        def look() -> None:
+            self._link.patience.check()
+            while not kept.is_complete and self._link.control.has_news():
+                kept.told(self._link.control.expect(PIECE, SENT))
+
+        self._all(missing, post, done, look)
+        while not kept.is_complete:
+            kept.told(self._link.control.expect(PIECE, SENT))
 
     def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
         if self._endpoint is None:
             address = self._ucx.UCXAddress.create_from_buffer(invitation.body)
             self._endpoint = self._worker.create_endpoint_from_worker_address(address, endpoint_error_handling=False)
-        flat, sums = source.flat, []
+        flat = source.flat
         held: dict[int, memoryview] = {}  # UCX reads from gathered pieces until they are sent.
 
         def post(number: int) -> Request:
             piece = held[number] = source.piece(number, flat, source.scratch())
-            sums.append(checksum(source.checksum, piece))
+            said = {"number": str(number), "checksum": str(checksum(source.checksum, piece))}
+            self._link.control.write(Message(PIECE, said))
             return self._endpoint.tag_send(_array(piece), self._ucx.UCXXTag(number))
 
         def done(number: int) -> None:
@@ -78,7 +82,7 @@ class UcxLane:
             source.bar.advance(stop - start)
 
         self._all(missing, post, done, self._link.check)
-        self._link.control.write(Message(SENT, {}, struct.pack(f"<{len(sums)}Q", *sums)))
+        self._link.control.write(Message(SENT))
 
     def close(self) -> None:
         self._worker.cancel_inflight_requests()
@@ -105,17 +109,28 @@ class UcxLane:
             if turns % TURNS == 0:
                 look()
 
-    def _look_for_end(self) -> None:
-        """The sender may be finished before its last piece is placed here."""
-        self._link.patience.check()
-        if self._sent is None and self._link.control.has_news():
-            self._sent = self._link.control.expect(SENT)
 
-    def _sums(self, count: int) -> tuple[int, ...]:
-        sent = self._sent or self._link.control.expect(SENT)
-        if len(sent.body) != 8 * count:
-            raise TransferInvalid("its checksums are not those of the missing pieces")
-        return struct.unpack(f"<{count}Q", sent.body)
+class _Agreement:
+    """Pieces are kept when what was computed here and what was said there agree; either may come first."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._sums: dict[int, int] = {}
+        self.is_complete = False
+
+    def found(self, number: int, value: int) -> None:
+        if number not in self._sums:
+            self._sums[number] = value
+        elif self._sums[number] == value:
+            self._target.keep(number)
+
+    def told(self, message: Message) -> None:
+        if message.kind == SENT:
+            self.is_complete = True
+        elif message.number("number") >= self._target.cut.count:
+            raise TransferInvalid("it sent a piece that does not exist")
+        else:
+            self.found(message.number("number"), int(message.get("checksum")[:20]))
 
 
 def _library() -> Any:

@@ -1,0 +1,163 @@
+"""Networks that cut, damage and delay: what arrived is kept, only the rest is sent again."""
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from pellucid import progress
+from pellucid.errors import TransferBroken, TransferInvalid
+from pellucid.transport.announcement import Announcement, Label, announce
+from pellucid.transport.connecting import Caller, Options, retrieve, send, stream
+from pellucid.transport.host import Limits, Offer
+from pellucid.transport.lanes.tcp import END, PIECE
+from pellucid.transport.listening import Listener
+from tests.contracts.lanes import TOKEN, WAIT_S, Keeper
+from tests.transport.peer import voxels
+from tests.transport.relay import Relay
+
+PIECE_BYTES = 4 * 2**20
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    with progress.use(progress.Silent()):
+        yield
+
+
+@pytest.fixture
+def keeper() -> Keeper:
+    return Keeper()
+
+
+@pytest.fixture
+def listener(keeper: Keeper) -> Iterator[Listener]:
+    with Listener(token=TOKEN, host=keeper, limits=Limits(limit_bytes=2**26, streams=2)) as listener:
+        yield listener
+
+
+@pytest.mark.parametrize("lane", ["tcp", "ucx"])
+def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keeper) -> None:
+    # The control connection of UCX carries little: it is cut by its own count.
+    with Relay(listener.address.port, cut_after=3 * PIECE_BYTES if lane == "tcp" else 520) as relay:
+        report = send(relay.address, voxels(), token=TOKEN, options=Options(lane))
+        assert relay.cuts == 1
+    received = listener.receive(WAIT_S)
+    assert (received.array == voxels()).all()
+    assert len(keeper.breaks) == 1
+    assert report.resumed_bytes == keeper.breaks[0]
+    assert report.nbytes == voxels().nbytes - keeper.breaks[0]
+    if lane == "tcp":
+        assert keeper.breaks[0] in (PIECE_BYTES, 2 * PIECE_BYTES, 3 * PIECE_BYTES)
+
+
+def test_what_was_there_stays_until_all_has_arrived(listener: Listener, keeper: Keeper) -> None:
+    with Relay(listener.address.port, cut_after=PIECE_BYTES) as relay:
+        with pytest.raises(TransferBroken, match="pieces that arrived are not sent twice"):
+            send(relay.address, voxels(), token=TOKEN, options=Options("tcp", attempts=1))
+        assert keeper.has_broken.wait(WAIT_S)
+        with pytest.raises(TransferBroken, match="nothing arrived"):
+            listener.receive(0)
+
+
+def test_a_retrieval_is_taken_up(listener: Listener, keeper: Keeper) -> None:
+    keeper.find = lambda request: Offer(voxels())  # type: ignore[method-assign]
+    with Relay(listener.address.port) as relay:
+        cut = threading.Thread(target=_cut_after_a_piece, args=(relay,))
+        cut.start()
+        received = retrieve(relay.address, {}, token=TOKEN, options=Options("tcp"))
+        cut.join(WAIT_S)
+    assert (received.array == voxels()).all()
+
+
+def _cut_after_a_piece(relay: Relay) -> None:
+    while relay.returned < PIECE_BYTES:
+        relay.has_returned.wait(WAIT_S)
+        relay.has_returned.clear()
+    relay.cut()
+
+
+def test_a_damaged_piece_is_sent_again(listener: Listener) -> None:
+    with Relay(listener.address.port, flip_at=2 * PIECE_BYTES) as relay:
+        send(relay.address, voxels(), token=TOKEN, options=Options("tcp", streams=1))
+        assert relay.passed > voxels().nbytes + PIECE_BYTES
+        assert relay.cuts == 0
+    assert (listener.receive(WAIT_S).array == voxels()).all()
+
+
+def test_without_checksums_damage_is_not_seen(listener: Listener) -> None:
+    with Relay(listener.address.port, flip_at=2 * PIECE_BYTES) as relay:
+        send(relay.address, voxels(), token=TOKEN, options=Options("tcp", checksum="none"))
+    assert int((listener.receive(WAIT_S).array != voxels()).sum()) == 1
+
+
+def test_a_slow_network(listener: Listener) -> None:
+    with Relay(listener.address.port, delay_s=0.001) as relay:
+        send(relay.address, voxels()[: 2**19], token=TOKEN, options=Options("tcp"))
+    assert (listener.receive(WAIT_S).array == voxels()[: 2**19]).all()
+
+
+def test_pieces_of_a_broken_transfer_are_forgotten(keeper: Keeper) -> None:
+    with (
+        Listener(token=TOKEN, host=keeper, limits=Limits(keep_s=0.0)) as listener,
+        Relay(listener.address.port, cut_after=3 * PIECE_BYTES) as relay,
+    ):
+        assert send(relay.address, voxels(), token=TOKEN, options=Options("tcp")).resumed_bytes == 0
+        assert (listener.receive(WAIT_S).array == voxels()).all()
+
+
+@pytest.mark.parametrize(
+    ("head", "fault"),
+    [
+        (PIECE.pack(9, PIECE_BYTES, 0), "piece 9 of 6"),
+        (PIECE.pack(0, PIECE_BYTES + 1, 0), "4,194,305 bytes as piece 0, which has 4,194,304"),
+        (PIECE.pack(5, PIECE_BYTES, 0), "4,194,304 bytes as piece 5, which has 308"),
+    ],
+)
+def test_nothing_is_taken_beyond_what_was_announced(head: bytes, fault: str, listener: Listener) -> None:
+    caller = Caller.to(str(listener.address), TOKEN, Options("tcp"))
+    announcement = _announced()
+    link, lane = caller.call(announcement.transfer)
+    link.control.write(announcement.message(lane=lane))
+    link.control.expect("ready")
+    channels = [link.join(), link.join()]
+    channels[0].write_bytes(head)
+    with pytest.raises(TransferInvalid, match=fault):
+        link.control.expect("stored")
+    for channel in (*channels, link.control):
+        channel.close()
+
+
+def _announced() -> Announcement:
+    return announce(voxels().shape, voxels().dtype, None, Label("greedy"), "none")
+
+
+def test_a_sender_that_never_sends_what_is_missing(listener: Listener) -> None:
+    caller = Caller.to(str(listener.address), TOKEN, Options("tcp"))
+    announcement = _announced()
+    link, lane = caller.call(announcement.transfer)
+    link.control.write(announcement.message(lane=lane))
+    link.control.expect("ready")
+    channels = [link.join(), link.join()]
+    with pytest.raises(TransferInvalid, match="came wrong 4 times"):
+        while True:
+            for channel in channels:
+                channel.write_bytes(PIECE.pack(END, 0, 0))
+            link.control.expect("ready")
+    for channel in (*channels, link.control):
+        channel.close()
+
+
+def test_a_cut_stream_is_taken_up(listener: Listener, keeper: Keeper) -> None:
+    shape = (24, 256, 1024)
+    made = np.arange(np.prod(shape), dtype=np.uint32).reshape(shape)
+    with Relay(listener.address.port, cut_after=8 * 2**20) as relay:
+        options = Options("tcp", window_bytes=4 * 2**20)
+        with stream(relay.address, shape, "uint32", token=TOKEN, options=options) as writer:
+            for slice_ in made:
+                writer.append(slice_)
+        assert relay.cuts == 1
+        assert relay.passed < made.nbytes + 8 * 2**20
+    assert (listener.receive(WAIT_S).array == made).all()
+    assert len(keeper.breaks) == 1

@@ -1,0 +1,66 @@
+"""Two hosts: the same transfers between network namespaces, over a cable that can be pulled."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.lanes import TOKEN, peer, told
+from tests.suite_report import MACHINE
+from tests.transport.namespaces import TwoHosts, two_hosts
+from tests.transport.peer import voxels
+
+SIZE = str(voxels().nbytes)
+
+
+@pytest.fixture
+def hosts() -> Iterator[TwoHosts]:
+    with two_hosts() as hosts:
+        yield hosts
+
+
+def test_from_one_host_to_the_other(hosts: TwoHosts) -> None:
+    with peer("serve", f"{hosts.far_address}:0", TOKEN, prefix=hosts.inside(hosts.far)) as far:
+        (address,) = told(far, "listening")
+        with peer("send", address, TOKEN, "auto", prefix=hosts.inside(hosts.near)) as near:
+            assert told(near, "sent") == ["tcp", SIZE, "0"]
+        assert told(far, "stored") == ["scan", "tcp", "0", "right"]
+
+
+def test_shared_memory_does_not_reach_the_other_host(hosts: TwoHosts) -> None:
+    with peer("serve", f"{hosts.far_address}:0", TOKEN, prefix=hosts.inside(hosts.far)) as far:
+        (address,) = told(far, "listening")
+        with peer("send", address, TOKEN, "shm", prefix=hosts.inside(hosts.near)) as near:
+            assert told(near, "failed")[:4] == ["Unreachable", "The", "local", "socket"]
+
+
+def test_the_sender_is_killed_and_another_one_comes(hosts: TwoHosts) -> None:
+    with peer("serve", f"{hosts.far_address}:0", TOKEN, prefix=hosts.inside(hosts.far)) as far:
+        (address,) = told(far, "listening")
+        with peer("send", address, TOKEN, "tcp", "stall", prefix=hosts.inside(hosts.near)) as near:
+            told(near, "stalled")
+        told(far, "broken")
+        with peer("send", address, TOKEN, "tcp", prefix=hosts.inside(hosts.near)) as near:
+            assert told(near, "sent") == ["tcp", SIZE, "0"]
+        assert told(far, "stored") == ["scan", "tcp", "0", "right"]
+
+
+def test_a_cable_that_is_pulled_for_a_moment(hosts: TwoHosts) -> None:
+    with peer("serve", f"{hosts.far_address}:0", TOKEN, prefix=hosts.inside(hosts.far)) as far:
+        (address,) = told(far, "listening")
+        hosts.pull_cable()
+        with peer("send", address, TOKEN, "tcp", prefix=hosts.inside(hosts.near)) as near:
+            hosts.plug_cable()
+            assert told(near, "sent") == ["tcp", SIZE, "0"]
+        assert told(far, "stored") == ["scan", "tcp", "0", "right"]
+
+
+@pytest.mark.parametrize("impairment", [("delay", "5ms"), ("loss", "1%")], ids=["delay", "loss"])
+def test_a_bad_network(impairment: tuple[str, str], hosts: TwoHosts) -> None:
+    if MACHINE["no-netem"]():
+        pytest.skip("needs tc netem")
+    hosts.impair(*impairment)
+    with peer("serve", f"{hosts.far_address}:0", TOKEN, prefix=hosts.inside(hosts.far)) as far:
+        (address,) = told(far, "listening")
+        with peer("send", address, TOKEN, "auto", prefix=hosts.inside(hosts.near)) as near:
+            assert told(near, "sent") == ["tcp", SIZE, "0"]
+        assert told(far, "stored") == ["scan", "tcp", "0", "right"]
