@@ -7,6 +7,7 @@ First a small picture that fits the budget, enlarged; then larger ones; then the
 shows is loaded; then more of the same with rays through other places of each pixel, averaged, which smooths its edges.
 """
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable, Iterator
 from dataclasses import dataclass
@@ -120,22 +121,40 @@ def refine(source: Source, pace: Pace, wish: Wish) -> Generator[Frame, None, Non
 
 
 def _refine(source: Source, pace: Pace, wish: Wish) -> Generator[Frame, None, None]:
-    what = kind(wish.scene)
-    size = pace.affordable(what, wish.size, wish.budget_s, guess(source, wish.scene))
-    while True:
-        (drawn,) = source.pictures(wish.scene, Canvas(size), Patience(False, wish.is_cancelled))
-        frame = finished(wish.scene, drawn, wish.size)
-        pace.measured(what, size, *_spent(frame))
+    drawn, frame = _first(source, pace, wish)
+    yield frame
+    while (size := _next(pace, wish, drawn))[0] <= ALMOST * wish.size[0]:
+        drawn, frame = _at(source, pace, wish, size)
         yield frame
-        affordable = pace.affordable(what, wish.size, LATER * wish.budget_s, Cost(0.0))
-        size = max(smaller(size, GROWTH), affordable)
-        if size[0] > ALMOST * wish.size[0]:
-            break
     if not frame.statistics.is_exact:
         for drawn in source.pictures(wish.scene, Canvas(wish.size), Patience(True, wish.is_cancelled, ROUND_S)):
-            frame = finished(wish.scene, drawn, wish.size)
-            yield frame
+            yield finished(wish.scene, drawn, wish.size)
     yield from _smooth(source, wish, drawn)
+
+
+def _first(source: Source, pace: Pace, wish: Wish) -> tuple[Drawn, Frame]:
+    """A picture within the budget; where it was planned much too small and there is time left, a larger one."""
+    otherwise = guess(source, wish.scene)
+    size = pace.affordable(kind(wish.scene), wish.size, wish.budget_s, otherwise)
+    end_s = time.perf_counter() + wish.budget_s
+    first = _at(source, pace, wish, size)
+    larger = pace.affordable(kind(wish.scene), wish.size, end_s - time.perf_counter(), otherwise)
+    return _at(source, pace, wish, larger) if larger[0] > GROWTH * size[0] else first
+
+
+def _next(pace: Pace, wish: Wish, drawn: Drawn) -> Size:
+    """How large the next picture is: larger by GROWTH, or by more where that is soon done."""
+    affordable = pace.affordable(kind(wish.scene), wish.size, LATER * wish.budget_s, Cost(0.0))
+    return max(smaller(drawn.color.shape, GROWTH), affordable)
+
+
+def _at(source: Source, pace: Pace, wish: Wish, size: Size) -> tuple[Drawn, Frame]:
+    """A picture of what is there, of so many rows and columns, enlarged."""
+    (drawn,) = source.pictures(wish.scene, Canvas(size), Patience(False, wish.is_cancelled))
+    frame = finished(wish.scene, drawn, wish.size)
+    times_s = frame.statistics.times_s
+    pace.measured(kind(wish.scene), size, times_s["draw"], times_s["prepare"] + times_s["finish"])
+    return drawn, frame
 
 
 def _smooth(source: Source, wish: Wish, exact: Drawn) -> Generator[Frame, None, None]:
@@ -147,12 +166,6 @@ def _smooth(source: Source, wish: Wish, exact: Drawn) -> Generator[Frame, None, 
             drawn = picture
         total.add(drawn)
         yield finished(wish.scene, exact, wish.size, total)
-
-
-def _spent(frame: Frame) -> tuple[float, float]:
-    """Seconds that drawing took, and all else but loading."""
-    times = frame.statistics.times_s
-    return times["draw"], times["prepare"] + times["finish"]
 
 
 def aim(number: int) -> Aim:
