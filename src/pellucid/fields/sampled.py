@@ -132,11 +132,10 @@ def vacancy_of(occupied: Any, device: Device) -> Any:
 
 
 def solidity_of(vacancy: Any, device: Device) -> Any:
-    """From the distance to the nearest visible cell to that from each visible one to the nearest which is not.
+    """From the distance to the nearest visible cell to that from each visible one to the nearest which is not."""
+    from pellucid.fields import vacancy_kernels
 
-    It ends at the cells along a brick: nobody goes farther at once.
-    """
-    return _distance(vacancy, BRICK // CELL, device)
+    return _distance(vacancy, vacancy_kernels.FARTHEST, device)
 
 
 def _distance(cells: Any, most: int, device: Device) -> Any:

@@ -92,7 +92,8 @@ def whole_texture(device: Device, stored: np.dtype[Any], shape: Shape) -> VoxelT
     try:
         return VoxelTexture(device, stored, shape)
     except RuntimeError as error:
-        return _without(error, prod(shape) * stored.itemsize)
+        _say_without(error, prod(shape) * stored.itemsize)
+        return None
 
 
 def texture_pool(device: Device, stored: np.dtype[Any], slots: int) -> TexturePool | None:
@@ -102,9 +103,10 @@ def texture_pool(device: Device, stored: np.dtype[Any], slots: int) -> TexturePo
     try:
         return TexturePool(device, stored, slots)
     except RuntimeError as error:
-        return _without(error, slots * PADDED**3 * stored.itemsize)
+        _say_without(error, slots * PADDED**3 * stored.itemsize)
+        return None
 
 
-def _without(error: RuntimeError, nbytes: int) -> None:
+def _say_without(error: RuntimeError, nbytes: int) -> None:
     size = progress.amount(nbytes, "B")
     progress.note(f"No texture of {size} could be made ({error}); voxels are read from an array, which is slower.")

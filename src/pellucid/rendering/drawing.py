@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pellucid.device import Device, Portion, launch, never, synchronize
+from pellucid.device import Device, Portion, never, synchronize
 from pellucid.fields.sampled import SampledField
 from pellucid.fields.visible import VisibleBricks
 from pellucid.rendering.packing import CENTRED, Aim, Size
 from pellucid.rendering.parts import WHOLE, Part
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.scenery import Scenery
+from pellucid.rendering.tiles import launch_rays
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Drawing:
     def draw(self, rows: Portion) -> None:
         """Some rows; they are there on return, unless they are no longer wanted."""
         self.scenery.draw(self.scene, self.slices, self.backdrop, rows)
-        launch(self.kernel, rows, [self.view, *self.arguments], [self.color, self.depth], self.device, block_dim=64)
+        launch_rays(self.kernel, rows, [self.view, *self.arguments], [self.color, self.depth], self.device)
         synchronize(self.device)
 
 

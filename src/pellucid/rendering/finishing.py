@@ -9,9 +9,8 @@ Pictures are added and made bytes on the device, from which a quarter of the byt
 import time
 from typing import Any
 
-import numpy as np
-
 from pellucid.device import Device, launch, runtime
+from pellucid.device.pinned import to_host
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import annotated
 from pellucid.rendering.drawing import Drawn
@@ -23,9 +22,8 @@ from pellucid.rendering.scene import Scene
 def finished(scene: Scene, drawn: Drawn, size: Size, total: "Total | None" = None) -> Frame:
     """A Frame of so many rows and columns. total: to be shown instead of the picture's own colours."""
     started = time.perf_counter()
-    rgba = _to_bytes(total.mean() if total else drawn.color, scene.background, drawn.device)
+    rgba, depth = _to_host(total.mean() if total else drawn.color, drawn.depth, scene.background, drawn.device)
     rgba = annotated(enlarged(rgba, size), scene.camera, scene.annotations)
-    depth = enlarged_depth(drawn.depth.numpy(), size)
     statistics = Statistics(
         drawn.device.name,
         {**drawn.times_s, "finish": time.perf_counter() - started},
@@ -34,7 +32,7 @@ def finished(scene: Scene, drawn: Drawn, size: Size, total: "Total | None" = Non
         scale=drawn.color.shape[0] / size[0],
         pictures=total.pictures if total else 1,
     )
-    return Frame(rgba, np.where(depth < NOTHING_THERE, depth, np.inf), statistics)
+    return Frame(rgba, enlarged_depth(depth, size), statistics)
 
 
 class Total:
@@ -61,13 +59,17 @@ class Total:
         return mean
 
 
-def _to_bytes(color: Any, background: tuple[float, float, float, float], device: Device) -> Voxels:
+def _to_host(
+    color: Any, depth: Any, background: tuple[float, float, float, float], device: Device
+) -> tuple[Voxels, Voxels]:
+    """The picture over its background, in 8 bits, and its depth, infinite where nothing is."""
     from pellucid.rendering.kernels import picture
 
     warp = runtime.start()
     red, green, blue, opacity = background
     behind = warp.vec4(red * opacity, green * opacity, blue * opacity, opacity)
     rgba = warp.empty(color.shape, dtype=warp.vec4ub, device=device.name)
-    launch(picture.to_bytes, color.shape, [color, behind], [rgba], device)
-    as_bytes: Voxels = rgba.numpy()
-    return as_bytes
+    far = warp.empty(color.shape, dtype=warp.float32, device=device.name)
+    launch(picture.to_bytes, color.shape, [color, depth, behind, NOTHING_THERE], [rgba, far], device)
+    as_bytes, as_depth = to_host([rgba, far], device)
+    return as_bytes, as_depth

@@ -6,6 +6,7 @@ Not here: the kernels, launching them (renderer).
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.illumination import Illumination, question_of
 from pellucid.rendering.reference.scenery import MOST_SURFACES
-from pellucid.rendering.scene import Light, Scene, SliceLayer, VolumeLayer
+from pellucid.rendering.scene import ClipPlane, Light, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, Edges, TransferFunction, summed
 from pellucid.rendering.user_shading import MOST_PARAMETERS
 
@@ -47,8 +48,10 @@ def voxel_size(layer: VolumeLayer, field: SampledField) -> float:
     return min(field.spacing) * min(map(abs, layer.transform.scale))
 
 
-def pack_view(scene: Scene, size: Size, step: float, device: Device, aim: Aim = CENTRED) -> Any:
-    """The camera, the clipping planes, and an empty scenery."""
+def pack_view(
+    scene: Scene, size: Size, step: float, device: Device, aim: Aim = CENTRED, *, is_bare: bool = False
+) -> Any:
+    """The camera, the clipping planes, and an empty scenery; is_bare: into which nobody will draw."""
     from pellucid.rendering.kernels import rays
 
     warp = runtime.start()
@@ -64,14 +67,32 @@ def pack_view(scene: Scene, size: Size, step: float, device: Device, aim: Aim = 
     view.across, view.down = warp.vec3(*across), warp.vec3(*down)
     view.is_perspective, view.is_jittered, view.step = int(is_perspective), int(scene.is_jittered), step
     view.jitter_shift = aim.jitter
-    planes = np.array([(*plane.normal, plane.offset) for plane in scene.planes], np.float32).reshape(-1, 4)
-    view.planes = warp.array(planes, dtype=warp.vec4, device=device.name)
-    view.scenery = warp.zeros(size, dtype=warp.vec4, device=device.name)
-    view.scenery_depth = warp.full(size, NOTHING_THERE, dtype=warp.float32, device=device.name)
-    listed = (height, width, MOST_SURFACES if scene.is_seen_through else 0)
-    view.surface_depths = warp.full(listed, NOTHING_THERE, dtype=warp.float32, device=device.name)
-    view.surface_colors = warp.empty(listed, dtype=warp.vec4, device=device.name)
+    view.planes = _planes(scene.planes, device.name)
+    around = (_shared_surroundings if is_bare else _surroundings)(size, scene.is_seen_through, device.name)
+    view.scenery, view.scenery_depth, view.surface_depths, view.surface_colors = around
     return view
+
+
+@lru_cache(maxsize=16)
+def _planes(planes: tuple[ClipPlane, ...], device_name: str) -> Any:
+    warp = runtime.start()
+    numbers = np.array([(*plane.normal, plane.offset) for plane in planes], np.float32).reshape(-1, 4)
+    return warp.array(numbers, dtype=warp.vec4, device=device_name)
+
+
+def _surroundings(size: Size, is_seen_through: bool, device_name: str) -> tuple[Any, Any, Any, Any]:
+    """A view's scenery, its depth, and the depths and colours of surfaces that are seen through; empty."""
+    warp = runtime.start()
+    listed = (*size, MOST_SURFACES if is_seen_through else 0)
+    return (
+        warp.zeros(size, dtype=warp.vec4, device=device_name),
+        warp.full(size, NOTHING_THERE, dtype=warp.float32, device=device_name),
+        warp.full(listed, NOTHING_THERE, dtype=warp.float32, device=device_name),
+        warp.empty(listed, dtype=warp.vec4, device=device_name),
+    )
+
+
+_shared_surroundings = lru_cache(maxsize=4)(_surroundings)
 
 
 def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illumination: Illumination, step: float) -> Any:

@@ -13,10 +13,12 @@ from pellucid.device import Device, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from pellucid.fields.labels import labels_of
 from pellucid.fields.sampled import SampledField
+from pellucid.fields.sizes import TEXTURED
 from pellucid.fields.store import FieldStore
 from pellucid.rendering.drawing import Canvas, Drawing
 from pellucid.rendering.illumination import Illumination
-from pellucid.rendering.packing import pack_layer, pack_view, world_step
+from pellucid.rendering.kept import KeptLayers
+from pellucid.rendering.packing import pack_view, world_step
 from pellucid.rendering.parts import WHOLE, pack_part
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.scenery import Scenery
@@ -35,6 +37,7 @@ class Painter:
         self._illuminations: dict[str, Illumination] = {}
         self._shadings: dict[str, tuple[UserShading, Any]] = {}
         self._scenery = Scenery(device)
+        self._kept = KeptLayers()
         self._time: float | None = None
 
     def load(self, scene: Scene) -> list[SampledField]:
@@ -58,16 +61,17 @@ class Painter:
         warp, size = runtime.start(), canvas.size
         volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
         step = world_step(scene, volumes) if volumes else scene.step
-        backdrop = view = pack_view(scene, size, step, self.device, canvas.aim)
+        is_bare = not (scene.points or scene.meshes or scene.slices)
+        backdrop = view = pack_view(scene, size, step, self.device, canvas.aim, is_bare=is_bare)
         if canvas.part is not WHOLE:
             view = pack_view(scene, size, step, self.device, canvas.aim)
             view.scenery, view.scenery_depth = backdrop.scenery, backdrop.scenery_depth
             pack_part(view, canvas.part, size, self.device)
         layers = [
-            pack_layer(scene, layer, field, self._illumination(_field_name(layer, layer.source), field), step)
+            self._kept.layer(scene, layer, field, self._illumination(_field_name(layer, layer.source), field), step)
             for layer, field in zip(scene.volumes, volumes, strict=True)
         ]
-        kernel, arguments = self._kernel(scene, layers) if layers else (surfaces.draw_surfaces, [])
+        kernel, arguments = self._kernel(scene, layers, volumes) if layers else (surfaces.draw_surfaces, [])
         prepare_all({kernel: 64 if self.device.is_cuda else None, picture.to_bytes: None}, self.device)
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
@@ -106,9 +110,9 @@ class Painter:
             self._illuminations[source] = Illumination(field)
         return self._illuminations[source]
 
-    def _kernel(self, scene: Scene, layers: list[Any]) -> tuple[Any, list[Any]]:
+    def _kernel(self, scene: Scene, layers: list[Any], fields: list[SampledField]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""
-        from pellucid.rendering.kernels import classified, composite, isosurface, projection, rays, several
+        from pellucid.rendering.kernels import isosurface, projection, rays, several
 
         warp = runtime.start()
         layer = scene.volumes[0]
@@ -121,11 +125,20 @@ class Painter:
             return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
         if layer.mode in PROJECTIONS:
             return projection.project, [layers[0], PROJECTIONS[layer.mode]]
+        return self._composite(layer, layers[0], fields[0])
+
+    def _composite(self, layer: VolumeLayer, packed: Any, field: SampledField) -> tuple[Any, list[Any]]:
+        """The same for one volume of which nothing but samples are gathered."""
+        from pellucid.rendering.kernels import classified, composite, textured
+
         if layer.shading == "user":
-            return self._user_kernel(layer, layers[0]), [layers[0]]
+            return self._user_kernel(layer, packed), [packed]
         if layer.transfer.edges is not None or layer.transfer.is_preintegrated:
-            return classified.composite_classified, [layers[0]]
-        return composite.composite, [layers[0]]
+            return classified.composite_classified, [packed]
+        if packed.field.whole.kind >= TEXTURED:
+            kernel = textured.composite_unlit if layer.shading == "none" else textured.composite_lit
+            return kernel, [packed, self._kept.solidity(packed, field)]
+        return composite.composite, [packed]
 
     def _surfaces(self, layer: VolumeLayer) -> list[Any]:
         warp = runtime.start()

@@ -9,7 +9,7 @@ Not here: surfaces as meshes (geometry.isosurfaces), light (lighting).
 
 import warp as wp
 
-from pellucid.fields.sampling import Field, cell_at, locate, value_in
+from pellucid.fields.sampling import Field, cell_at, exactly, locate, value_in
 from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, gather, over_scenery, seen_before
 from pellucid.rendering.kernels.lighting import shaded
 from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
@@ -25,12 +25,20 @@ def seen_at(field: Field, at: wp.vec3):
 
 
 @wp.func
-def refine(field: Field, ray: Ray, near: wp.float32, far: wp.float32, level: wp.float32):
-    """Eight halvings between two samples: where the value passes the level, to 1/256 of a step."""
-    is_above = seen_at(field, ray.origin + ray.speed * far) >= level
+def exactly_at(field: Field, at: wp.vec3):
+    """The same, exact also where the voxels are a texture."""
+    return value_in(exactly(locate(field, cell_at(field, at), 1.0)), at)
+
+
+@wp.func
+def refine(field: Field, ray: Ray, near: wp.float32, far: wp.float32, level: wp.float32, is_above: wp.bool):
+    """Eight halvings between two samples: where the value passes the level, to 1/256 of a step.
+
+    is_above: whether the far one reaches it, as those who found it between them saw them.
+    """
     for _halving in range(8):
         middle = 0.5 * (near + far)
-        if (seen_at(field, ray.origin + ray.speed * middle) >= level) == is_above:
+        if (exactly_at(field, ray.origin + ray.speed * middle) >= level) == is_above:
             far = middle
         else:
             near = middle
@@ -57,11 +65,11 @@ def add_surfaces(
         # A ray that climbs meets the low surfaces first, one that descends the high ones.
         which = wp.where(value < before, levels.shape[0] - 1 - i, i)
         if (before < levels[which]) != (value < levels[which]):
-            exact = refine(layer.field, ray, far - view.step, far, levels[which])
+            exact = refine(layer.field, ray, far - view.step, far, levels[which], value >= levels[which])
             base = wp.vec3(colors[which][0], colors[which][1], colors[which][2])
             at = ray.origin + ray.speed * exact
             gathered, passed = meet_surfaces(gathered, view, pixel[0], pixel[1], passed, exact)
-            here = locate(layer.field, cell_at(layer.field, at), 1.0)
+            here = exactly(locate(layer.field, cell_at(layer.field, at), 1.0))
             gathered = gather(gathered, shaded(layer, here, ray.direction, at, base), colors[which][3], exact)
     return gathered, passed
 

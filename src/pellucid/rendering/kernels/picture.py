@@ -14,14 +14,21 @@ import warp as wp
 def to_bytes(
     first: wp.int32,
     color: wp.array2d(dtype=wp.vec4),
+    depth: wp.array2d(dtype=wp.float32),
     background: wp.vec4,
+    nothing: wp.float32,
     rgba: wp.array2d(dtype=wp.vec4ub),
+    far: wp.array2d(dtype=wp.float32),
 ):
-    """Over a background (multiplied by its opacity), to 8 bits a channel, not multiplied: frame.to_rgba8 defines it."""
+    """Over a background (multiplied by its opacity), to 8 bits a channel, not multiplied: frame.to_rgba8 defines it.
+
+    far: the depth, infinite where it is that of nothing.
+    """
     row, column = wp.tid()
     row += first
     over = color[row, column] + background * (1.0 - color[row, column][3])
     plain = over / wp.max(over[3], 1.0e-6)
     plain[3] = over[3]
+    far[row, column] = wp.where(depth[row, column] < nothing, depth[row, column], wp.inf)
     for channel in range(4):
         rgba[row, column][channel] = wp.uint8(wp.clamp(plain[channel], 0.0, 1.0) * 255.0 + 0.5)

@@ -3,9 +3,9 @@
 Here: the kernels that draw it, unlit and lit: as fast as a ray caster written by hand for one texture.
 Not here: volumes in plain memory, transfer functions of two axes, labels, surfaces that are seen through (composite).
 
-Four samples are fetched before the first of them is looked at, so that their ways through the texture unit overlap. A
-ray asks for cells only where some of those ahead are empty, and for a brick when it enters one. The pixels of a block
-of threads are a tile, so that they read the same voxels.
+A ray goes on without asking as long as all cells ahead are visible (of a volume in bricks: to the border of the brick),
+and fetches four samples before it looks at the first, so that their ways through the texture unit overlap. The pixels
+of a block of threads are a tile, so that they read the same voxels.
 """
 
 # mypy: ignore-errors
@@ -15,27 +15,128 @@ from typing import Any
 
 import warp as wp
 
-from pellucid.fields.sampling import Grid, locate
-from pellucid.fields.sizes import BRICK, CELL
+from pellucid.fields.sampling import Field, Grid, locate
+from pellucid.fields.sizes import BRICK, BRICK_SHIFT, CELL
 from pellucid.fields.texture_kernels import raw_offset, raw_scale, texture_at, texture_gradient
-from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, gather, over_scenery, seen_before
+from pellucid.rendering.kernels.gathering import OPAQUE, over_scenery, seen_before
 from pellucid.rendering.kernels.lighting import GRADIENT, OCCLUSION, SHADOW, in_shadow, lit_along, open_sky
-from pellucid.rendering.kernels.rays import FAR, Layer, Ray, View, cell_of, first_beyond, make_ray
+from pellucid.rendering.kernels.rays import FAR, Layer, Ray, View, cell_of, first_beyond, make_ray, place
+
+wp.set_module_options({"fast_math": True})
 
 TILE = 8
 """Pixels along the edge of a tile."""
 
-THREADS = TILE * TILE
+THREADS = wp.constant(TILE * TILE)
 WITNESS = wp.constant(27)
-"""The thread of a tile that tells which bricks of a whole volume are seen; of one in bricks, all do."""
+"""The thread of a tile that tells which bricks of a whole volume are seen: nobody waits for them."""
+
+SMALL_PICTURE = wp.constant(65536)
+"""Pixels below which every thread tells it."""
 
 CELLS = wp.constant(BRICK // CELL)
 WIDTH = wp.constant(float(BRICK))
+FAINT = wp.constant(1.0 - float(OPAQUE))
+
+State = wp.types.vector(length=5, dtype=wp.float32)
+"""What a ray has gathered: red, green, blue, the part of the light behind that still comes through, and the depth."""
 
 
-@wp.func
-def unlit(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
-    return base
+@wp.struct
+class Run:
+    """Samples from k to before end, along a way through a texture: origin + speed * distance in its coordinates.
+
+    scale, offset: from what the hardware reads to a place among the rows of the table.
+    """
+
+    texture: wp.uint64
+    origin: wp.vec3
+    speed: wp.vec3
+    scale: wp.float32
+    offset: wp.float32
+    jitter: wp.float32
+    step: wp.float32
+    k: wp.int32
+    end: wp.int32
+
+
+# A row is a float between 2^23 and 2^24, whose last bits are the row's number: no conversion is needed. NaN is drawn
+# like the lowest value.
+_ENTRY = """
+    const float lowest = 8388608.0f, highest = 8388607.0f + table.shape[0];
+    const char* rows = (const char*)(table.data) - 0x4B000000LL * 16;
+    auto entry_of = [&](float read) -> float4 {
+        const float place = fminf(fmaxf(fmaf(read, run.scale, run.offset + lowest), lowest), highest);
+        return __ldg((const float4*)(rows + __float_as_uint(place) * 16ULL));
+    };
+    auto distance_of = [&](float k) -> float { return fmaf(k, run.step, run.jitter * run.step); };
+"""
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+"""
+    + _ENTRY
+    + """
+    float red = before[0], green = before[1], blue = before[2], light = before[3], depth = before[4];
+    auto fetch = [&](float k) -> float4 {
+        const float t = distance_of(k);
+        return entry_of(tex3D<float>(run.texture, fmaf(run.speed[0], t, run.origin[0]),
+                                     fmaf(run.speed[1], t, run.origin[1]), fmaf(run.speed[2], t, run.origin[2])));
+    };
+    auto add = [&](const float4& entry) {
+        const float weight = light * entry.w;
+        red = fmaf(entry.x, weight, red);
+        green = fmaf(entry.y, weight, green);
+        blue = fmaf(entry.z, weight, blue);
+        light -= weight;
+    };
+    auto look_and_add = [&](const float4& entry, float k) {
+        if (light <= faint) return;
+        const bool was_near = light > 0.5f;
+        add(entry);
+        if (was_near && light <= 0.5f) depth = distance_of(k);
+    };
+    int k = run.k;
+    for (; k + 4 <= run.end && light > faint; k += 4) {
+        const float n = k;
+        const float4 a = fetch(n), b = fetch(n + 1.0f), c = fetch(n + 2.0f), d = fetch(n + 3.0f);
+        const float r = red, g = green, bl = blue, l = light;
+        add(a); add(b); add(c); add(d);
+        if (light <= faint || (l > 0.5f && light <= 0.5f)) {  // seldom: where exactly?
+            red = r; green = g; blue = bl; light = l;
+            look_and_add(a, n); look_and_add(b, n + 1.0f); look_and_add(c, n + 2.0f); look_and_add(d, n + 3.0f);
+        }
+    }
+    for (; k < run.end && light > faint; ++k) look_and_add(fetch(k), k);
+    wp::vec_t<5, wp::float32> after;
+    after[0] = red; after[1] = green; after[2] = blue; after[3] = light; after[4] = depth;
+    return after;
+#else
+    return before;
+#endif
+"""
+)
+def add_unlit(run: Run, before: State, table: wp.array(dtype=wp.vec4), faint: wp.float32) -> State:
+    """What a ray has gathered after a run of samples."""
+    return State()
+
+
+@wp.func_native(
+    f"""
+#if defined(__CUDA_ARCH__)
+{_ENTRY}
+    const float4 entry = entry_of(read);
+    return wp::vec4(entry.x, entry.y, entry.z, entry.w);
+#else
+    return wp::vec4();
+#endif
+"""
+)
+def entry_at(run: Run, read: wp.float32, table: wp.array(dtype=wp.vec4)) -> wp.vec4:
+    """Colour and opacity for what the hardware read."""
+    return wp.vec4()
 
 
 @wp.func
@@ -52,6 +153,32 @@ def lit_in_texture(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, ba
 
 
 @wp.func
+def unlit_run(layer: Layer, here: Grid, ray: Ray, run: Run, state: State):
+    return add_unlit(run, state, layer.table, FAINT)
+
+
+@wp.func
+def lit_run(layer: Layer, here: Grid, ray: Ray, run: Run, state: State):
+    """The same, each visible sample lit."""
+    k = run.k
+    while k < run.end and state[3] > FAINT:
+        distance = wp.float32(k) * run.step + run.jitter * run.step
+        entry = entry_at(run, texture_at(run.texture, run.origin + run.speed * distance), layer.table)
+        if entry[3] > 0.0:
+            base = wp.vec3(entry[0], entry[1], entry[2])
+            color = lit_in_texture(layer, here, ray.direction, ray.origin + ray.speed * distance, base)
+            weight = state[3] * entry[3]
+            if state[3] > 0.5 and state[3] - weight <= 0.5:
+                state[4] = distance
+            state[0] = state[0] + color[0] * weight
+            state[1] = state[1] + color[1] * weight
+            state[2] = state[2] + color[2] * weight
+            state[3] = state[3] - weight
+        k += 1
+    return state
+
+
+@wp.func
 def leaves_brick(ray: Ray, at: wp.vec3, cell: wp.vec3i):
     """How far in world units from a point along the ray to the border of its brick."""
     distance = wp.float32(FAR)
@@ -65,67 +192,40 @@ def leaves_brick(ray: Ray, at: wp.vec3, cell: wp.vec3i):
 
 
 @wp.func
-def run_end(ray: Ray, step: wp.float32, k: wp.int32, cell: wp.vec3i, solidity: wp.int32):
-    """The first sample after k that may lie in another brick, or beyond cells that are all visible."""
+def brick_end(ray: Ray, step: wp.float32, k: wp.int32, cell: wp.vec3i):
+    """The first sample after k that may lie in another brick."""
     distance = (wp.float32(k) + ray.jitter) * step
     border = distance + leaves_brick(ray, ray.origin + ray.speed * distance, cell)
-    beyond = wp.max(k + 1, wp.int32(wp.ceil(border / step - ray.jitter - 1.0e-3)))
-    return wp.min(beyond, first_beyond(ray, step, k, cell, solidity))
+    return wp.max(k + 1, wp.int32(wp.ceil(border / step - ray.jitter - 1.0e-3)))
 
 
 @wp.func
-def entry_of(layer: Layer, place: wp.float32, is_taken: wp.bool):
-    """Colour and opacity for a place among the rows of the table; nothing for a sample that is not taken."""
-    place = wp.where(place > 0.0, place, 0.0)
-    entry = layer.table[wp.int32(wp.min(place, wp.float32(layer.table.shape[0] - 1)))]
-    return wp.vec4(entry[0], entry[1], entry[2], wp.where(is_taken, entry[3], 0.0))
+def tell(field: Field, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32, light: wp.vec2):
+    """Which bricks of a whole volume a run of samples saw; light: what came through before the run and after it."""
+    across = (field.shape[0] + BRICK - 1) >> BRICK_SHIFT
+    down = (field.shape[1] + BRICK - 1) >> BRICK_SHIFT
+    n = wp.int32(k)
+    while n < end:
+        at = place(ray, step, n)
+        cell = wp.vec3i()
+        for axis in range(3):
+            cell[axis] = wp.clamp(wp.int32(at[axis] + 0.5) // CELL, 0, (field.shape[axis] - 1) // CELL)
+        stop = wp.min(brick_end(ray, step, n, cell), end)
+        there = wp.lerp(light[0], light[1], wp.float32(n - k) / wp.float32(end - k))
+        x = cell[0] // CELLS
+        y = cell[1] // CELLS
+        z = cell[2] // CELLS
+        wp.atomic_add(field.wanted, (z * down + y) * across + x, wp.float32(stop - n) * there)
+        n = stop
 
 
-def run_lit_by(shade: Any) -> Any:
-    """The function that adds a run of samples, with the one that lights a sample compiled into its loop."""
+def composite_textured_with(add_run: Any, blocks: int) -> Any:
+    """The kernel, with the function that adds a run of samples compiled into its loop.
 
-    @wp.func
-    def add(gathered: Gathered, layer: Layer, here: Grid, ray: Ray, entry: wp.vec4, distance: wp.float32):
-        if entry[3] <= 0.0 or gathered.opacity >= OPAQUE:
-            return gathered
-        at = ray.origin + ray.speed * distance
-        color = shade(layer, here, ray.direction, at, wp.vec3(entry[0], entry[1], entry[2]))
-        return gather(gathered, color, entry[3], distance)
+    blocks: how many of them a multiprocessor must have room for, which bounds the registers of each thread.
+    """
 
-    @wp.func
-    def add_run(gathered: Gathered, layer: Layer, here: Grid, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32):
-        """The samples from k to before end, in one brick."""
-        origin = wp.cw_mul(ray.origin, here.scale) + here.shift
-        speed = wp.cw_mul(ray.speed, here.scale)
-        scale = raw_scale(here) * layer.value_scale
-        offset = (raw_offset(here) - layer.value_low) * layer.value_scale + 0.5
-        while k < end and gathered.opacity < OPAQUE:
-            a = (wp.float32(k) + ray.jitter) * step
-            b = (wp.float32(k + 1) + ray.jitter) * step
-            c = (wp.float32(k + 2) + ray.jitter) * step
-            d = (wp.float32(k + 3) + ray.jitter) * step
-            at_a = texture_at(here.voxels, origin + speed * a)
-            at_b = texture_at(here.voxels, origin + speed * b)
-            at_c = texture_at(here.voxels, origin + speed * c)
-            at_d = texture_at(here.voxels, origin + speed * d)
-            entry_a = entry_of(layer, at_a * scale + offset, True)
-            entry_b = entry_of(layer, at_b * scale + offset, k + 1 < end)
-            entry_c = entry_of(layer, at_c * scale + offset, k + 2 < end)
-            entry_d = entry_of(layer, at_d * scale + offset, k + 3 < end)
-            gathered = add(gathered, layer, here, ray, entry_a, a)
-            gathered = add(gathered, layer, here, ray, entry_b, b)
-            gathered = add(gathered, layer, here, ray, entry_c, c)
-            gathered = add(gathered, layer, here, ray, entry_d, d)
-            k += 4
-        return gathered
-
-    return add_run
-
-
-def composite_textured_with(add_run: Any) -> Any:
-    """The kernel, with the function that adds a run of samples compiled into its loop."""
-
-    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True})
+    @wp.kernel(enable_backward=False, launch_bounds=(TILE * TILE, blocks))
     def composite_textured(
         first: wp.int32,
         view: View,
@@ -143,25 +243,47 @@ def composite_textured_with(add_run: Any) -> Any:
         if row >= rows[1] or column >= color.shape[1]:
             return
         ray = make_ray(view, layer, row, column)
-        share = wp.where(layer.field.levels.shape[0] > 0, 1.0, wp.where(thread == WITNESS, float(THREADS), 0.0))
         gathered = seen_before(view, row, column)
+        state = State(gathered.color[0], gathered.color[1], gathered.color[2], 1.0 - gathered.opacity, gathered.depth)
+        is_whole = layer.field.levels.shape[0] == 0
+        share = wp.where(thread == WITNESS, wp.float32(THREADS), 0.0)
+        if color.shape[0] * color.shape[1] < SMALL_PICTURE:
+            share = 1.0
         k = ray.k_first
-        while k <= ray.k_last and gathered.opacity < OPAQUE:
-            cell = cell_of(ray.origin + ray.speed * ((wp.float32(k) + ray.jitter) * view.step), layer.vacancy)
+        while k <= ray.k_last and state[3] > FAINT:
+            cell = cell_of(place(ray, view.step, k), layer.vacancy)
             vacancy = wp.int32(layer.vacancy[cell[2], cell[1], cell[0]])
             if vacancy > 0:
                 k = first_beyond(ray, view.step, k, cell, vacancy)
             else:
-                solid = wp.int32(solidity[cell[2], cell[1], cell[0]])
-                end = run_end(ray, view.step, k, cell, solid)
-                here = locate(layer.field, cell, share * wp.float32(end - k) * (1.0 - gathered.opacity))
-                gathered = add_run(gathered, layer, here, ray, view.step, k, end)
+                end = first_beyond(ray, view.step, k, cell, wp.int32(solidity[cell[2], cell[1], cell[0]]))
+                weight = wp.float32(0.0)
+                if not is_whole:
+                    end = wp.min(end, brick_end(ray, view.step, k, cell))
+                    weight = state[3] * wp.float32(end - k)
+                here = locate(layer.field, cell, weight)
+                run = Run()
+                run.texture = here.voxels
+                run.origin = wp.cw_mul(ray.origin, here.scale) + here.shift
+                run.speed = wp.cw_mul(ray.speed, here.scale)
+                run.scale = raw_scale(here) * layer.value_scale
+                run.offset = (raw_offset(here) - layer.value_low) * layer.value_scale
+                run.jitter = ray.jitter
+                run.step = view.step
+                run.k = k
+                run.end = end
+                light = state[3]
+                state = add_run(layer, here, ray, run, state)
+                if is_whole and share > 0.0:
+                    tell(layer.field, ray, view.step, k, end, wp.vec2(light, state[3]) * share)
                 k = end
+        gathered.color = wp.vec3(state[0], state[1], state[2])
+        gathered.opacity = 1.0 - state[3]
         color[row, column] = over_scenery(gathered, view.scenery[row, column])
-        depth[row, column] = wp.min(gathered.depth, ray.end)
+        depth[row, column] = wp.min(state[4], ray.end)
 
     return composite_textured
 
 
-composite_unlit = composite_textured_with(run_lit_by(unlit))
-composite_lit = composite_textured_with(run_lit_by(lit_in_texture))
+composite_unlit = composite_textured_with(unlit_run, 12)
+composite_lit = composite_textured_with(lit_run, 12)
