@@ -14,6 +14,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.camera_path import CameraPath, KeyFrame
 from pellucid.rendering.scene import Scene
+from pellucid.rendering.transfer import Edges
 
 SMALL = ["--size", "100x80"]
 
@@ -53,6 +54,22 @@ def test_look(scan: Path) -> None:
     plain, denser = scene_of(scan).volumes[0], scene_of(scan, "--opacity", "2").volumes[0]
     for (_, one), (_, two) in zip(plain.transfer.opacities, denser.transfer.opacities, strict=True):
         assert two == pytest.approx(1 - (1 - one) ** 2)
+
+
+def test_finer_points_of_the_transfer_function(scan: Path) -> None:
+    (layer,) = scene_of(scan, "--gamma", "0.5", "--edges", "10,40", "--whole-steps").volumes
+    assert (layer.transfer.gamma, layer.transfer.is_preintegrated) == (0.5, True)
+    assert layer.transfer.edges == Edges(((0.0, 0.0), (0.25, 0.0), (1.0, 1.0)), (0.0, 40.0))
+
+
+def test_a_shading_from_a_file(scan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "#@ green = 0.25 in 0 .. 1\ndef shade(green):\n    return wp.vec3(0.0, green, 1.0)\n"
+    (scan.parent / "blue.py").write_text(text)
+    solid = ["--opacity", "50", "--shading-file", str(scan.parent / "blue.py")]
+    assert drawn(scan, *solid, "--parameter", "green=0.5")[40, 50, :3].tolist() == pytest.approx([0, 128, 255], abs=2)
+    (scan.parent / "blue.py").write_text(text.replace("wp.vec3(0.0", "wp.vec3(none"))
+    assert main(["render", str(scan), "-o", str(scan.parent / "a.png"), *SMALL, *solid]) == 1
+    assert "Line 3 of the shading" in capsys.readouterr().err
 
 
 def test_background(scan: Path) -> None:

@@ -75,6 +75,15 @@ def range_argument(text: str) -> tuple[float, float] | Literal["auto"]:
     return low, high
 
 
+def parameter_argument(text: str) -> tuple[str, float]:
+    """``NAME=VALUE``."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, with a number") from None
+
+
 def levels_argument(text: str) -> int | Literal["auto"]:
     """A number of levels, or ``auto``."""
     return "auto" if text == "auto" else count_argument(text)

@@ -15,12 +15,13 @@ from pellucid.cli.arguments import (
     add_source,
     background_argument,
     count_argument,
+    parameter_argument,
     positive_argument,
     range_argument,
     size_argument,
     slice_argument,
 )
-from pellucid.cli.render_scene import described_scene, scene_beside
+from pellucid.cli.render_scene import described_scene, scene_beside, shaded_by
 from pellucid.device import choose
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
@@ -63,6 +64,23 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--isovalue", type=float, action="append", default=[], help="draw this isosurface; repeatable")
     group.add_argument("--shading", choices=SHADINGS, help="how it is lit")
     group.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values from dark to bright")
+    group.add_argument("--gamma", type=positive_argument, help="bends the way from dark to bright; 1 is straight")
+    group.add_argument(
+        "--edges",
+        type=range_argument,
+        metavar="LOW,HIGH",
+        help="show where values change: by HIGH a voxel all, by LOW nothing",
+    )
+    group.add_argument("--whole-steps", action="store_true", help="miss no narrow peak of the opacity between samples")
+    group.add_argument("--shading-file", type=Path, metavar="FILE", help="your own shading, in Python or C++")
+    group.add_argument(
+        "--parameter",
+        type=parameter_argument,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of that shading",
+    )
     group.add_argument("--opacity", type=positive_argument, metavar="FACTOR", help="denser (2) or clearer (0.5)")
     group.add_argument("--time", type=float, metavar="STEP", help="of a file over time: the step nearest to this")
     group.add_argument("--clip", metavar="BOX", help="only this part: z0:z1,y0:y1,x0:x1 voxels")
@@ -108,9 +126,12 @@ def run(options: argparse.Namespace) -> int:
     scenes = [described_scene(options)]
     if options.beside:
         scenes.append(scene_beside(options, scenes[0]))
+    renderer = Renderer(choose(options.device))
+    if options.shading_file:
+        shading = renderer.add_shading(options.shading_file.read_text())
+        scenes = [shaded_by(scene, shading, options.parameter) for scene in scenes]
     if options.save_scene:
         options.save_scene.write_text(scenes[0].to_json())
-    renderer = Renderer(choose(options.device))
     captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.beside)]
 
     def one(scene: Scene, width: int, height: int) -> Voxels:

@@ -21,7 +21,8 @@ from pellucid.rendering.colors import color_points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Isosurface, Scene, SliceLayer, Transform, VolumeLayer
 from pellucid.rendering.side_by_side import panel_size, with_look
-from pellucid.rendering.transfer import TransferFunction
+from pellucid.rendering.transfer import Edges, TransferFunction
+from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.series import open_at
 from pellucid.volume.volume import Volume, open_volume
 
@@ -113,10 +114,28 @@ def _changed(scene: Scene, options: argparse.Namespace, volume: Volume) -> Scene
 def _transfer(transfer: TransferFunction, options: argparse.Namespace) -> TransferFunction:
     if isinstance(options.range, tuple):
         transfer = replace(transfer, value_range=options.range)
+    if options.gamma:
+        transfer = replace(transfer, gamma=options.gamma)
+    if isinstance(options.edges, tuple):
+        low, high = options.edges
+        if not 0 <= low < high:
+            raise InvalidInput(f"Edges cannot go from {low} to {high}.", do="Give 0 or more, then a higher value.")
+        transfer = replace(transfer, edges=Edges(((0.0, 0.0), (low / high, 0.0), (1.0, 1.0)), (0.0, high)))
+    if options.whole_steps:
+        transfer = replace(transfer, is_preintegrated=True)
     if options.opacity:  # As if there were so many times more of the material.
         denser = [(at, float(1 - (1 - np.float64(opacity)) ** options.opacity)) for at, opacity in transfer.opacities]
         transfer = replace(transfer, opacities=tuple(denser))
     return transfer
+
+
+def shaded_by(scene: Scene, shading: UserShading, parameters: list[tuple[str, float]]) -> Scene:
+    """The scene with its first volume under a user's shading."""
+    if not scene.volumes:
+        raise InvalidInput("There is no volume to shade.", do="Name one.")
+    layer, *others = scene.volumes
+    layer = replace(layer, shading="user", user_shading=shading.hash, parameters=tuple(parameters))
+    return replace(scene, volumes=(layer, *others))
 
 
 def _slice(layer: VolumeLayer, volume: Volume, axis: Literal["x", "y", "z"], number: int) -> SliceLayer:
