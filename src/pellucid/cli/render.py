@@ -22,13 +22,12 @@ from pellucid.cli.arguments import (
     slice_argument,
 )
 from pellucid.cli.render_scene import described_scene, scene_beside, shaded_by
-from pellucid.device import choose
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera_path import CameraPath, turntable
 from pellucid.rendering.movie import is_movie, save_movie
 from pellucid.rendering.presets import PRESETS
-from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.renderer import Renderer, renderer_for
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.side_by_side import draw_side_by_side
 from pellucid.rendering.standing import SIDES, VIEWS
@@ -126,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     scenes = [described_scene(options)]
     if options.beside:
         scenes.append(scene_beside(options, scenes[0]))
-    renderer = Renderer(choose(options.device))
+    renderer = renderer_for(scenes[0], options.device)
     if options.shading_file:
         shading = renderer.add_shading(options.shading_file.read_text())
         scenes = [shaded_by(scene, shading, options.parameter) for scene in scenes]
