@@ -181,6 +181,17 @@ def test_progressive_pictures_of_bricks_end_with_the_exact_one(device: Device) -
     assert len(seen.boxes()) > 10
 
 
+def test_what_has_no_room_ends_too(device: Device) -> None:
+    volume = Volume.from_array(waves())
+    scene, renderer = scene_of(volume), Renderer(device)
+    field = BrickField(volume, device, volume.nbytes)
+    renderer.add_field(str(volume.location), field)
+    frames = list(renderer.render_progressive(scene, WIDTH, HEIGHT))
+    assert frames[-1].statistics.pictures == PICTURES
+    assert 0 < frames[-1].statistics.full_resolution < 1
+    assert not frames[-1].statistics.is_exact
+
+
 def test_many_pictures_smooth_the_edges_of_a_sphere(device: Device) -> None:
     z, y, x = np.meshgrid(*[np.arange(48.0)] * 3, indexing="ij")
     distance = np.sqrt((z - 23.5) ** 2 + (y - 23.5) ** 2 + (x - 23.5) ** 2)

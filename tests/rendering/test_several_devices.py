@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
-from pellucid.device import Device
+from pellucid.device import Device, choose
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.fields.dense import DenseField
 from pellucid.fields.sizes import BRICK
@@ -222,3 +222,20 @@ def test_one_device_is_enough_for_what_fits_it() -> None:
     volume = Volume.from_array(waves())
     assert len(renderer_for(scene_of(volume), "cpu").devices) == 1
     assert len(renderer_for(scene_of(volume)).devices) == 1
+
+
+class Card(Device):
+    """A CUDA device as it would be, were it there."""
+
+    def free_bytes(self) -> int:
+        return self.total_bytes
+
+
+def test_all_cards_share_what_does_not_fit_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    volume = Volume.from_array(waves())
+    for total_bytes, count in ((volume.nbytes, 2), (2 * volume.nbytes, 1)):
+        cards = [Card(f"cuda:{number}", "cuda", "a card", total_bytes) for number in range(2)]
+        monkeypatch.setattr("pellucid.rendering.renderer.devices", lambda cards=cards: [choose("cpu"), *cards])
+        monkeypatch.setattr("pellucid.rendering.renderer.choose", lambda asked, cards=cards: cards[0])
+        assert len(renderer_for(scene_of(volume)).devices) == count
+        assert len(renderer_for(scene_of(volume), "cuda:0").devices) == 1

@@ -128,8 +128,10 @@ def _refine(source: Source, pace: Pace, wish: Wish) -> Generator[Frame, None, No
         yield frame
     if not frame.statistics.is_exact:
         for drawn in source.pictures(wish.scene, Canvas(wish.size), Patience(True, wish.is_cancelled, ROUND_S)):
-            yield finished(wish.scene, drawn, wish.size)
-    yield from _smooth(source, wish, drawn)
+            frame = finished(wish.scene, drawn, wish.size)
+            yield frame
+    # Where there is no room for all bricks, waiting for some of them again and again would gain nothing.
+    yield from _smooth(source, wish, drawn, Patience(frame.statistics.is_exact, wish.is_cancelled))
 
 
 def _first(source: Source, pace: Pace, wish: Wish) -> tuple[Drawn, Frame]:
@@ -157,12 +159,12 @@ def _at(source: Source, pace: Pace, wish: Wish, size: Size) -> tuple[Drawn, Fram
     return drawn, frame
 
 
-def _smooth(source: Source, wish: Wish, exact: Drawn) -> Generator[Frame, None, None]:
+def _smooth(source: Source, wish: Wish, exact: Drawn, patience: Patience) -> Generator[Frame, None, None]:
     """The exact picture and others with rays elsewhere in their pixels, averaged; the depth stays that of the first."""
     total = Total(exact)
     for number in range(1, PICTURES):
         canvas = Canvas(wish.size, aim(number))
-        for picture in source.pictures(wish.scene, canvas, Patience(True, wish.is_cancelled)):
+        for picture in source.pictures(wish.scene, canvas, patience):
             drawn = picture
         total.add(drawn)
         yield finished(wish.scene, exact, wish.size, total)
