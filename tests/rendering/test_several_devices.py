@@ -171,6 +171,16 @@ def test_pictures_of_several_devices_get_better_and_are_abandoned(device: Device
         renderer.render(scene, 40, 40, is_cancelled=lambda: True)
 
 
+def test_a_closed_renderer_has_let_go_and_may_go_on(device: Device) -> None:
+    volume = Volume.from_array(waves())
+    with Renderer(devices=[device, device]) as renderer:
+        first = renderer.render(scene_of(volume), SIZE, SIZE)
+        before = renderer.load(scene_of(volume))
+    again = renderer.render(scene_of(volume), SIZE, SIZE)
+    assert renderer.load(scene_of(volume))[0][0] is not before[0][0]
+    assert np.array_equal(first.rgba, again.rgba) or device.is_cuda
+
+
 def test_a_users_shading_on_two_devices(device: Device) -> None:
     volume = Volume.from_array(waves())
     renderers = [Renderer(device), Renderer(devices=[device, device])]

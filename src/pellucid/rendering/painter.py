@@ -78,6 +78,10 @@ class Painter:
         drawn = [kernel, arguments, color, depth]
         return Drawing(self.device, scene, self._scenery, slices, backdrop, view, *drawn)
 
+    def close(self) -> None:
+        """Give the memory of all volumes back."""
+        self._store.close()
+
     def add(self, volume: Volume) -> None:
         """Draw this volume where a scene names it."""
         self._store.add(volume)
@@ -112,15 +116,17 @@ class Painter:
 
     def _kernel(self, scene: Scene, layers: list[Any], fields: list[SampledField]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""
-        from pellucid.rendering.kernels import isosurface, projection, rays, several
+        from pellucid.rendering.kernels import isosurface, pair, projection, rays, several
 
         warp = runtime.start()
         layer = scene.volumes[0]
-        if len(layers) > 1 or layer.labels or (scene.is_seen_through and layer.mode == "composite"):
+        if len(layers) > 2:
             together = warp.array(layers, dtype=rays.Layer, device=self.device.name)
             # It holds addresses only: without this, what they point to is gone before it is read.
             together.layers = layers
             return several.composite_many, [together]
+        if len(layers) == 2 or layer.labels or (scene.is_seen_through and layer.mode == "composite"):
+            return pair.composite_pair, [layers[0], layers[-1], len(layers)]
         if layer.mode == "isosurface":
             return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
         if layer.mode in PROJECTIONS:

@@ -34,14 +34,16 @@ ROUNDS_WITHOUT_ROOM = 4
 
 def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None) -> Frame:
     """One picture of a scene. For several of the same volumes make a Renderer: it keeps them loaded."""
-    return renderer_for(scene, device).render(scene, width, height)
+    with renderer_for(scene, device) as renderer:
+        return renderer.render(scene, width, height)
 
 
 def render_progressive(
     scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None, *, budget_ms: float = 100.0
 ) -> Generator[Frame, None, None]:
     """Pictures of a scene, each better than the one before: see Renderer.render_progressive."""
-    return renderer_for(scene, device).render_progressive(scene, width, height, budget_ms=budget_ms)
+    with renderer_for(scene, device) as renderer:
+        yield from renderer.render_progressive(scene, width, height, budget_ms=budget_ms)
 
 
 class Renderer:
@@ -124,6 +126,17 @@ class Renderer:
         if len(self._painters) > 1:
             check_shared(scene)
         return [painter.load(scene) for painter in self._painters]
+
+    def close(self) -> None:
+        """Give the memory of all volumes back, and let go of the files that were opened for them."""
+        for painter in self._painters:
+            painter.close()
+
+    def __enter__(self) -> "Renderer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def add(self, volume: Volume) -> None:
         """Draw this volume where a scene names it: one that has no file, or that announces changes."""
