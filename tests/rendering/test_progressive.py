@@ -17,10 +17,11 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.drawing import Canvas, Drawn, Patience
 from pellucid.rendering.frame import Frame, enlarged, enlarged_depth
+from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.packing import Aim
 from pellucid.rendering.progressive import PICTURES, SHARE_OF_BUDGET, Cost, Pace, aim
 from pellucid.rendering.renderer import Renderer, render_progressive
-from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
+from pellucid.rendering.scene import Isosurface, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 from tests.shared_data import shared
@@ -230,6 +231,18 @@ def test_the_pace_follows_what_was_measured() -> None:
     assert height * width * 1e-6 == pytest.approx(SHARE_OF_BUDGET * 0.1 - 0.02, rel=0.02)
     assert pace.affordable("scene", size, 10.0, Cost(1.0)) == size
     assert pace.affordable("other", size, 0.1, Cost(1.0)) == (22, 40)
+
+
+def test_a_scene_without_volumes_comes_in_time_too(device: Device) -> None:
+    points = Points(np.random.default_rng(0).uniform(size=(50, 3)), np.full(50, 1.0))
+    camera = Camera((3.0, 2.0, 4.0), (0.5, 0.5, 0.5))
+    scene = Scene(camera=camera, points=(PointsLayer(points.name, radius_scale=0.1),))
+    renderer = Renderer(device)
+    frames = list(renderer.render_progressive(scene, WIDTH, HEIGHT, budget_ms=1e-3))
+    exact = [frame for frame in frames if frame.statistics.is_exact]
+    assert frames[0].statistics.scale < 0.1
+    assert np.array_equal(exact[0].rgba, renderer.render(scene, WIDTH, HEIGHT).rgba)
+    assert exact[0].rgba[..., :3].std() > 10
 
 
 def test_small_pictures_are_enlarged_between_pixels() -> None:

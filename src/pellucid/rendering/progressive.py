@@ -47,6 +47,9 @@ CPU_SAMPLES_PER_S = 10e6
 CUDA_SAMPLES_PER_S = 2e9
 """How fast, at the least, samples of a scene are taken that was never drawn: on a core, on a card."""
 
+SAMPLES_PER_TREE = 200
+"""Finding what a ray meets among points or triangles takes as long as so many samples, at the most."""
+
 MOST_KNOWN = 64
 
 
@@ -189,7 +192,8 @@ def kind(scene: Scene) -> Hashable:
 
 
 def guess(source: Source, scene: Scene) -> Cost:
-    """What a pixel of a scene costs at the most: a ray through all of its volumes, from corner to corner."""
+    """What a pixel of a scene costs at the most: a ray through all of its volumes, from corner to corner, and trees."""
     rate = CUDA_SAMPLES_PER_S if source.device.is_cuda else CPU_SAMPLES_PER_S * current().threads
     samples = sum(sqrt(sum(n * n for n in field.shape)) / scene.step for field in source.load(scene)[0])
-    return Cost((samples + 1) / rate)
+    samples += SAMPLES_PER_TREE * (len(scene.points) + len(scene.meshes))
+    return Cost(samples / rate)
