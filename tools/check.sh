@@ -17,6 +17,9 @@ step types .venv/bin/mypy src tests benchmarks examples tools
 step layers .venv/bin/python -m pytest --quiet --no-header tests/test_layers.py
 step style .venv/bin/python -m pytest --quiet --no-header tests/test_style.py
 
+step page-types .venv/bin/python tools/build_page.py npm run --silent types
+step page-lint .venv/bin/python tools/build_page.py npm run --silent lint -- --quiet
+
 # A generator is a script tools/generate_*.py that, with --check, fails when what it generates is stale.
 shopt -s nullglob
 for generator in tools/generate_*.py; do

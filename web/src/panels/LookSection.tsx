@@ -102,7 +102,7 @@ function Quality({ chosen }: { chosen: ChosenVolume }): ReactNode {
     <>
       {layer.mode === "composite" ? (
         <Switch
-          label="No thin layer missed"
+          label="Catch thin layers"
           isOn={layer.transfer.is_preintegrated}
           onChange={(isOn) => session.set(["volumes", index, "transfer", "is_preintegrated"], isOn)}
         />

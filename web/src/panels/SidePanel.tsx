@@ -33,8 +33,8 @@ export function SidePanel(): ReactNode {
         </div>
       ) : null}
       <LayersSection />
-      <Chosen />
       <MeasureSection />
+      <Chosen />
       <ViewSection />
     </aside>
   );

@@ -15,6 +15,7 @@ export function DialogWindow({ title, onClose, children, width = "narrow" }: Dia
   useEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
+    dialog?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
     return () => dialog?.close();
   }, []);
   return (
@@ -28,7 +29,8 @@ export function DialogWindow({ title, onClose, children, width = "narrow" }: Dia
         if (event.target === element.current) onClose();
       }}
     >
-      <div className="dialog-body">
+      {/* The focus begins on the window itself: Escape closes it, Tab goes to its first control. */}
+      <div className="dialog-body" tabIndex={-1} data-autofocus>
         <header>
           <h2>{title}</h2>
           <IconButton icon="close" label="Close" onClick={onClose} />

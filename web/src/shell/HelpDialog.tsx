@@ -25,7 +25,14 @@ const EDITOR: readonly [string, string][] = [
   ["Drag the colours", "shift the window"],
 ];
 
-const GROUPS = ["View", "Tools", "Page"] as const;
+const VIEW: readonly [string, string][] = [
+  ["← → ↑ ↓", "Turn"],
+  ["Shift ← → ↑ ↓", "Move"],
+  ["+ −", "Zoom"],
+  ["Home", "First view"],
+];
+
+const GROUPS = ["Tools", "Page"] as const;
 
 export function HelpDialog(): ReactNode {
   const session = useSession();
@@ -36,30 +43,40 @@ export function HelpDialog(): ReactNode {
       <div className="help">
         <Table title="Mouse and touch" lines={POINTER} />
         <Table title="Colour and opacity" lines={EDITOR} />
+        <Keys title="View" lines={VIEW} />
         {GROUPS.map((group) => (
-          <section key={group}>
-            <h3>{group}</h3>
-            <dl>
-              {Object.values<Action>(ACTIONS)
-                .filter((action) => action.group === group && action.keys.length > 0)
-                .map((action) => (
-                  <div key={action.name}>
-                    <dt>
-                      {action.keys.slice(0, 1).map((key) => (
-                        <kbd key={key}>{readable(key)}</kbd>
-                      ))}
-                    </dt>
-                    <dd>{action.name}</dd>
-                  </div>
-                ))}
-            </dl>
-          </section>
+          <Keys key={group} title={group} lines={keysOf(group)} />
         ))}
       </div>
       <p className="hint">
         {product} · {device}
       </p>
     </DialogWindow>
+  );
+}
+
+function keysOf(group: Action["group"]): [string, string][] {
+  const actions = Object.values<Action>(ACTIONS).filter((action) => action.group === group);
+  return actions.flatMap((action): [string, string][] => (action.keys[0] ? [[readable(action.keys[0]), action.name]] : []));
+}
+
+function Keys({ title, lines }: { title: string; lines: readonly [string, string][] }): ReactNode {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <dl>
+        {lines.map(([keys, does]) => (
+          <div key={does}>
+            <dt>
+              {keys.split(" ").map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 

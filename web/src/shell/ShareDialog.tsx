@@ -54,7 +54,8 @@ function Address({ label, hint, address }: { label: string; hint: string; addres
   return (
     <div className="row address">
       <span className="label">
-        {label} <span className="hint">{hint}</span>
+        <b>{label}</b>
+        <span className="hint">{hint}</span>
       </span>
       <input className="field" readOnly aria-label={`Address to ${label.toLowerCase()}`} value={address} onFocus={(event) => event.currentTarget.select()} />
       <Button onClick={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button>
