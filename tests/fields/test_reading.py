@@ -41,7 +41,8 @@ def test_all_bricks_in_few_reads(chunk: Shape, codec: str, reads: int) -> None:
     watched.boxes.clear()
     found = {
         int(page): brick
-        for group in reader.read(np.arange(BRICKS))
+        for batch in reader.read(np.arange(BRICKS))
+        for group in batch
         for page, brick in zip(group.pages, group.voxels, strict=True)
     }
     assert len(watched.boxes) == reads

@@ -20,8 +20,9 @@ MOST_IDLE = 8
 _idle: list[tuple[Hashable, Any]] = []
 
 
-def to_host(arrays: Sequence[Any], device: Device) -> list[np.ndarray[Any, Any]]:
-    """What contiguous Warp arrays hold, as NumPy arrays, once all that is queued is done.
+def to_host(arrays: Sequence[Any], device: Device, *, is_waiting: bool = True) -> list[np.ndarray[Any, Any]]:
+    """What contiguous Warp arrays hold, as NumPy arrays, once all that is queued is done; is_waiting=False: they may be
+    looked at after the next synchronize().
 
     From CUDA: in pinned memory that is used again when nobody holds the result. On the CPU: the arrays' own memory.
     """
@@ -37,7 +38,8 @@ def to_host(arrays: Sequence[Any], device: Device) -> list[np.ndarray[Any, Any]]
             # Every view of the result holds it, so that this is called when the last of them is gone.
             weakref.finalize(result, _give_back, key, room)
             results.append(result)
-    synchronize(device)
+    if is_waiting:
+        synchronize(device)
     return results
 
 

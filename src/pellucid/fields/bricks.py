@@ -75,11 +75,13 @@ class BrickField(SampledField):
     def _load(self, pages: Voxels, kept: Voxels) -> None:
         self._place(self._reader.read(pages), pages, kept)
 
-    def _place(self, arriving: Iterable[Bricks], pages: Voxels, kept: Voxels) -> None:
+    def _place(self, arriving: Iterable[list[Bricks]], pages: Voxels, kept: Voxels) -> None:
         """Take in what was read, as far as it is among the pages: others may have been wanted a moment ago."""
-        for bricks in arriving:
-            is_wanted = np.isin(bricks.pages, pages)
-            self._pool.place(bricks.pages[is_wanted], bricks.voxels[is_wanted], kept)
+        is_wanted = np.zeros(self._reader.first_pages[-1], bool)
+        is_wanted[pages] = True
+        for batch in arriving:
+            wanted = [bricks.among(is_wanted) for bricks in batch]
+            self._pool.place(np.concatenate([bricks.pages for bricks in wanted]), [b.voxels for b in wanted], kept)
             self.revision += 1
         self._pool.publish()
 

@@ -4,18 +4,18 @@ Here: BrickPool: slots, the page table, who has to go when there is no room.
 Not here: which bricks are wanted (bricks), where they come from (pyramid, reading).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pellucid.device import Device, runtime, synchronize
+from pellucid.device import Device, runtime
 from pellucid.fields.sizes import PADDED, VOXEL_KINDS
+from pellucid.fields.staging import BrickStaging
 from pellucid.fields.textures import texture_pool
 from pellucid.formats.protocol import Voxels
 
 BRICK_VOXELS = PADDED**3
-STAGED = 256
-"""Bricks that are copied to a CUDA device at once."""
 
 
 class BrickPool:
@@ -30,12 +30,10 @@ class BrickPool:
         self._stored = stored
         self._words = BRICK_VOXELS * stored.itemsize // 4
         self._texture = texture_pool(device, stored, slots) if is_texture else None
+        self._staging = BrickStaging(device, self._words, slots) if device.is_cuda else None
         if device.is_cuda:
             if self._texture is None:
                 self._voxels = warp.empty((slots, self._words), dtype=warp.uint32, device=device.name)
-            staged = (min(STAGED, slots), self._words)
-            self._staging = warp.empty(staged, dtype=warp.uint32, device="cpu", pinned=True)
-            self._arriving = warp.empty(staged, dtype=warp.uint32, device=device.name)
         else:
             # Zeros are not written until they are: memory is taken as bricks come.
             self._host = np.zeros((slots, self._words), np.uint32)
@@ -64,8 +62,8 @@ class BrickPool:
         slots = self._slot_of[pages]
         self._used[slots[slots >= 0]] = self._clock
 
-    def place(self, pages: Voxels, bricks: Voxels, kept: Voxels) -> None:
-        """Put bricks, (n, 36³) of the stored type, in; where there is no room, for the least recently used.
+    def place(self, pages: Voxels, bricks: Sequence[Voxels], kept: Voxels) -> None:
+        """Put bricks in, (n, 36³) of the stored type each; where there is no room, for the least recently used.
 
         kept: pages that must not go; with the new ones they are no more than there are slots. Kernels know of them
         after publish().
@@ -74,7 +72,7 @@ class BrickPool:
         is_new = slots < 0
         if is_new.any():
             slots[is_new] = self._make_room(pages[is_new], kept)
-        self._upload(slots, np.ascontiguousarray(bricks).view(np.uint32))
+        self._upload(slots, bricks)
 
     def publish(self) -> None:
         """Let kernels see which bricks are there."""
@@ -92,20 +90,20 @@ class BrickPool:
         self._used[slots] = self._clock
         return slots
 
-    def _upload(self, slots: Voxels, words: Voxels) -> None:
-        words = words.reshape(len(slots), self._words)
-        if not self._device.is_cuda:
-            self._host[slots] = words
+    def _upload(self, slots: Voxels, bricks: Sequence[Voxels]) -> None:
+        if self._staging:
+            self._staging.send(slots, bricks, self._write)
             return
-        warp = runtime.start()
-        most = self._staging.shape[0]
-        for first in range(0, len(slots), most):
-            some = words[first : first + most]
-            self._staging.numpy()[: len(some)] = some
-            warp.copy(self._arriving, self._staging, count=some.size)
-            index = warp.array(slots[first : first + most].astype(np.int32), device=self._device.name)
-            if self._texture:
-                self._texture.write(int(self._arriving.ptr), index)
-            else:
-                warp.copy(warp.indexedarray(self._voxels, [index, None]), self._arriving[: len(some)])
-            synchronize(self._device)  # The staging memory is used again.
+        first = 0
+        for some in bricks:
+            words = np.ascontiguousarray(some).view(np.uint32).reshape(-1, self._words)
+            self._host[slots[first : first + len(words)]] = words
+            first += len(words)
+
+    def _write(self, arrived: Any, slots: Any) -> None:
+        """Bricks that are on the device, to their slots."""
+        if self._texture:
+            self._texture.write(int(arrived.ptr), slots)
+        else:
+            warp = runtime.start()
+            warp.copy(warp.indexedarray(self._voxels, [slots, None]), arrived)

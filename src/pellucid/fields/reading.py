@@ -38,6 +38,11 @@ class Bricks:
     pages: Voxels
     voxels: Voxels
 
+    def among(self, is_wanted: Voxels) -> "Bricks":
+        """Those whose page is wanted."""
+        chosen = is_wanted[self.pages]
+        return self if chosen.all() else Bricks(self.pages[chosen], self.voxels[chosen])
+
 
 @dataclass(frozen=True)
 class _OnTheWay:
@@ -57,21 +62,24 @@ class BrickReader:
         self._threads = ThreadPoolExecutor(current().threads, thread_name_prefix="pellucid-bricks")
         self._on_the_way: dict[Group, _OnTheWay] = {}
 
-    def read(self, pages: Voxels, is_enough: Callable[[], bool] = never) -> Iterator[Bricks]:
-        """All of these bricks, in groups, the first ones first; no more of them once there are enough."""
+    def read(self, pages: Voxels, is_enough: Callable[[], bool] = never) -> Iterator[list[Bricks]]:
+        """All of these bricks, as they come, the first ones first; no more of them once there are enough."""
         groups = self._groups(pages)
         while groups and not is_enough():
             self._want(groups)
-            for group, bricks in self._arrived(wait_s=ASK_AGAIN_S):
+            arrived = self._arrived(wait_s=ASK_AGAIN_S)
+            for group, _ in arrived:
                 groups.pop(group, None)
-                yield bricks
+            if arrived:
+                yield [bricks for _, bricks in arrived]
 
-    def read_ahead(self, pages: Voxels) -> Iterator[Bricks]:
+    def read_ahead(self, pages: Voxels) -> Iterator[list[Bricks]]:
         """Those of these bricks that are there already; the others are on the way, the first ones first."""
         arrived = self._arrived()
         here = np.concatenate([np.empty(0, np.int64), *(found.pages for _, found in arrived)])
         self._want(self._groups(pages[~np.isin(pages, here)]))
-        yield from (bricks for _, bricks in arrived)
+        if arrived:
+            yield [bricks for _, bricks in arrived]
 
     def _want(self, groups: dict[Group, list[int]]) -> None:
         """Read these, most wanted first; what was on the way and is not among them is given up."""
@@ -142,7 +150,8 @@ class BrickReader:
         inner = outer.intersect(Box.whole(self._pyramid.levels[level].shape))
         voxels = self._pyramid.read(level, inner).astype(self._stored, copy=False)
         sides = zip(outer.start, inner.start, inner.stop, outer.stop, strict=True)
-        padded = np.pad(voxels, [(b - a, d - c) for a, b, c, d in sides], mode="edge")
+        beyond = [(b - a, d - c) for a, b, c, d in sides]
+        padded = np.pad(voxels, beyond, mode="edge") if np.any(beyond) else voxels
         bricks: Voxels = np.empty((len(pages), PADDED, PADDED, PADDED), self._stored)
         for brick, corner in zip(bricks, places * BRICK - APRON - low, strict=True):
             z, y, x = map(int, corner)

@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape, grid_shape
 from pellucid.device import Device, launch, never, runtime
+from pellucid.device.pinned import to_host
 from pellucid.fields.labels import LabelVolume
 from pellucid.fields.sizes import BRICK, CELL
 from pellucid.fields.visible import VisibleBricks
@@ -82,7 +83,12 @@ class SampledField:
 
     def visible(self) -> VisibleBricks:
         """What the last picture saw."""
-        return VisibleBricks.of_all(self.shape, self._seen(), self._is_full())
+        is_full = self._is_full()
+        if is_full is not None or not self.device.is_cuda:
+            return VisibleBricks.of_all(self.shape, self._seen(), is_full)
+        # Nobody waits for it here: it comes with the picture.
+        seen = to_host([self._wanted], self.device, is_waiting=False)[0]
+        return VisibleBricks.of_all(self.shape, seen.reshape(self.bricks), None)
 
     def _seen(self) -> Voxels:
         """How much the last picture saw of every brick, (z, y, x); one copy for all who ask before the next."""

@@ -13,35 +13,45 @@ from pellucid.fields import texture_reads
 from pellucid.fields.sampling import Grid
 from pellucid.fields.sizes import PADDED
 
-BRICK_VOXELS = wp.constant(PADDED**3)
-
 
 @wp.func_native(
     """
 #if defined(__CUDA_ARCH__)
     const cudaSurfaceObject_t target = (cudaSurfaceObject_t)(surface);
-    // The surface wants the way along x in bytes. The highest bit of signed voxels is turned round.
-    if (kind < 2) {
-        const unsigned char voxel = ((const unsigned char*)voxels)[index] ^ (kind == 1 ? 0x80 : 0);
-        surf3Dwrite(voxel, target, x, y, z);
-    } else if (kind < 5) {
-        const unsigned short voxel = ((const unsigned short*)voxels)[index] ^ (kind == 3 ? 0x8000 : 0);
-        surf3Dwrite(voxel, target, x * 2, y, z);
+    const char* from = (const char*)(voxels) + index + start;
+    const int left = wp::min(16, length - start), to = x + start;
+    // The highest bit of signed voxels is turned round.
+    const unsigned int turned = kind == 1 ? 0x80808080u : kind == 3 ? 0x80008000u : 0u;
+    const unsigned long long alignment = (unsigned long long)(from) | to;
+    if (left == 16 && (alignment & 15) == 0) {
+        uint4 words = *(const uint4*)from;
+        words.x ^= turned; words.y ^= turned; words.z ^= turned; words.w ^= turned;
+        surf3Dwrite(words, target, to, y, z);
+    } else if (((alignment | left) & 3) == 0) {
+        for (int n = 0; n < left; n += 4) surf3Dwrite(*(const unsigned int*)(from + n) ^ turned, target, to + n, y, z);
+    } else if (kind < 2) {
+        for (int n = 0; n < left; ++n)
+            surf3Dwrite((unsigned char)(*(const unsigned char*)(from + n) ^ turned), target, to + n, y, z);
     } else {
-        surf3Dwrite(((const float*)voxels)[index], target, x * 4, y, z);
+        for (int n = 0; n < left; n += 2)
+            surf3Dwrite((unsigned short)(*(const unsigned short*)(from + n) ^ turned), target, to + n, y, z);
     }
 #endif
 """
 )
-def write_voxel(
+def write_part(
     voxels: wp.uint64,
     index: wp.int64,
+    start: wp.int32,
+    length: wp.int32,
     kind: wp.int32,
     surface: wp.uint64,
     x: wp.int32,
     y: wp.int32,
     z: wp.int32,
-): ...
+):
+    """Up to 16 bytes, from ``start`` on, of a row of ``length`` bytes that begins ``index`` bytes after the address."""
+    ...
 
 
 @wp.kernel(enable_backward=False)
@@ -53,11 +63,11 @@ def write_box(
     start: wp.vec3i,
     surface: wp.uint64,
 ):
-    """Voxels that lie in memory as one array of ``shape`` (x, y, z), from ``start`` on."""
-    z, y, x = wp.tid()
+    """An array of ``shape``, from ``start`` on, both (x, y, z) with x in bytes; a thread for 16 bytes of a row."""
+    z, y, part = wp.tid()
     z += first
-    index = (wp.int64(z) * wp.int64(shape[1]) + wp.int64(y)) * wp.int64(shape[0]) + wp.int64(x)
-    write_voxel(voxels, index, kind, surface, start[0] + x, start[1] + y, start[2] + z)
+    index = (wp.int64(z) * wp.int64(shape[1]) + wp.int64(y)) * wp.int64(shape[0])
+    write_part(voxels, index, part * 16, shape[0], kind, surface, start[0], start[1] + y, start[2] + z)
 
 
 @wp.kernel(enable_backward=False)
@@ -65,20 +75,20 @@ def write_bricks(
     first: wp.int32,
     voxels: wp.uint64,
     kind: wp.int32,
+    row: wp.int32,
     slots: wp.array(dtype=wp.int32),
     across: wp.int32,
     down: wp.int32,
     surface: wp.uint64,
 ):
-    """Bricks, one after the other in memory, into their slots; so many slots lie across and down."""
-    brick, z, y, x = wp.tid()
+    """Bricks, one after the other in memory, into their slots; so many slots lie across and down; row: in bytes."""
+    brick, z, y, part = wp.tid()
     brick += first
     slot = slots[brick]
-    index = wp.int64(brick) * wp.int64(BRICK_VOXELS) + wp.int64((z * PADDED + y) * PADDED + x)
-    left = (slot % across) * PADDED
+    index = wp.int64((brick * PADDED + z) * PADDED + y) * wp.int64(row)
     top = ((slot // across) % down) * PADDED
     front = (slot // (across * down)) * PADDED
-    write_voxel(voxels, index, kind, surface, left + x, top + y, front + z)
+    write_part(voxels, index, part * 16, row, kind, surface, (slot % across) * row, top + y, front + z)
 
 
 @wp.func_native(texture_reads.RAW_ALWAYS)

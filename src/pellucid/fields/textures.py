@@ -30,7 +30,7 @@ class VoxelTexture:
 
     def __init__(self, device: Device, stored: np.dtype[Any], shape: Shape) -> None:
         self.device, self.shape = device, shape
-        self.kind = VOXEL_KINDS[stored.name]
+        self.kind, self.itemsize = VOXEL_KINDS[stored.name], stored.itemsize
         warp, (depth, height, width) = runtime.start(), shape
         dtype = getattr(warp, STORED_IN.get(stored.name, stored.name))
         with runtime.LOCK:
@@ -38,15 +38,17 @@ class VoxelTexture:
                 width=width, height=height, depth=depth, num_channels=1, dtype=dtype,
                 normalized_coords=False, device=device.name, surface_access=True,
             )  # fmt: skip
-            self._surface = int(self._texture.cuda_surface)
+            self.surface = int(self._texture.cuda_surface)
 
     def write(self, address: int, start: Shape, shape: Shape) -> None:
         """Queue the copying of an array of voxels on the device, by its address, to the box that begins at start."""
         from pellucid.fields import texture_kernels
 
-        vector = runtime.start().vec3i
-        arguments = [address, self.kind, vector(*shape[::-1]), vector(*start[::-1]), self._surface]
-        launch(texture_kernels.write_box, shape, arguments, device=self.device)
+        vector, (depth, height, width) = runtime.start().vec3i, shape
+        row = width * self.itemsize
+        box = [vector(row, height, depth), vector(start[2] * self.itemsize, start[1], start[0])]
+        arguments = [address, self.kind, *box, self.surface]
+        launch(texture_kernels.write_box, (depth, height, -(-row // 16)), arguments, device=self.device)
 
     def describe(self, grid: Any) -> None:
         """Make a Grid read the whole of this texture."""
@@ -55,10 +57,6 @@ class VoxelTexture:
         grid.shape = runtime.start().vec3i(width, height, depth)
         grid.scale, grid.shift = vector(1.0, 1.0, 1.0), vector(0.5, 0.5, 0.5)
         grid.low, grid.high = vector(0.5, 0.5, 0.5), vector(width - 0.5, height - 0.5, depth - 0.5)
-
-    @property
-    def surface(self) -> int:
-        return self._surface
 
 
 class TexturePool:
@@ -75,9 +73,10 @@ class TexturePool:
         """Queue the copying of bricks, one after the other at an address on the device, to their slots."""
         from pellucid.fields import texture_kernels
 
-        texture = self._texture
-        arguments = [address, texture.kind, slots, self._across, self._down, texture.surface]
-        launch(texture_kernels.write_bricks, (len(slots), PADDED, PADDED, PADDED), arguments, device=texture.device)
+        texture, row = self._texture, PADDED * self._texture.itemsize
+        arguments = [address, texture.kind, row, slots, self._across, self._down, texture.surface]
+        shape = (len(slots), PADDED, PADDED, -(-row // 16))
+        launch(texture_kernels.write_bricks, shape, arguments, device=texture.device)
 
     def describe(self, grid: Any) -> None:
         """Make a Grid say where the bricks are."""

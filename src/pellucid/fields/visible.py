@@ -25,29 +25,36 @@ class VisibleBricks:
     """What the rays of a picture saw of a volume, the most visible first.
 
     indices: (n, 3) bricks along (z, y, x), each of 32³ voxels; weights: (n,) samples taken in each, by how much of the
-    ray's light was left; is_full: (n,) which were drawn at full resolution. total_weight, full_weight: the sum of all
-    weights, and of those at full resolution.
+    ray's light was left; is_full: (n,) which were drawn at full resolution.
     """
 
     def __init__(self, shape: Shape, indices: Voxels, weights: Voxels, is_full: Voxels) -> None:
         self.shape = shape
-        self.total_weight, self.full_weight = float(weights.sum()), float(weights[is_full].sum())
+        self._unsorted: tuple[Voxels, Voxels | None] = weights, is_full
         self._sort: Callable[[], _Sorted] = lambda: _Sorted(indices, weights, is_full)
 
     @classmethod
     def of_all(cls, shape: Shape, wanted: Voxels, is_full: Voxels | None) -> "VisibleBricks":
         """From the weights of all bricks (z, y, x), and which are there at full resolution; None: all of them.
 
-        Sorting them takes longer than drawing a large volume: that is done when it is asked for.
+        Sorting them takes longer than drawing a large volume: that is done when it is asked for, and before, nothing
+        looks at wanted, which may still be on its way from the device.
         """
         nothing = np.empty(0)
         visible = cls(shape, nothing, nothing, nothing.astype(bool))
-        visible.total_weight = float(wanted.sum())
-        # What is missing is taken off: two sums of the same numbers in another order would not be equal.
-        missing = 0.0 if is_full is None else float(wanted[~is_full].sum())
-        visible.full_weight = visible.total_weight - missing
-        visible._sort = partial(_sort, wanted, is_full)
+        visible._unsorted, visible._sort = (wanted, is_full), partial(_sort, wanted, is_full)
         return visible
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The sum of all weights."""
+        return float(self._unsorted[0].sum())
+
+    @cached_property
+    def missing_weight(self) -> float:
+        """The sum of the weights of bricks that were not drawn at full resolution."""
+        weights, is_full = self._unsorted
+        return 0.0 if is_full is None else float(weights[~is_full].sum())
 
     @cached_property
     def _sorted(self) -> _Sorted:

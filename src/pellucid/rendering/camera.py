@@ -40,11 +40,11 @@ class Camera:
     def axes(self) -> tuple[Voxels, Voxels, Voxels]:
         """Unit vectors to the right, upwards and forwards."""
         forward = _unit(np.subtract(self.target, self.position))
-        across = np.cross(forward, self.up)
+        across = _cross(forward, self.up)
         if np.linalg.norm(across) < 1e-9:  # Looking along "up": any other direction will do.
-            across = np.cross(forward, (0.0, 0.0, 1.0) if abs(forward[2]) < 0.9 else (1.0, 0.0, 0.0))
+            across = _cross(forward, (0.0, 0.0, 1.0) if abs(forward[2]) < 0.9 else (1.0, 0.0, 0.0))
         right = _unit(across)
-        return right, np.cross(right, forward), forward
+        return right, _cross(right, forward), forward
 
     @property
     def distance(self) -> float:
@@ -122,6 +122,12 @@ def framing_boxes(boxes: Voxels, direction: Vector, up: Vector, aspect: float = 
     reach = np.maximum(np.abs(seen @ right) / aspect, np.abs(seen @ top)) * MARGIN
     distance = max(float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), 1e-6)
     return Camera(_vector(centre + away * distance), _vector(centre), up, ANGLE_DEG, 2 * float(reach.max()))
+
+
+def _cross(one: Voxels, other: Voxels | Vector) -> Voxels:
+    """np.cross for two vectors, in a tenth of its time: every frame asks for it."""
+    (a, b, c), (x, y, z) = one, other
+    return np.array((b * z - c * y, c * x - a * z, a * y - b * x))
 
 
 def _unit(vector: Voxels) -> Voxels:

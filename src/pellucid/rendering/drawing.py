@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pellucid.device import Device, Portion, never, synchronize
+from pellucid.device import Device, Portion, never
 from pellucid.fields.sampled import SampledField
 from pellucid.fields.visible import VisibleBricks
 from pellucid.rendering.packing import CENTRED, Aim, Size
@@ -61,10 +61,9 @@ class Drawing:
     depth: Any
 
     def draw(self, rows: Portion) -> None:
-        """Some rows; they are there on return, unless they are no longer wanted."""
+        """Some rows; on the CPU they are there on return, on CUDA they are queued."""
         self.scenery.draw(self.scene, self.slices, self.backdrop, rows)
         launch_rays(self.kernel, rows, [self.view, *self.arguments], [self.color, self.depth], self.device)
-        synchronize(self.device)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ Not here: drawing (drawing), the definition of the bytes (frame.to_rgba8).
 Pictures are added and made bytes on the device, from which a quarter of the bytes comes.
 """
 
-import time
 from typing import Any
 
-from pellucid.device import Device, launch, runtime
+from pellucid.device import Device, launch, runtime, synchronize
 from pellucid.device.pinned import to_host
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import annotated
-from pellucid.rendering.drawing import Drawn
+from pellucid.rendering.drawing import Drawn, Stopwatch
 from pellucid.rendering.frame import Frame, Statistics, enlarged, enlarged_depth, full_resolution
 from pellucid.rendering.packing import NOTHING_THERE, Size
 from pellucid.rendering.scene import Scene
@@ -21,18 +20,22 @@ from pellucid.rendering.scene import Scene
 
 def finished(scene: Scene, drawn: Drawn, size: Size, total: "Total | None" = None) -> Frame:
     """A Frame of so many rows and columns. total: to be shown instead of the picture's own colours."""
-    started = time.perf_counter()
+    watch = Stopwatch(dict(drawn.times_s))
     rgba, depth = _to_host(total.mean() if total else drawn.color, drawn.depth, scene.background, drawn.device)
-    rgba = annotated(enlarged(rgba, size), scene.camera, scene.annotations)
+    watch.lap("finish")
+    synchronize(drawn.device)
+    watch.lap("draw")  # On CUDA it was queued, and most of the waiting is for it.
+    rgba, depth = annotated(enlarged(rgba, size), scene.camera, scene.annotations), enlarged_depth(depth, size)
+    watch.lap("finish")
     statistics = Statistics(
         drawn.device.name,
-        {**drawn.times_s, "finish": time.perf_counter() - started},
+        watch.times_s,
         full_resolution(drawn.seen),
         drawn.seen[: len(scene.volumes)],
         scale=drawn.color.shape[0] / size[0],
         pictures=total.pictures if total else 1,
     )
-    return Frame(rgba, enlarged_depth(depth, size), statistics)
+    return Frame(rgba, depth, statistics)
 
 
 class Total:
@@ -62,7 +65,7 @@ class Total:
 def _to_host(
     color: Any, depth: Any, background: tuple[float, float, float, float], device: Device
 ) -> tuple[Voxels, Voxels]:
-    """The picture over its background, in 8 bits, and its depth, infinite where nothing is."""
+    """The picture over its background, in 8 bits, and its depth, infinite where nothing is; queued, on CUDA."""
     from pellucid.rendering.kernels import picture
 
     warp = runtime.start()
@@ -71,5 +74,5 @@ def _to_host(
     rgba = warp.empty(color.shape, dtype=warp.vec4ub, device=device.name)
     far = warp.empty(color.shape, dtype=warp.float32, device=device.name)
     launch(picture.to_bytes, color.shape, [color, depth, behind, NOTHING_THERE], [rgba, far], device)
-    as_bytes, as_depth = to_host([rgba, far], device)
+    as_bytes, as_depth = to_host([rgba, far], device, is_waiting=False)
     return as_bytes, as_depth

@@ -55,8 +55,8 @@ class Frame:
 
 def full_resolution(seen: Sequence[VisibleBricks]) -> float:
     """The part of what is visible of several volumes that was drawn from their level 0."""
-    total = sum(bricks.total_weight for bricks in seen)
-    return sum(bricks.full_weight for bricks in seen) / total if total else 1.0
+    missing = sum(bricks.missing_weight for bricks in seen)
+    return 1.0 - missing / sum(bricks.total_weight for bricks in seen) if missing else 1.0
 
 
 def to_rgba8(color: Voxels, background: tuple[float, float, float, float]) -> Voxels:

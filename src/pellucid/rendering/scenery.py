@@ -40,8 +40,9 @@ class Scenery:
 
     def draw(self, scene: Scene, slices: list[SampledField], view: Any, rows: Portion) -> None:
         """Into the view's scenery; call load() before. slices: the fields that the scene's slices cut."""
-        light = pack_light(scene.light)
-        for layer in _layers(scene):
+        layers = _layers(scene)
+        light = pack_light(scene.light) if layers else None
+        for layer in layers:
             self._layers[layer].draw(view, light, rows)
         for plane, field in zip(scene.slices, slices, strict=True):
             draw_slice(plane, field, view, rows)

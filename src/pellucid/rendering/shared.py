@@ -38,7 +38,7 @@ class SharedDrawing:
         self.depth: Any = drawings[-1].depth
 
     def draw(self, rows: Portion) -> None:
-        """Some rows; they are there on return, unless they are no longer wanted."""
+        """Some rows; on the CPU they are there on return, on CUDA they are queued."""
         with ExitStack() as stack:
             threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in self._drawings]
             last = [self._follow(threads, band) for band in _bands(rows)]
