@@ -1,0 +1,185 @@
+"""Make the pictures of the README again: ``python tools/pictures.py [--data FOLDER] [NAME ...]``.
+
+Here: what is on each picture, from which scan, in which light.
+Not here: the scans, which are not part of the repository (bonsai, engine: Open SciVis Datasets; head: ICBM 152;
+FIB-SEM: Janelia FlyEM).
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+import pellucid
+from pellucid.rendering.automatic_scenery import automatic_points_layer
+from pellucid.rendering.camera import framing
+from pellucid.rendering.geometry.shapes import Points
+from pellucid.rendering.labels import Labels
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import (
+    ClipPlane,
+    Isosurface,
+    Light,
+    Scene,
+    ShadingName,
+    SliceLayer,
+    Transform,
+    VolumeLayer,
+)
+from pellucid.rendering.transfer import TransferFunction
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "pictures"
+EDGE = 480
+QUALITY = 88
+BACKGROUND = (0.07, 0.08, 0.1, 1.0)
+FROM_ABOVE = Light(direction=(0.5, -1.0, 0.7), ambient=0.35, diffuse=0.8, specular=0.15)
+
+LEAF, WOOD, SOIL, POT = (0.42, 0.68, 0.24), (0.66, 0.46, 0.29), (0.68, 0.58, 0.47), (0.85, 0.71, 0.56)
+BONSAI = TransferFunction(
+    colors=(
+        (0.0, LEAF), (0.21, LEAF), (0.3, WOOD), (0.45, WOOD), (0.55, SOIL), (0.72, SOIL), (0.8, POT),
+        (1.0, (1.0, 0.97, 0.92)),
+    ),
+    opacities=((0.0, 0.0), (0.12, 0.0), (0.165, 0.12), (0.23, 0.3), (0.3, 0.55), (0.47, 0.9), (1.0, 0.98)),
+    value_range=(0.0, 255.0),
+)  # fmt: skip
+BED = (ClipPlane((-1.0, 0.5, 0.0), -208.0), ClipPlane((1.0, 0.5, 0.0), 43.0), ClipPlane((0.0, 1.0, 1.0), 84.0))
+ABOVE_THE_BED = pellucid.Box((0, 15, 0), (256, 256, 256))
+"""The scanner's bed, below and around the pot, is cut away."""
+
+Describe = Callable[[Path], Scene]
+
+
+def bonsai(shading: ShadingName) -> Describe:
+    def describe(data: Path) -> Scene:
+        with pellucid.open(data / "volumes/bonsai.nrrd") as volume:
+            scene = pellucid.automatic_scene(volume)
+        layer = replace(scene.volumes[0], transfer=BONSAI, shading=shading, clip=ABOVE_THE_BED)
+        camera = scene.camera.orbited(150, -6).zoomed(1.6)
+        return replace(scene, volumes=(layer,), camera=camera, planes=BED, light=FROM_ABOVE)
+
+    return describe
+
+
+def isosurface(data: Path) -> Scene:
+    """The engine's casing, clear, over the parts inside it."""
+    with pellucid.open(data / "volumes/engine.nii.gz") as volume:
+        scene = pellucid.automatic_scene(volume)
+    surfaces = (Isosurface(70.0, (0.62, 0.74, 0.86), 0.35), Isosurface(190.0, (0.95, 0.6, 0.25)))
+    layer = replace(scene.volumes[0], mode="isosurface", isosurfaces=surfaces)
+    return replace(scene, volumes=(layer,))
+
+
+def spheres(data: Path) -> Scene:
+    """A heap of grains, the largest in the middle."""
+    random = np.random.default_rng(7)
+    positions = random.normal(0, 1, (4000, 3))
+    positions *= (random.random((4000, 1)) ** (1 / 3)) / np.linalg.norm(positions, axis=1, keepdims=True)
+    values = 0.02 + 0.05 * random.random(4000) ** 3 + 0.03 * (1 - np.linalg.norm(positions, axis=1))
+    KEPT.append(points := Points(positions, values))
+    layer = automatic_points_layer(points.name, points, "viridis", 1.0)
+    camera = framing((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0), (0.55, -1.0, 0.35), (0.0, 0.0, 1.0)).zoomed(1.35)
+    return Scene(points=(layer,), camera=camera, light=Light((-0.6, 1.0, -1.0), ambient=0.3, diffuse=0.8))
+
+
+KEPT: list[Points] = []
+"""Points have a name only as long as they live."""
+
+
+def labels(data: Path) -> Scene:
+    """Neurons, coloured where they were segmented, in the grey block."""
+    with pellucid.open(f"{data / 'em/fibsem_2.h5'}:/raw") as volume:
+        scene = pellucid.automatic_scene(volume)
+    colored = VolumeLayer(
+        f"{data / 'em/fibsem_2.h5'}:/labels", labels=Labels(), transform=Transform(scale=volume.spacing[::-1])
+    )
+    marks = replace(scene.annotations, is_scale_bar=True)
+    return replace(scene, volumes=(*scene.volumes, colored), annotations=marks)
+
+
+def slices(data: Path) -> Scene:
+    """Three slices of the average head in its clear outline."""
+    with pellucid.open(data / "volumes/spm152.nii.gz") as volume:
+        scene = pellucid.automatic_scene(volume, "glass")
+        z, y, x = (n * s for n, s in zip(volume.shape, volume.spacing, strict=True))
+    layer = scene.volumes[0]
+    clearer = replace(layer.transfer, opacities=tuple((at, opacity * 0.08) for at, opacity in layer.transfer.opacities))
+    source, (low, high) = scene.volumes[0].source, scene.volumes[0].transfer.value_range
+    grey = TransferFunction(opacities=((0.0, 0.0), (0.2, 0.0), (0.2, 1.0)), value_range=(low, high))
+    places: tuple[tuple[Literal["x", "y", "z"], float], ...] = (("x", 0.5 * x), ("y", 0.5 * y), ("z", 0.45 * z))
+    cuts = tuple(SliceLayer.across(source, axis, place, transfer=grey, is_solid=False) for axis, place in places)
+    return replace(scene, volumes=(replace(layer, transfer=clearer),), slices=cuts)
+
+
+def first(name: str) -> Describe:
+    """The first picture, untouched."""
+
+    def describe(data: Path) -> Scene:
+        with pellucid.open(f"{data}/{name}") as volume:
+            return pellucid.automatic_scene(volume)
+
+    return describe
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A file, and the scenes that stand in it from left to right."""
+
+    name: str
+    scenes: tuple[Describe, ...]
+
+
+PICTURES = (
+    Picture(
+        "first-pictures",
+        (
+            first("volumes/bonsai.nrrd"), first("volumes/engine.nii.gz"), first("volumes/spm152.nii.gz"),
+            first("em/fibsem_1.h5:/raw"),
+        ),
+    ),
+    *(Picture(f"bonsai-{name}", (bonsai(name),)) for name in ("none", "gradient", "shadow", "occlusion")),
+    Picture("isosurface", (isosurface,)),
+    Picture("spheres", (spheres,)),
+    Picture("labels", (labels,)),
+    Picture("slices", (slices,)),
+)  # fmt: skip
+
+
+def make(picture: Picture, data: Path, renderer: Renderer) -> Path:
+    """Draw a picture with smooth edges and write it."""
+    panels = list(_panels(picture, data, renderer))
+    path = FOLDER / f"{picture.name}.jpg"
+    Image.fromarray(np.concatenate(panels, axis=1)[..., :3]).save(path, quality=QUALITY, subsampling=0, optimize=True)
+    return path
+
+
+def _panels(
+    picture: Picture, data: Path, renderer: Renderer
+) -> Iterator["np.ndarray[tuple[int, ...], np.dtype[np.uint8]]"]:
+    for describe in picture.scenes:
+        scene = replace(describe(data), background=BACKGROUND)
+        *_, smoothest = renderer.render_progressive(scene, EDGE, EDGE, budget_ms=1e6)
+        yield smoothest.rgba
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder with the scans")
+    parser.add_argument("names", nargs="*", help="only these pictures")
+    options = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    renderer = Renderer()
+    for picture in PICTURES:
+        if not options.names or picture.name in options.names:
+            path = make(picture, options.data, renderer)
+            sys.stdout.write(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB\n")
+
+
+if __name__ == "__main__":
+    main()
