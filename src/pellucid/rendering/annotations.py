@@ -76,7 +76,7 @@ def scale_bar(camera: Camera, width: int, height: int, unit: str = "") -> ScaleB
     ScaleBar(length=200.0, pixels=200.0, label='200 µm')
     """
     per_unit = height / camera.visible_height
-    length = _round_below(WIDEST_BAR * width / per_unit)
+    length = _round_below(WIDEST_BAR * min(width, 1.2 * height) / per_unit)
     return ScaleBar(length, length * per_unit, _label(length, unit))
 
 
