@@ -1,4 +1,4 @@
-"""Build the page of the viewer: web/ becomes src/pellucid/instance/static/.
+"""Build the page of the viewer: web/ becomes src/pellucid/instance/site/.
 
 Here: the Node that comes as a Python package, npm, Vite, and the hook that runs them when the package is built.
 Not here: the page itself (web/), serving it (pellucid.instance).
@@ -21,7 +21,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
-SITE = ROOT / "src/pellucid/instance/static"
+SITE = ROOT / "src/pellucid/instance/site"
 STAMP = SITE / ".built-from"
 SOURCES = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "public", "src")
 

@@ -4,7 +4,7 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   build: {
-    outDir: "../src/pellucid/instance/static",
+    outDir: "../src/pellucid/instance/site",
     emptyOutDir: true,
     target: "es2022",
     assetsInlineLimit: 0,
