@@ -52,6 +52,8 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-shared-data": lambda: not shared_data_folder().is_dir(),
     "no-mounting": lambda: not _may_administer(),
     "no-namespaces": lambda: not _has_namespaces(),
+    "no-compiler": lambda: shutil.which("make") is None or shutil.which("cc") is None,
+    "no-valgrind": lambda: shutil.which("valgrind") is None,
     "no-netem": lambda: not _has_netem(),
 }
 

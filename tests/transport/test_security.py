@@ -2,7 +2,6 @@
 
 import socket
 import struct
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,6 +19,7 @@ from pellucid.transport.listening import Listener
 from pellucid.transport.messages import Message
 from pellucid.transport.pieces import read_numbers
 from tests.contracts.lanes import TOKEN, WAIT_S
+from tests.transport.certificates import make_certificate
 
 SMALL = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
@@ -32,12 +32,7 @@ def silence() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    folder = tmp_path_factory.mktemp("tls")
-    files = Certificate(folder / "certificate.pem", folder / "key.pem")
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    names = ["-subj", "/CN=pellucid", "-keyout", str(files.key), "-out", str(files.certificate)]
-    subprocess.run([*command, *names], check=True, capture_output=True)
-    return files
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture

@@ -1,0 +1,169 @@
+/* Pellucid from C and C++: arrays between programs and machines.
+ *
+ * One header, one source file, C11, libc and POSIX threads. Add pellucid.c to your program, or link the library that
+ * `make` builds. TLS is there where libssl can be loaded when the program runs; nothing else is needed.
+ *
+ *     pellucid_array scan = {.data = voxels, .axes = 3, .shape = {512, 1024, 1024}, .type = PELLUCID_UINT16,
+ *                            .spacing = {0.65, 0.65, 0.65}, .unit = "um", .name = "scan"};
+ *     pellucid_error error;
+ *     if (pellucid_send("node7:5100", token, &scan, NULL, NULL, &error) != PELLUCID_OK)
+ *         fprintf(stderr, "%s %s\n", error.what, error.remedy);
+ *
+ * Every function that can fail returns PELLUCID_OK (0) or a code, and where `error` is not NULL says there what happened
+ * and what to do. Functions may be called from several threads, each on its own listener or stream.
+ *
+ * An address is "host:port", or "tls://host:port#PIN", where PIN is the SHA-256 of the certificate that the other end
+ * printed. Both ends hold the same token; it is never sent.
+ *
+ * On one machine the bytes go through shared memory, else through several TCP connections. Numbers are little endian,
+ * the last axis is the fastest: a volume is [z][y][x].
+ */
+#ifndef PELLUCID_H
+#define PELLUCID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PELLUCID_MOST_AXES 8
+#define PELLUCID_LONGEST_METADATA (128 * 1024)
+
+/* What went wrong. */
+enum {
+    PELLUCID_OK = 0,
+    PELLUCID_INVALID = 1,     /* an argument that cannot mean anything */
+    PELLUCID_UNREACHABLE = 2, /* nobody answers there, or somebody else */
+    PELLUCID_TOKEN = 3,       /* the two ends do not hold the same token */
+    PELLUCID_TOO_LARGE = 4,   /* more than the receiving end takes */
+    PELLUCID_BROKEN = 5,      /* the connection went away; sending again sends only what is missing */
+    PELLUCID_BUSY = 6,        /* the receiving end takes another array just now */
+    PELLUCID_CANCELLED = 7,   /* stopped on request, here or there */
+    PELLUCID_PROTOCOL = 8,    /* the other end broke the rules */
+    PELLUCID_MEMORY = 9,      /* no memory */
+    PELLUCID_REFUSED = 10,    /* the other end refuses, and says why */
+    PELLUCID_TIMEOUT = 11     /* nothing arrived in time */
+};
+
+/* what: what happened. remedy: what to do about it. Both are sentences. */
+typedef struct pellucid_error {
+    int code;
+    char what[512];
+    char remedy[512];
+} pellucid_error;
+
+typedef enum pellucid_type {
+    PELLUCID_BOOL,
+    PELLUCID_INT8,
+    PELLUCID_INT16,
+    PELLUCID_INT32,
+    PELLUCID_INT64,
+    PELLUCID_UINT8,
+    PELLUCID_UINT16,
+    PELLUCID_UINT32,
+    PELLUCID_UINT64,
+    PELLUCID_FLOAT16,
+    PELLUCID_FLOAT32,
+    PELLUCID_FLOAT64,
+    PELLUCID_COMPLEX64,
+    PELLUCID_COMPLEX128
+} pellucid_type;
+
+/* An array, and what is said about it. Fields that are zero or NULL say nothing.
+ * When it was received, everything in it belongs to the library until pellucid_free. */
+typedef struct pellucid_array {
+    void *data;
+    int axes;
+    uint64_t shape[PELLUCID_MOST_AXES];
+    pellucid_type type;
+    double spacing[PELLUCID_MOST_AXES]; /* along each axis, in unit; spacing[0] = 0: not known */
+    const char *unit;
+    const char *name;
+    const char *metadata; /* a JSON object, at most PELLUCID_LONGEST_METADATA bytes */
+    void *owned;          /* the library's own; leave it NULL */
+} pellucid_array;
+
+/* How to do it; NULL, or zero in any field, is the default. */
+typedef struct pellucid_options {
+    const char *lane;     /* "shm", "tcp"; default: what is best between the two ends */
+    int no_checksum;      /* 1: pieces are not verified */
+    int attempts;         /* how often a broken transfer is taken up; default 4 */
+    int streams;          /* TCP connections, for the receiving end to choose; default 4 */
+    double timeout_s;     /* how long the other end may say nothing; default 60 */
+    uint64_t limit_bytes; /* the largest array that is received; default 1 TiB */
+    /* Called a few times per second and after each piece, from any thread; anything but 0 cancels. */
+    int (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+    void *context;
+} pellucid_options;
+
+/* How it went. */
+typedef struct pellucid_report {
+    char lane[8];
+    int streams;
+    uint64_t bytes;         /* moved by the last attempt */
+    uint64_t resumed_bytes; /* there already from attempts before */
+    double seconds;
+} pellucid_report;
+
+uint64_t pellucid_bytes(const pellucid_array *array);
+const char *pellucid_type_name(pellucid_type type);
+/* "invalid", "unreachable", ...: a word for a code. */
+const char *pellucid_code_name(int code);
+
+/* ---- The end that connects ------------------------------------------------------------------------------------ */
+
+/* Send an array to an end that listens; returns when all of it is there. It must not change meanwhile. report: or NULL. */
+int pellucid_send(const char *address, const char *token, const pellucid_array *array,
+                  const pellucid_options *options, pellucid_report *report, pellucid_error *error);
+
+/* Ask an end that listens for an array. request: a JSON object; what it may say is up to that end. */
+int pellucid_retrieve(const char *address, const char *token, const char *request, const pellucid_options *options,
+                      pellucid_array *array, pellucid_report *report, pellucid_error *error);
+
+/* Give back the memory of an array that was received. Calling it again does nothing. */
+void pellucid_free(pellucid_array *array);
+
+/* Memory to write into before it is sent: on one machine it is the receiving end's own, and sending copies nothing.
+ * `array` says shape and type; its data is filled in. Then pellucid_commit sends it, or pellucid_abandon gives it up.
+ * After either of them array->data is gone. */
+typedef struct pellucid_allocation pellucid_allocation;
+int pellucid_allocate(const char *address, const char *token, pellucid_array *array, const pellucid_options *options,
+                      pellucid_allocation **allocation, pellucid_error *error);
+int pellucid_commit(pellucid_allocation *allocation, pellucid_report *report, pellucid_error *error);
+void pellucid_abandon(pellucid_allocation *allocation);
+
+/* A volume that is sent while it is being made. `volume` says what it will be (three axes; data is not used). */
+typedef struct pellucid_stream pellucid_stream;
+int pellucid_stream_open(const char *address, const char *token, const pellucid_array *volume,
+                         const pellucid_options *options, pellucid_stream **stream, pellucid_error *error);
+/* Send the block that begins at voxel start (z, y, x). block is [z][y][x] without gaps, and may be reused afterwards.
+ * A stream whose connection breaks ends with PELLUCID_BROKEN: open another one. */
+int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint64_t start[3],
+                          const uint64_t shape[3], pellucid_error *error);
+/* Finish, and wait until all has arrived. The stream is gone afterwards, whatever is returned. */
+int pellucid_stream_close(pellucid_stream *stream, pellucid_error *error);
+/* Leave it unfinished. */
+void pellucid_stream_abandon(pellucid_stream *stream);
+
+/* ---- The end that listens ------------------------------------------------------------------------------------- */
+
+/* Listen at "host:port"; port 0 takes a free one. Arrays that are sent wait for pellucid_receive. */
+typedef struct pellucid_listener pellucid_listener;
+int pellucid_listen(const char *address, const char *token, const pellucid_options *options,
+                    pellucid_listener **listener, pellucid_error *error);
+/* "host:port", for whoever should send. */
+const char *pellucid_listener_address(const pellucid_listener *listener);
+/* Take the next array, whole or as a stream. After a broken connection it goes on waiting, and keeps the pieces that
+ * are there for a sender who tries again. timeout_s: how long to wait for a sender; negative: for ever.
+ * One sender at a time: the next one waits for the next call. */
+int pellucid_receive(pellucid_listener *listener, double timeout_s, pellucid_array *array, pellucid_report *report,
+                     pellucid_error *error);
+void pellucid_listener_close(pellucid_listener *listener);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
