@@ -81,6 +81,18 @@ def test_background(scan: Path) -> None:
     assert clear[40, 50, 3] > 250
 
 
+@pytest.mark.parametrize("ending", ["jpg", "tif", "webp"])
+def test_other_kinds_of_pictures(scan: Path, tmp_path: Path, ending: str) -> None:
+    output = tmp_path / f"a.{ending}"
+    assert main(["render", str(scan), "-o", str(output), *SMALL]) == 0
+    assert psnr(np.asarray(Image.open(output).convert("RGB")), drawn(scan)[..., :3]) > 30
+
+
+def test_labels_alone_are_the_volume(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "--labels", str(scan), "-o", str(tmp_path / "a.png")]) == 1
+    assert "Name the labels themselves as the volume." in capsys.readouterr().err
+
+
 def test_smooth_edges(scan: Path) -> None:
     options = ["--isovalue", "50", "--shading", "none"]
     plain, smooth = (drawn(scan, *options, *more)[..., 0] for more in ([], ["--smooth"]))

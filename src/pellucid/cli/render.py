@@ -34,6 +34,7 @@ from pellucid.rendering.standing import SIDES, VIEWS
 
 MODES = ("composite", "max", "min", "mean", "isosurface")
 SHADINGS = ("none", "gradient", "shadow", "occlusion")
+WITHOUT_OPACITY = (".jpg", ".jpeg", ".bmp", ".pdf", ".eps", ".ppm")
 PATIENCE_MS = 1e6
 """Nobody waits for a first, coarse picture here."""
 MOVIES = "FILE.mp4, .webm or .gif, or a folder for numbered pictures"
@@ -146,7 +147,9 @@ def run(options: argparse.Namespace) -> int:
         count = _save_movie(options, scenes[0], draw)
         print(f"wrote {options.output} ({count} pictures, {renderer.device.name})")
     else:
-        Image.fromarray(draw(scenes[0])).save(options.output)
+        picture = Image.fromarray(draw(scenes[0]))
+        has_opacity = options.output.suffix.lower() not in WITHOUT_OPACITY
+        (picture if has_opacity else picture.convert("RGB")).save(options.output)
         print(f"wrote {options.output} ({renderer.device.name})")
     return 0
 

@@ -155,6 +155,8 @@ def _slice(layer: VolumeLayer, volume: Volume, axis: Literal["x", "y", "z"], num
 def _with_company(scene: Scene, options: argparse.Namespace) -> Scene:
     if options.slice and not scene.volumes:
         raise InvalidInput("There is no volume to slice.", do="Name one.")
+    if options.labels and not scene.volumes:
+        raise InvalidInput("There is no volume to colour.", do="Name the labels themselves as the volume.")
     if options.labels:
         scene = replace(scene, volumes=(*scene.volumes, _labels_layer(scene, options.labels)))
     points, meshes = _absolute(options.points), _absolute(options.mesh)
@@ -164,9 +166,7 @@ def _with_company(scene: Scene, options: argparse.Namespace) -> Scene:
 def _labels_layer(scene: Scene, name: str) -> VolumeLayer:
     """Labels where the volume is: of as many voxels, they are taken to be the same ones."""
     with open_volume(Location.parse(name)) as labels:
-        layer = VolumeLayer(str(labels.location.absolute), labels=Labels(), shading="gradient")
-        if not scene.volumes:
-            return layer
+        layer = VolumeLayer(str(labels.location.absolute), labels=Labels())
         with open_at(scene.volumes[0].source, scene.time) as volume:
             if volume.shape != labels.shape or volume.spacing == labels.spacing:
                 return layer
