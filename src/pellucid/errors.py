@@ -39,6 +39,20 @@ def _rebuild(kind: type[PellucidError], what: str, do: str) -> PellucidError:
     return error
 
 
+def error_named(kind: str, what: str, do: str, line: int = 0) -> PellucidError:
+    """The error that another process told of, as one of the same class; InvalidInput where there is none here.
+
+    >>> error_named("NotAllowed", "The door is closed.", "Knock.")
+    NotAllowed('The door is closed.', 'Knock.')
+    """
+    named = globals().get(kind)
+    ours = named if isinstance(named, type) and issubclass(named, PellucidError) else InvalidInput
+    error = _rebuild(ours, what, do)
+    if isinstance(error, ShadingInvalid):
+        error.line = line
+    return error
+
+
 class InvalidInput(PellucidError):
     """An argument, option or setting that cannot mean anything."""
 

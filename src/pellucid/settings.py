@@ -33,6 +33,7 @@ VARIABLES = {
     "threads": "PELLUCID_THREADS",
     "device": "PELLUCID_DEVICE",
     "kernel_folder": "PELLUCID_KERNELS",
+    "state_folder": "PELLUCID_STATE_FOLDER",
 }
 
 
@@ -48,6 +49,8 @@ class Settings:
     threads: default the number of cores this process may run on.
     device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
     kernel_folder: compiled kernels. Default ``kernels`` in the cache folder.
+    state_folder: saved states of viewers, and which viewers run. Default ``$XDG_STATE_HOME/pellucid``
+    (``~/.local/state`` where that is unset).
     """
 
     cache_folder: Path
@@ -56,6 +59,7 @@ class Settings:
     threads: int
     device: str
     kernel_folder: Path
+    state_folder: Path
 
 
 @dataclass(frozen=True)
@@ -228,6 +232,7 @@ PARSERS: Mapping[str, Callable[[_Given], object]] = {
     "threads": _count,
     "device": _device,
     "kernel_folder": _folder,
+    "state_folder": _folder,
 }
 
 
@@ -258,6 +263,10 @@ def _default_threads(_: Mapping[str, object]) -> int:
     return len(os.sched_getaffinity(0))
 
 
+def _default_state_folder(_: Mapping[str, object]) -> Path:
+    return _xdg_folder("XDG_STATE_HOME", "~/.local/state") / "pellucid"
+
+
 def _default_kernel_folder(values: Mapping[str, object]) -> Path:
     return Path(str(values["cache_folder"])) / "kernels"
 
@@ -269,6 +278,7 @@ DEFAULTS: Mapping[str, Callable[[Mapping[str, object]], object]] = {
     "threads": _default_threads,
     "device": lambda _: "auto",
     "kernel_folder": _default_kernel_folder,
+    "state_folder": _default_state_folder,
 }
 
 

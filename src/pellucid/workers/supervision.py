@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pellucid import errors
-from pellucid.errors import InvalidInput, PellucidError, ShadingInvalid, WorkerLost
+from pellucid.errors import PellucidError, WorkerLost, error_named
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared import SharedArray
 from pellucid.workers import commands
@@ -256,9 +255,4 @@ class SupervisedWorker:
 
 def error_of(failed: commands.Failed) -> PellucidError:
     """The error that a Worker told of, as one of the same class."""
-    kind = getattr(errors, failed.kind, InvalidInput)
-    error: PellucidError = kind.__new__(kind)
-    PellucidError.__init__(error, failed.what, failed.do)
-    if isinstance(error, ShadingInvalid):
-        error.line = failed.line
-    return error
+    return error_named(failed.kind, failed.what, failed.do, failed.line)
