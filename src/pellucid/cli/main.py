@@ -16,7 +16,7 @@ import pellucid
 from pellucid import progress
 from pellucid.errors import PellucidError
 
-COMMANDS = ("info", "convert", "pyramid", "slices", "render", "view", "mesh", "demo", "doctor")
+COMMANDS = ("info", "convert", "pyramid", "slices", "render", "view", "mesh", "demo", "transport", "doctor")
 INTERRUPTED = 130
 
 

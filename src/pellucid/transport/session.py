@@ -29,7 +29,11 @@ MOST_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Report:
-    """How a transfer went. nbytes: what the last attempt moved; resumed_bytes: what was there before."""
+    """How a transfer went. nbytes: what the last attempt moved; resumed_bytes: what was there before.
+
+    seconds: from the announcement to the last acknowledgement; moving_s: the part of it in which bytes moved, without
+    the receiving end's allocation.
+    """
 
     lane: str
     streams: int
@@ -37,10 +41,11 @@ class Report:
     nbytes: int
     seconds: float
     resumed_bytes: int = 0
+    moving_s: float = 0.0
 
     @property
     def rate(self) -> float:
-        """Bytes per second, from the announcement to the last acknowledgement."""
+        """Bytes per second of the whole transfer."""
         return self.nbytes / self.seconds if self.seconds else 0.0
 
     def __str__(self) -> str:
@@ -79,17 +84,19 @@ def deliver(link: Link, announcement: Announcement, array: Voxels, lane_name: st
     link.control.write(announcement.message(lane=lane_name))
     with opened(lane_name, link) as lane:
         answer = link.control.expect("ready", "stored", is_patient=True)
-        streams, resumed = int(answer.fields.get("streams", 1)), -1
+        streams, resumed, moving_s = int(answer.fields.get("streams", 1)), -1, 0.0
         while answer.kind == "ready":
             cut = Cut(announcement.nbytes, _piece_bytes(answer, announcement))
             missing = read_numbers(answer.get("missing"), cut.count)
             kept = announcement.nbytes - sum(stop - begin for begin, stop in map(cut.span, missing))
             resumed = kept if resumed < 0 else resumed
+            begun = perf_counter()
             with progress.task(f"Sending {announcement.label.name}".rstrip(), announcement.nbytes, "B", kept) as bar:
                 lane.send(Source(array, cut, announcement.checksum, bar), missing, answer)
             answer = link.control.expect("ready", "stored", is_patient=True)
+            moving_s += perf_counter() - begun
     check, before = "none" if lane_name == "shm" else announcement.checksum, max(0, resumed)
-    return Report(lane_name, streams, check, announcement.nbytes - before, perf_counter() - start, before)
+    return Report(lane_name, streams, check, announcement.nbytes - before, perf_counter() - start, before, moving_s)
 
 
 def _piece_bytes(answer: Message, announcement: Announcement) -> int:
