@@ -164,8 +164,7 @@ def test_half_of_the_material_counts_where_the_gradient_says_so(renderer: Render
 def test_values_beyond_the_table_go_on_as_its_last_row() -> None:
     transfer = TransferFunction(((0.0, (1.0, 1.0, 1.0)),), ((0.0, 0.5), (0.999, 0.5), (1.0, 0.0)), (0.0, 1.0))
     table = transfer.table(1.0)
-    steps = tuple(np.array([value]) for value in (-1.0, 0.0, 1.0))
-    (seen,) = classification.by_steps(transfer, table, steps, np.ones(1))  # type: ignore[arg-type]
+    (seen,) = classification.by_steps(transfer, table, np.array([-1.0]), np.array([1.0]))
     assert seen[3] == pytest.approx(0.5, abs=1e-3)
     assert summed(table)[-1, 3] == pytest.approx(-np.log(0.5) * len(table), rel=2e-3)
 

@@ -106,7 +106,9 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     table = pack_colors(packed, layer, field, 1.0 if is_projected else step / voxel_size(layer, field))
     packed.step = step
     _pack_classification(packed, layer, field, table)
-    packed.vacancy = _vacancy(layer, field, table, _reach(layer, matrix, step))
+    reach = _reach(layer, matrix, step)
+    packed.is_step_long = int(reach > 0)
+    packed.vacancy = _vacancy(layer, field, table, reach)
     packed.light, packed.shading = pack_light(scene.light), rays.SHADINGS[layer.shading]
     question = question_of(layer, scene.light, scene.camera, matrix)
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)

@@ -93,6 +93,7 @@ class Layer:
     edge_low: wp.float32
     edge_scale: wp.float32
     step: wp.float32
+    is_step_long: wp.int32
 
 
 @wp.struct

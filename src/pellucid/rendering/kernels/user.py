@@ -16,10 +16,8 @@ from typing import Any
 
 import warp as wp
 
-from pellucid.fields.sampling import Grid, gradient_in, value_in
-from pellucid.rendering.kernels.classified import classified_step
+from pellucid.rendering.kernels.classified import step_colored_by
 from pellucid.rendering.kernels.composite import composite_with
-from pellucid.rendering.kernels.gathering import Gathered, gather
 from pellucid.rendering.kernels.rays import Layer
 
 GIVEN = {
@@ -43,17 +41,11 @@ def composite_shaded_by(shade: Any) -> Any:
     """The kernel: shade(value, color, gradient, position, view, light, parameters) -> colour of a sample."""
 
     @wp.func
-    def add(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
-        entry = classified_step(layer, here, direction, at)
-        if entry[3] <= 0.0:
-            return gathered
-        slope = wp.transpose(layer.to_voxel) * gradient_in(here, at)
+    def color_of(layer: Layer, slope: wp.vec3, direction: wp.vec3, at: wp.vec3, value: wp.float32, base: wp.vec3):
         towards = wp.where(layer.light.is_headlight != 0, -direction, layer.light.towards)
-        base = wp.vec3(entry[0], entry[1], entry[2])
-        color = shade(value_in(here, at), base, slope, at, -direction, towards, layer.parameters)
-        return gather(gathered, color, entry[3], distance)
+        return shade(value, base, wp.transpose(layer.to_voxel) * slope, at, -direction, towards, layer.parameters)
 
-    return composite_with(add)
+    return composite_with(step_colored_by(color_of))
 
 
 def from_cpp(source: str, kinds: Mapping[str, str]) -> Any:

@@ -11,12 +11,12 @@ density: the opacity is exact, and colours in front hide those behind.
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TransferFunction, summed
+from pellucid.rendering.transfer import EDGE_TABLE_SIZE, Edges, TransferFunction, summed
 
 PARTS = 4
 
 NEAR_ROWS = 1e-3
-"""Where the ends of a step differ by less than this many rows of the table, the value in its middle decides."""
+"""Where the ends of a step differ by less than this many rows of the table, their mean value decides."""
 
 REACH_ROWS = 1e9
 """Values further than this many rows from the table count as this far."""
@@ -27,13 +27,11 @@ def by_value(transfer: TransferFunction, table: Voxels, values: Voxels) -> Voxel
     return table[transfer.index(values)].astype(float)
 
 
-def edge_factor(transfer: TransferFunction, slopes: Voxels) -> Voxels:
+def edge_factor(edges: Edges, slopes: Voxels) -> Voxels:
     """(n,): how much of the material counts. slopes: magnitudes of gradients, change of the value per voxel."""
-    if transfer.edges is None:
-        return np.ones(len(slopes))
-    low, high = transfer.edges.gradient_range
+    low, high = edges.gradient_range
     rows = (slopes - low) * ((EDGE_TABLE_SIZE - 1) / (high - low)) + 0.5
-    factors: Voxels = transfer.edges.table()[np.clip(rows, 0, EDGE_TABLE_SIZE - 1).astype(int)].astype(float)
+    factors: Voxels = edges.table()[np.clip(rows, 0, EDGE_TABLE_SIZE - 1).astype(int)].astype(float)
     return factors
 
 
@@ -44,22 +42,20 @@ def thinned(samples: Voxels, factor: Voxels) -> Voxels:
     return thin
 
 
-def by_steps(
-    transfer: TransferFunction, table: Voxels, values: tuple[Voxels, Voxels, Voxels], factor: Voxels
-) -> Voxels:
-    """(n, 4): colour and opacity of steps. values: (n,) at their fronts, in their middles and at their backs."""
+def by_steps(transfer: TransferFunction, table: Voxels, fronts: Voxels, backs: Voxels) -> Voxels:
+    """(n, 4): colour and opacity of steps, by the values (n,) at their ends."""
     sums = summed(table)
-    front, _, back = (_place(transfer, each, len(table)) for each in values)
+    front, back = _place(transfer, fronts, len(table)), _place(transfer, backs, len(table))
     is_near = np.abs(back - front) <= NEAR_ROWS
     way = np.where(is_near, 1.0, back - front) / PARTS
     color, opacity = np.zeros((len(front), 3)), np.zeros(len(front))
     for part in range(PARTS):
         mean = (_sum_before(sums, front + way * (part + 1)) - _sum_before(sums, front + way * part)) / way[:, None]
-        weight = (1 - opacity) * (1 - np.exp(-factor * np.maximum(mean[:, 3], 0) / PARTS))
+        weight = (1 - opacity) * (1 - np.exp(-np.maximum(mean[:, 3], 0) / PARTS))
         color += mean[:, :3] / np.maximum(mean[:, 3:], 1e-30) * weight[:, None]
         opacity += weight
     steps = np.concatenate([color / np.maximum(opacity, 1e-12)[:, None], opacity[:, None]], axis=1)
-    return np.where(is_near[:, None], thinned(by_value(transfer, table, values[1]), factor), steps)
+    return np.where(is_near[:, None], by_value(transfer, table, (fronts + backs) / 2), steps)
 
 
 def _place(transfer: TransferFunction, values: Voxels, rows: int) -> Voxels:

@@ -128,15 +128,16 @@ class Medium:
     def classified(self, points: Voxels, directions: Voxels) -> Voxels:
         """(n, 4): colour and opacity of the step around each world point."""
         transfer = self.layer.transfer
-        factor = np.ones(len(points))
-        if transfer.edges is not None:
-            slopes = np.linalg.norm(self.gradient(points), axis=1) * self.voxel
-            factor = classification.edge_factor(transfer, slopes)
         if transfer.is_preintegrated:
             half = 0.5 * self.step * directions
-            values = self.value(points - half), self.value(points), self.value(points + half)
-            return classification.by_steps(transfer, self.table, values, factor)
-        return classification.thinned(classification.by_value(transfer, self.table, self.value(points)), factor)
+            fronts, backs = self.value(points - half), self.value(points + half)
+            steps = classification.by_steps(transfer, self.table, fronts, backs)
+        else:
+            steps = classification.by_value(transfer, self.table, self.value(points))
+        if transfer.edges is None:
+            return steps
+        slopes = np.linalg.norm(self.gradient(points), axis=1) * self.voxel
+        return classification.thinned(steps, classification.edge_factor(transfer.edges, slopes))
 
     def gradient(self, points: Voxels) -> Voxels:
         """Change of the value per world unit along (x, y, z): central differences, one voxel to each side."""
