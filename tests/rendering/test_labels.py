@@ -93,6 +93,19 @@ def psnr(renderer: Renderer, scene: Scene, volumes: dict[str, Volume]) -> float:
     return decibels(renderer.render(scene, SIZE, SIZE), reference.render(media, rays), scene)
 
 
+def test_labels_over_values_by_both_kernels_are_the_same_picture(renderer: Renderer, things: Voxels) -> None:
+    """A third volume of which nothing is visible makes it the kernel for several."""
+    grey, labels = Volume.from_array(things * 30, SPACING), Volume.from_array(things[::-1], SPACING)
+    nothing = VolumeLayer(str(grey.location), replace(GREY, opacities=((0.0, 0.0),)))
+    layers = (VolumeLayer(str(grey.location), GREY), VolumeLayer(str(labels.location), labels=COLORS))
+    plane = SliceLayer(str(grey.location), (15.0, 13.0, 20.0), (1.0, 0.5, -0.3), GREY, 0.5)
+    scene = Scene(layers, CAMERA, slices=(plane,))
+    one, other = (renderer.render(s, SIZE, SIZE) for s in (scene, replace(scene, volumes=(*layers, nothing))))
+    assert np.abs(one.rgba.astype(int) - other.rgba).max() <= (1 if renderer.device.is_cuda else 0)
+    assert np.array_equal(one.depth, other.depth) or renderer.device.is_cuda
+    assert one.rgba[..., :3].std() > 3
+
+
 @pytest.mark.parametrize("camera", [CAMERA, AHEAD])
 def test_labels_over_a_slice(renderer: Renderer, things: Voxels, camera: Camera) -> None:
     grey = Volume.from_array((things.astype(np.uint16) * 37 + 20).astype(np.uint16), SPACING)

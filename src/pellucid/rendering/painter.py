@@ -116,17 +116,18 @@ class Painter:
 
     def _kernel(self, scene: Scene, layers: list[Any], fields: list[SampledField]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""
-        from pellucid.rendering.kernels import isosurface, pair, projection, rays, several
+        from pellucid.rendering.kernels import isosurface, overlay, projection, rays, several
 
         warp = runtime.start()
-        layer = scene.volumes[0]
-        if len(layers) > 2:
+        layer, last = scene.volumes[0], scene.volumes[-1]
+        is_together = len(layers) > 1 or layer.labels or (scene.is_seen_through and layer.mode == "composite")
+        if is_together and _is_overlay(scene):
+            return overlay.composite_overlay, [layers[0], layers[-1], int(not layer.labels), int(bool(last.labels))]
+        if is_together:
             together = warp.array(layers, dtype=rays.Layer, device=self.device.name)
             # It holds addresses only: without this, what they point to is gone before it is read.
             together.layers = layers
             return several.composite_many, [together]
-        if len(layers) == 2 or layer.labels or (scene.is_seen_through and layer.mode == "composite"):
-            return pair.composite_pair, [layers[0], layers[-1], len(layers)]
         if layer.mode == "isosurface":
             return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
         if layer.mode in PROJECTIONS:
@@ -135,7 +136,7 @@ class Painter:
 
     def _composite(self, layer: VolumeLayer, packed: Any, field: SampledField) -> tuple[Any, list[Any]]:
         """The same for one volume of which nothing but samples are gathered."""
-        from pellucid.rendering.kernels import classified, composite, textured
+        from pellucid.rendering.kernels import classified, composite, packets, textured
 
         if layer.shading == "user":
             return self._user_kernel(layer, packed), [packed]
@@ -144,6 +145,8 @@ class Painter:
         if packed.field.whole.kind >= TEXTURED:
             kernel = textured.composite_unlit if layer.shading == "none" else textured.composite_lit
             return kernel, [packed, self._kept.solidity(packed, field)]
+        if packets.is_for(packed, self.device):
+            return packets.composite_packets, [packed]
         return composite.composite, [packed]
 
     def _surfaces(self, layer: VolumeLayer) -> list[Any]:
@@ -157,3 +160,10 @@ class Painter:
 
 def _field_name(layer: VolumeLayer | SliceLayer, source: str) -> str:
     return labels_of(source) if layer.labels else source
+
+
+def _is_overlay(scene: Scene) -> bool:
+    """Whether there is one volume, or labels over values, without more than a row of a table for each sample."""
+    kinds = [layer.labels is not None for layer in scene.volumes]
+    rows = [layer.transfer.edges is None and not layer.transfer.is_preintegrated for layer in scene.volumes]
+    return kinds in ([False], [True], [False, True]) and all(rows)

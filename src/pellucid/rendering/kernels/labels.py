@@ -1,7 +1,7 @@
-"""Samples of volumes that may be labels.
+"""Samples of labels.
 
-Here: the light on what a label names, and adding a sample of any volume to what a ray gathers.
-Not here: reading labels (fields.label_sampling), volumes of values alone (gathering, classified).
+Here: the light on what a label names, and adding a sample to what a ray gathers.
+Not here: reading labels (fields.label_sampling), samples of values (gathering, classified).
 """
 
 # mypy: ignore-errors
@@ -11,7 +11,6 @@ import warp as wp
 
 from pellucid.fields.label_sampling import label_gradient_in, label_in
 from pellucid.fields.sampling import Grid
-from pellucid.rendering.kernels.classified import add_step
 from pellucid.rendering.kernels.gathering import Gathered, classified, gather
 from pellucid.rendering.kernels.lighting import lit_surface
 from pellucid.rendering.kernels.rays import SHADINGS, Layer
@@ -32,11 +31,8 @@ def lit_label(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: w
 
 
 @wp.func
-def add_sample_or_label(
-    gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32
-):
-    if layer.is_labels == 0:
-        return add_step(gathered, layer, here, direction, at, distance)
+def add_label(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
+    """One sample of a volume of labels: its colour, lit, and its opacity. here: the voxels of its cell."""
     label = label_in(here, at)
     entry = classified(layer, label)
     if entry[3] <= 0.0:
