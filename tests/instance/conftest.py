@@ -1,28 +1,36 @@
-"""A real instance on a free port, served from a thread."""
+"""A real instance on a free port, with a real Worker, served from a thread."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pellucid.device import choose
 from pellucid.instance.server import Instance
-from pellucid.rendering.automatic import automatic_scene
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene
 from pellucid.volume.sample import sample
-from pellucid.volume.volume import Volume, open_volume
 from tests.instance.loopback import running
 
 EDGE = 24
 
 
 @pytest.fixture(scope="session")
-def volume(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Volume]:
-    path = tmp_path_factory.mktemp("instance") / "ball.npy"
-    np.save(path, sample(EDGE))
-    with open_volume(path) as opened:
-        yield opened
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a volume, points, a mesh, and things that cannot be opened."""
+    folder = tmp_path_factory.mktemp("scans")
+    np.save(folder / "ball.npy", sample(EDGE))
+    np.save(folder / "labels.npy", (sample(EDGE) > 20_000).astype(np.uint8))
+    (folder / "cloud.csv").write_text("x,y,z,value\n0,0,0,1\n10,0,0,2\n0,10,5,3\n")
+    (folder / "notes.txt").write_text("nothing to see")
+    (folder / "below").mkdir()
+    np.save(folder / "below" / "deep-ball.npy", sample(8))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def source(folder: Path) -> str:
+    return str(folder / "ball.npy")
 
 
 @pytest.fixture(scope="session")
@@ -30,12 +38,14 @@ def renderer() -> Renderer:
     return Renderer(choose("cpu"))
 
 
-@pytest.fixture
-def scene(volume: Volume) -> Scene:
-    return automatic_scene(volume)
+@pytest.fixture(scope="module")
+def instance(source: str, folder: Path) -> Iterator[Instance]:
+    """Shared by the tests of a module: none may count on the revision."""
+    with running(source, folder) as started:
+        yield started
 
 
 @pytest.fixture
-def instance(volume: Volume, renderer: Renderer) -> Iterator[Instance]:
-    with running(volume, renderer) as started:
+def fresh(source: str, folder: Path) -> Iterator[Instance]:
+    with running(source, folder) as started:
         yield started

@@ -1,6 +1,6 @@
 """A running instance, and what a page does with it, without a browser: it greets, steers, and takes pictures.
 
-Here: running, and Page, a client over a real WebSocket.
+Here: running, Page (a client over a real WebSocket), and HTTP with a token.
 Not here: tests.
 """
 
@@ -9,70 +9,100 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 from PIL import Image
 from websockets.sync.client import ClientConnection, connect
 
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.protocol import VERSION
-from pellucid.instance.server import Instance
+from pellucid.instance.protocol.parts import VERSION, Capability
+from pellucid.instance.server import HOST, Instance
+from pellucid.instance.session import Setup
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.renderer import Renderer
-from pellucid.volume.volume import Volume
+from pellucid.rendering.documents import build
+from pellucid.rendering.scene import Scene
+from pellucid.workers.process import Deadlines
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture that arrived: its header, and its pixels (height, width, 3)."""
+    """A picture that arrived: its header, its bytes, and for stills its pixels (height, width, 3)."""
 
     header: dict[str, Any]
-    rgb: Voxels
+    encoded: bytes
+
+    @property
+    def rgb(self) -> Voxels:
+        return np.asarray(Image.open(io.BytesIO(self.encoded)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Page:
-    socket: ClientConnection
+    """What it hears of the state it keeps, as the real page does."""
 
-    def say(self, kind: str, **message: object) -> None:
-        self.socket.send(json.dumps({"kind": kind, **message}))
+    socket: ClientConnection
+    has_acknowledged: bool = True
+    state: dict[str, Any] = field(default_factory=dict)
+    client: str = ""
+
+    def say(self, type: str, **message: object) -> None:
+        self.socket.send(json.dumps({"type": type, **message}))
 
     def look(self, camera: Camera, is_moving: bool) -> None:
         self.say("look", camera=asdict(camera), is_moving=is_moving)
+
+    def patch(self, *path: str | int, value: object, **more: object) -> None:
+        """Change one place, for the revision heard last."""
+        self.say("patch", revision=self.state["revision"], changes=[{"path": path, "value": value}], **more)
 
     def hear(self) -> dict[str, Any] | Shown:
         """The next message of any kind."""
         message = self.socket.recv(timeout=PATIENCE_S)
         if isinstance(message, str):
             heard: dict[str, Any] = json.loads(message)
+            self.state = heard if heard["type"] == "state" else self.state
+            self.client = heard["client"] if heard["type"] == "welcome" else self.client
             return heard
         length = int.from_bytes(message[:4], "little")
-        return Shown(json.loads(message[4 : 4 + length]), np.asarray(Image.open(io.BytesIO(message[4 + length :]))))
+        shown = Shown(json.loads(message[4 : 4 + length]), message[4 + length :])
+        if self.has_acknowledged and shown.header["type"] == "frame":
+            self.say("acknowledge", number=shown.header["number"])
+        return shown
 
-    def hear_text(self, kind: str) -> dict[str, Any]:
-        """The next message of a kind; others are passed over."""
-        while not isinstance(heard := self.hear(), dict) or heard["kind"] != kind:
+    def hear_text(self, type: str) -> dict[str, Any]:
+        """The next message of a type; others are passed over."""
+        while not isinstance(heard := self.hear(), dict) or heard["type"] != type:
             pass
         return heard
 
-    def pictures_until_exact(self, camera: Camera) -> list[Shown]:
-        """All pictures up to the exact one from a camera."""
-        seen: list[Shown] = []
-        while not seen or not seen[-1].header["is_exact"] or seen[-1].header["camera"] != as_sent(camera):
-            if isinstance(heard := self.hear(), Shown):
-                seen.append(heard)
-        return seen
+    def hear_picture(self, type: str = "frame") -> Shown:
+        while not isinstance(heard := self.hear(), Shown) or heard.header["type"] != type:
+            pass
+        return heard
 
-    def exact_of(self, revision: int) -> Shown:
-        """The exact picture of a revision."""
+    def exact(self, revision: int | None = None, camera: Camera | None = None, view: str = "main") -> Shown:
+        """The exact picture of a revision, or from a camera; by default of what was heard of last."""
         while True:
-            heard = self.hear()
-            if isinstance(heard, Shown) and heard.header["is_exact"] and heard.header["revision"] == revision:
-                return heard
+            header = (shown := self.hear_picture()).header
+            is_wanted = header["is_exact"] and header["view"] == view
+            if camera is not None:
+                is_wanted = is_wanted and header["camera"] == as_sent(camera)
+            elif revision is not None:
+                is_wanted = is_wanted and header["revision"] == revision
+            if is_wanted:
+                return shown
+
+    @property
+    def scene(self) -> Scene:
+        """The scene heard of last."""
+        scene: Scene = build(Scene, self.state["scene"], "scene")
+        return scene
 
 
 def as_sent(camera: Camera) -> Any:
@@ -80,22 +110,37 @@ def as_sent(camera: Camera) -> Any:
 
 
 def address(instance: Instance, token: str | None = None) -> str:
-    return f"ws://127.0.0.1:{instance.port}/ws?token={instance.token if token is None else token}"
+    return f"ws://{HOST}:{instance.port}/ws?token={instance.session.tokens.own if token is None else token}"
 
 
 @contextmanager
-def open_page(instance: Instance, width: int = 64, height: int = 48, **options: Any) -> Iterator[Page]:
-    """A page that has said hello."""
-    with connect(address(instance), max_size=None, **options) as socket:
+def open_page(
+    instance: Instance, capability: Capability = "own", size: tuple[int, int] = (64, 48), **greeting: object
+) -> Iterator[Page]:
+    """A page that has said hello and has heard the state."""
+    with connect(address(instance, instance.session.tokens.of(capability)), max_size=None) as socket:
         page = Page(socket)
-        page.say("hello", version=VERSION, width=width, height=height)
+        page.say("hello", version=VERSION, width=size[0], height=size[1], **greeting)
+        page.hear_text("state")
         yield page
 
 
+def http(instance: Instance, capability: Capability = "own") -> httpx.Client:
+    headers = {"Authorization": f"Bearer {instance.session.tokens.of(capability)}"}
+    return httpx.Client(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=PATIENCE_S)
+
+
 @contextmanager
-def running(volume: Volume, renderer: Renderer) -> Iterator[Instance]:
+def running(source: str | None, root: Path, **setup: Any) -> Iterator[Instance]:
     """An instance on a free port, served from a thread until the end."""
-    instance = Instance(volume, renderer)
+    setup = {"device": "cpu", "roots": (root,), "deadlines": Deadlines(drawing=2.0), **setup}
+    state = setup.pop("state", "")
+    with served(Instance(source, Setup(**setup), state=state)) as instance:
+        yield instance
+
+
+@contextmanager
+def served(instance: Instance) -> Iterator[Instance]:
     thread = threading.Thread(target=instance.run, name="instance-under-test")
     thread.start()
     try:

@@ -1,59 +1,187 @@
-"""Who gets in, and what is refused without harm."""
+"""Who gets in, what each link allows, and what is refused without harm."""
 
-import json
 import re
 import socket
-from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from pellucid.errors import InvalidInput
-from pellucid.instance import app, connection
-from pellucid.instance.app import NAMES
-from pellucid.instance.protocol import LARGEST_MESSAGE_BYTES, VERSION
+from pellucid.errors import DeviceUnavailable, InvalidInput
+from pellucid.instance import connection
+from pellucid.instance.app import create_app
+from pellucid.instance.capabilities import RANKS, Tokens, allows
+from pellucid.instance.protocol import incoming
+from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, VERSION, Capability
+from pellucid.instance.routes.page import page_files
 from pellucid.instance.server import HOST, Instance
-from pellucid.rendering.renderer import Renderer
-from pellucid.volume.volume import Volume
-from tests.instance.loopback import PATIENCE_S, Page, address, open_page
+from pellucid.instance.session import Session, Setup
+from tests.instance.loopback import PATIENCE_S, Page, address, http, open_page
 
-
-def get(instance: Instance, path: str, headers: dict[str, str] | None = None) -> tuple[HTTPResponse, str]:
-    line = HTTPConnection(HOST, instance.port, timeout=PATIENCE_S)
-    line.request("GET", path, headers=headers or {})
-    answer = line.getresponse()
-    text = answer.read().decode()
-    line.close()
-    return answer, text
+# What each route needs. A route that is not listed fails the test below.
+ROUTES: dict[str, Capability] = {
+    "GET /api/about": "look",
+    "GET /api/scene": "look",
+    "GET /api/statistics": "look",
+    "PATCH /api/scene": "steer",
+    "PUT /api/camera": "steer",
+    "GET /api/screenshot": "steer",
+    "POST /api/presets/read": "steer",
+    "GET /api/presets/paraview": "steer",
+    "POST /api/profile": "steer",
+    "POST /api/movies": "steer",
+    "GET /api/tasks/{task}": "steer",
+    "GET /api/tasks/{task}/result": "steer",
+    "POST /api/exports": "own",
+    "GET /api/volume": "own",
+    "GET /api/state": "own",
+    "PUT /api/state": "own",
+    "POST /api/links": "own",
+    "POST /api/links/{name}/open": "own",
+    "GET /s/{name}": "own",
+    "GET /api/sharing": "own",
+    "GET /api/files": "own",
+    "GET /api/files/facts": "own",
+    "POST /api/load": "own",
+    "PUT /api/upload": "own",
+    "POST /api/arrays": "own",
+    "PUT /api/arrays/{id}": "own",
+    "POST /api/arrays/{id}/show": "own",
+    "POST /api/shadings": "own",
+    "POST /api/shadings/{hash}/agree": "own",
+    "POST /api/shutdown": "own",
+}
+# One message of each type that a page can say after its greeting.
+MESSAGES: dict[type[incoming.Incoming], dict[str, object]] = {
+    incoming.Resize: {"width": 64, "height": 48},
+    incoming.Acknowledge: {"number": 1},
+    incoming.KeyFrame: {},
+    incoming.Probe: {"x": 0.5, "y": 0.5},
+    incoming.Look: {"camera": {}, "is_moving": True},
+    incoming.Patch: {"revision": -1, "changes": []},
+    incoming.Undo: {},
+    incoming.Redo: {},
+    incoming.Compare: {"is_on": False},
+    incoming.Slices: {"voxel": None},
+    incoming.AskControls: {},
+    incoming.GiveControls: {},
+    incoming.Prolong: {},
+    incoming.CancelTask: {"task": "none"},
+}
 
 
 def is_alive(instance: Instance) -> bool:
     with open_page(instance) as page:
-        return bool(page.exact_of(0).rgb.shape == (48, 64, 3))
+        return bool(page.exact().rgb.shape == (48, 64, 3))
+
+
+def route_names() -> set[str]:
+    paths = create_app(Session(Setup())).openapi()["paths"]
+    return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+
+
+def test_every_route_is_listed_here() -> None:
+    assert route_names() | {"GET /s/{name}"} == set(ROUTES)
+
+
+@pytest.mark.parametrize("has", get_args(Capability))
+@pytest.mark.parametrize("route", [name for name in ROUTES if "shutdown" not in name])
+def test_a_route_is_open_to_those_who_may(instance: Instance, route: str, has: Capability) -> None:
+    method, path = route.split(" ")
+    for name in ("task", "id", "hash"):
+        path = path.replace("{" + name + "}", "none")
+    path = path.replace("{name}", "0123456789")
+    with http(instance, has) as client:
+        answer = client.request(method, path, params={"width": 8, "height": 8, "name": "x.npy", "path": "/nowhere"})
+    is_refused = answer.status_code == 403 and "This link is for" in answer.text
+    assert is_refused == (not allows(has, ROUTES[route])), answer.text
+
+
+def test_the_end_is_the_owners(instance: Instance) -> None:
+    for has in ("look", "steer"):
+        with http(instance, has) as client:
+            assert client.post("/api/shutdown").status_code == 403
+    assert is_alive(instance)
+
+
+def test_every_message_is_listed_here() -> None:
+    assert set(MESSAGES) | {incoming.Hello} == set(get_args(incoming.Incoming))
+
+
+@pytest.mark.parametrize("has", get_args(Capability))
+@pytest.mark.parametrize("kind", MESSAGES, ids=lambda kind: kind.__name__)
+def test_a_message_is_heard_from_those_who_may(
+    instance: Instance, kind: type[incoming.Incoming], has: Capability
+) -> None:
+    tag = str(kind.__dataclass_fields__["type"].default)
+    with open_page(instance, has) as page:
+        message = dict(MESSAGES[kind])
+        if "camera" in message:
+            message["camera"] = page.state["scene"]["camera"]
+        page.say(tag, **message)
+        page.socket.send("{")  # Its refusal closes the list of what was heard.
+        refusals: list[str] = []
+        while not refusals or "not understood" not in refusals[-1]:
+            refusals.append(page.hear_text("refusal")["what"])
+    is_refused = any("This link is for" in refusal for refusal in refusals)
+    assert is_refused == (not allows(has, incoming.NEEDED[kind])), refusals
+
+
+def test_who_steers_may_not_name_another_file(instance: Instance, folder: Path) -> None:
+    path = str(folder / "labels.npy")
+    with open_page(instance, "steer") as page:
+        page.patch("volumes", 0, "source", value=path)
+        assert "This link is for" in page.hear_text("refusal")["what"]
+    with http(instance, "steer") as client:
+        body = {"changes": [{"path": ["volumes", 0, "source"], "value": path}]}
+        assert client.patch("/api/scene", json=body).status_code == 403
+
+
+def test_paths_are_shown_to_owners_alone(instance: Instance, source: str) -> None:
+    for has in RANKS:
+        with open_page(instance, has) as page, http(instance, has) as client:
+            wanted = source if has == "own" else "ball.npy"
+            assert page.state["scene"]["volumes"][0]["source"] == wanted
+            assert client.get("/api/scene").json()["scene"]["volumes"][0]["source"] == wanted
+            assert (client.get("/api/about").json()["socket"] == "") == (has != "own")
+
+
+def test_one_has_the_controls_and_others_ask(fresh: Instance) -> None:
+    with open_page(fresh, name="Ada") as ada, open_page(fresh, "steer", name="Ben") as ben:
+        ben.hear_text("controls")
+        ben.look(ben.scene.camera.turned(5.0), is_moving=False)
+        assert "Ada has the controls" in ben.hear_text("refusal")["what"]
+        ben.say("ask_controls")
+        while not (asked := ada.hear_text("controls"))["asking"]:
+            pass
+        assert [client["name"] for client in asked["clients"]] == ["Ada", "Ben"]
+        ada.say("give_controls", client=asked["asking"][0])
+        while ben.hear_text("controls")["holder"] != ben.client:
+            pass
+        camera = ben.scene.camera.turned(5.0)
+        ben.look(camera, is_moving=False)
+        assert ada.exact(camera=camera).header["is_exact"]
 
 
 def test_the_address_opens_the_page_and_leaves_a_cookie(instance: Instance) -> None:
-    answer, text = get(instance, instance.url.partition(str(instance.port))[2])
-    assert answer.status == 200 and "<title>Pellucid</title>" in text
-    cookie = answer.headers["set-cookie"]
-    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
-    for path in ("/", "/api/scene", *(f"/{name}" for name in NAMES)):
-        assert get(instance, path, {"Cookie": cookie.partition(";")[0]})[0].status == 200, path
+    with http(instance) as client:
+        answer = client.get(f"/?token={instance.session.tokens.own}")
+        assert answer.status_code == 200 and "<title>Pellucid" in answer.text
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+        del client.headers["Authorization"]
+        for path in ("/", "/api/scene", "/api/docs", *(f"/{name}" for name in page_files())):
+            assert client.get(path).status_code == 200, path
 
 
 def test_the_page_asks_nobody_else(instance: Instance) -> None:
-    answer, text = get(instance, f"/?token={instance.token}")
-    assert re.findall(r"https?://", text) == []
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-
-
-def test_the_scene_is_told(instance: Instance, volume: Volume) -> None:
-    told = json.loads(get(instance, f"/api/scene?token={instance.token}")[1])
-    assert (told["version"], told["revision"], told["device"]) == (VERSION, 0, "cpu")
-    assert (told["volume"]["name"], tuple(told["volume"]["shape"])) == ("ball.npy", volume.shape)
-    assert sum(told["volume"]["counts"]) == 24**3
-    assert "isosurface" in told["choices"]["modes"]
+    with http(instance) as client:
+        for path in ("/", "/api/docs"):
+            answer = client.get(path)
+            assert re.findall(r"(?:src|href)=\"https?://", answer.text) == []
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize(
@@ -63,15 +191,25 @@ def test_the_scene_is_told(instance: Instance, volume: Volume) -> None:
      ("/../pyproject.toml", "no token")],
 )  # fmt: skip
 def test_without_the_token_nothing_is_shown(instance: Instance, path: str, words: str) -> None:
-    answer, text = get(instance, path)
-    assert answer.status == 403
-    assert words in text and "Open the whole address that" in text
-    assert instance.token not in text and "set-cookie" not in answer.headers
+    with http(instance) as client:
+        del client.headers["Authorization"]
+        answer = client.get(path)
+    assert answer.status_code == 403
+    assert words in answer.text and "Open the whole address that" in answer.text
+    assert "set-cookie" not in answer.headers
+    assert not any(instance.session.tokens.of(has) in answer.text for has in RANKS)
+
+
+def test_every_instance_has_its_own_three_tokens() -> None:
+    one, other = Tokens(), Tokens()
+    assert len({one.look, one.steer, one.own, other.look, other.steer, other.own}) == 6
+    assert (one.capability(one.steer), one.capability(other.steer), one.capability("")) == ("steer", None, None)
 
 
 def test_files_outside_the_page_are_not_served(instance: Instance) -> None:
-    for path in ("/../app.py", "/..%2fapp.py", "/page/../app.py", "/app.py"):
-        assert get(instance, f"{path}?token={instance.token}")[0].status == 404
+    with http(instance) as client:
+        for path in ("/../app.py", "/..%2fapp.py", "/page/../app.py", "/app.py"):
+            assert client.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("origin", ["http://example.org", "null", "http://127.0.0.1:1", "http://["])
@@ -79,7 +217,10 @@ def test_a_page_from_elsewhere_is_refused(instance: Instance, origin: str) -> No
     with pytest.raises(InvalidStatus) as refused, connect(address(instance), additional_headers={"Origin": origin}):
         pass
     assert refused.value.response.status_code == 403
-    assert get(instance, f"/api/scene?token={instance.token}", {"Origin": origin})[0].status == 403
+    with http(instance) as client:
+        assert client.get("/api/scene", headers={"Origin": origin}).status_code == 403
+        assert client.post("/api/shutdown", headers={"Origin": origin}).status_code == 403
+        assert client.get("/api/scene", headers={"Origin": f"http://{HOST}:{instance.port}"}).status_code == 200
     assert is_alive(instance)
 
 
@@ -88,17 +229,10 @@ def test_a_socket_without_the_token_is_refused(instance: Instance, token: str) -
     with pytest.raises(InvalidStatus) as refused, connect(address(instance, token)):
         pass
     assert refused.value.response.status_code == 403
-    assert is_alive(instance)
-
-
-def test_our_own_page_may_open_the_socket(instance: Instance) -> None:
-    with open_page(instance, additional_headers={"Origin": f"http://127.0.0.1:{instance.port}"}) as page:
-        assert page.hear_text("welcome")["version"] == VERSION
 
 
 def test_an_oversized_message_ends_the_line_not_the_instance(instance: Instance) -> None:
     with open_page(instance) as page:
-        page.hear_text("welcome")
         with pytest.raises(ConnectionClosed) as closed:
             page.socket.send("x" * (LARGEST_MESSAGE_BYTES + 1))
             while True:
@@ -107,15 +241,14 @@ def test_an_oversized_message_ends_the_line_not_the_instance(instance: Instance)
     assert is_alive(instance)
 
 
-@pytest.mark.parametrize("message", ["", "{", "[]", '{"kind": "hello"}', '{"kind": "look", "camera": 3}', b"\x00\xff"])
+@pytest.mark.parametrize("message", ["", "{", "[]", '{"type": "hello"}', '{"type": "look", "camera": 3}', b"\x00\xff"])
 def test_a_malformed_message_is_refused_and_the_line_stays(instance: Instance, message: str | bytes) -> None:
     with open_page(instance) as page:
-        page.hear_text("welcome")
         page.socket.send(message)
         refusal = page.hear_text("refusal")
         assert refusal["what"] and refusal["do"] == "Reload the page."
-        page.say("patch", revision=0, mode="max")
-        assert page.hear_text("changed")["revision"] == 1
+        page.say("prolong")
+        assert page.hear_text("idle")["seconds_left"] > 0
 
 
 def test_another_version_is_told_so(instance: Instance) -> None:
@@ -123,9 +256,9 @@ def test_another_version_is_told_so(instance: Instance) -> None:
         page = Page(line)
         page.say("hello", version=VERSION + 1, width=9, height=9)
         assert "different versions" in page.hear_text("refusal")["what"]
-        with pytest.raises(ConnectionClosed):
+        with pytest.raises(ConnectionClosed) as closed:
             page.hear()
-    assert is_alive(instance)
+    assert closed.value.rcvd is not None and closed.value.rcvd.code == 4000
 
 
 def test_who_says_nothing_is_let_go(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,19 +269,23 @@ def test_who_says_nothing_is_let_go(instance: Instance, monkeypatch: pytest.Monk
 
 
 def test_a_page_too_many_is_refused(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(connection, "MOST_CLIENTS", 1)
     with open_page(instance) as page:
-        page.hear_text("welcome")
         with pytest.raises(InvalidStatus), connect(address(instance)):
             pass
-        assert page.exact_of(0).header["width"] == 64
+        assert page.exact().header["width"] == 64
 
 
-def test_a_taken_port_is_told(volume: Volume, renderer: Renderer) -> None:
+def test_a_taken_port_is_told(source: str) -> None:
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(InvalidInput, match=f"Port {port} cannot be used") as refused:
-            Instance(volume, renderer, port)
+            Instance(source, port=port)
     assert "--port" in refused.value.do
+
+
+def test_a_device_that_is_not_there_is_told_before_there_is_an_address(source: str) -> None:
+    with pytest.raises(DeviceUnavailable, match="cuda:99"):
+        Instance(source, Setup("cuda:99"))

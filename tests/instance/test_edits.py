@@ -1,38 +1,53 @@
-"""Patches: what they change, and what they leave."""
+"""Changes to a scene: what they change, and what they leave."""
 
 from dataclasses import replace
 
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.edits import patched, settings_of
-from pellucid.instance.protocol import Patch, Settings
-from pellucid.rendering.colors import color_points
-from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
+from pellucid.instance.edits import changed, name_of, shortened, sources
+from pellucid.instance.protocol.parts import Change
+from pellucid.rendering.scene import Isosurface, MeshLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 
-TRANSFER = TransferFunction(color_points("bone", 0.5), ((0.0, 0.0), (1.0, 1.0)), (10.0, 20.0))
-SCENE = Scene((VolumeLayer("ball.npy", TRANSFER),))
-
-
-def test_settings_are_read_from_the_scene() -> None:
-    assert settings_of(SCENE) == Settings((10.0, 20.0), "bone", "composite", "gradient", 17.5)
+SCENE = Scene((VolumeLayer("/data/ball.npy"),), meshes=(MeshLayer("/data/bone.ply"),))
 
 
 def test_only_what_is_named_changes() -> None:
-    changed = patched(SCENE, Patch(0, value_range=(12.0, 14.0), color_map="viridis"))
-    transfer = replace(TRANSFER, value_range=(12.0, 14.0), colors=color_points("viridis", 0.5))
-    assert changed == Scene((VolumeLayer("ball.npy", transfer),))
+    after = changed(SCENE, [Change(("volumes", 0, "transfer", "value_range"), [12, 14.5]), Change(("step",), 1.0)])
+    (layer,) = SCENE.volumes
+    wanted = replace(layer, transfer=TransferFunction(value_range=(12.0, 14.5)))
+    assert after == replace(SCENE, volumes=(wanted,), step=1.0)
 
 
-def test_a_surface_is_chosen_where_none_was_named() -> None:
-    (layer,) = patched(SCENE, Patch(0, mode="isosurface")).volumes
-    assert (layer.mode, layer.isosurfaces) == ("isosurface", (Isosurface(17.5),))
-    (layer,) = patched(SCENE, Patch(0, mode="isosurface", isovalue=11.0)).volumes
-    assert layer.isosurfaces == (Isosurface(11.0),)
+def test_lists_grow_at_their_end_and_lose_what_is_null() -> None:
+    surface = {"value": 3.0, "color": [1, 0, 0], "opacity": 0.5}
+    after = changed(SCENE, [Change(("volumes", 0, "isosurfaces", 0), surface)])
+    assert after.volumes[0].isosurfaces == (Isosurface(3.0, (1.0, 0.0, 0.0), 0.5),)
+    assert changed(after, [Change(("volumes", 0, "isosurfaces", 0), None)]) == SCENE
+    assert changed(SCENE, [Change(("meshes", 0), None)]).meshes == ()
 
 
-@pytest.mark.parametrize("patch", [Patch(0, value_range=(3.0, 3.0)), Patch(0, color_map="mud")])
-def test_what_cannot_be_is_refused(patch: Patch) -> None:
-    with pytest.raises(InvalidInput):
-        patched(SCENE, patch)
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("camera", "height"), 3.0, "no part of a patch"),
+        (("volumes", 1, "mode"), "max", "no place volumes.1.mode"),
+        (("volumes", 2), {}, "no place volumes.2"),
+        (("volumes", -1, "mode"), "max", "no place"),
+        (("volumes", 0, "colour"), "red", "no place volumes.0.colour"),
+        (("volumes", 0, "mode"), "sideways", "scene.volumes[0].mode is 'sideways'"),
+        (("volumes", 0, "transfer", "value_range"), [3, 3], "is empty"),
+        ((), 1, "names no place"),
+    ],
+)
+def test_what_cannot_be_is_refused(path: tuple[str | int, ...], value: object, words: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        changed(SCENE, [Change(path, value)])
+    assert words in refused.value.what
+
+
+def test_paths_are_for_owners() -> None:
+    assert sources(SCENE) == {"/data/ball.npy", "/data/bone.ply"}
+    assert sources(shortened(SCENE)) == {"ball.npy", "bone.ply"}
+    assert name_of("s3://bucket/scans/rock.zarr") == "rock.zarr"

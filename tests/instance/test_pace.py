@@ -1,25 +1,34 @@
-"""While something moves, pictures are as large as the budget pays for."""
+"""What the wire takes decides how good moving pictures are."""
 
-import pytest
-
-from pellucid.instance.pace import BUDGET_S, Pace
-
-
-@pytest.mark.parametrize(
-    ("whole_s", "size"),
-    [(0.01, (1280, 720)), (BUDGET_S, (1280, 720)), (4 * BUDGET_S, (640, 360)), (1000.0, (160, 90))],
-)
-def test_size_follows_the_last_time(whole_s: float, size: tuple[int, int]) -> None:
-    pace = Pace()
-    pace.measured((1280, 720), whole_s)
-    assert pace.affordable((1280, 720)) == size
+from pellucid.instance.pace import LEVELS, Quality
+from pellucid.instance.timing import Timing
 
 
-def test_before_anything_is_measured_nothing_is_made_smaller() -> None:
-    assert Pace().affordable((1280, 720)) == (1280, 720)
+def test_quality_falls_with_a_slow_wire_and_rises_with_a_fast_one() -> None:
+    quality = Quality()
+    for _ in range(20):
+        quality.measured(500.0)
+    assert quality.level == LEVELS[-1]
+    for _ in range(20):
+        quality.measured(5.0)
+    assert quality.level == LEVELS[0]
 
 
-def test_there_is_always_a_pixel() -> None:
-    pace = Pace()
-    pace.measured((1, 1), 1000.0)
-    assert pace.affordable((1, 1)) == (1, 1)
+def test_between_the_two_it_stays() -> None:
+    quality = Quality()
+    quality.measured(500.0)
+    before = quality.level
+    for _ in range(20):
+        quality.measured(80.0)
+    assert quality.level == before != LEVELS[0]
+
+
+def test_times_are_summed_up_by_stage() -> None:
+    now = [10.0]
+    timing = Timing(lambda: now[0])
+    for milliseconds in range(1, 101):
+        timing.add("render", milliseconds)
+        timing.frame()
+    assert timing.summary()["render"].median == 50.5
+    assert 95 < timing.summary()["render"].p95 < 97
+    assert (timing.frames, timing.frames_per_second) == (100, 50.0)

@@ -1,116 +1,190 @@
 """A page and an instance over a real socket: what is seen is what the renderer draws."""
 
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-import pytest
 
 from pellucid.instance.server import Instance
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.colors import color_points
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene
-from pellucid.volume.volume import Volume
-from tests.instance.loopback import Shown, as_sent, open_page, running
+from tests.instance.conftest import EDGE
+from tests.instance.loopback import open_page, running
 
 
 def turned(camera: Camera, steps: int) -> list[Camera]:
     return [camera.turned(3.0 * step) for step in range(1, steps + 1)]
 
 
-def test_the_first_picture_is_the_renderers_own(instance: Instance, renderer: Renderer, scene: Scene) -> None:
-    with open_page(instance, 80, 60) as page:
-        welcome = page.hear()
-        assert isinstance(welcome, dict)
-        assert (welcome["kind"], welcome["revision"], welcome["camera"]) == ("welcome", 0, as_sent(scene.camera))
-        first = page.hear()
-    assert isinstance(first, Shown)
-    assert (first.header["encoding"], first.header["is_exact"], first.header["full_resolution"]) == ("png", True, 1.0)
-    np.testing.assert_array_equal(first.rgb, renderer.render(scene, 80, 60).rgba[..., :3])
+def test_the_first_picture_is_the_renderers_own(fresh: Instance, renderer: Renderer) -> None:
+    with open_page(fresh, size=(80, 60)) as page:
+        first = page.exact()
+        wanted = renderer.render(page.scene, 80, 60)
+    assert (first.header["encoding"], first.header["full_resolution"]) == ("png", 1.0)
+    assert (first.header["full_width"], first.header["full_height"]) == (80, 60)
+    assert set(first.header["times_ms"]) == {"input", "render", "encode"}
+    np.testing.assert_array_equal(first.rgb, wanted.rgba[..., :3])
 
 
-def test_the_latest_camera_wins(instance: Instance, renderer: Renderer, scene: Scene) -> None:
-    cameras = turned(scene.camera, 50)
-    with open_page(instance, 320, 240) as page:
-        page.pictures_until_exact(scene.camera)
+def test_the_latest_camera_wins(instance: Instance, renderer: Renderer) -> None:
+    with open_page(instance, size=(320, 240)) as page:
+        page.exact()
+        cameras = turned(page.scene.camera, 50)
         for camera in cameras[:-1]:
             page.look(camera, is_moving=True)
         page.look(cameras[-1], is_moving=False)
-        seen = page.pictures_until_exact(cameras[-1])
+        seen = [page.hear_picture()]
+        while not (seen[-1].header["is_exact"] and seen[-1].header["camera"]["position"] == [*cameras[-1].position]):
+            seen.append(page.hear_picture())
+        wanted = renderer.render(replace(page.scene, camera=cameras[-1]), 320, 240)
     assert len(seen) < 25
     assert {shown.header["encoding"] for shown in seen[:-1]} <= {"jpeg"}
-    wanted = renderer.render(Scene(scene.volumes, cameras[-1]), 320, 240)
     np.testing.assert_array_equal(seen[-1].rgb, wanted.rgba[..., :3])
 
 
-def test_after_a_while_without_a_word_the_picture_is_exact(instance: Instance, scene: Scene) -> None:
-    (camera,) = turned(scene.camera, 1)
+def test_after_a_while_without_a_word_the_picture_is_exact(instance: Instance) -> None:
     with open_page(instance) as page:
-        page.pictures_until_exact(scene.camera)
+        page.exact()
+        (camera,) = turned(page.scene.camera, 1)
         page.look(camera, is_moving=True)
-        *small, exact = page.pictures_until_exact(camera)
-    assert [shown.header["encoding"] for shown in small] == ["jpeg"]
-    assert exact.rgb.shape == (48, 64, 3)
+        rough = page.hear_picture()
+        assert (rough.header["encoding"], rough.header["is_exact"]) == ("jpeg", False)
+        assert page.exact(camera=camera).rgb.shape == (48, 64, 3)
 
 
-def test_a_patch_changes_the_picture(instance: Instance, scene: Scene) -> None:
+def test_the_time_of_the_input_comes_back(instance: Instance) -> None:
     with open_page(instance) as page:
-        first = page.exact_of(0)
-        page.say("patch", revision=0, color_map="viridis", value_range=[0.0, 40_000.0])
-        changed = page.hear_text("changed")
-        assert changed["revision"] == 1
-        assert changed["settings"]["color_map"] == "viridis"
-        assert changed["settings"]["value_range"] == [0.0, 40_000.0]
-        second = page.exact_of(1)
-        # Brown has more red than green; viridis, where it begins, more blue than red.
-        assert first.rgb[..., 0].sum() > first.rgb[..., 2].sum()
-        assert second.rgb[..., 2].sum() > second.rgb[..., 0].sum()
-    assert color_points("viridis")[0][1][2] > color_points("viridis")[0][1][0]
+        page.exact()
+        page.say("look", camera=page.state["scene"]["camera"], is_moving=True, sent_at_ms=123.5)
+        assert page.hear_picture().header["input_sent_at_ms"] == 123.5
 
 
-def test_a_surface_is_drawn(instance: Instance) -> None:
+def test_a_patch_changes_the_picture_and_undo_brings_it_back(instance: Instance) -> None:
     with open_page(instance) as page:
-        page.exact_of(0)
-        page.say("patch", revision=0, mode="isosurface", isovalue=12_000.0)
-        assert page.hear_text("changed")["settings"]["isovalue"] == 12_000.0
-        assert page.exact_of(1).rgb.max() > 100
+        first = page.exact()
+        page.patch("volumes", 0, "mode", value="max", request="one")
+        changed = page.hear_text("state")
+        assert (changed["request"], changed["by"], changed["can_undo"]) == ("one", page.client, True)
+        assert (page.exact(changed["revision"]).rgb != first.rgb).any()
+        page.say("undo")
+        back = page.hear_text("state")
+        assert back["revision"] == changed["revision"] + 1 and back["can_redo"]
+        np.testing.assert_array_equal(page.exact(back["revision"]).rgb, first.rgb)
 
 
 def test_a_patch_for_an_older_revision_is_refused(instance: Instance) -> None:
     with open_page(instance) as page:
-        page.say("patch", revision=0, mode="max")
-        page.say("patch", revision=0, mode="mean")
+        old = page.state["revision"]
+        page.patch("background", value=[0, 0, 0.2, 1])
+        page.hear_text("state")
+        page.say("patch", revision=old, changes=[{"path": ["step"], "value": 1.0}], request="late")
         refusal = page.hear_text("refusal")
-        assert "for revision 0, not 1" in refusal["what"]
-        assert refusal["revision"] == 1
+    assert f"for revision {old}, not {old + 1}" in refusal["what"]
+    assert (refusal["revision"], refusal["request"]) == (old + 1, "late")
 
 
-def test_a_new_size_is_drawn(instance: Instance, scene: Scene) -> None:
+def test_a_scene_that_cannot_be_drawn_is_told_and_nothing_ends(instance: Instance) -> None:
     with open_page(instance) as page:
-        page.exact_of(0)
+        page.patch("volumes", 0, "mode", value="isosurface")
+        assert "no isosurface" in page.hear_text("refusal")["what"]
+        page.say("undo")
+        assert page.exact(page.hear_text("state")["revision"]).rgb.max() > 0
+
+
+def test_a_new_size_is_drawn(instance: Instance) -> None:
+    with open_page(instance) as page:
+        page.exact()
         page.say("resize", width=33, height=21)
-        while not isinstance(heard := page.hear(), Shown) or not heard.header["is_exact"]:
+        while (shown := page.exact()).header["width"] != 33:
             pass
-        assert heard.rgb.shape == (21, 33, 3)
+        assert shown.rgb.shape == (21, 33, 3)
 
 
-def test_two_pages_see_the_same(instance: Instance, scene: Scene) -> None:
-    (camera,) = turned(scene.camera, 1)
+def test_two_pages_see_the_same_and_follow_the_camera(instance: Instance) -> None:
     with open_page(instance) as one, open_page(instance) as other:
-        other.hear_text("welcome")
+        (camera,) = turned(one.scene.camera, 1)
+        one.exact()
         one.look(camera, is_moving=False)
-        mine, theirs = (page.pictures_until_exact(camera)[-1].rgb for page in (one, other))
+        moved = other.hear_text("moved")
+        assert moved["by"] == one.client and moved["camera"]["position"] == [*camera.position]
+        mine, theirs = (page.exact(camera=camera).rgb for page in (one, other))
     np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("is_page_open", [False, True])
-def test_an_ended_instance_leaves_no_thread(is_page_open: bool, volume: Volume, renderer: Renderer) -> None:
+def test_two_scenes_side_by_side(instance: Instance, renderer: Renderer) -> None:
+    with open_page(instance, size=(80, 30)) as page:
+        page.exact()
+        page.say("compare", is_on=True)
+        page.hear_text("state")
+        page.patch("volumes", 0, "shading", value="none", view="other")
+        state = page.hear_text("state")
+        assert state["scene"]["volumes"][0]["shading"] != state["other"]["volumes"][0]["shading"] == "none"
+        pictures = {"main": page.exact(state["revision"])}
+        pictures["other"] = page.exact(state["revision"], view="other")
+        page.say("compare", is_on=False)
+        page.hear_text("state")
+        wanted = renderer.render(page.scene, 40, 30).rgba[..., :3]
+    np.testing.assert_array_equal(pictures["main"].rgb, wanted)
+    assert (pictures["other"].rgb != wanted).any()
+
+
+def test_what_is_under_the_pointer(instance: Instance) -> None:
+    with open_page(instance) as page:
+        page.exact()
+        page.say("probe", x=0.5, y=0.5, request="middle")
+        hit = page.hear_text("probed")
+        assert hit["request"] == "middle" and hit["hit"]["layer"] == 0
+        assert all(0 <= index < EDGE for index in hit["hit"]["voxel"])
+        page.say("probe", x=0.0, y=0.0)
+        assert page.hear_text("probed")["hit"] is None
+
+
+def test_three_slices_follow_the_cross_hair_and_the_colours(instance: Instance) -> None:
+    with open_page(instance) as page, open_page(instance, "look") as other:
+        page.say("slices", voxel=[5, 6, 7], edge=48)
+        cuts = {(shown := page.hear_picture("slice")).header["axis"]: shown for _ in range(3)}
+        assert {axis: cut.header["index"] for axis, cut in cuts.items()} == {"z": 5, "y": 6, "x": 7}
+        assert all(cut.rgb.shape == (48, 48, 3) for cut in cuts.values())
+        while (heard := other.hear_text("cross_hair"))["voxel"] is None:
+            pass
+        assert heard["voxel"] == [5, 6, 7]
+        low, high = page.scene.volumes[0].transfer.value_range
+        page.patch("volumes", 0, "transfer", "value_range", value=[low, high * 2])
+        again = page.hear_picture("slice")
+        assert (again.rgb != cuts[again.header["axis"]].rgb).any()
+        page.say("slices", voxel=[EDGE, 0, 0])
+        assert f"no voxel ({EDGE}, 0, 0)" in page.hear_text("refusal")["what"]
+        page.say("slices", voxel=None)
+
+
+def test_frames_stop_when_nobody_acknowledges_them(instance: Instance) -> None:
+    with open_page(instance) as page:
+        page.exact()
+        page.has_acknowledged = False
+        held = []
+        for camera in turned(page.scene.camera, 2):
+            page.look(camera, is_moving=True)
+            held.append(page.hear_picture().header["number"])
+        *_, last = turned(page.scene.camera, 9)
+        page.look(last, is_moving=False)
+        page.say("probe", x=0, y=0, request="still there")
+        heard = page.hear()
+        while isinstance(heard, dict) and heard.get("request") != "still there":
+            heard = page.hear()
+        assert isinstance(heard, dict)  # No third picture comes before the first is acknowledged.
+        page.say("acknowledge", number=held[0])
+        page.say("acknowledge", number=held[1])
+        assert page.exact(camera=last).header["is_exact"]
+
+
+def test_an_ended_instance_leaves_neither_thread_nor_process(source: str, folder: Path) -> None:
     before = set(threading.enumerate())
-    with running(volume, renderer) as instance:
-        if is_page_open:
-            with open_page(instance) as page:
-                page.hear_text("welcome")
-                assert "pellucid-session" in {thread.name for thread in threading.enumerate()}
-                instance.stop()
+    with running(source, folder) as instance, open_page(instance) as page:
+        page.exact()
+        pid = instance.session.worker.pid
+        files = instance.session.tasks.folder
+        instance.stop()
     left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
-    assert [thread.name for thread in left if not thread.name.startswith("AnyIO")] == []
+    assert [thread.name for thread in left if not thread.name.startswith(("AnyIO", "asyncio"))] == []
+    assert pid is not None and not Path(f"/proc/{pid}").exists() and not files.exists()

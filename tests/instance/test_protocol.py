@@ -1,54 +1,73 @@
-"""Messages: what is read, what is refused, and in which words."""
+"""Messages: what is read, what is refused, and that nothing is forgotten."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from typing import get_args
 
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.protocol import FrameHeader, Look, Patch, Picture, read
+from pellucid.instance.protocol import incoming, outgoing
+from pellucid.instance.protocol.outgoing import SliceHeader
+from pellucid.instance.protocol.parts import Change
+from pellucid.instance.protocol.wire import Picture, read, to_text
 from pellucid.rendering.camera import Camera
 
-CAMERA = asdict(Camera())
+LOOK = {"type": "look", "camera": asdict(Camera())}
 
 
-def test_a_camera_is_read() -> None:
-    text = json.dumps({"kind": "look", "camera": {**CAMERA, "position": [1, 2, 3.5]}, "is_moving": True})
-    assert read(text) == Look(Camera(position=(1.0, 2.0, 3.5)), is_moving=True)
-
-
-def test_what_a_patch_leaves_out_stays() -> None:
-    assert read('{"kind": "patch", "revision": 3, "mode": "max"}') == Patch(revision=3, mode="max")
+def test_a_message_is_read_as_what_it_says() -> None:
+    assert read(json.dumps(LOOK)) == incoming.Look(Camera())
+    patch = '{"type": "patch", "revision": 3, "changes": [{"path": ["volumes", 0, "mode"], "value": "max"}]}'
+    assert read(patch) == incoming.Patch(3, (Change(("volumes", 0, "mode"), "max"),))
 
 
 @pytest.mark.parametrize(
-    ("message", "words"),
+    ("text", "words"),
     [
-        ("", "not understood"),
-        ("[1, 2]", "not understood"),
-        ('{"kind": "erase"}', "erase"),
-        ('{"kind": "hello", "version": 1, "width": 0, "height": 9}', "hello.width"),
-        ('{"kind": "hello", "version": 1, "width": 9, "height": 99999}', "hello.height"),
-        ('{"kind": "resize", "width": "9", "height": 9}', "resize.width"),
-        ('{"kind": "patch", "revision": 0, "path": "/etc"}', "patch.path"),
-        ('{"kind": "patch", "revision": 0, "mode": "x-ray"}', "patch.mode"),
-        ('{"kind": "patch", "revision": 0, "shading": "user"}', "patch.shading"),
-        ('{"kind": "patch", "revision": 0, "value_range": [NaN, 1]}', "patch.value_range"),
-        (json.dumps({"kind": "look", "camera": {**CAMERA, "position": [1e300, 0, 0]}}), "beyond all bounds"),
-        (json.dumps({"kind": "look", "camera": {**CAMERA, "position": [float("nan"), 0, 0]}}), "position.0"),
-        (json.dumps({"kind": "look", "camera": {**CAMERA, "position": CAMERA["target"]}}), "its own position"),
-        (json.dumps({"kind": "look", "camera": {**CAMERA, "field_of_view_deg": 180}}), "field of view"),
+        ("", "Invalid JSON"),
+        ("[]", "should be an object"),
+        ('{"type": "sing"}', "'sing' found"),
+        ('{"type": "resize", "width": 0, "height": 5}', "width"),
+        ('{"type": "resize", "width": 9000, "height": 5}', "width"),
+        ('{"type": "resize", "width": 5, "height": 5, "depth": 5}', "depth"),
+        ('{"type": "resize", "width": "5", "height": 5}', "width"),
+        ('{"type": "probe", "x": 1.5, "y": 0}', "x"),
+        ('{"type": "slices", "voxel": [1, 2]}', "voxel"),
+        (json.dumps({**LOOK, "camera": {**asdict(Camera()), "position": [float("nan"), 0, 0]}}), "position"),
+        ('{"type": "patch", "revision": 1, "changes": [{"path": 3, "value": 1}]}', "path"),
     ],
 )
-def test_what_is_no_message_is_refused(message: str, words: str) -> None:
-    with pytest.raises(InvalidInput, match=words) as refused:
-        read(message)
-    assert refused.value.do
+def test_what_is_no_message_is_refused_with_its_place(text: str, words: str) -> None:
+    with pytest.raises(InvalidInput, match="was not understood") as refused:
+        read(text)
+    assert words in refused.value.what
 
 
-def test_a_picture_carries_its_header() -> None:
-    header = FrameHeader(4, Camera(), 8, 6, "png", True, {"render": 0.25})
-    packed = Picture(header, b"pixels").to_bytes()
-    length = int.from_bytes(packed[:4], "little")
-    assert packed[4 + length :] == b"pixels"
-    assert json.loads(packed[4 : 4 + length])["times_s"] == {"render": 0.25}
+def test_a_camera_beyond_all_bounds_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="beyond all bounds"):
+        read(json.dumps({**LOOK, "camera": {**asdict(Camera()), "position": [1e13, 0, 0]}}))
+
+
+def test_every_message_has_a_type_of_its_own_and_a_capability() -> None:
+    for union in (incoming.Incoming, outgoing.Outgoing | outgoing.Header):
+        kinds = get_args(union)
+        tags = [next(field.default for field in fields(kind) if field.name == "type") for kind in kinds]
+        assert len(set(tags)) == len(kinds)
+    assert set(incoming.NEEDED) == set(get_args(incoming.Incoming))
+
+
+def test_a_picture_is_its_header_and_its_bytes() -> None:
+    picture = Picture(SliceHeader("y", 3, 0, 7, 20, 10), b"png")
+    sent = picture.to_bytes()
+    length = int.from_bytes(sent[:4], "little")
+    assert json.loads(sent[4 : 4 + length]) == json.loads(json.dumps(asdict(picture.header)))
+    assert sent[4 + length :] == b"png"
+
+
+def test_what_is_told_carries_its_type() -> None:
+    assert json.loads(to_text(outgoing.Ended("It is over.", "Go home."))) == {
+        "what": "It is over.",
+        "do": "Go home.",
+        "type": "ended",
+    }

@@ -308,10 +308,18 @@ export interface SliceLayer {
   readonly transform: Transform;
 }
 
+/** What to write on the picture. unit: what one unit of the world is, such as "um"; said on the scale bar.
+ * In perspective the bar holds at the depth of the camera's target. */
+export interface Annotations {
+  readonly is_scale_bar: boolean;
+  readonly is_axes: boolean;
+  readonly unit: string;
+}
+
 /** Everything that a picture is made from.
  * step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
  * which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
- * time: step of every source that is a series; the nearest is drawn. */
+ * time: step of every source that is a series; the nearest is drawn. annotations: what is written on the picture. */
 export interface Scene {
   readonly volumes: readonly VolumeLayer[];
   readonly camera: Camera;
@@ -324,6 +332,7 @@ export interface Scene {
   readonly meshes: readonly MeshLayer[];
   readonly slices: readonly SliceLayer[];
   readonly time: number;
+  readonly annotations: Annotations;
 }
 
 /** The scene has this revision. other: the scene beside it, while two are compared.
@@ -393,12 +402,13 @@ export interface Layers {
   readonly type: "layers";
 }
 
-/** A number that the shading lets be chosen: what a slider needs to know. */
+/** A number that the shading lets be chosen: what a slider needs to know. kind: `float` or `int`. */
 export interface Parameter {
   readonly name: string;
   readonly default: number;
   readonly low: number;
   readonly high: number;
+  readonly kind: string;
 }
 
 /** A user's shading. source is empty for whoever may not own.
@@ -539,8 +549,8 @@ export interface FrameHeader {
 }
 
 /** One slice of a layer, a PNG with the colours of its transfer function, opacity left out.
- * axis: what it is cut across. index: where. extent: height and width in world units. For z: y downwards, x to the
- * right; for y: z upwards, x right; for x: z upwards, y right. */
+ * axis: what it is cut across. index: where. Pixels are square in world units. For z: y downwards, x to the right; for
+ * y: z upwards, x right; for x: z upwards, y right. */
 export interface SliceHeader {
   readonly axis: Axis;
   readonly index: number;
@@ -548,7 +558,6 @@ export interface SliceHeader {
   readonly revision: number;
   readonly width: number;
   readonly height: number;
-  readonly extent: readonly [number, number];
   readonly encoding: Encoding;
   readonly type: "slice";
 }
@@ -599,13 +608,12 @@ export interface ProfileRequest {
   readonly count?: number;
 }
 
-/** POST /api/movies: once around the target, as an MP4. axis: what it turns about; the camera's up by default. */
+/** POST /api/movies: once around the target, about the camera's up, as an MP4. */
 export interface MovieRequest {
   readonly width?: number;
   readonly height?: number;
   readonly seconds?: number;
   readonly frames_per_second?: number;
-  readonly axis?: readonly [number, number, number] | null;
 }
 
 /** POST /api/exports: the clipped region of a layer as a file. start, stop: a box of voxels instead of the clip. */
@@ -616,11 +624,12 @@ export interface ExportRequest {
   readonly stop?: readonly [number, number, number] | null;
 }
 
-/** What happened and what to do; line: of a shading's source, else 0. */
+/** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */
 export interface Refused {
   readonly what: string;
   readonly do: string;
   readonly line: number;
+  readonly kind: string;
 }
 
 /** GET /api/about. socket: the Unix socket that takes arrays from programs on this machine; for the owner. */

@@ -11,31 +11,48 @@ import webbrowser
 from contextlib import suppress
 
 from pellucid.cli.arguments import add_source, source_location
-from pellucid.device import choose
-from pellucid.volume.volume import open_volume
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("view", help="turn a volume in the browser")
     add_source(parser)
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
+    add_viewer(parser)
     parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
-    from pellucid.instance.server import Instance
-    from pellucid.rendering.renderer import Renderer
+def add_viewer(parser: argparse.ArgumentParser) -> None:
+    """What every command that opens the viewer takes."""
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
+    parser.add_argument(
+        "--root", action="append", default=[], metavar="FOLDER",
+        help="a folder whose files may be opened in the viewer (default: that of the file, and this one)",
+    )  # fmt: skip
+    parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
+    parser.add_argument(
+        "--grace", type=float, default=60.0, metavar="MINUTES", help="end after so long without use (default: 60)"
+    )
 
-    with open_volume(source_location(options)) as volume:
-        instance = Instance(volume, Renderer(choose(options.device)), options.port)
+
+def run(options: argparse.Namespace) -> int:
+    serve(str(source_location(options).absolute), options)
+    return 0
+
+
+def serve(source: str, options: argparse.Namespace) -> None:
+    """Show a source until Ctrl-C."""
+    from pellucid.instance.server import Instance, default_roots
+    from pellucid.instance.session import Setup
+
+    roots = tuple(options.root) or default_roots(source)
+    setup = Setup(options.device, roots, grace_s=options.grace * 60)
+    instance = Instance(source, setup, options.port, options.state)
     print(f"{instance.url}\nCtrl-C ends it.", flush=True)
     if not options.no_browser and _has_browser():
         webbrowser.open(instance.url)
     with suppress(KeyboardInterrupt):  # The usual end, and no failure.
         instance.run()
-    return 0
 
 
 def _has_browser() -> bool:

@@ -1,56 +1,87 @@
 """Changing a Scene on request.
 
-Here: a Patch applied to a Scene, and the settings that a Scene has now.
-Not here: revisions and who may change it (session).
+Here: changes applied to a Scene, what of it those may see who do not own it, and the sources that it names.
+Not here: revisions and undo (history), who may change it (session).
 """
 
-from dataclasses import replace
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import PurePath
 from typing import Any
 
-from pellucid.instance.protocol import Patch, Settings
-from pellucid.rendering.colors import color_maps, color_points
-from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
-from pellucid.rendering.transfer import TransferFunction
+from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.instance.protocol.parts import Change
+from pellucid.rendering.documents import build
+from pellucid.rendering.scene import Scene
+
+LAYERS = ("volumes", "points", "meshes", "slices")
 
 
-def patched(scene: Scene, patch: Patch) -> Scene:
-    """The scene with its first volume drawn as the patch says; what it cannot be is refused."""
-    layer, *others = scene.volumes
-    changes: dict[str, Any] = {"transfer": _transfer(layer.transfer, patch)}
-    if patch.mode is not None:
-        changes["mode"] = patch.mode
-    if patch.shading is not None:
-        changes["shading"] = patch.shading
-    if patch.isovalue is not None:
-        changes["isosurfaces"] = (Isosurface(patch.isovalue),)
-    elif patch.mode == "isosurface" and not layer.isosurfaces:
-        changes["isosurfaces"] = (Isosurface(_isovalue(layer)),)
-    return replace(scene, volumes=(replace(layer, **changes), *others))
+def changed(scene: Scene, changes: Sequence[Change]) -> Scene:
+    """The scene with every change made; what it cannot be is refused, and then nothing is changed.
+
+    >>> changed(Scene(), [Change(("background", 0), 1.0)]).background
+    (1.0, 0.0, 0.0, 1.0)
+    """
+    document = json.loads(json.dumps(asdict(scene)))
+    for change in changes:
+        if change.path[:1] == ("camera",):
+            raise InvalidInput("The camera is no part of a patch.", do="Send look, or PUT /api/camera.")
+        _put(document, change)
+    built: Scene = build(Scene, document, "scene")
+    return built
 
 
-def settings_of(scene: Scene) -> Settings:
-    layer = scene.volumes[0]
-    value_range, color_map = layer.transfer.value_range, color_map_of(layer.transfer)
-    return Settings(value_range, color_map, layer.mode, layer.shading, _isovalue(layer))
+def _put(document: Any, change: Change) -> None:
+    place = document
+    for step in change.path[:-1]:
+        place = _inside(place, step, change)
+    if not change.path:
+        raise InvalidInput("A change names no place.", do='Give a path such as ["volumes", 0, "mode"].')
+    last = change.path[-1]
+    if isinstance(place, list) and isinstance(last, int) and 0 <= last <= len(place):
+        # One past the end adds, None takes away.
+        place[last : last + 1] = [] if change.value is None else [change.value]
+    elif isinstance(place, dict) and isinstance(last, str) and last in place:
+        place[last] = change.value
+    else:
+        raise _nowhere(change)
 
 
-def color_map_of(transfer: TransferFunction) -> str:
-    """The name of the map whose colours these are, else nothing."""
-    colors = [color for _, color in transfer.colors]
-    return next((name for name, listed in color_maps().items() if listed == colors), "")
+def _inside(place: Any, step: str | int, change: Change) -> Any:
+    if isinstance(place, list) and isinstance(step, int) and 0 <= step < len(place):
+        return place[step]
+    if isinstance(place, dict) and isinstance(step, str) and step in place:
+        return place[step]
+    raise _nowhere(change)
 
 
-def _transfer(transfer: TransferFunction, patch: Patch) -> TransferFunction:
-    if patch.value_range is not None:
-        transfer = replace(transfer, value_range=patch.value_range)
-    if patch.color_map is not None:
-        transfer = replace(transfer, colors=color_points(patch.color_map, transfer.colors[0][0]))
-    return transfer
+def _nowhere(change: Change) -> InvalidInput:
+    path = ".".join(str(step) for step in change.path)
+    return InvalidInput(f"The scene has no place {path}.", do="Look at the scene as it is now.")
 
 
-def _isovalue(layer: VolumeLayer) -> float:
-    """The surface that is drawn, or the one that would be: half-way between where colours begin and the top."""
-    if layer.isosurfaces:
-        return layer.isosurfaces[0].value
-    low, high = layer.transfer.value_range
-    return low + (high - low) * (layer.transfer.colors[0][0] + 1) / 2
+def sources(scene: Scene) -> set[str]:
+    """Everything that a scene names."""
+    return {layer.source for kind in LAYERS for layer in getattr(scene, kind)}
+
+
+def shortened(scene: Scene) -> Scene:
+    """The scene with names instead of paths, for whoever may not own."""
+    layers: dict[str, Any] = {
+        kind: tuple(replace(layer, source=name_of(layer.source)) for layer in getattr(scene, kind)) for kind in LAYERS
+    }
+    return replace(scene, **layers)
+
+
+def name_of(source: str) -> str:
+    """What people call a source: the last part of its path, and the dataset.
+
+    >>> name_of("/data/scans/rock.h5:/entry/data")
+    'rock.h5:/entry/data'
+    """
+    location = Location.parse(source)
+    name = PurePath(location.path).name or location.path
+    return f"{name}:{location.dataset}" if location.dataset else name

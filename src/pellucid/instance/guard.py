@@ -1,10 +1,11 @@
 """Who may come in: a token in the address, then a cookie; and no page of somebody else's.
 
-Here: Guard, which stands before every route, HTTP and WebSocket alike.
-Not here: what the routes do (app).
+Here: Guard, which stands before every route, HTTP and WebSocket alike, and says what the token allows.
+Not here: what the routes do (routes), what each capability is for (capabilities).
+
+A program gives the token in the header ``Authorization: Bearer TOKEN``.
 """
 
-import secrets
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,9 +13,18 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pellucid.instance.capabilities import Tokens
+from pellucid.instance.protocol.parts import Capability
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    "connect-src 'self'; worker-src 'self'; font-src 'self'; manifest-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+FRAMED_BY_NOTEBOOKS = " http://localhost:* http://127.0.0.1:*"
+"""Whoever gives the token may also show the page inside another: a notebook on this machine does."""
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
@@ -28,50 +38,64 @@ It changes every time the viewer is started.</p></html>
 
 
 class Guard:
-    """Lets through who has the token, and sets the cookie that stands for it from then on."""
+    """Lets through who has a token, and sets the cookie that stands for it from then on.
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    Behind it, ``scope["capability"]`` is what the token allows.
+    """
+
+    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
         self._app = app
-        self._token = token
+        self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        fault = self._fault(scope)
+        given = _given(scope)
+        capability = self._tokens.capability(given)
+        fault = _fault(scope, given, capability)
         if fault is None:
-            await self._app(scope, receive, self._marked(scope, send))
+            scope["capability"] = capability
+            await self._app(scope, receive, _marked(scope, send))
         elif scope["type"] == "http":
             await _closed(fault)(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008, "reason": fault})
 
-    def _fault(self, scope: Scope) -> str | None:
-        """Why this request may not come in."""
-        headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        if origin is not None and _host_of(origin) != headers.get("host"):
-            return "It was asked for by a page from elsewhere."
-        given = _from_query(scope) or _from_cookie(headers, _cookie_name(scope))
-        if not given:
-            return "The address has no token."
-        if not secrets.compare_digest(given.encode(), self._token.encode()):
-            return "The token is not the right one."
-        return None
 
-    def _marked(self, scope: Scope, send: Send) -> Send:
-        """Send, with our headers on every answer."""
+def _fault(scope: Scope, given: str, capability: Capability | None) -> str | None:
+    """Why this request may not come in."""
+    headers = Headers(scope=scope)
+    origin = headers.get("origin")
+    if origin is not None and _host_of(origin) != headers.get("host"):
+        return "It was asked for by a page from elsewhere."
+    if not given:
+        return "The address has no token."
+    return "The token is not the right one." if capability is None else None
 
-        async def send_marked(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                if _from_query(scope):
-                    cookie = f"{_cookie_name(scope)}={self._token}; HttpOnly; SameSite=Strict; Path=/"
-                    headers.append("Set-Cookie", cookie)
-            await send(message)
 
-        return send_marked
+def _given(scope: Scope) -> str:
+    """The token: in the address, in a header, or in the cookie."""
+    headers = Headers(scope=scope)
+    bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    return _from_query(scope) or bearer or _from_cookie(headers, _cookie_name(scope))
+
+
+def _marked(scope: Scope, send: Send) -> Send:
+    """Send, with our headers on every answer."""
+
+    async def send_marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            if token := _from_query(scope):
+                # Without a path: below a proxy's prefix it is then kept from everything else on that host.
+                headers.append("Set-Cookie", f"{_cookie_name(scope)}={token}; HttpOnly; SameSite=Strict")
+                headers["Content-Security-Policy"] = POLICY + FRAMED_BY_NOTEBOOKS
+        await send(message)
+
+    return send_marked
 
 
 def _closed(fault: str) -> Response:

@@ -1,39 +1,50 @@
-"""How large a picture may be while something moves.
+"""How good pictures may be while something moves, by what the wire takes.
 
-Here: Pace, from the last measured time.
-Not here: when something moves (session).
+Here: Quality, from the times of acknowledged frames.
+Not here: what the device can draw in its time (workers.drawing).
 """
 
-from math import sqrt
+from dataclasses import dataclass
 
-BUDGET_S = 0.08
-SMALLEST = 1 / 8
-STEPS = 16
-
-Size = tuple[int, int]
-"""Pixels across and down."""
+SLOW_MS, FAST_MS = 120.0, 45.0
+MEMORY = 0.7
+"""How much of the smoothed time stays with every new one."""
 
 
-class Pace:
-    """Knows how long a pixel took last, and how many of them the budget pays for.
+@dataclass(frozen=True)
+class Level:
+    """jpeg: quality of JPEG. scale: of the picture's edges."""
 
-    >>> pace = Pace()
-    >>> pace.measured((1600, 900), 0.32)
-    >>> pace.affordable((1600, 900))
-    (800, 450)
+    jpeg: int
+    scale: float
+
+
+LEVELS = (Level(85, 1.0), Level(70, 1.0), Level(60, 0.75), Level(50, 0.5), Level(40, 0.35))
+
+
+class Quality:
+    """Goes down a level when frames take long to arrive, and up when they do not.
+
+    >>> quality = Quality()
+    >>> for _ in range(4):
+    ...     quality.measured(300.0)
+    >>> quality.level.jpeg < 85
+    True
     """
 
-    def __init__(self, budget_s: float = BUDGET_S) -> None:
-        self._budget_s = budget_s
-        self._pixel_s = 0.0
+    def __init__(self) -> None:
+        self._number = 0
+        self._wire_ms: float | None = None
 
-    def measured(self, size: Size, seconds: float) -> None:
-        self._pixel_s = seconds / (size[0] * size[1])
+    @property
+    def level(self) -> Level:
+        return LEVELS[self._number]
 
-    def affordable(self, size: Size) -> Size:
-        """The largest picture of this shape within the budget; in sixteenths of its edge, lest it flicker."""
-        width, height = size
-        whole_s = self._pixel_s * width * height
-        scale = sqrt(self._budget_s / whole_s) if whole_s > self._budget_s else 1.0
-        scale = max(int(scale * STEPS) / STEPS, SMALLEST)
-        return max(round(width * scale), 1), max(round(height * scale), 1)
+    def measured(self, wire_ms: float) -> None:
+        """A frame took so long from being sent to being acknowledged, decoding and painting left out."""
+        before = wire_ms if self._wire_ms is None else self._wire_ms
+        self._wire_ms = MEMORY * before + (1 - MEMORY) * wire_ms
+        if self._wire_ms > SLOW_MS and self._number < len(LEVELS) - 1:
+            self._number, self._wire_ms = self._number + 1, None
+        elif self._wire_ms < FAST_MS and self._number > 0:
+            self._number, self._wire_ms = self._number - 1, None

@@ -1,44 +1,46 @@
 """An instance on a port of this machine.
 
 Here: Instance: its URL, running it, stopping it.
-Not here: routes (app), pictures (session).
+Not here: routes (app), what it shows (session).
 """
 
-import secrets
 import socket
+from pathlib import Path
 
 import uvicorn
 
 from pellucid.errors import InvalidInput
+from pellucid.instance import loading, records, states
 from pellucid.instance.app import create_app
-from pellucid.instance.description import describe
-from pellucid.instance.protocol import LARGEST_MESSAGE_BYTES
-from pellucid.instance.session import Session
-from pellucid.rendering.automatic import automatic_scene
-from pellucid.rendering.renderer import Renderer
-from pellucid.volume.volume import Volume
+from pellucid.instance.handover import Handover
+from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
+from pellucid.instance.session import Session, Setup
 
 HOST = "127.0.0.1"
-FIRST_PICTURE = 64
 PATIENCE_S = 2
 
 
 class Instance:
-    """A viewer of one volume. The volume may be closed once this exists.
+    """A viewer. source: what it shows at first; without one, it waits for a file or an array. state: the name of a
+    saved one, or a file with it, to be shown instead.
 
-    port 0 takes a free one. Drawing one small picture first refuses here, before there is a URL, what cannot be drawn.
+    port 0 takes a free one. What cannot be opened or drawn is refused here, before there is a URL.
     """
 
-    def __init__(self, volume: Volume, renderer: Renderer, port: int = 0) -> None:
-        scene = automatic_scene(volume)
-        description = describe(volume)
-        renderer.render(scene, FIRST_PICTURE, FIRST_PICTURE, is_exact=False)
-        self.token = secrets.token_urlsafe(24)
+    def __init__(self, source: str | None = None, setup: Setup | None = None, port: int = 0, state: str = "") -> None:
         self._socket = _listening(port)
-        app = create_app(Session(scene, renderer), description, self.token)
+        self.session = Session(setup or Setup())
+        try:
+            self._begin(source, state)
+        except BaseException:
+            self._socket.close()
+            self.session.close()
+            raise
+        self.session.on_end = self.stop
+        self._handover = Handover(self.session)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                app,
+                create_app(self.session),
                 log_level="warning",
                 access_log=False,  # It would write the token.
                 server_header=False,
@@ -48,21 +50,38 @@ class Instance:
             )
         )
 
+    def _begin(self, source: str | None, state: str) -> None:
+        saved = states.kept(state) if state else None
+        self.session.worker.start()
+        self.session.relay.wait()
+        if saved is not None:
+            loading.restore_first(self.session, saved)
+        elif source is not None:
+            loading.load_first(self.session, source)
+
     @property
     def port(self) -> int:
         return int(self._socket.getsockname()[1])
 
     @property
     def url(self) -> str:
-        """The address to open in a browser; whoever has it can look and steer."""
-        return f"http://{HOST}:{self.port}/?token={self.token}"
+        """The address to open in a browser; whoever has it owns the viewer."""
+        return self.link("own")
+
+    def link(self, capability: Capability) -> str:
+        """The address that allows so much."""
+        return f"http://{HOST}:{self.port}/?token={self.session.tokens.of(capability)}"
 
     def run(self) -> None:
         """Serve until stop is called or, in the main thread, Ctrl-C is pressed."""
+        record = records.write(records.Record.of_this_process(self.url))
         try:
             self._server.run(sockets=[self._socket])
         finally:
+            record.unlink(missing_ok=True)
+            self._handover.close()
             self._socket.close()
+            self.session.close()
 
     def stop(self) -> None:
         """Ask it to end, from any thread; run returns soon after."""
@@ -81,3 +100,9 @@ def _listening(port: int) -> socket.socket:
         raise InvalidInput(f"Port {port} cannot be used: {error}.", do=do) from error
     listener.listen()
     return listener
+
+
+def default_roots(source: str | None) -> tuple[Path, ...]:
+    """The folder of the file that is shown, and where the viewer was started."""
+    here = Path.cwd()
+    return (here,) if source is None else (Path(source).absolute().parent, here)

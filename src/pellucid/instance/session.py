@@ -1,184 +1,242 @@
-"""The session: a Scene that people change, and the thread that draws it.
+"""The session: everything that one running viewer knows, and what happens to it.
 
-Here: revisions, the latest camera, when a small picture is wanted and when the exact one.
-Not here: drawing (rendering), sockets (connection).
+Here: Session: who is there, the scene and its revisions, the Worker; telling everybody.
+Not here: messages of a page (dialogue), HTTP (routes), each part's own work (its module).
 
-Only the latest wish is kept: whatever arrives while a picture is being drawn replaces what was waiting. A picture that
-has begun is finished, because a kernel that runs cannot be stopped.
+Everything runs on one event loop; threads (of the Worker, of encoders) post to it.
 """
 
-import io
-import logging
-import threading
+import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from PIL import Image
-
+from pellucid import __version__
 from pellucid.errors import InvalidInput, PellucidError
-from pellucid.instance.edits import patched, settings_of
-from pellucid.instance.pace import Pace, Size
-from pellucid.instance.protocol import Changed, Encoding, FrameHeader, Patch, Picture, Refusal, Welcome
-from pellucid.rendering.camera import Camera
-from pellucid.rendering.frame import Frame
-from pellucid.rendering.renderer import Renderer
+from pellucid.instance import edits
+from pellucid.instance.arrays import Arrays
+from pellucid.instance.capabilities import Tokens, allows, require
+from pellucid.instance.catalogue import Catalogue, choices
+from pellucid.instance.controls import Controls
+from pellucid.instance.delivery import Delivery
+from pellucid.instance.files import Roots
+from pellucid.instance.history import History, Pair
+from pellucid.instance.idle import GRACE_S, Idleness
+from pellucid.instance.members import Member
+from pellucid.instance.picturing import Picturing
+from pellucid.instance.protocol import outgoing
+from pellucid.instance.protocol.parts import Capability, Limits
+from pellucid.instance.relay import Relay
+from pellucid.instance.shadings import Shadings
+from pellucid.instance.slicing import Slicing
+from pellucid.instance.tasks import Tasks
+from pellucid.instance.timing import Timing
 from pellucid.rendering.scene import Scene
-
-REST_S = 0.3
-"""How long nothing has to change before the exact picture is drawn, unless the page says that it is at rest."""
-JPEG_QUALITY = 85
-log = logging.getLogger(__name__)
-
-Told = Picture | Changed | Refusal
-Listener = Callable[[Told], None]
+from pellucid.workers.commands import Progressed
+from pellucid.workers.process import Deadlines, Ending
+from pellucid.workers.supervision import Picture, SupervisedWorker
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the next picture should show. number grows with every change."""
+class Setup:
+    """How a viewer is started. roots: what it may open. clock: for the grace period, in seconds."""
 
-    scene: Scene
-    revision: int = 0
-    size: Size = (1280, 720)
-    number: int = 0
-    rest_at_s: float = 0.0
-
-    @property
-    def is_at_rest(self) -> bool:
-        return time.monotonic() >= self.rest_at_s
+    device: str | None = None
+    roots: tuple[str | Path, ...] = ()
+    grace_s: float = GRACE_S
+    clock: Callable[[], float] = time.monotonic
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    tokens: Tokens = field(default_factory=Tokens)
 
 
 class Session:
-    """Owns a Scene and tells its listeners of every picture and change. Methods may be called from any thread."""
+    """Parts are public: the modules around this one work on them."""
 
-    def __init__(self, scene: Scene, renderer: Renderer) -> None:
-        self._renderer = renderer
-        self._wish = Wish(scene)
-        self._shown = self._exact = -1  # Numbers of the last wish drawn at all, and drawn exactly.
-        self._pace = Pace()
-        self._listeners: list[Listener] = []
-        self._is_closed = False
-        self._state = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="pellucid-session", daemon=True)
+    def __init__(self, setup: Setup) -> None:
+        self.tokens, self.roots = setup.tokens, Roots(list(setup.roots))
+        self.relay = Relay()
+        self.worker = SupervisedWorker(setup.device, self.relay, setup.deadlines)
+        self.history = History(Scene())
+        self.controls, self.members = Controls(), dict[str, Member]()
+        self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays()
+        self.idle, self.timing = Idleness(setup.grace_s, clock=setup.clock), Timing()
+        self.delivery = Delivery(self.timing, lambda: list(self.members.values()))
+        self.picturing = Picturing(self.history, self.worker, self.delivery)
+        self.picturing.drawable = self.shadings.drawable
+        self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
+        self.picturing.is_watched = lambda: bool(self.members)
+        self.slicing = Slicing(self.history, self.worker, self.tell)
+        self.tasks = Tasks(self.idle, lambda told: self.tell(told, "steer"))
+        self.roots.add(self.tasks.folder)
+        self.exporting: str | None = None
+        self.socket = ""
+        self.on_end: Callable[[], None] = lambda: None
+        self._worker_status = outgoing.WorkerStatus("starting")
 
-    @property
-    def scene(self) -> Scene:
-        return self._wish.scene
+    # Beginning and end
 
-    @property
-    def revision(self) -> int:
-        return self._wish.revision
-
-    @property
-    def device(self) -> str:
-        return self._renderer.device.name
-
-    def start(self) -> None:
-        self._thread.start()
+    def open(self) -> None:
+        """On the event loop, from now on."""
+        self.relay.connect(asyncio.get_running_loop(), self)
+        self.worker.start()
+        if self.relay.device:
+            self.worker_is_ready(self.relay.device)
 
     def close(self) -> None:
-        """End the thread; a picture that has begun is finished first."""
-        with self._state:
-            self._is_closed = True
-            self._state.notify()
-        if self._thread.is_alive():
-            self._thread.join()
+        self.relay.disconnect()
+        self.worker.close()
+        self.delivery.close()
+        self.tasks.close()
 
-    def join(self, listener: Listener, size: Size) -> Welcome:
-        """Add a listener, whose size counts from now on; it is sent the exact picture."""
-        with self._state:
-            self._listeners.append(listener)
-            self._want(replace(self._wish, size=size), rest_s=0.0)
-            wish = self._wish
-        return Welcome(wish.revision, settings_of(wish.scene), wish.scene.camera)
+    def end(self, what: str, do: str) -> None:
+        """Tell everybody, and end the viewer."""
+        self.tell(outgoing.Ended(what, do))
+        self.on_end()
 
-    def leave(self, listener: Listener) -> None:
-        with self._state:
-            self._listeners = [one for one in self._listeners if one != listener]
+    def tick(self) -> None:
+        """Called every second: the grace period."""
+        if self.idle.is_over:
+            self.end("The viewer was not used for a while, and has ended.", do="Start it again.")
+        elif (warning := self.idle.news()) is not None:
+            self.tell(warning)
 
-    def look(self, camera: Camera, is_moving: bool) -> None:
-        with self._state:
-            scene = replace(self._wish.scene, camera=camera)
-            self._want(replace(self._wish, scene=scene), rest_s=REST_S if is_moving else 0.0)
+    # Who is there
 
-    def resize(self, size: Size) -> None:
-        with self._state:
-            self._want(replace(self._wish, size=size), rest_s=REST_S)
+    def join(self, member: Member) -> None:
+        """Tell a new client everything there is to know."""
+        put = member.outbox.put
+        capability = member.client.capability
+        roots = self.roots.names if allows(capability, "own") else ()
+        clock_at_ms = time.time() * 1000
+        device = self.relay.device
+        put(outgoing.Welcome(member.id, capability, __version__, device, choices(), Limits(), roots, clock_at_ms))
+        self.members[member.id] = member
+        self.controls.join(member.client)
+        put(self.state_for(capability))
+        put(self.catalogue.message(self.history.scene))
+        put(self.shadings.message(allows(capability, "own")))
+        put(self._worker_status)
+        put(self.idle.message())
+        put(self.slicing.message())
+        for picture in self.slicing.pictures():
+            put(picture)
+        self.tell(self.controls.message())
+        self.delivery.show_last(member)
+        self._fit()
 
-    def apply(self, patch: Patch) -> None:
-        """Change the scene; a patch against another revision than the present one is refused."""
-        with self._state:
-            wish = self._wish
-            if patch.revision != wish.revision:
-                what = f"The scene has changed since: this patch is for revision {patch.revision}, not {wish.revision}."
-                raise InvalidInput(what, do="Look at the scene as it is now, and change it again.")
-            scene = patched(wish.scene, patch)
-            self._want(replace(wish, scene=scene, revision=wish.revision + 1), rest_s=REST_S)
-            changed = Changed(self._wish.revision, settings_of(scene))
-        self._tell(changed)
+    def leave(self, member: Member) -> None:
+        if self.members.pop(member.id, None) is not None:
+            self.controls.leave(member.id)
+            self.tell(self.controls.message())
+            self._fit()
 
-    def refusal(self, error: PellucidError) -> Refusal:
-        return Refusal(error.what, error.do, self.revision)
+    def resize(self, member: Member, size: tuple[int, int]) -> None:
+        member.size = size
+        self._fit()
 
-    def _want(self, wish: Wish, rest_s: float) -> None:
-        self._wish = replace(wish, number=wish.number + 1, rest_at_s=time.monotonic() + rest_s)
-        self._state.notify()
+    def _fit(self) -> None:
+        """Pictures have the size of who has the controls; where nobody has them, of who came last."""
+        holder = self.members.get(self.controls.holder or "")
+        member = holder or next(reversed(self.members.values()), None)
+        if member is not None and (member.size != self.picturing.size or not self.timing.frames):
+            self.picturing.size = member.size
+            self.picturing.want(is_moving=bool(self.timing.frames))
 
-    def _run(self) -> None:
-        while (wanted := self._next()) is not None:
-            wish, is_exact = wanted
-            try:
-                self._tell(self._draw(wish, is_exact))
-            except PellucidError as error:
-                self._tell(self.refusal(error))
-            except Exception:
-                # The edge of the thread: without this, one bad picture would end the viewer.
-                log.exception("a picture could not be drawn")
-                do = "Change the view or the settings; the terminal where the viewer was started says more."
-                self._tell(Refusal("The picture could not be drawn.", do, self.revision))
+    def controls_changed(self) -> None:
+        self.tell(self.controls.message())
+        self._fit()
 
-    def _next(self) -> tuple[Wish, bool] | None:
-        """Wait for something to draw, and whether exactly; None when the session is closed."""
-        with self._state:
-            while not self._is_closed:
-                wish, is_at_rest = self._wish, self._wish.is_at_rest
-                last = self._exact if is_at_rest else self._shown
-                if self._listeners and last != wish.number:
-                    # Noted before it is drawn: a picture that fails must not be tried for ever.
-                    self._shown = wish.number
-                    self._exact = wish.number if is_at_rest else self._exact
-                    return wish, is_at_rest
-                self._state.wait(None if is_at_rest else max(wish.rest_at_s - time.monotonic(), 0.0))
-        return None
+    # Telling
 
-    def _draw(self, wish: Wish, is_exact: bool) -> Picture:
-        started = time.perf_counter()
-        width, height = wish.size if is_exact else self._pace.affordable(wish.size)
-        frame = self._renderer.render(wish.scene, width, height, is_exact=is_exact)
-        rendered = time.perf_counter()
-        self._pace.measured((width, height), rendered - started)
-        encoding: Encoding = "png" if is_exact else "jpeg"
-        encoded = encode(frame, encoding)
-        times = {"render": rendered - started, "encode": time.perf_counter() - rendered}
-        full = frame.statistics.full_resolution
-        header = FrameHeader(wish.revision, wish.scene.camera, width, height, encoding, is_exact, times, full)
-        return Picture(header, encoded)
+    def tell(self, told: Any, needs: Capability = "look", but: str = "") -> None:
+        """To everybody who may know, but one."""
+        for member in self.members.values():
+            if member.id != but and allows(member.client.capability, needs):
+                member.outbox.put(told)
 
-    def _tell(self, told: Told) -> None:
-        with self._state:
-            listeners = list(self._listeners)
-        for listener in listeners:
-            listener(told)
+    def state_for(self, capability: Capability, by: str = "", request: str = "") -> outgoing.State:
+        history = self.history
+        scene, other = history.scene, history.other
+        if not allows(capability, "own"):
+            scene, other = edits.shortened(scene), None if other is None else edits.shortened(other)
+        return outgoing.State(history.revision, scene, other, by, request, history.can_undo, history.can_redo)
 
+    def refusal(self, error: PellucidError, request: str = "") -> outgoing.Refusal:
+        line = int(getattr(error, "line", 0))
+        return outgoing.Refusal(error.what, error.do, self.history.revision, request, line)
 
-def encode(frame: Frame, encoding: Encoding) -> bytes:
-    """A frame's colours as a JPEG or a (lossless) PNG."""
-    stream = io.BytesIO()
-    picture = Image.fromarray(frame.rgba).convert("RGB")
-    if encoding == "png":
-        picture.save(stream, "png", compress_level=1)
-    else:
-        # Small pictures are shown enlarged: colours at half the resolution would show as blocks.
-        picture.save(stream, "jpeg", quality=JPEG_QUALITY, subsampling="4:4:4")
-    return stream.getvalue()
+    # The scene
+
+    def change(self, pair: Pair, by: str = "", request: str = "", run: str = "") -> None:
+        """Take a new scene; run: the gesture that it is part of, while that lasts."""
+        self.history.set(pair, run)
+        self.scene_changed(by, request, is_moving=bool(run))
+
+    def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
+        for member in self.members.values():
+            member.outbox.put(self.state_for(member.client.capability, by, request))
+        self.picturing.want(is_moving)
+        self.slicing.refresh()
+
+    def check_sources(self, pair: Pair, capability: Capability) -> Pair:
+        """A scene that names something else than before: only from the owner, and only what may be opened."""
+        before = edits.sources(self.history.scene) | edits.sources(self.history.other or Scene())
+        after = edits.sources(pair.scene) | edits.sources(pair.other or Scene())
+        for source in after - before:
+            require(capability, "own")
+            if source.startswith("memory:"):
+                if not self.catalogue.has(source):
+                    do = "Hand the array over again."
+                    raise InvalidInput(f"{source} was in the memory of another viewer.", do=do)
+            else:
+                self.roots.checked(source)
+        return pair
+
+    # The Worker
+
+    def worker_is_ready(self, device: str) -> None:
+        self._tell_worker(outgoing.WorkerStatus("ready"))
+        self.picturing.abandon()
+        self.slicing.refresh()
+
+    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None:
+        drawn = self.picturing.drawn_scene
+        what, do = f"The process that draws was lost: {ending.why}.", "Another one is being started."
+        culprit = self.shadings.culprit(drawn) if drawn is not None else None
+        if culprit is not None and ending.is_fault:
+            self._drop(culprit)
+            do = "The shading was to blame: the last good one is back."
+        elif is_given_up:
+            self.picturing.stop()
+            do = "It was tried several times. Change something to try again; the terminal says more."
+        self._tell_worker(outgoing.WorkerStatus("lost", what, do))
+        self.tell(outgoing.Refusal(what, do, self.history.revision))
+
+    def _drop(self, culprit: str) -> None:
+        self.worker.forget_shading(culprit)
+        scene = self.shadings.without(self.history.scene, culprit)
+        other = self.history.other
+        self.change(Pair(scene, None if other is None else self.shadings.without(other, culprit)))
+        self.shadings_changed()
+
+    def shadings_changed(self) -> None:
+        for member in self.members.values():
+            member.outbox.put(self.shadings.message(allows(member.client.capability, "own")))
+
+    def picture_was_drawn(self, picture: Picture) -> None:
+        if picture.drawn.is_exact and (scene := self.picturing.drawn_scene) is not None:
+            self.shadings.was_drawn(scene)
+        self.picturing.picture_was_drawn(picture)
+
+    def drawing_failed(self, number: int, error: PellucidError) -> None:
+        self.tell(self.refusal(error))
+        self.picturing.failed(number)
+
+    def progress_was_made(self, made: Progressed) -> None:
+        self.tasks.worker_progress(made, self.exporting if made.request >= 0 else None)
+
+    def _tell_worker(self, status: outgoing.WorkerStatus) -> None:
+        self._worker_status = status
+        self.tell(status)

@@ -13,11 +13,15 @@ from typing import Any, Protocol
 
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.rendering.frame import Frame
+from pellucid.rendering.progressive import Pace, guess, kind
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene
 from pellucid.workers.commands import Compile, Compiled, Draw, Drawn, Probe, Snapshot, Stage, View
-from pellucid.workers.pace import Pace
 from pellucid.workers.slots import Slots
+
+STEPS = 16
+"""Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers, and every new
+size costs a video stream a key frame."""
 
 Job = Callable[[], None]
 
@@ -133,6 +137,7 @@ class Drawing:
             if is_cancelled():
                 return
             self._loaded |= sources
+            self._measure(view.scene, frame)
             self.shown[index] = Shown(view.scene, frame)
             self._hand_over(Handing(wish.number, -1, index, is_exact, started), frame, is_cancelled)
             started = time.perf_counter()
@@ -152,11 +157,18 @@ class Drawing:
 
     def _rough(self, wish: Draw, view: View) -> Frame:
         """A picture within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
-        width, height = self._pace.affordable((view.width, view.height), wish.budget_ms / 1000)
-        started = time.perf_counter()
-        frame = self.renderer.render(view.scene, width, height, is_exact=False)
-        self._pace.measured((width, height), time.perf_counter() - started)
-        return frame
+        whole, otherwise = (view.height, view.width), guess(self.renderer, view.scene)
+        rows, _ = self._pace.affordable(kind(view.scene), whole, wish.budget_ms / 1000, otherwise)
+        scale = max(rows * STEPS // view.height, 1) / STEPS
+        size = max(1, round(view.width * scale)), max(1, round(view.height * scale))
+        return self.renderer.render(view.scene, *size, is_exact=False)
+
+    def _measure(self, scene: Scene, frame: Frame) -> None:
+        """Learn from a picture what the next will cost; loading left out, which is not done again."""
+        (height, width), statistics = frame.rgba.shape[:2], frame.statistics
+        drawn = max(1, round(height * statistics.scale)), max(1, round(width * statistics.scale))
+        times_s = statistics.times_s
+        self._pace.measured(kind(scene), drawn, times_s["draw"], times_s["prepare"] + times_s["finish"])
 
     def _better(self, wish: Draw, view: View, is_cancelled: Callable[[], bool]) -> Iterator[tuple[Frame, bool]]:
         last: Frame | None = None

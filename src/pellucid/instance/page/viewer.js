@@ -1,11 +1,10 @@
 // The page: the picture, the pointer and the keys.
-// Here: input becomes a camera, frames become pixels. Not here: the line (connection.js), the panel (panel.js).
+// Here: input becomes a camera, frames become pixels. Not here: the line (connection.js).
 
 import { moved, turned, zoomed } from "./camera.js";
 import { Connection } from "./connection.js";
-import { Panel } from "./panel.js";
 
-const LARGEST_EDGE = 4096;
+const LARGEST_EDGE = 8192;
 const REFUSAL_MS = 6000;
 const KEY_TURN = 0.09;
 const picture = document.getElementById("picture");
@@ -15,7 +14,6 @@ let camera = null;
 let firstCamera = null;
 let isHeld = false;
 let isDragged = false;
-let lastInput = 0;
 let received = 0;
 let painted = 0;
 let isSendPending = false;
@@ -39,27 +37,24 @@ function say(what, remedy = "", isError = false) {
 
 const connection = new Connection(
   {
-    scene(answer) {
-      panel.describe(answer);
-      say(painted ? "reconnecting…" : "drawing the first picture…");
-    },
-    welcome(message) {
-      firstCamera ??= message.camera;
-      camera = message.camera;
-      panel.show(message.settings);
-    },
-    changed: (message) => panel.show(message.settings),
-    refusal(message) {
-      say(message.what, message.do, true);
-      panel.settings && panel.show(panel.settings);
-      quietTimer = setTimeout(() => say(""), REFUSAL_MS);
+    text(message) {
+      if (message.type === "state") {
+        firstCamera ??= message.scene.camera;
+        camera = message.scene.camera;
+      } else if (message.type === "layers") {
+        document.getElementById("device").textContent = message.layers.map((layer) => layer.name).join(", ");
+      } else if (message.type === "moved") {
+        camera = message.camera;
+      } else if (message.type === "refusal") {
+        say(message.what, message.do, true);
+        quietTimer = setTimeout(() => say(""), REFUSAL_MS);
+      }
     },
     frame: paint,
     state: say,
   },
   size,
 );
-const panel = new Panel((settings) => connection.change(settings), () => firstCamera && look(firstCamera, false));
 
 async function paint(header, bytes) {
   const number = ++received;
@@ -70,28 +65,26 @@ async function paint(header, bytes) {
     const { width, height } = size();
     if (picture.width !== width || picture.height !== height) Object.assign(picture, { width, height });
     pen.drawImage(image, 0, 0, picture.width, picture.height);
-    // Another page may be steering; where nobody touches this one, its camera follows.
-    if (!isHeld && performance.now() - lastInput > 1000) camera = header.camera;
-    const seconds = header.times_s.render + header.times_s.encode;
+    const spent = header.times_ms.render + header.times_ms.encode;
     // Rounded down: what is almost whole must not be called whole.
     const part = header.full_resolution < 1 ? `, ${Math.floor(header.full_resolution * 100)} % at full resolution` : "";
     const kind = (header.is_exact ? "exact" : "moving") + part;
     document.getElementById("timing").textContent =
-      `${header.width} × ${header.height}, ${Math.round(seconds * 1000)} ms, ${kind}`;
+      `${header.width} × ${header.height}, ${Math.round(spent)} ms, ${kind}`;
     if (isFirst || !document.getElementById("status").classList.contains("is-error")) say("");
   }
   image.close();
+  connection.send({ type: "acknowledge", number: header.number });
 }
 
 function look(next, isMoving) {
   if (!next) return;
   camera = next;
-  lastInput = performance.now();
   if (isSendPending && isMoving) return;
   isSendPending = true;
   requestAnimationFrame(() => {
     isSendPending = false;
-    connection.send({ kind: "look", camera, is_moving: isMoving || isHeld });
+    connection.send({ type: "look", camera, is_moving: isMoving || isHeld });
   });
 }
 
@@ -144,7 +137,6 @@ picture.addEventListener("keydown", (event) => {
 });
 
 addEventListener("resize", () => {
-  connection.send({ kind: "resize", ...size() });
-  if (panel.settings) panel.drawHistogram();
+  connection.send({ type: "resize", ...size() });
 });
 picture.focus({ preventScroll: true });

@@ -38,11 +38,12 @@ Source = Annotated[str, Field(max_length=64 * 1024)]
 
 @dataclass(frozen=True)
 class Refused:
-    """What happened and what to do; line: of a shading's source, else 0."""
+    """What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python."""
 
     what: str
     do: str
     line: int = 0
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -262,14 +263,13 @@ class Profile:
 
 @dataclass(frozen=True)
 class MovieRequest:
-    """POST /api/movies: once around the target, as an MP4. axis: what it turns about; the camera's up by default."""
+    """POST /api/movies: once around the target, about the camera's up, as an MP4."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
     width: Edge = 1280
     height: Edge = 720
     seconds: Annotated[float, Field(gt=0, le=120)] = 8.0
     frames_per_second: Annotated[int, Field(ge=1, le=60)] = 30
-    axis: Vector | None = None
 
 
 @dataclass(frozen=True)

@@ -221,8 +221,8 @@ class FrameHeader:
 class SliceHeader:
     """One slice of a layer, a PNG with the colours of its transfer function, opacity left out.
 
-    axis: what it is cut across. index: where. extent: height and width in world units. For z: y downwards, x to the
-    right; for y: z upwards, x right; for x: z upwards, y right.
+    axis: what it is cut across. index: where. Pixels are square in world units. For z: y downwards, x to the right; for
+    y: z upwards, x right; for x: z upwards, y right.
     """
 
     axis: Axis
@@ -231,7 +231,6 @@ class SliceHeader:
     revision: int
     width: int
     height: int
-    extent: tuple[float, float]
     encoding: Encoding = "png"
     type: Literal["slice"] = "slice"
 

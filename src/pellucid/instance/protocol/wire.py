@@ -6,27 +6,26 @@ Not here: the messages themselves (incoming, outgoing).
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pellucid.errors import InvalidInput
 from pellucid.instance.protocol.incoming import Incoming
-from pellucid.instance.protocol.outgoing import FrameHeader, Header, Outgoing
+from pellucid.instance.protocol.outgoing import Header, Outgoing
 
 _INCOMING: TypeAdapter[Incoming] = TypeAdapter(Annotated[Incoming, Field(discriminator="type")])
 
 
+AnyHeader = TypeVar("AnyHeader", bound=Header)
+
+
 @dataclass(frozen=True)
-class Picture:
+class Picture(Generic[AnyHeader]):
     """A picture, encoded."""
 
-    header: Header
+    header: AnyHeader
     encoded: bytes
-
-    @property
-    def is_frame(self) -> bool:
-        return isinstance(self.header, FrameHeader)
 
     def to_bytes(self) -> bytes:
         header = json.dumps(asdict(self.header)).encode()

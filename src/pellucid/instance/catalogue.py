@@ -1,0 +1,104 @@
+"""What is in the scene, described: facts, histograms, and where a new thing goes.
+
+Here: Catalogue, by source; and placing what was described into a scene.
+Not here: finding the facts out (workers), files and folders (files).
+"""
+
+from dataclasses import replace
+from typing import Literal, get_args
+
+from pellucid.formats.location import Location
+from pellucid.instance.edits import name_of
+from pellucid.instance.history import Pair
+from pellucid.instance.protocol.outgoing import Layers
+from pellucid.instance.protocol.parts import (
+    Choices,
+    ExportFormat,
+    Histogram,
+    LayerDescription,
+    MeshDescription,
+    PointsDescription,
+)
+from pellucid.rendering.colors import color_maps
+from pellucid.rendering.scene import Mode, Scene, ShadingName
+from pellucid.workers.commands import Described, Facts
+
+How = Literal["replace", "add", "labels"]
+
+
+class Catalogue:
+    """Descriptions by source. names: what people call arrays that were handed over."""
+
+    def __init__(self) -> None:
+        self._described: dict[str, Described] = {}
+        self.names: dict[str, str] = {}
+
+    def add(self, source: str, described: Described) -> None:
+        self._described[source] = described
+
+    def has(self, source: str) -> bool:
+        return source in self._described
+
+    def facts(self, source: str) -> Facts | None:
+        described = self._described.get(source)
+        return described.facts if described else None
+
+    def message(self, scene: Scene) -> Layers:
+        return Layers(
+            tuple(self._layer(layer.source) for layer in scene.volumes),
+            tuple(self._points(layer.source) for layer in scene.points),
+            tuple(self._mesh(layer.source) for layer in scene.meshes),
+        )
+
+    def name(self, source: str) -> str:
+        return self.names.get(source) or name_of(source)
+
+    def _layer(self, source: str) -> LayerDescription:
+        location = Location.parse(source)
+        channel = location.number("c") or 0
+        facts = self.facts(source)
+        if facts is None:
+            nothing = ((0, 0, 0), (1.0, 1.0, 1.0), "", "", 1, location.is_memory, 1, 1)
+            return LayerDescription(self.name(source), *nothing, channel, None)
+        return LayerDescription(
+            self.name(source), facts.shape, facts.spacing, facts.unit, facts.dtype, facts.levels, location.is_memory,
+            facts.times, facts.channels, channel, _histogram(facts),
+        )  # fmt: skip
+
+    def _points(self, source: str) -> PointsDescription:
+        described = self._described.get(source)
+        facts = described.facts if described else None
+        return PointsDescription(
+            self.name(source), described.count if described else 0, None if facts is None else _histogram(facts)
+        )
+
+    def _mesh(self, source: str) -> MeshDescription:
+        described = self._described.get(source)
+        return MeshDescription(self.name(source), described.count if described else 0)
+
+
+def _histogram(facts: Facts) -> Histogram:
+    return Histogram(facts.low, facts.high, facts.counts)
+
+
+def placed(pair: Pair, described: Described, how: How) -> Pair:
+    """The scene with what was described: alone, or beside what is there."""
+    scene, is_alone = pair.scene, how == "replace" or not _has_anything(pair.scene)
+    if is_alone:
+        scene = Scene(camera=described.camera, background=scene.background, annotations=scene.annotations)
+    if described.volume is not None:
+        scene = replace(scene, volumes=(*scene.volumes, described.volume))
+    if described.points is not None:
+        scene = replace(scene, points=(*scene.points, described.points))
+    if described.mesh is not None:
+        scene = replace(scene, meshes=(*scene.meshes, described.mesh))
+    return Pair(scene, None if is_alone else pair.other)
+
+
+def _has_anything(scene: Scene) -> bool:
+    return bool(scene.volumes or scene.points or scene.meshes or scene.slices)
+
+
+def choices() -> Choices:
+    maps = {name: tuple(colors) for name, colors in color_maps().items()}
+    return Choices(get_args(Mode), get_args(ShadingName), maps, get_args(ExportFormat))

@@ -1,0 +1,124 @@
+"""From drawn pictures to encoded frames at every client.
+
+Here: Delivery: encoding beside the next drawing, once for everybody who takes the same encoding.
+Not here: what is drawn and when (picturing), codecs (encoding), the wire (connection).
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from pellucid.formats.protocol import Voxels
+from pellucid.instance.encoding import VideoEncoder, encode_jpeg, encode_png
+from pellucid.instance.members import Member
+from pellucid.instance.protocol.outgoing import FrameHeader
+from pellucid.instance.protocol.parts import Encoding, StageTimes, View
+from pellucid.instance.protocol.wire import Picture
+from pellucid.instance.timing import Timing
+from pellucid.rendering.camera import Camera
+
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A picture that was drawn, and what is known of it before it is encoded."""
+
+    pixels: Voxels
+    release: Callable[[], None]
+    view: View
+    revision: int
+    camera: Camera
+    full_size: tuple[int, int]
+    is_exact: bool
+    full_resolution: float
+    input_ms: float
+    render_ms: float
+    input_sent_at_ms: float
+    jpeg_quality: int
+
+
+class Delivery:
+    """All methods are called on the event loop; encoding runs on threads."""
+
+    def __init__(self, timing: Timing, members: Callable[[], Iterable[Member]]) -> None:
+        self._timing, self._members = timing, members
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="pellucid-encode")
+        self._videos: dict[View, VideoEncoder] = {}
+        self._numbers = itertools.count(1)
+        self._last: dict[View, Picture[FrameHeader]] = {}
+        self._queue = asyncio.Lock()
+
+    def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def show_last(self, member: Member) -> None:
+        """What everybody sees, to somebody who has just come."""
+        for picture in self._last.values():
+            member.send_frame(picture)
+
+    def forget(self) -> None:
+        """What was sent last is no longer what there is."""
+        self._last.clear()
+
+    async def deliver(self, shot: Shot) -> None:
+        """Encode and send; frames go out in the order in which they were drawn."""
+        try:
+            async with self._queue:
+                for encoding in self._encodings(shot):
+                    await self._send(shot, encoding)
+        finally:
+            shot.release()
+        self._timing.frame()
+        self._timing.add("input", shot.input_ms)
+        self._timing.add("render", shot.render_ms)
+
+    def _encodings(self, shot: Shot) -> list[Encoding]:
+        if shot.is_exact:
+            return ["png"]
+        found: set[Encoding] = {"h264" if member.wants_video else "jpeg" for member in self._members()}
+        return sorted(found)
+
+    async def _send(self, shot: Shot, encoding: Encoding) -> None:
+        takers = [member for member in self._members() if shot.is_exact or member.wants_video == (encoding == "h264")]
+        if encoding != "png" and not any(member.is_free for member in takers):
+            self._timing.dropped += 1
+            for member in takers:
+                member.needs_key = True
+            return
+        needs_key = any(member.needs_key and member.is_free for member in takers)
+        started = time.perf_counter()
+        loop = asyncio.get_running_loop()
+        picture = await loop.run_in_executor(self._threads, self._encode, shot, encoding, needs_key)
+        encode_ms = (time.perf_counter() - started) * 1000
+        self._timing.add("encode", encode_ms)
+        header = replace(
+            picture.header,
+            times_ms=StageTimes(shot.input_ms, shot.render_ms, encode_ms),
+            sent_at_ms=time.time() * 1000,
+        )
+        picture = Picture(header, picture.encoded)
+        if encoding != "h264":
+            self._last[shot.view] = picture
+        for member in takers:
+            if not member.send_frame(picture):
+                self._timing.dropped += 1
+
+    def _encode(self, shot: Shot, encoding: Encoding, is_key: bool) -> Picture[FrameHeader]:
+        height, width = shot.pixels.shape[:2]
+        codec = ""
+        if encoding == "h264":
+            video = self._videos.setdefault(shot.view, VideoEncoder()).encode(shot.pixels, is_key)
+            encoded, width, height = video.encoded, video.width, video.height
+            codec, is_key = video.codec, video.is_key
+        else:
+            is_key = True
+            encoded = encode_png(shot.pixels) if encoding == "png" else encode_jpeg(shot.pixels, shot.jpeg_quality)
+        header = FrameHeader(
+            next(self._numbers), shot.view, shot.revision, shot.camera, width, height, *shot.full_size, encoding,
+            shot.is_exact, shot.full_resolution, StageTimes(0, 0, 0), shot.input_sent_at_ms, 0.0, codec, is_key,
+        )  # fmt: skip
+        return Picture(header, encoded)

@@ -1,0 +1,100 @@
+"""Pictures as bytes for a page.
+
+Here: JPEG, PNG, and H.264 as a stream.
+Not here: when which is wanted (delivery), movie files (rendering.movie).
+"""
+
+import io
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from PIL import Image
+
+from pellucid.errors import MissingPackage
+from pellucid.formats.protocol import Voxels
+
+JPEG_QUALITY = 85
+FRAMES_PER_SECOND = 30
+
+
+def encode_png(pixels: Voxels) -> bytes:
+    """Lossless; opacity left out, as a page shows none."""
+    stream = io.BytesIO()
+    Image.fromarray(pixels).convert("RGB").save(stream, "png", compress_level=1)
+    return stream.getvalue()
+
+
+def encode_jpeg(pixels: Voxels, quality: int = JPEG_QUALITY) -> bytes:
+    stream = io.BytesIO()
+    # Small pictures are shown enlarged: colours at half the resolution would show as blocks.
+    Image.fromarray(pixels).convert("RGB").save(stream, "jpeg", quality=quality, subsampling="4:4:4")
+    return stream.getvalue()
+
+
+@dataclass(frozen=True)
+class VideoFrame:
+    """One frame of a stream, Annex B. codec: as WebCodecs names it."""
+
+    encoded: bytes
+    is_key: bool
+    codec: str
+    width: int
+    height: int
+
+
+class VideoEncoder:
+    """H.264 without delay: a frame goes in, its bytes come out. A new size begins a new stream, with a key frame."""
+
+    def __init__(self) -> None:
+        self._context: Any = None
+        self._codec = ""
+        self._count = 0
+
+    def encode(self, pixels: Voxels, is_key: bool) -> VideoFrame:
+        """pixels: (height, width, 4); an odd row or column at the end is left out."""
+        av = _av()
+        height, width = (length - length % 2 for length in pixels.shape[:2])
+        if self._context is None or (self._context.width, self._context.height) != (width, height):
+            self._open(width, height)
+            is_key = True
+        frame = av.VideoFrame.from_ndarray(pixels[:height, :width], format="rgba")
+        frame = frame.reformat(format="yuv420p", dst_colorspace="ITU709")
+        frame.pts, self._count = self._count, self._count + 1
+        frame.pict_type = av.video.frame.PictureType.I if is_key else av.video.frame.PictureType.NONE
+        packets = self._context.encode(frame)
+        encoded = b"".join(bytes(packet) for packet in packets)
+        if is_key:
+            self._codec = codec_of(encoded)
+        return VideoFrame(encoded, is_key, self._codec, width, height)
+
+    def _open(self, width: int, height: int) -> None:
+        context: Any = _av().CodecContext.create("libx264", "w")
+        context.width, context.height, context.pix_fmt = width, height, "yuv420p"
+        context.time_base = Fraction(1, FRAMES_PER_SECOND)
+        context.gop_size = 2**30  # Key frames only where they are asked for: each costs ten others.
+        context.options = {
+            "preset": "ultrafast", "tune": "zerolatency", "crf": "23", "profile": "baseline",
+            "x264-params": "repeat-headers=1:annexb=1:scenecut=0:sliced-threads=1:threads=2:"
+            "colormatrix=bt709:colorprim=bt709:transfer=bt709:range=tv",
+            "forced-idr": "1",
+        }  # fmt: skip
+        self._context = context
+
+
+def codec_of(encoded: bytes) -> str:
+    """The name that WebCodecs has for a stream, from its first parameter set.
+
+    >>> codec_of(bytes([0, 0, 0, 1, 0x67, 0x42, 0xC0, 0x1F]))
+    'avc1.42C01F'
+    """
+    start = encoded.find(b"\x00\x00\x01\x67")
+    return f"avc1.{encoded[start + 4 : start + 7].hex().upper()}" if start >= 0 else ""
+
+
+def _av() -> Any:
+    try:
+        import av
+    except ImportError as error:
+        raise MissingPackage("av") from error
+    return av

@@ -1,0 +1,98 @@
+"""Files made for somebody to take away: part of a volume, a movie.
+
+Here: export, movie: both as tasks.
+Not here: writing formats (conversion), encoding movies (rendering.movie).
+"""
+
+import asyncio
+import shutil
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pellucid.box import Box
+from pellucid.errors import Cancelled, InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.instance.protocol.http import ExportRequest, MovieRequest
+from pellucid.instance.session import Session
+from pellucid.instance.tasks import Result
+from pellucid.rendering.camera_path import turntable
+from pellucid.rendering.movie import save_movie
+from pellucid.rendering.scene import VolumeLayer
+from pellucid.workers import commands
+
+ENDINGS = {"tiff": ".tif", "nrrd": ".nrrd", "zarr": ".zarr"}
+MEDIA = {"tiff": "image/tiff", "nrrd": "application/octet-stream", "zarr": "application/zip"}
+
+
+def start_export(session: Session, layer: VolumeLayer, asked: ExportRequest) -> str:
+    """Write the clipped region of a layer; Zarr comes as a ZIP."""
+    if session.exporting is not None:
+        raise InvalidInput("Another export is under way.", do="Wait until it is finished, or cancel it.")
+    box = _box(session, layer, asked)
+    asked_of_worker: list[Future[Any]] = []
+
+    async def work(id: str) -> Result:
+        session.exporting = id
+        name = Path(session.catalogue.name(layer.source).partition(":")[0]).stem or "volume"
+        target = session.tasks.folder / f"{name}-{id}{ENDINGS[asked.format]}"
+        question = lambda request: commands.Export(request, layer.source, box, str(target))  # noqa: E731
+        try:
+            asked_of_worker.append(session.worker.ask("exporting", question))
+            await asyncio.wrap_future(asked_of_worker[0])
+        finally:
+            session.exporting = None
+        if asked.format == "zarr":
+            target = await asyncio.to_thread(_zipped, target)
+        return Result(target, MEDIA[asked.format])
+
+    def cancel() -> None:
+        for future in asked_of_worker:
+            session.worker.cancel(future)
+
+    return session.tasks.start(f"Exporting {session.catalogue.name(layer.source)}", work, cancel)
+
+
+def _box(session: Session, layer: VolumeLayer, asked: ExportRequest) -> Box | None:
+    facts = session.catalogue.facts(layer.source)
+    whole = None if facts is None else Box.whole(facts.shape)
+    wanted = layer.clip
+    if asked.start is not None and asked.stop is not None:
+        wanted = Box(asked.start, asked.stop)
+    if wanted is not None and whole is not None:
+        inside = wanted.intersect(whole)
+        if inside.is_empty:
+            raise InvalidInput(f"The box {wanted} holds nothing.", do=f"Stay within {whole}.")
+        return inside
+    return wanted
+
+
+def _zipped(folder: Path) -> Path:
+    archive = shutil.make_archive(str(folder), "zip", folder.parent, folder.name)
+    shutil.rmtree(folder)
+    return Path(archive)
+
+
+def start_movie(session: Session, asked: MovieRequest) -> str:
+    """Once around, as an MP4."""
+    scene = session.shadings.drawable(session.history.scene)
+    count = max(2, round(asked.seconds * asked.frames_per_second))
+    cameras = list(turntable(scene.camera, count))
+    is_cancelled: list[bool] = []
+    loop = asyncio.get_running_loop()
+
+    async def work(id: str) -> Result:
+        target = session.tasks.folder / f"turntable-{id}.mp4"
+
+        def draw(number: int) -> Voxels:
+            if is_cancelled:
+                raise Cancelled("The movie")
+            loop.call_soon_threadsafe(session.tasks.report, id, number, count, "pictures")
+            view = commands.View(replace(scene, camera=cameras[number]), asked.width, asked.height)
+            return session.worker.take(view).result()
+
+        await asyncio.to_thread(save_movie, target, draw, count, float(asked.frames_per_second))
+        return Result(target, "video/mp4")
+
+    return session.tasks.start("Making a movie", work, lambda: is_cancelled.append(True))

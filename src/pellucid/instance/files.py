@@ -1,0 +1,129 @@
+"""Files that an instance may open: those inside its roots, and no others.
+
+Here: Roots: checking a name, listing a folder, searching below it.
+Not here: what is inside a file (workers).
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pellucid.errors import NotAllowed, NotFound, Unreadable
+from pellucid.formats.location import Location
+from pellucid.formats.registry import KINDS
+from pellucid.instance.protocol.http import Entry, Folder
+from pellucid.instance.protocol.parts import EntryKind
+from pellucid.rendering.geometry.mesh_files import MESH_FILES
+from pellucid.rendering.geometry.point_files import POINT_FILES
+
+MOST_LISTED = 1000
+MOST_SEARCHED = 20_000
+VOLUME_FOLDERS = tuple(suffix for kind in KINDS.values() if kind.is_folder for suffix in kind.suffixes)
+VOLUME_FILES = tuple(suffix for kind in KINDS.values() if not kind.is_folder for suffix in kind.suffixes)
+
+
+class Roots:
+    """Folders, and ``s3://`` addresses, below which everything may be opened."""
+
+    def __init__(self, roots: list[str | Path]) -> None:
+        self._remote = tuple(str(root).rstrip("/") for root in roots if str(root).startswith("s3://"))
+        local = (Path(root).expanduser().resolve() for root in roots if not str(root).startswith("s3://"))
+        self._local = tuple(dict.fromkeys(local))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*map(str, self._local), *self._remote)
+
+    def add(self, root: Path) -> None:
+        self._local = tuple(dict.fromkeys((*self._local, root.resolve())))
+
+    def checked(self, source: str) -> str:
+        """The name in full; one that leads outside the roots, also through links, is refused."""
+        if "\0" in source:
+            raise NotFound(source.replace("\0", "?"))
+        location = Location.parse(source)
+        if location.is_remote:
+            if not any(f"{location.path}/".startswith(f"{root}/") for root in self._remote) or "/../" in location.path:
+                raise self._refusal(location.path)
+            return str(location)
+        self._inside(location.local)
+        return str(location.absolute)
+
+    def _inside(self, path: Path) -> Path:
+        try:
+            resolved = path.resolve()
+        except (OSError, RuntimeError) as error:  # A loop of links.
+            raise NotFound(str(path)) from error
+        if not any(resolved.is_relative_to(root) for root in self._local):
+            raise self._refusal(str(path))
+        return resolved
+
+    def _refusal(self, path: str) -> NotAllowed:
+        return NotAllowed(
+            f"{path} lies outside the folders that this viewer may open.",
+            do=f"Choose a file below {', '.join(self.names) or 'none'}, or start it with --root FOLDER.",
+        )
+
+    def listed(self, folder: str | None, search: str = "") -> Folder:
+        """A folder; without one, the roots."""
+        if not folder:
+            if len(self._local) == 1:
+                return self.listed(str(self._local[0]), search)
+            return Folder("", None, tuple(_entry(root, str(root)) for root in self._local), False)
+        if "\0" in folder:
+            raise NotFound(folder.replace("\0", "?"))
+        path = self._inside(Path(folder))
+        if not path.is_dir():
+            raise NotFound(str(path))
+        found = self._found(path, search) if search else _sorted(path)
+        entries: list[Entry] = []
+        for one in found:
+            if len(entries) == MOST_LISTED:
+                return Folder(str(path), self._parent(path), tuple(entries), True)
+            if kind_of(one) is not None:
+                entries.append(_entry(one, str(one.relative_to(path))))
+        return Folder(str(path), self._parent(path), tuple(entries), False)
+
+    def _parent(self, path: Path) -> str | None:
+        return None if path in self._local else str(path.parent)
+
+    def _found(self, folder: Path, search: str) -> Iterator[Path]:
+        """What has the text in its name, in this folder and below."""
+        seen = 0
+        for base, folders, names in os.walk(folder):
+            inside = [name for name in folders if kind_of(Path(base, name)) != "volume"]
+            matching = [name for name in (*folders, *names) if search.lower() in name.lower()]
+            folders[:] = sorted(name for name in inside if not name.startswith("."))
+            yield from (Path(base, name) for name in sorted(matching) if not name.startswith("."))
+            seen += len(names)
+            if seen > MOST_SEARCHED:
+                return
+
+
+def _sorted(folder: Path) -> list[Path]:
+    try:
+        paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    except OSError as error:
+        raise Unreadable(str(folder), error.strerror or str(error)) from error
+    return sorted(paths, key=lambda path: (kind_of(path) != "folder", path.name.lower()))
+
+
+def kind_of(path: Path) -> EntryKind | None:
+    """What a name promises; None for what cannot be opened here."""
+    name = path.name.lower()
+    if path.is_dir():
+        return "volume" if name.endswith(VOLUME_FOLDERS) else "folder"
+    if path.suffix.lower() in MESH_FILES:
+        return "mesh"
+    if name.endswith(VOLUME_FILES):
+        return "volume"
+    return "points" if path.suffix.lower() in POINT_FILES else None
+
+
+def _entry(path: Path, name: str) -> Entry:
+    try:
+        status = path.stat()
+    except OSError:  # Gone since it was listed, or a link that leads nowhere.
+        return Entry(name, str(path), kind_of(path) or "folder", None, 0.0)
+    size = None if path.is_dir() else status.st_size
+    return Entry(name, str(path), kind_of(path) or "folder", size, status.st_mtime * 1000)

@@ -1,0 +1,104 @@
+"""The Scene over time: its revision, undo and redo, and the scene beside it.
+
+Here: History, which every change goes through.
+Not here: what a change does to a scene (edits), telling anybody (session).
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pellucid.errors import InvalidInput
+from pellucid.instance.edits import changed
+from pellucid.instance.protocol.parts import Change, View
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.scene import Scene
+
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The scene, and the one beside it while two are compared."""
+
+    scene: Scene
+    other: Scene | None = None
+
+
+class History:
+    """The camera is not part of it: undo leaves it where it is, and moving it makes no revision."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._now = Pair(scene)
+        self.revision = 0
+        self._before: deque[Pair] = deque(maxlen=MOST_STEPS)
+        self._after: list[Pair] = []
+        self._run = ""
+
+    @property
+    def scene(self) -> Scene:
+        return self._now.scene
+
+    @property
+    def other(self) -> Scene | None:
+        return self._now.other
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._before)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._after)
+
+    def look(self, camera: Camera) -> None:
+        self._now = _looking(self._now, camera)
+
+    def require(self, revision: int) -> None:
+        """Refuse what was meant for another revision."""
+        if revision != self.revision:
+            what = f"The scene has changed since: this is for revision {revision}, not {self.revision}."
+            raise InvalidInput(what, do="Look at the scene as it is now, and change it again.")
+
+    def patched(self, changes: Sequence[Change], view: View) -> Pair:
+        """What the changes would lead to."""
+        if view == "main":
+            return replace(self._now, scene=changed(self._now.scene, changes))
+        if self._now.other is None:
+            raise InvalidInput("There is no other scene.", do="Begin to compare first.")
+        return replace(self._now, other=changed(self._now.other, changes))
+
+    def set(self, pair: Pair, run: str = "") -> None:
+        """Take this from now on. run: names a gesture, of which all changes are one step of undo."""
+        if not run or run != self._run:
+            self._before.append(self._now)
+        self._run = run
+        self._now = pair
+        self._after.clear()
+        self.revision += 1
+
+    def end_run(self) -> None:
+        """The gesture is over: the next change is a step of its own."""
+        self._run = ""
+
+    def undo(self) -> None:
+        if not self._before:
+            raise InvalidInput("There is nothing to undo.", do="Change something first.")
+        self._after.append(self._now)
+        self._go(self._before.pop())
+
+    def redo(self) -> None:
+        if not self._after:
+            raise InvalidInput("There is nothing to do again.", do="Undo something first.")
+        self._before.append(self._now)
+        self._go(self._after.pop())
+
+    def _go(self, pair: Pair) -> None:
+        self._now = _looking(pair, self._now.scene.camera)
+        self._run = ""
+        self.revision += 1
+
+
+def _looking(pair: Pair, camera: Camera) -> Pair:
+    other = None if pair.other is None else replace(pair.other, camera=camera)
+    return Pair(replace(pair.scene, camera=camera), other)

@@ -1,0 +1,132 @@
+"""Bringing files, arrays and saved states into the scene.
+
+Here: load, show_array, retrieve, restore, save.
+Not here: reading (workers), names that may be opened (files).
+"""
+
+import asyncio
+import json
+
+from pellucid.box import Box
+from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.formats.shared import SharedArray
+from pellucid.instance.catalogue import How, placed
+from pellucid.instance.edits import sources
+from pellucid.instance.history import Pair
+from pellucid.instance.protocol.http import ArrayOffer, SavedState
+from pellucid.instance.session import Session
+from pellucid.instance.slicing import Cut
+from pellucid.instance.states import VERSION
+from pellucid.rendering.scene import Scene
+from pellucid.workers import commands
+from pellucid.workers.supervision import Handed
+
+
+def load_first(session: Session, source: str) -> None:
+    """Before there is a loop: describe, draw a small picture to refuse what cannot be drawn, and take it."""
+    described: commands.Described = session.worker.ask(
+        "describing", lambda request: commands.Describe(request, source)
+    ).result()
+    pair = placed(Pair(session.history.scene), described, "replace")
+    session.worker.take(commands.View(pair.scene, 64, 64)).result()
+    session.catalogue.add(source, described)
+    session.history.set(pair)
+
+
+def restore_first(session: Session, state: SavedState) -> None:
+    """Before there is a loop. Whoever starts a viewer with a state lets it open the folders that the state names."""
+    pair = scenes_of(state)
+    named = sources(pair.scene) | (sources(pair.other) if pair.other else set())
+    for source in named:
+        location = Location.parse(source)
+        if not (location.is_memory or location.is_remote):
+            session.roots.add(location.local.absolute().parent)
+    session.check_sources(pair, "own")
+    for text in state.shadings.values():
+        session.shadings.arrived(text)
+    for source in named:
+        question = lambda request, source=source: commands.Describe(request, source)  # noqa: E731
+        session.catalogue.add(source, session.worker.ask("describing", question).result())
+    session.history.look(pair.scene.camera)
+    session.history.set(pair)
+
+
+async def load(session: Session, source: str, how: How, name: str = "") -> int:
+    """Describe a source and put it into the scene; the new revision."""
+    with session.idle.held():
+        question = lambda request: commands.Describe(request, source, how == "labels")  # noqa: E731
+        described = await asyncio.wrap_future(session.worker.ask("describing", question))
+    session.catalogue.add(source, described)
+    if name:
+        session.catalogue.names[source] = name
+    now = Pair(session.history.scene, session.history.other)
+    _take(session, placed(now, described, how))
+    return session.history.revision
+
+
+def _take(session: Session, pair: Pair) -> None:
+    session.delivery.forget()
+    session.history.look(pair.scene.camera)
+    session.change(pair)
+    session.tell(session.catalogue.message(session.history.scene))
+
+
+async def show_array(session: Session, id: str, offer: ArrayOffer, handed: Handed) -> int:
+    """A volume of an array that was handed over; arrays that nothing shows any more are let go."""
+    source = f"memory:{id}"
+    with session.idle.held():
+        await asyncio.wrap_future(session.worker.use_array(source, handed))
+    return await load(session, source, offer.how, offer.name or "array")
+
+
+async def retrieve(session: Session, layer: int, box: str) -> SharedArray:
+    """The voxels of a layer, or of a box of it (z0:z1,y0:y1,x0:x1; empty for all)."""
+    volumes = session.history.scene.volumes
+    if not 0 <= layer < len(volumes):
+        raise InvalidInput(f"There is no layer {layer}.", do=f"There are {len(volumes)}.")
+    source = volumes[layer].source
+    known = session.catalogue.facts(source)
+    wanted = Box.parse(box, known.shape) if box and known is not None else None
+    question = lambda request: commands.Retrieve(request, source, wanted)  # noqa: E731
+    with session.idle.held():
+        _, shared = await asyncio.wrap_future(session.worker.ask("retrieving voxels", question))
+    voxels: SharedArray = shared
+    return voxels
+
+
+def save(session: Session) -> SavedState:
+    """Everything that is needed to show the same picture again."""
+    scene, other = session.history.scene, session.history.other
+    shadings = session.shadings.sources(scene) | (session.shadings.sources(other) if other else {})
+    documents = [None if one is None else json.loads(one.to_json()) for one in (scene, other)]
+    return SavedState(VERSION, documents[0], documents[1], shadings, session.slicing.voxel)
+
+
+def scenes_of(state: SavedState) -> Pair:
+    """The scenes of a saved state, checked."""
+    if state.version != VERSION:
+        raise InvalidInput(f"The state has version {state.version}, not {VERSION}.", do="Update Pellucid to open it.")
+    scene = Scene.from_json(json.dumps(state.scene))
+    return Pair(scene, None if state.other is None else Scene.from_json(json.dumps(state.other)))
+
+
+async def restore(session: Session, state: SavedState) -> int:
+    """Show a saved state. Shadings that came along wait for consent, unless they are compiled here already."""
+    pair = session.check_sources(scenes_of(state), "own")
+    for text in state.shadings.values():
+        session.shadings.arrived(text)
+    for source in sources(pair.scene) | (sources(pair.other) if pair.other else set()):
+        await _know(session, source)
+    _take(session, pair)
+    session.shadings_changed()
+    if state.cross_hair is not None:
+        session.slicing.set(Cut(state.cross_hair, 0, 512), "")
+        session.tell(session.slicing.message())
+    return session.history.revision
+
+
+async def _know(session: Session, source: str) -> None:
+    if not session.catalogue.has(source):
+        question = lambda request: commands.Describe(request, source)  # noqa: E731
+        session.catalogue.add(source, await asyncio.wrap_future(session.worker.ask("describing", question)))

@@ -1,0 +1,99 @@
+"""One client of an instance: what it can show, and what it still has to acknowledge.
+
+Here: Member and its Outbox.
+Not here: the WebSocket (connection), who has the controls (controls).
+"""
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from pellucid.instance.pace import Quality
+from pellucid.instance.protocol.incoming import Acknowledge, Probe
+from pellucid.instance.protocol.outgoing import FrameHeader, Outgoing
+from pellucid.instance.protocol.parts import Client, Encoding, View
+from pellucid.instance.protocol.wire import Picture, to_text
+
+MOST_WAITING = 512
+MOST_UNDER_WAY = 2
+"""Frames that were sent and not acknowledged: one is drawn by the page while the next travels."""
+
+
+class Outbox:
+    """What still has to be sent, in order. A client that does not take it for long is let go."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[str | bytes] = deque()
+        self._filled = asyncio.Event()
+        self.is_overfull = False
+
+    def put(self, told: Outgoing | Picture[Any]) -> None:
+        self._waiting.append(told.to_bytes() if isinstance(told, Picture) else to_text(told))
+        self.is_overfull = self.is_overfull or len(self._waiting) > MOST_WAITING
+        self._filled.set()
+
+    async def next(self) -> str | bytes:
+        while not self._waiting:
+            self._filled.clear()
+            await self._filled.wait()
+        return self._waiting.popleft()
+
+
+@dataclass
+class Member:
+    """needs_key: of the video, before anything else of it can be shown. probe, next_probe: the question that the Worker
+    answers, and the one after it. owed: of each view, the frame that was held back because too many were under way."""
+
+    client: Client
+    size: tuple[int, int]
+    encodings: tuple[Encoding, ...]
+    outbox: Outbox = field(default_factory=Outbox)
+    quality: Quality = field(default_factory=Quality)
+    needs_key: bool = True
+    probe: "asyncio.Task[None] | None" = None
+    next_probe: Probe | None = None
+    _under_way: dict[int, float] = field(default_factory=dict)
+    _owed: dict[View, Picture[FrameHeader]] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.client.id
+
+    @property
+    def is_free(self) -> bool:
+        return len(self._under_way) < MOST_UNDER_WAY
+
+    @property
+    def wants_video(self) -> bool:
+        return "h264" in self.encodings
+
+    def send_frame(self, picture: Picture[FrameHeader]) -> bool:
+        """Send it, or keep it for later where it stands alone. Whether it was sent."""
+        header = picture.header
+        if header.encoding == "h264" and not (header.is_key or not self.needs_key):
+            return False
+        if not self.is_free:
+            if header.encoding == "h264":
+                self.needs_key = True
+            else:
+                self._owed[header.view] = picture
+            return False
+        self._owed.pop(header.view, None)
+        self.needs_key = self.needs_key and header.encoding != "h264"
+        self._under_way[header.number] = time.monotonic()
+        self.outbox.put(picture)
+        return True
+
+    def acknowledge(self, message: Acknowledge) -> float | None:
+        """The milliseconds that a frame was on the wire; None for one that nobody sent."""
+        sent = self._under_way.pop(message.number, None)
+        for view in list(self._owed):
+            if self.is_free:
+                self.send_frame(self._owed.pop(view))
+        if sent is None:
+            return None
+        wire_ms = max(0.0, (time.monotonic() - sent) * 1000 - message.decode_ms - message.paint_ms)
+        self.quality.measured(wire_ms)
+        return wire_ms

@@ -1,0 +1,164 @@
+"""What is drawn when: rough pictures while something moves, the exact one at rest.
+
+Here: Picturing: the latest wish, what is under way, the rest that brings the exact picture.
+Not here: drawing (workers), encoding and sending (delivery), the scene (history).
+
+A rough picture that was begun is finished, or a hand that never rests would see none. The exact picture is abandoned as
+soon as anything else is wanted.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pellucid.instance.delivery import Delivery, Shot
+from pellucid.instance.history import History
+from pellucid.instance.members import Member
+from pellucid.instance.pace import LEVELS, Level
+from pellucid.instance.protocol.parts import View
+from pellucid.rendering.scene import Scene
+from pellucid.workers import commands
+from pellucid.workers.supervision import Picture, SupervisedWorker
+
+REST_S = 0.3
+"""How long nothing has to change before the exact picture is drawn, unless the page says that it is at rest."""
+BUDGET_MS = 90.0
+VIEWS: tuple[View, View] = ("main", "other")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the next picture should show. number grows with every change."""
+
+    number: int
+    arrived_at: float
+    sent_at_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """What the Worker draws now."""
+
+    number: int
+    wish: Wish
+    revision: int
+    scenes: tuple[Scene, ...]
+    size: tuple[int, int]
+    is_exact: bool
+    left: int
+
+
+class Picturing:
+    """All methods are called on the event loop."""
+
+    def __init__(self, history: History, worker: SupervisedWorker, delivery: Delivery) -> None:
+        self._history, self._worker, self._delivery = history, worker, delivery
+        self.size = (1280, 720)
+        self.drawable: Callable[[Scene], Scene] = lambda scene: scene
+        self.holder: Callable[[], Member | None] = lambda: None
+        self.is_watched: Callable[[], bool] = lambda: False
+        self._wish = Wish(0, time.perf_counter())
+        self._rough = self._exact = -1  # Numbers of the wishes drawn last, roughly and exactly.
+        self._is_at_rest = True
+        self._is_stopped = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._under_way: UnderWay | None = None
+        self._deliveries: set[asyncio.Task[None]] = set()
+
+    def want(self, is_moving: bool, sent_at_ms: float = 0.0) -> None:
+        """Something changed."""
+        self._wish = Wish(self._wish.number + 1, time.perf_counter(), sent_at_ms)
+        self._is_stopped = False
+        self._is_at_rest = not is_moving
+        if self._timer is not None:
+            self._timer.cancel()
+        if is_moving:
+            self._timer = asyncio.get_running_loop().call_later(REST_S, self._rest)
+        self.go_on()
+
+    def stop(self) -> None:
+        """Draw no more until something is wanted: what is wanted now cannot be drawn."""
+        self._is_stopped, self._under_way = True, None
+
+    def abandon(self) -> None:
+        """What was being drawn will never come; draw it anew."""
+        self._under_way = None
+        self._rough = self._exact = -1
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Begin the next picture, if there is one to draw and nobody would miss the one under way."""
+        if self._is_stopped or not self.is_watched() or not self._has_something():
+            return
+        if self._under_way is not None and not self._under_way.is_exact:
+            return
+        if self._is_at_rest and self._exact != self._wish.number:
+            self._begin(is_exact=True)
+        elif not self._is_at_rest and self._rough != self._wish.number and self._is_taken():
+            self._begin(is_exact=False)
+
+    def picture_was_drawn(self, picture: Picture) -> None:
+        drawn, begun = picture.drawn, self._under_way
+        if begun is None or drawn.number != begun.number:
+            picture.release()
+            return
+        self._deliver(picture, begun)
+        if drawn.is_exact or not begun.is_exact:
+            left = begun.left - 1
+            self._under_way = UnderWay(**{**vars(begun), "left": left}) if left else None
+        self.go_on()
+
+    def failed(self, number: int) -> None:
+        if self._under_way is not None and self._under_way.number == number:
+            self._under_way = None
+            self.go_on()
+
+    @property
+    def drawn_scene(self) -> Scene | None:
+        """What the Worker is drawing now."""
+        return self._under_way.scenes[0] if self._under_way else None
+
+    def _rest(self) -> None:
+        self._is_at_rest = True
+        self.go_on()
+
+    def _has_something(self) -> bool:
+        scene = self._history.scene
+        return bool(scene.volumes or scene.points or scene.meshes or scene.slices)
+
+    def _is_taken(self) -> bool:
+        holder = self.holder()
+        return holder is None or holder.is_free
+
+    def _level(self) -> Level:
+        holder = self.holder()
+        return LEVELS[0] if holder is None else holder.quality.level
+
+    def _begin(self, is_exact: bool) -> None:
+        history = self._history
+        wanted = (history.scene,) if history.other is None else (history.scene, history.other)
+        scenes = tuple(self.drawable(scene) for scene in wanted)
+        width, height = self.size[0] // len(scenes), self.size[1]
+        scale = 1.0 if is_exact else self._level().scale
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        views = tuple(commands.View(scene, *size) for scene in scenes)
+        # Noted before it is drawn: a picture that fails must not be tried for ever.
+        self._rough = self._wish.number
+        self._exact = self._wish.number if is_exact else self._exact
+        number = self._worker.draw(views, BUDGET_MS / len(views), is_exact)
+        self._under_way = UnderWay(
+            number, self._wish, history.revision, scenes, (max(1, width), height), is_exact, len(views)
+        )
+
+    def _deliver(self, picture: Picture, begun: UnderWay) -> None:
+        drawn = picture.drawn
+        input_ms = max(0.0, (time.perf_counter() - begun.wish.arrived_at) * 1000 - drawn.render_ms)
+        shot = Shot(
+            picture.pixels, picture.release, VIEWS[drawn.view], begun.revision, begun.scenes[drawn.view].camera,
+            begun.size, drawn.is_exact, drawn.full_resolution, input_ms, drawn.render_ms, begun.wish.sent_at_ms,
+            self._level().jpeg,
+        )  # fmt: skip
+        task = asyncio.get_running_loop().create_task(self._delivery.deliver(shot))
+        self._deliveries.add(task)
+        task.add_done_callback(self._deliveries.discard)

@@ -1,0 +1,79 @@
+"""A viewer in a process of its own, for the program that started it.
+
+Here: Options, and main, which ``python -m pellucid.instance.process DESCRIPTOR`` runs.
+Not here: starting it (client), the viewer (server).
+
+Over the Line behind the descriptor come the Options; the answer is {"url": ...}, or {"kind", "what", "do"} where there
+can be no viewer. Nothing secret stands in arguments or the environment.
+"""
+
+import logging
+import os
+import socket
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import PellucidError
+from pellucid.rendering.documents import build
+from pellucid.workers.line import Line
+
+if TYPE_CHECKING:
+    from pellucid.instance.server import Instance
+
+PATIENCE_S = 60.0
+WATCH_S = 0.5
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a program wants its viewer. parent: the process with which it ends; 0 where it stays."""
+
+    device: str | None = None
+    port: int = 0
+    roots: tuple[str, ...] = ()
+    grace_s: float = 3600.0
+    parent: int = 0
+
+
+def main() -> None:
+    logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
+    line = Line(socket.socket(fileno=int(sys.argv[1])))
+    message, _ = line.receive(PATIENCE_S)
+    try:
+        options: Options = build(Options, message, "options")
+        instance = _begun(options)
+    except PellucidError as error:
+        line.send(refusal(error))
+        sys.exit(2)
+    if options.parent:
+        threading.Thread(target=_end_with, args=(options.parent, instance), daemon=True).start()
+    line.send({"url": instance.url})
+    line.close()
+    instance.run()
+
+
+def refusal(error: PellucidError) -> dict[str, Any]:
+    """An error as it is told to a program."""
+    return {"kind": type(error).__name__, "what": error.what, "do": error.do, "line": int(getattr(error, "line", 0))}
+
+
+def _begun(options: Options) -> "Instance":
+    from pellucid.instance.server import Instance
+    from pellucid.instance.session import Setup
+
+    setup = Setup(options.device, options.roots, options.grace_s)
+    return Instance(None, setup, options.port)
+
+
+def _end_with(parent: int, instance: "Instance") -> None:
+    """End when the program that started this does, however it does: its number is this one's parent until then."""
+    over = threading.Event()
+    while os.getppid() == parent:
+        over.wait(WATCH_S)
+    instance.stop()
+
+
+if __name__ == "__main__":
+    main()

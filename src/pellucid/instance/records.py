@@ -1,0 +1,91 @@
+"""Which viewers run here: one small file each, which only its owner can read.
+
+Here: Record, writing it, listing those of viewers that are alive.
+Not here: attaching to one (client), viewers on other machines (agent).
+
+The address in a record has the owner's token: the folder and the files are closed to everybody else.
+"""
+
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pellucid.errors import InvalidInput, NotWritable
+from pellucid.rendering.documents import build
+from pellucid.settings import current
+
+BIRTH = 19
+"""Of the words behind the name in /proc/PID/stat, the one that tells a process from a later one with its number."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A running viewer. url: the owner's address. started_at: seconds since 1970. birth: of the process."""
+
+    url: str
+    pid: int
+    host: str
+    started_at: float
+    birth: int
+
+    @classmethod
+    def of_this_process(cls, url: str) -> "Record":
+        return cls(url, os.getpid(), socket.gethostname(), time.time(), _birth(os.getpid()))
+
+    @property
+    def is_alive(self) -> bool:
+        return _birth(self.pid) == self.birth
+
+
+def records_folder() -> Path:
+    return current().state_folder / "instances"
+
+
+def write(record: Record, folder: Path | None = None) -> Path:
+    """Write a record down, whole or not at all; where it is."""
+    folder = folder or records_folder()
+    path = folder / f"{record.host}-{record.pid}.json"
+    partial = path.with_suffix(".partial")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial.unlink(missing_ok=True)
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:  # noqa: PTH123
+            json.dump(asdict(record), file)
+        partial.rename(path)
+    except OSError as error:
+        raise NotWritable(str(folder), error.strerror or str(error)) from error
+    return path
+
+
+def running(folder: Path | None = None) -> list[Record]:
+    """The viewers that run on this machine, the oldest first; what dead ones left behind is cleared away."""
+    alive = []
+    for path in (folder or records_folder()).glob(f"{socket.gethostname()}-*.json"):
+        record = _read(path)
+        if record is not None and record.is_alive:
+            alive.append(record)
+        else:
+            path.unlink(missing_ok=True)
+    return sorted(alive, key=lambda record: record.started_at)
+
+
+def _read(path: Path) -> Record | None:
+    """None where it is gone since, or not a record."""
+    try:
+        record: Record = build(Record, json.loads(path.read_text()), "record")
+    except (OSError, ValueError, InvalidInput):
+        return None
+    return record
+
+
+def _birth(pid: int) -> int:
+    """When a process began, in the kernel's count; -1 where there is none, or nothing is left of it but its number."""
+    try:
+        # The name stands in parentheses, and may itself have spaces and parentheses.
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return -1
+    return -1 if words[0] in "ZX" else int(words[BIRTH])

@@ -1,0 +1,96 @@
+"""From the Worker's threads to the event loop.
+
+Here: Relay, which the Worker tells, and which tells the session on its own thread.
+Not here: what the session makes of it (session).
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pellucid import progress
+from pellucid.errors import PellucidError, WorkerLost
+from pellucid.workers.commands import Progressed
+from pellucid.workers.process import Ending
+from pellucid.workers.supervision import Picture
+
+
+class Told(Protocol):
+    """Who is told, on the event loop."""
+
+    def worker_is_ready(self, device: str) -> None: ...
+    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None: ...
+    def picture_was_drawn(self, picture: Picture) -> None: ...
+    def drawing_failed(self, number: int, error: PellucidError) -> None: ...
+    def progress_was_made(self, made: Progressed) -> None: ...
+
+
+class Relay:
+    """Until there is a loop, progress is shown in the terminal, and a failure to start is kept for wait()."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._told: Told | None = None
+        self.device = ""
+        self.failure: PellucidError | None = None
+        self._settled = threading.Event()
+
+    def wait(self) -> None:
+        """Until the Worker is ready; if it cannot be, the reason is raised."""
+        self._settled.wait()
+        if self.failure is not None:
+            raise self.failure
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        return self._loop
+
+    def connect(self, loop: asyncio.AbstractEventLoop, told: Told) -> None:
+        self._loop, self._told = loop, told
+
+    def disconnect(self) -> None:
+        self._loop = self._told = None
+
+    def worker_is_ready(self, device: str) -> None:
+        self.device = device
+        self._settled.set()
+        self._post(lambda told: told.worker_is_ready(device))
+
+    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None:
+        if not self._settled.is_set():
+            self.failure = self.failure or WorkerLost("starting", ending.why)
+            self._settled.set()
+        self._post(lambda told: told.worker_was_lost(ending, is_given_up))
+
+    def picture_was_drawn(self, picture: Picture) -> None:
+        if not self._post(lambda told: told.picture_was_drawn(picture)):
+            picture.release()
+
+    def drawing_failed(self, number: int, error: PellucidError) -> None:
+        if not self._settled.is_set():
+            self.failure = error
+            self._settled.set()
+        self._post(lambda told: told.drawing_failed(number, error))
+
+    def progress_was_made(self, progress_made: Progressed) -> None:
+        if not self._post(lambda told: told.progress_was_made(progress_made)):
+            _show(progress_made)
+
+    def _post(self, tell: Callable[[Any], None]) -> bool:
+        loop, told = self._loop, self._told
+        if loop is None or told is None or loop.is_closed():
+            return False
+        try:
+            loop.call_soon_threadsafe(tell, told)
+        except RuntimeError:  # Closed between the question and the call.
+            return False
+        return True
+
+
+def _show(made: Progressed) -> None:
+    rate_known = progress.Update(
+        -made.task, made.name, made.done, made.total, made.unit, 0.0, None, made.seconds_left,
+        made.is_finished, made.is_stopped,
+    )  # fmt: skip
+    progress.current().report(rate_known)

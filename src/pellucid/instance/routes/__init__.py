@@ -1,0 +1,1 @@
+"""The HTTP side of an instance, one module for each kind of thing."""

@@ -1,0 +1,75 @@
+"""What every route shares: the session, what it needs, and how it refuses.
+
+Here: Needs, the session of a request, refusals as answers.
+Not here: tokens (guard), the routes.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, WorkerLost
+from pellucid.instance.capabilities import require
+from pellucid.instance.process import refusal
+from pellucid.instance.protocol.http import Refused
+from pellucid.instance.protocol.parts import Capability
+from pellucid.instance.session import Session
+
+STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, WorkerLost: 503}
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Refused, "description": "Refused: what happened, and what to do."}
+    for status in (400, 403, 404, 422, 503)
+}
+
+
+def _session(request: Request) -> Session:
+    session: Session = request.app.state.session
+    return session
+
+
+Here = Annotated[Session, Depends(_session)]
+
+
+def needs(capability: Capability) -> Any:
+    """A dependency that lets only those through who have this capability."""
+
+    def check(request: Request) -> None:
+        require(request.scope["capability"], capability)
+
+    return Depends(check)
+
+
+def capability_of(request: Request) -> Capability:
+    capability: Capability = request.scope["capability"]
+    return capability
+
+
+Has = Annotated[Capability, Depends(capability_of)]
+
+
+def add_refusals(app: FastAPI) -> None:
+    """Every error as a status and the body Refused."""
+
+    @app.exception_handler(PellucidError)
+    async def refused(_: Request, error: PellucidError) -> JSONResponse:
+        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
+        return JSONResponse(refusal(error), status)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return _answer(422, f"The request was not understood: {place}: {first['msg']}.", "Look at /api/docs.")
+
+    @app.exception_handler(HTTPException)
+    async def unknown(_: Request, error: HTTPException) -> JSONResponse:
+        answer = _answer(error.status_code, f"{error.detail}.", "Look at /api/docs.")
+        answer.headers.update(error.headers or {})
+        return answer
+
+
+def _answer(status: int, what: str, do: str) -> JSONResponse:
+    return JSONResponse(refusal(InvalidInput(what, do)), status)

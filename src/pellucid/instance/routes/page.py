@@ -1,0 +1,42 @@
+"""The page itself.
+
+Here: the built page's files, or the plain page where it was not built.
+Not here: anything that the page asks for later.
+"""
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from fastapi import FastAPI, Response
+
+BUILT = files("pellucid.instance") / "site"
+PLAIN = files("pellucid.instance") / "page"
+TYPES = {
+    "html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "png": "image/png",
+    "json": "application/json", "woff2": "font/woff2", "ico": "image/x-icon", "txt": "text/plain",
+}  # fmt: skip
+
+
+def page_files() -> dict[str, Traversable]:
+    """By address. No name that comes from outside ever becomes a path."""
+    folder = BUILT if (BUILT / "index.html").is_file() else PLAIN
+    return dict(_below(folder, ""))
+
+
+def _below(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
+    found: list[tuple[str, Traversable]] = []
+    for one in folder.iterdir():
+        found += _below(one, f"{prefix}{one.name}/") if one.is_dir() else [(prefix + one.name, one)]
+    return found
+
+
+def add(app: FastAPI) -> None:
+    for name, file in page_files().items():
+        media_type = TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+
+        def page_file(file: Traversable = file, media_type: str = media_type) -> Response:
+            return Response(file.read_bytes(), media_type=media_type)
+
+        app.add_api_route(f"/{name}", lambda serve=page_file: serve(), include_in_schema=False)
+        if name == "index.html":
+            app.add_api_route("/", lambda serve=page_file: serve(), include_in_schema=False)

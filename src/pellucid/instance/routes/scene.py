@@ -1,0 +1,136 @@
+"""The scene over HTTP: reading it, changing it, pictures of it.
+
+Here: about, scene, camera, screenshot, statistics, presets, profile.
+Not here: saved states and links (sharing), files and arrays (sources).
+"""
+
+import asyncio
+import io
+import os
+from typing import Annotated, Literal
+
+import numpy as np
+from fastapi import APIRouter, Query, Response
+from PIL import Image
+
+from pellucid import __version__
+from pellucid.errors import InvalidInput
+from pellucid.instance.capabilities import allows
+from pellucid.instance.catalogue import choices
+from pellucid.instance.protocol import http
+from pellucid.instance.protocol.incoming import Look
+from pellucid.instance.protocol.outgoing import Moved
+from pellucid.instance.protocol.parts import LARGEST_EDGE, VERSION
+from pellucid.instance.routes.access import REFUSALS, Has, Here, needs
+from pellucid.rendering.preset_files import read_preset, to_paraview
+from pellucid.rendering.scene import VolumeLayer
+from pellucid.workers import commands
+
+router = APIRouter(prefix="/api", tags=["scene"], responses=REFUSALS)
+LOOK, STEER = [needs("look")], [needs("steer")]
+
+
+@router.get("/about", dependencies=LOOK)
+async def about(session: Here, has: Has) -> http.About:
+    """Versions, what this token allows, and where arrays can be handed over."""
+    socket = session.socket if allows(has, "own") else ""
+    return http.About(VERSION, __version__, has, session.relay.device, os.getpid(), socket)
+
+
+@router.get("/scene", dependencies=LOOK)
+async def scene(session: Here, has: Has) -> http.Snapshot:
+    """The scene as it is drawn now, what is in it, and what can be chosen."""
+    state, layers = session.state_for(has), session.catalogue.message(session.history.scene)
+    return http.Snapshot(
+        VERSION, state.revision, state.scene, state.other, layers.layers, layers.points, layers.meshes,
+        session.relay.device, choices(),
+    )  # fmt: skip
+
+
+@router.patch("/scene", dependencies=STEER)
+async def change_scene(change: http.SceneChange, session: Here, has: Has) -> http.Revision:
+    """Change places of the scene, all of them or none."""
+    if change.revision is not None:
+        session.history.require(change.revision)
+    pair = session.check_sources(session.history.patched(change.changes, change.view), has)
+    session.idle.touch()
+    session.change(pair)
+    return http.Revision(session.history.revision)
+
+
+@router.put("/camera", dependencies=STEER)
+async def look(change: http.CameraChange, session: Here) -> http.Revision:
+    """Look from elsewhere."""
+    camera = Look(change.camera).camera  # Refuses what is beyond all bounds.
+    session.idle.touch()
+    session.history.look(camera)
+    session.picturing.want(is_moving=False)
+    session.tell(Moved(camera, ""))
+    return http.Revision(session.history.revision)
+
+
+@router.get(
+    "/screenshot",
+    dependencies=STEER,
+    response_class=Response,
+    responses={200: {"content": {"image/png": {}, "application/octet-stream": {}}}},
+)
+async def screenshot(
+    session: Here,
+    width: Annotated[int, Query(ge=1, le=LARGEST_EDGE)] = 1280,
+    height: Annotated[int, Query(ge=1, le=LARGEST_EDGE)] = 720,
+    format: Literal["png", "raw"] = "png",
+) -> Response:
+    """The exact picture at any size: a PNG, or its RGBA bytes row by row."""
+    shown = session.shadings.drawable(session.history.scene)
+    with session.idle.held():
+        pixels = await asyncio.wrap_future(session.worker.take(commands.View(shown, width, height)))
+    if format == "raw":
+        return Response(pixels.tobytes(), media_type="application/octet-stream")
+    stream = io.BytesIO()
+    await asyncio.to_thread(lambda: Image.fromarray(pixels).save(stream, "png", compress_level=3))
+    return Response(stream.getvalue(), media_type="image/png")
+
+
+@router.get("/statistics", dependencies=LOOK)
+async def statistics(session: Here) -> http.StatisticsNow:
+    """Frames and the times of their stages."""
+    timing = session.timing
+    return http.StatisticsNow(
+        timing.frames, timing.frames_per_second, timing.dropped, len(session.members), session.worker.restarts,
+        session.idle.idle_s, timing.summary(),
+    )  # fmt: skip
+
+
+@router.post("/presets/read", dependencies=STEER)
+async def read_a_preset(preset: http.PresetText) -> http.Preset:
+    """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
+    return http.Preset(read_preset(preset.text))
+
+
+@router.get("/presets/paraview", dependencies=STEER, response_class=Response)
+async def write_preset(session: Here, layer: Annotated[int, Query(ge=0)] = 0) -> Response:
+    """The transfer function of a layer as ParaView's JSON."""
+    chosen = layer_of(session, layer)
+    name = session.catalogue.name(chosen.source)
+    return Response(to_paraview(chosen.transfer, name), media_type="application/json")
+
+
+@router.post("/profile", dependencies=STEER)
+async def profile(asked: http.ProfileRequest, session: Here) -> http.Profile:
+    """Values along a line."""
+    layer = layer_of(session, asked.layer)
+    length = float(np.linalg.norm(np.subtract(asked.stop, asked.start)))
+    told: commands.Profiled = await asyncio.wrap_future(
+        session.worker.ask(
+            "measuring", lambda request: commands.Profile(request, layer, asked.start, asked.stop, asked.count)
+        )
+    )
+    return http.Profile(told.values, length)
+
+
+def layer_of(session: Here, number: int) -> VolumeLayer:
+    volumes = session.history.scene.volumes
+    if number >= len(volumes):
+        raise InvalidInput(f"There is no layer {number}.", do=f"There are {len(volumes)}.")
+    return volumes[number]

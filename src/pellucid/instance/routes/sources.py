@@ -1,0 +1,111 @@
+"""Files and arrays over HTTP.
+
+Here: the file browser, loading, uploading, arrays that are handed over, voxels that are taken back.
+Not here: what may be opened (files), what it becomes (loading).
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.shared import SharedArray
+from pellucid.instance import loading
+from pellucid.instance.protocol import http
+from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES
+from pellucid.instance.routes.access import REFUSALS, Here, needs
+from pellucid.workers import commands
+
+router = APIRouter(prefix="/api", tags=["sources"], responses=REFUSALS, dependencies=[needs("own")])
+PIECE = 4 * 2**20
+LARGEST_PIECE = 64 * 2**20
+Offset = Annotated[int, Query(ge=0)]
+
+
+@router.get("/files")
+async def files(session: Here, folder: str = "", search: str = "") -> http.Folder:
+    """What is in a folder; with a text to search for, also below it."""
+    return await asyncio.to_thread(session.roots.listed, folder, search)
+
+
+@router.get("/files/facts")
+async def facts(path: str, session: Here) -> http.FileFacts:
+    """What a file says of itself."""
+    source = session.roots.checked(path)
+    question = lambda request: commands.Inspect(request, source)  # noqa: E731
+    told: commands.Inspected = await asyncio.wrap_future(session.worker.ask("looking into a file", question))
+    nbytes = int(np.prod(told.shape, dtype=object)) * np.dtype(told.dtype).itemsize if told.shape else 0
+    return http.FileFacts(
+        path, told.shape, told.spacing, told.unit, told.dtype, told.levels, told.times, told.channels,
+        nbytes * max(1, told.times) * max(1, told.channels), told.datasets, told.problem,
+    )  # fmt: skip
+
+
+@router.post("/load")
+async def load(asked: http.LoadRequest, session: Here) -> http.Revision:
+    """Show a file."""
+    return http.Revision(await loading.load(session, session.roots.checked(asked.path), asked.how))
+
+
+@router.put("/upload")
+async def upload(request: Request, session: Here, name: str) -> http.Uploaded:
+    """Bring a small file; its bytes are the body."""
+    safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
+    if not safe:
+        raise InvalidInput("The file has no name.", do="Give one, with the ending that tells its format.")
+    target = session.tasks.folder / "uploads" / safe
+    target.parent.mkdir(exist_ok=True)
+    received = 0
+    with session.idle.held(), target.open("wb") as file:
+        async for piece in request.stream():
+            received += len(piece)
+            if received > LARGEST_UPLOAD_BYTES:
+                target.unlink()
+                do = "Put it below one of the folders that this viewer may open, and open it there."
+                raise InvalidInput(f"The file exceeds {LARGEST_UPLOAD_BYTES >> 20} MiB.", do=do)
+            file.write(piece)
+    return http.Uploaded(str(target))
+
+
+@router.post("/arrays")
+async def offer_array(offer: http.ArrayOffer, session: Here) -> http.ArrayPlace:
+    """Announce an array."""
+    return http.ArrayPlace(*session.arrays.announce(offer))
+
+
+@router.put("/arrays/{id}", status_code=204)
+async def fill_array(id: str, request: Request, session: Here, offset: Offset = 0) -> None:
+    """A piece of an array; several may come side by side."""
+    with session.idle.held():
+        async for piece in request.stream():
+            session.arrays.fill(id, offset, piece)
+            offset += len(piece)
+
+
+@router.post("/arrays/{id}/show")
+async def show_array(id: str, session: Here) -> http.Revision:
+    """All of it is there: show it."""
+    return http.Revision(await loading.show_array(session, id, *session.arrays.finish(id)))
+
+
+@router.get("/volume", response_class=StreamingResponse)
+async def volume(session: Here, layer: Annotated[int, Query(ge=0)] = 0, box: str = "") -> StreamingResponse:
+    """The voxels of a layer, or of a box of it (z0:z1,y0:y1,x0:x1), as .npy."""
+    shared = await loading.retrieve(session, layer, box)
+    return StreamingResponse(_npy(shared), media_type="application/octet-stream")
+
+
+def _npy(shared: SharedArray) -> Iterator[bytes]:
+    shape = ", ".join(str(n) for n in shared.shape)
+    header = f"{{'descr': '{shared.dtype.str}', 'fortran_order': False, 'shape': ({shape})}}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    yield b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+    with shared:
+        flat = shared.array.reshape(-1).view(np.uint8)
+        for start in range(0, len(flat), PIECE):
+            yield flat[start : start + PIECE].tobytes()

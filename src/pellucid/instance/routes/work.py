@@ -1,0 +1,111 @@
+"""Code, exports, states and links over HTTP.
+
+Here: shadings, exports, movies, tasks, saved states, short links, sharing, the end.
+Not here: what they do (loading, exports, states).
+"""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from fastapi.responses import FileResponse, RedirectResponse
+
+from pellucid.instance import exports, loading, states
+from pellucid.instance.protocol import http
+from pellucid.instance.routes.access import REFUSALS, Here, needs
+from pellucid.instance.routes.scene import layer_of
+
+router = APIRouter(tags=["work"], responses=REFUSALS)
+STEER, OWN = [needs("steer")], [needs("own")]
+Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
+
+
+@router.post("/api/shadings", dependencies=OWN)
+async def compile_shading(text: http.ShadingText, session: Here) -> http.ShadingMade:
+    """Compile a shading; a refusal carries the line."""
+    return await _compiled(session, text.source)
+
+
+@router.post("/api/shadings/{hash}/agree", dependencies=OWN)
+async def agree(hash: str, session: Here) -> http.ShadingMade:
+    """Compile one that came with a state from elsewhere."""
+    return await _compiled(session, session.shadings.waiting(hash))
+
+
+async def _compiled(session: Here, source: str) -> http.ShadingMade:
+    with session.idle.held():
+        made = await asyncio.wrap_future(session.worker.compile(source))
+    session.shadings.made(source)
+    session.shadings_changed()
+    session.picturing.want(is_moving=False)
+    return http.ShadingMade(made.hash, made.parameters)
+
+
+@router.post("/api/exports", dependencies=OWN)
+async def export(asked: http.ExportRequest, session: Here) -> http.TaskStarted:
+    """Write the clipped region of a layer to a file."""
+    return http.TaskStarted(exports.start_export(session, layer_of(session, asked.layer), asked))
+
+
+@router.post("/api/movies", dependencies=STEER)
+async def movie(asked: http.MovieRequest, session: Here) -> http.TaskStarted:
+    """Once around, as an MP4."""
+    return http.TaskStarted(exports.start_movie(session, asked))
+
+
+@router.get("/api/tasks/{task}", dependencies=STEER)
+async def task_status(task: str, session: Here) -> http.TaskStatus:
+    """How far a task is."""
+    return session.tasks.status(task)
+
+
+@router.get("/api/tasks/{task}/result", dependencies=STEER, response_class=FileResponse)
+async def task_result(task: str, session: Here) -> FileResponse:
+    """What a task has made."""
+    result = session.tasks.result(task)
+    return FileResponse(result.path, media_type=result.media_type, filename=result.path.name)
+
+
+@router.get("/api/state", dependencies=OWN)
+async def state(session: Here) -> http.SavedState:
+    """Everything that is needed to show the same picture again."""
+    return loading.save(session)
+
+
+@router.put("/api/state", dependencies=OWN)
+async def restore(saved: http.SavedState, session: Here) -> http.Revision:
+    """Show a saved state."""
+    return http.Revision(await loading.restore(session, saved))
+
+
+@router.post("/api/links", dependencies=OWN)
+async def link(session: Here) -> http.Link:
+    """Keep the state under a short name."""
+    name = await asyncio.to_thread(states.keep, loading.save(session))
+    return http.Link(name, f"s/{name}")
+
+
+@router.post("/api/links/{name}/open", dependencies=OWN)
+async def open_link(name: Name, session: Here) -> http.Revision:
+    """Show a state that was kept."""
+    return http.Revision(await loading.restore(session, await asyncio.to_thread(states.kept, name)))
+
+
+@router.get("/s/{name}", dependencies=OWN, include_in_schema=False)
+async def follow_link(name: Name, session: Here) -> RedirectResponse:
+    """Show a state that was kept, then the page."""
+    await loading.restore(session, await asyncio.to_thread(states.kept, name))
+    return RedirectResponse("../")
+
+
+@router.get("/api/sharing", dependencies=OWN)
+async def sharing(session: Here) -> http.Sharing:
+    """Addresses for others, relative to the page."""
+    tokens = session.tokens
+    return http.Sharing(f"?token={tokens.look}", f"?token={tokens.steer}", f"?token={tokens.own}")
+
+
+@router.post("/api/shutdown", dependencies=OWN, status_code=204)
+async def shutdown(session: Here) -> None:
+    """End the viewer."""
+    session.end("The viewer was ended by its owner.", do="Start it again.")

@@ -1,0 +1,100 @@
+"""Three slices through one voxel, at every client.
+
+Here: Slicing: the cross-hair, and cutting anew when it or the colours change; the latest wins.
+Not here: cutting (workers), slices inside the 3D picture (rendering).
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.errors import PellucidError
+from pellucid.formats.shared import SharedArray
+from pellucid.instance.encoding import encode_png
+from pellucid.instance.history import History
+from pellucid.instance.protocol.outgoing import CrossHair, SliceHeader
+from pellucid.instance.protocol.parts import Axis, Voxel
+from pellucid.instance.protocol.wire import Picture
+from pellucid.workers import commands
+from pellucid.workers.supervision import SupervisedWorker
+
+AXES: tuple[Axis, Axis, Axis] = ("z", "y", "x")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where, and how large the pictures are."""
+
+    voxel: Voxel
+    layer: int
+    edge: int
+
+
+class Slicing:
+    """All methods are called on the event loop. tell: to every client."""
+
+    def __init__(self, history: History, worker: SupervisedWorker, tell: Callable[[Any], None]) -> None:
+        self._history, self._worker, self._tell = history, worker, tell
+        self._cut: Cut | None = None
+        self._by = ""
+        self._last: dict[Axis, Picture[SliceHeader]] = {}
+        self._done: tuple[object, ...] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def voxel(self) -> Voxel | None:
+        return self._cut.voxel if self._cut else None
+
+    def message(self) -> CrossHair:
+        return CrossHair(self.voxel, self._cut.layer if self._cut else 0, self._by)
+
+    def pictures(self) -> list[Picture[SliceHeader]]:
+        """What everybody sees now, for somebody who has just come."""
+        return list(self._last.values()) if self._cut else []
+
+    def set(self, cut: Cut | None, by: str) -> None:
+        self._cut, self._by = cut, by
+        if cut is None:
+            self._last.clear()
+            self._done = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Cut anew, if what would be seen is new."""
+        if self._cut is not None and self._wanted() != self._done and (self._task is None or self._task.done()):
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def _wanted(self) -> tuple[object, ...] | None:
+        cut, volumes = self._cut, self._history.scene.volumes
+        if cut is None or cut.layer >= len(volumes):
+            return None
+        layer = volumes[cut.layer]
+        return cut, layer.source, layer.transfer, layer.labels, layer.transform
+
+    async def _run(self) -> None:
+        while (wanted := self._wanted()) is not None and wanted != self._done:
+            self._done = wanted
+            cut = self._cut
+            try:
+                for axis in range(3):
+                    if cut is not None:
+                        await self._send(cut, axis)
+            except PellucidError:
+                return  # Of a Worker that was lost everybody is told already.
+
+    async def _send(self, cut: Cut, axis: int) -> None:
+        layer, revision = self._history.scene.volumes[cut.layer], self._history.revision
+        asked = self._worker.ask(
+            "cutting a slice",
+            lambda request: commands.Slice(
+                request, layer.source, layer.transfer, layer.labels, axis, cut.voxel[axis], cut.edge
+            ),
+        )
+        shared: SharedArray = await asyncio.wrap_future(asked)
+        with shared:
+            height, width = shared.shape[:2]
+            encoded = await asyncio.get_running_loop().run_in_executor(None, encode_png, shared.array)
+        header = SliceHeader(AXES[axis], cut.voxel[axis], cut.layer, revision, width, height)
+        self._last[AXES[axis]] = Picture(header, encoded)
+        self._tell(self._last[AXES[axis]])

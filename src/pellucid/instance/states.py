@@ -1,0 +1,62 @@
+"""Saved states: everything that is needed to show the same picture again.
+
+Here: writing one down under a short name, and reading it back.
+Not here: what is in it (protocol.http.SavedState), taking and restoring it (session).
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from pellucid.errors import InvalidInput, NotFound, NotWritable
+from pellucid.instance.protocol.http import SavedState
+from pellucid.instance.protocol.wire import first_fault
+from pellucid.settings import current
+
+VERSION = 1
+NAME = re.compile(r"[0-9a-f]{10}")
+_STATE: TypeAdapter[SavedState] = TypeAdapter(SavedState)
+
+
+def states_folder() -> Path:
+    """Where states are kept."""
+    return current().state_folder / "states"
+
+
+def keep(state: SavedState, folder: Path | None = None) -> str:
+    """Write a state down; the name follows from what is in it."""
+    folder = folder or states_folder()
+    text = json.dumps(asdict(state), sort_keys=True)
+    name = hashlib.sha256(text.encode()).hexdigest()[:10]
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial = folder / f"{name}.{os.getpid()}"
+        partial.write_text(text)
+        partial.rename(folder / f"{name}.json")
+    except OSError as error:
+        raise NotWritable(str(folder), error.strerror or str(error)) from error
+    return name
+
+
+def kept(name: str, folder: Path | None = None) -> SavedState:
+    """The state of a name, or in a file."""
+    path = (folder or states_folder()) / f"{name}.json" if NAME.fullmatch(name) else Path(name)
+    try:
+        return read_state(path.read_text())
+    except OSError as error:
+        raise NotFound(f"the state {name}") from error
+
+
+def read_state(text: str) -> SavedState:
+    try:
+        state = _STATE.validate_json(text)
+    except ValidationError as error:
+        raise InvalidInput(f"This is no saved state: {first_fault(error)}.", do="Save it again.") from error
+    if state.version != VERSION:
+        raise InvalidInput(f"The state has version {state.version}, not {VERSION}.", do="Update Pellucid to open it.")
+    return state

@@ -1,0 +1,69 @@
+"""Who has the controls."""
+
+import pytest
+
+from pellucid.errors import InvalidInput, NotAllowed
+from pellucid.instance.controls import Controls
+from pellucid.instance.protocol.parts import Client
+
+OWNER, ADA, BEN, EVE = (
+    Client("owner", "Owner", "own"),
+    Client("ada", "Ada", "steer"),
+    Client("ben", "Ben", "steer"),
+    Client("eve", "Eve", "look"),
+)
+
+
+def controls(*clients: Client) -> Controls:
+    made = Controls()
+    for client in clients:
+        made.join(client)
+    return made
+
+
+def test_the_first_who_may_steer_has_them() -> None:
+    assert controls(EVE, ADA, BEN).holder == "ada"
+    assert controls(EVE).holder is None
+
+
+def test_another_asks_and_is_given_them() -> None:
+    made = controls(ADA, BEN)
+    with pytest.raises(NotAllowed, match="Ada has the controls"):
+        made.require("ben")
+    made.ask("ben")
+    assert made.message().asking == ("ben",)
+    made.give("ada", "ben")
+    assert (made.holder, made.message().asking) == ("ben", ())
+    assert made.require("ben") is False
+
+
+def test_the_owner_takes_them_at_once() -> None:
+    made = controls(ADA, OWNER)
+    made.ask("owner")
+    assert made.holder == "owner"
+
+
+def test_free_ones_are_taken_by_who_needs_them() -> None:
+    made = controls(ADA, BEN)
+    made.give("ada", None)
+    assert made.require("ben") is True
+    assert made.holder == "ben"
+
+
+def test_who_leaves_hands_them_to_who_asked_first() -> None:
+    made = controls(ADA, BEN, OWNER)
+    made.ask("ben")
+    made.leave("ada")
+    assert made.holder == "ben"
+    made.leave("ben")
+    assert made.holder is None
+
+
+def test_what_cannot_be_given_is_refused() -> None:
+    made = controls(ADA, BEN, EVE)
+    with pytest.raises(NotAllowed, match="may only look"):
+        made.give("ada", "eve")
+    with pytest.raises(InvalidInput, match="has left"):
+        made.give("ada", "nobody")
+    with pytest.raises(NotAllowed, match="do not have"):
+        made.give("ben", "ben")

@@ -1,0 +1,69 @@
+"""Revisions, undo and redo."""
+
+from dataclasses import replace
+
+import pytest
+
+from pellucid.errors import InvalidInput
+from pellucid.instance.history import History, Pair
+from pellucid.instance.protocol.parts import Change
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.scene import Scene
+
+AWAY = Camera((9.0, 9.0, 9.0))
+
+
+def stepped(history: History, step: float, run: str = "") -> None:
+    history.set(Pair(replace(history.scene, step=step), history.other), run)
+
+
+def test_every_change_has_a_revision_and_can_be_undone() -> None:
+    history = History(Scene())
+    stepped(history, 1.0)
+    stepped(history, 2.0)
+    history.undo()
+    assert (history.scene.step, history.revision, history.can_undo, history.can_redo) == (1.0, 3, True, True)
+    history.redo()
+    assert (history.scene.step, history.can_redo) == (2.0, False)
+    history.undo()
+    history.undo()
+    with pytest.raises(InvalidInput, match="nothing to undo"):
+        history.undo()
+    stepped(history, 3.0)
+    with pytest.raises(InvalidInput, match="nothing to do again"):
+        history.redo()
+
+
+def test_a_gesture_is_one_step() -> None:
+    history = History(Scene(step=0.5))
+    for step in (1.0, 1.5, 2.0):
+        stepped(history, step, run="slider")
+    assert history.revision == 3
+    history.undo()
+    assert (history.scene.step, history.can_undo) == (0.5, False)
+
+
+def test_the_camera_makes_no_revision_and_stays_where_it_is() -> None:
+    history = History(Scene())
+    stepped(history, 1.0)
+    history.look(AWAY)
+    history.undo()
+    assert (history.scene.camera, history.scene.step, history.revision) == (AWAY, 0.5, 2)
+
+
+def test_the_other_scene_is_changed_by_itself() -> None:
+    history = History(Scene())
+    change = [Change(("step",), 1.0)]
+    with pytest.raises(InvalidInput, match="no other scene"):
+        history.patched(change, "other")
+    history.set(Pair(history.scene, history.scene))
+    history.set(history.patched(change, "other"))
+    history.look(AWAY)
+    assert history.other is not None
+    assert (history.scene.step, history.other.step) == (0.5, 1.0)
+    assert history.other.camera == AWAY
+
+
+def test_a_wrong_revision_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="for revision 5, not 0"):
+        History(Scene()).require(5)

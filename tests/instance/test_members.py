@@ -1,0 +1,56 @@
+"""What a client is sent when it is slow."""
+
+import asyncio
+from dataclasses import replace
+
+from pellucid.instance.members import MOST_UNDER_WAY, Member
+from pellucid.instance.protocol.incoming import Acknowledge
+from pellucid.instance.protocol.outgoing import FrameHeader
+from pellucid.instance.protocol.parts import Client, StageTimes
+from pellucid.instance.protocol.wire import Picture
+from pellucid.rendering.camera import Camera
+
+HEADER = FrameHeader(1, "main", 0, Camera(), 4, 4, 4, 4, "jpeg", False, 1.0, StageTimes(0, 0, 0), 0.0, 0.0)
+
+
+def still(number: int) -> Picture[FrameHeader]:
+    return Picture(replace(HEADER, number=number), b"")
+
+
+def video(number: int, is_key: bool) -> Picture[FrameHeader]:
+    return Picture(replace(HEADER, number=number, encoding="h264", is_key=is_key), b"")
+
+
+def member() -> Member:
+    return Member(Client("a", "", "own"), (4, 4), ("jpeg",))
+
+
+def test_of_the_stills_that_wait_only_the_newest_is_sent() -> None:
+    slow = member()
+    assert [slow.send_frame(still(number)) for number in range(5)] == [True] * MOST_UNDER_WAY + [False] * 3
+    assert slow.acknowledge(Acknowledge(0)) is not None
+    assert not slow.is_free  # 4 went out, 2 and 3 never will.
+    assert slow.acknowledge(Acknowledge(3)) is None
+    assert slow.acknowledge(Acknowledge(4)) is not None
+
+
+def test_after_a_gap_video_needs_a_key_frame() -> None:
+    slow = member()
+    assert slow.send_frame(video(0, is_key=False)) is False
+    assert slow.send_frame(video(1, is_key=True)) and slow.send_frame(video(2, is_key=False))
+    assert slow.send_frame(video(3, is_key=False)) is False and slow.needs_key
+    slow.acknowledge(Acknowledge(1))
+    assert slow.send_frame(video(4, is_key=False)) is False
+    assert slow.send_frame(video(5, is_key=True)) and not slow.needs_key
+
+
+def test_the_outbox_keeps_the_order() -> None:
+    async def all_of_it() -> list[str | bytes]:
+        sender = member()
+        sender.send_frame(still(7))
+        sender.send_frame(still(8))
+        return [await sender.outbox.next(), await sender.outbox.next()]
+
+    first, second = asyncio.run(all_of_it())
+    assert isinstance(first, bytes) and b'"number": 7' in first
+    assert isinstance(second, bytes) and b'"number": 8' in second

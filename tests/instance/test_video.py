@@ -1,0 +1,63 @@
+"""H.264 for pages that can decode it."""
+
+import av
+import numpy as np
+
+from pellucid.formats.protocol import Voxels
+from pellucid.instance.encoding import VideoEncoder
+from pellucid.instance.server import Instance
+from tests.instance.loopback import open_page
+
+
+def decoded(stream: list[bytes]) -> list[Voxels]:
+    codec = av.CodecContext.create("h264", "r")
+    frames = [frame for packet in stream for frame in codec.decode(av.Packet(packet))]
+    return [frame.to_ndarray(format="rgb24") for frame in [*frames, *codec.decode(None)]]
+
+
+def picture(shift: int) -> Voxels:
+    y, x = np.mgrid[0:64, 0:96]
+    red = 40 + x + 4 * shift
+    return np.stack([red, y * 2, 220 - red, np.full_like(x, 255)], axis=-1).astype(np.uint8)
+
+
+def psnr(one: Voxels, other: Voxels) -> float:
+    return float(10 * np.log10(255**2 / np.mean((one.astype(float) - other) ** 2)))
+
+
+def test_every_frame_comes_out_at_once_and_looks_right() -> None:
+    encoder = VideoEncoder()
+    frames = [encoder.encode(picture(shift), is_key=shift == 3) for shift in range(5)]
+    assert [frame.is_key for frame in frames] == [True, False, False, True, False]
+    assert all(frame.codec.startswith("avc1.42") and frame.encoded.startswith(b"\0\0\0\1") for frame in frames)
+    for shift, shown in enumerate(decoded([frame.encoded for frame in frames])):
+        assert psnr(shown, picture(shift)[..., :3]) > 30
+    # A decoder that begins at the second key frame needs nothing from before it.
+    assert len(decoded([frame.encoded for frame in frames[3:]])) == 2
+
+
+def test_a_new_size_begins_a_new_stream_and_odd_edges_are_cut() -> None:
+    encoder = VideoEncoder()
+    encoder.encode(picture(0), is_key=False)
+    smaller = encoder.encode(np.ascontiguousarray(picture(0)[:33, :51]), is_key=False)
+    assert (smaller.width, smaller.height, smaller.is_key) == (50, 32, True)
+    assert decoded([smaller.encoded])[0].shape == (32, 50, 3)
+
+
+def test_a_page_that_can_gets_video_while_something_moves(instance: Instance) -> None:
+    with open_page(instance, size=(96, 64), encodings=["jpeg", "png", "h264"]) as page:
+        exact = page.exact()
+        camera = page.scene.camera
+        page.look(camera, is_moving=True)
+        moving = page.hear_picture()
+        assert (moving.header["encoding"], moving.header["is_exact"]) == ("h264", False)
+        assert moving.header["codec"].startswith("avc1.")
+        assert page.exact(camera=camera).header["encoding"] == "png"
+        stream = [moving.encoded] if moving.header["is_key"] else []
+        page.say("key_frame")
+        page.look(camera.turned(5.0), is_moving=True)
+        while not (key := page.hear_picture()).header["is_key"]:
+            pass
+        (shown,) = decoded([*stream, key.encoded][-1:])
+    assert shown.shape[:2] == (key.header["height"], key.header["width"])
+    assert exact.rgb.shape == (64, 96, 3)
