@@ -9,6 +9,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_scene, holds_labels
 from pellucid.rendering.camera import ANGLE_DEG, framing
+from pellucid.rendering.camera_path import turntable
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.standing import VIEWS, direction_of, lowest_face
 from pellucid.volume.volume import Volume, open_volume
@@ -136,6 +137,23 @@ def test_all_of_the_sample_is_in_a_picture_of_any_shape(aspect: float) -> None:
     across, along = np.abs(seen @ right) / half / aspect, np.abs(seen @ up) / half
     assert max(across.max(), along.max()) < 1.0
     assert max(across.max(), along.max()) > 0.75
+
+
+@pytest.mark.parametrize(("up", "aspect"), [("z", 1.0), ("x", 0.7), ("-y", 1.6)])
+def test_all_of_the_sample_stays_in_the_picture_on_the_way_around(up: str, aspect: float) -> None:
+    volume = Volume.from_array(np.ones((10, 60, 20), np.uint8))
+    nearest, around = (
+        automatic_camera(volume, None, up, aspect=aspect, is_turning=turning) for turning in (False, True)
+    )
+    assert around.axes()[2] == pytest.approx(nearest.axes()[2])
+    corners = np.array([[x, y, z] for x in (0, 20) for y in (0, 60) for z in (0, 10)], float)
+    reach = []
+    for camera in turntable(around, 48):
+        right, top, forward = camera.axes()
+        seen = corners - camera.position
+        half = tan(np.radians(ANGLE_DEG) / 2) * (seen @ forward)
+        reach.append(max((np.abs(seen @ right) / half / aspect).max(), (np.abs(seen @ top) / half).max()))
+    assert 0.9 < max(reach) < 1.0
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -87,7 +87,8 @@ def _again(scene: Scene, options: argparse.Namespace) -> Scene:
 
 def _stance(options: argparse.Namespace) -> dict[str, Any]:
     width, height = panel_size(*options.size) if options.beside else options.size
-    return {"up": options.up, "view": options.view or "corner", "aspect": width / height}
+    stance = {"up": options.up, "view": options.view or "corner", "aspect": width / height}
+    return {**stance, "is_turning": bool(options.turntable)}
 
 
 def _saved(location: Location) -> Scene:

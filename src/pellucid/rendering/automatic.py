@@ -37,18 +37,25 @@ LEAST_AIR = 0.15
 
 
 def automatic_scene(
-    volume: Volume, preset: str | None = None, *, up: str | None = None, view: View = "corner", aspect: float = 1.0
+    volume: Volume,
+    preset: str | None = None,
+    *,
+    up: str | None = None,
+    view: View = "corner",
+    aspect: float = 1.0,
+    is_turning: bool = False,
 ) -> Scene:
     """A scene that shows what is in a volume.
 
     preset: a whole look (presets), a colour map, or a file of another program; without one, warm for a sample in air
     and grey for a block of material. up: the axis that points upwards in the picture, such as "z" or "-y"; without it,
-    away from where the sample leaves the scan, else z. aspect: width of the picture over its height.
+    away from where the sample leaves the scan, else z. aspect: width of the picture over its height. is_turning: as far
+    away as it takes to go around.
     """
     if preset is not None:
         check_preset(preset)
     if preset is None and holds_labels(volume):
-        return _labels_scene(volume, automatic_camera(volume, 0.0, up=up or UPWARDS, view=view, aspect=aspect))
+        return _labels_scene(volume, automatic_camera(volume, 0.0, up or UPWARDS, view, aspect, is_turning=is_turning))
     histogram = volume.histogram(BINS)
     air = air_threshold(histogram)
     transfer = automatic_transfer(histogram, preset)
@@ -57,7 +64,7 @@ def automatic_scene(
         shading = PRESETS[preset].shading
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
     upwards = up or (UPWARDS if air is None else lowest_face(volume, air))
-    camera = automatic_camera(volume, air, up=upwards, view=view, aspect=aspect)
+    camera = automatic_camera(volume, air, upwards, view, aspect, is_turning=is_turning)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
@@ -77,11 +84,17 @@ def _labels_scene(volume: Volume, camera: Camera) -> Scene:
 
 
 def automatic_camera(
-    volume: Volume, air: float | None = None, *, up: str = UPWARDS, view: View = "corner", aspect: float = 1.0
+    volume: Volume,
+    air: float | None = None,
+    up: str = UPWARDS,
+    view: View = "corner",
+    aspect: float = 1.0,
+    *,
+    is_turning: bool = False,
 ) -> Camera:
     """A camera that sees everything above ``air``; as it comes, from the front, a little from the right and above."""
     direction, upwards = direction_of(view, up)
-    return framing_boxes(_filled_boxes(volume, air), direction, upwards, aspect)
+    return framing_boxes(_filled_boxes(volume, air), direction, upwards, aspect, is_turning=is_turning)
 
 
 def _unit(volume: Volume) -> str:

@@ -16,6 +16,7 @@ Vector = tuple[float, float, float]
 ANGLE_DEG = 30.0
 MARGIN = 1.04
 STEEPEST_DEG = 89.9
+TURNS = 24
 
 
 @dataclass(frozen=True)
@@ -112,16 +113,28 @@ def framing(
     return framing_boxes(np.array([[low, high]], float), direction, up, aspect)
 
 
-def framing_boxes(boxes: Voxels, direction: Vector, up: Vector, aspect: float = 1.0) -> Camera:
-    """A camera that sees all of several boxes, (n, 2, 3) of low and high corners, and looks at their common middle."""
+def framing_boxes(
+    boxes: Voxels, direction: Vector, up: Vector, aspect: float = 1.0, *, is_turning: bool = False
+) -> Camera:
+    """A camera that sees all of several boxes, (n, 2, 3) of low and high corners, and looks at their common middle.
+
+    is_turning: from so far away that they stay in the picture on the way around, about ``up``.
+    """
     centre = (boxes[:, 0].min(axis=0) + boxes[:, 1].max(axis=0)) / 2
     ends = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
     seen = boxes[:, ends, np.arange(3)].reshape(-1, 3) - centre
     away = _unit(np.asarray(direction))
-    right, top, _ = Camera(_vector(centre + away), _vector(centre), up).axes()
+    turns = np.linspace(0, 2 * np.pi, TURNS, endpoint=False) if is_turning else (0.0,)
+    sides = [_rotate(away, _unit(np.asarray(up)), float(turn)) for turn in turns]
+    distance, reach = np.max([_fitting(seen, side, up, aspect) for side in sides], axis=0)
+    return Camera(_vector(centre + away * distance), _vector(centre), up, ANGLE_DEG, 2 * float(reach))
+
+
+def _fitting(seen: Voxels, away: Voxels, up: Vector, aspect: float) -> tuple[float, float]:
+    """From how far away points around the origin fit into the picture, and half of its height without perspective."""
+    right, top, _ = Camera(_vector(away), (0.0, 0.0, 0.0), up).axes()
     reach = np.maximum(np.abs(seen @ right) / aspect, np.abs(seen @ top)) * MARGIN
-    distance = max(float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), 1e-6)
-    return Camera(_vector(centre + away * distance), _vector(centre), up, ANGLE_DEG, 2 * float(reach.max()))
+    return max(float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), 1e-6), float(reach.max())
 
 
 def _cross(one: Voxels, other: Voxels | Vector) -> Voxels:
