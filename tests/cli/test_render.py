@@ -42,7 +42,7 @@ def scene_of(scan: Path, *options: str) -> Scene:
 
 
 def psnr(one: Voxels, other: Voxels) -> float:
-    return float(10 * np.log10(255**2 / np.mean((one.astype(float) - other) ** 2)))
+    return float(10 * np.log10(255**2 / max(1e-9, np.mean((one.astype(float) - other) ** 2))))
 
 
 def test_look(scan: Path) -> None:

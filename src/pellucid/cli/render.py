@@ -141,7 +141,8 @@ def run(options: argparse.Namespace) -> int:
         if not options.beside:
             return one(scene, *options.size)
         width, height = options.size
-        return draw_side_by_side(one, [scene, *scenes[1:]], width, height, captions)
+        others = [replace(other, time=scene.time) for other in scenes[1:]]
+        return draw_side_by_side(one, [scene, *others], width, height, captions)
 
     if options.turntable or options.path:
         count = _save_movie(options, scenes[0], draw)
