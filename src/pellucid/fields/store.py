@@ -83,6 +83,12 @@ class FieldStore:
         if source in self._opened:
             self._opened.pop(source).close()
 
+    def forget(self, source: str) -> None:
+        """Give up a volume that was added, and what was made of it."""
+        self.release(source)
+        self.release(labels_of(source))
+        self._volumes.pop(source, None)
+
     def close(self) -> None:
         """Give all of it back."""
         self._fields |= self._ahead.arrived(wait=True)

@@ -86,6 +86,11 @@ class Painter:
         """Draw this volume where a scene names it."""
         self._store.add(volume)
 
+    def forget(self, source: str) -> None:
+        """Give up a volume that was added."""
+        self._store.forget(source)
+        self._illuminations = {name: one for name, one in self._illuminations.items() if name != source}
+
     def add_field(self, source: str, field: SampledField) -> None:
         """Draw this field where a scene names it."""
         self._store.put(source, field)

@@ -143,6 +143,11 @@ class Renderer:
         for painter in self._painters:
             painter.add(volume)
 
+    def forget(self, source: str) -> None:
+        """Give up a volume that was added, and the memory of it."""
+        for painter in self._painters:
+            painter.forget(source)
+
     def add_field(self, source: str, field: SampledField) -> None:
         """Draw this field where a scene names it; it lies on one device."""
         if len(self._painters) > 1:
