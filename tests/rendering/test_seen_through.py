@@ -15,7 +15,7 @@ from pellucid.rendering.scene import ClipPlane, Isosurface, MeshLayer, Mode, Poi
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
-SIZE = 64
+SIZE = 40
 CAMERA = framing((0.0, 0.0, 0.0), (20.0, 20.0, 20.0), direction=(1.0, -0.7, 0.4), up=(0.0, 0.0, 1.0))
 FRONT = Camera((20.0, 20.0, -100.5), (20.0, 20.0, 0.0), (0.0, 1.0, 0.0), None, 8.0)
 CLEAR = (0.0, 0.0, 0.0, 0.0)

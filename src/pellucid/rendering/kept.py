@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 from pellucid.fields.sampled import SampledField, solidity_of
 from pellucid.rendering.illumination import Illumination
 from pellucid.rendering.packing import pack_layer
-from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
+from pellucid.rendering.slices import pack_slice
 
 MOST_KEPT = 8
 """For one volume: that many ways to draw it may take turns."""
@@ -32,6 +33,10 @@ class KeptLayers:
         light = (field.revision, scene.camera) if layer.shading in ("shadow", "occlusion") else ()
         key = (layer, scene.light, step, field.changes, light)
         return self._get(field, key, lambda: pack_layer(scene, layer, field, illumination, step))
+
+    def slice(self, layer: SliceLayer, field: SampledField) -> Any:
+        """What pack_slice gives."""
+        return self._get(field, (layer, field.changes), lambda: pack_slice(layer, field))
 
     def solidity(self, packed: Any, field: SampledField) -> Any:
         """How far visible cells reach around each (solidity_of), for the vacancy of a packed layer."""

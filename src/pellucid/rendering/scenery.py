@@ -11,6 +11,7 @@ from pellucid.fields.sampled import SampledField
 from pellucid.rendering.geometry.mesh_files import load_mesh
 from pellucid.rendering.geometry.point_files import load_points
 from pellucid.rendering.geometry.shapes import Mesh, Points
+from pellucid.rendering.kept import KeptLayers
 from pellucid.rendering.meshes import TriangleMesh
 from pellucid.rendering.packing import pack_light
 from pellucid.rendering.points import SphereCloud
@@ -23,6 +24,7 @@ class Scenery:
 
     def __init__(self, device: Device) -> None:
         self._device = device
+        self._kept = KeptLayers()
         self._points: dict[str, Points] = {}
         self._meshes: dict[str, Mesh] = {}
         self._layers: dict[PointsLayer | MeshLayer, SphereCloud | TriangleMesh] = {}
@@ -45,7 +47,7 @@ class Scenery:
         for layer in layers:
             self._layers[layer].draw(view, light, rows)
         for plane, field in zip(scene.slices, slices, strict=True):
-            draw_slice(plane, field, view, rows)
+            draw_slice(plane, self._kept.slice(plane, field), view, rows, self._device)
 
     def _make(self, layer: PointsLayer | MeshLayer) -> SphereCloud | TriangleMesh:
         if isinstance(layer, PointsLayer):
