@@ -15,7 +15,7 @@ from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.illumination import Illumination
 from pellucid.rendering.reference import classification
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene, Transform, VolumeLayer
+from pellucid.rendering.scene import Light, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import Edges, TransferFunction, summed
 from pellucid.volume.volume import Volume
 from tests.rendering.test_against_reference import CAMERA, TRANSFER, psnr
@@ -77,6 +77,14 @@ def test_the_picture_is_the_reference_s(
     transfer = replace(TRANSFER, **changes)  # type: ignore[arg-type]
     layer = VolumeLayer(str(balls.location), transfer, transform=Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0)))
     assert psnr(renderer, Scene((layer,), CAMERA, step=step), {str(balls.location): balls}) >= 45
+
+
+@pytest.mark.parametrize("shading", ["shadow", "occlusion"])
+def test_what_the_gradient_hides_takes_no_light(renderer: Renderer, balls: Volume, shading: str) -> None:
+    transform = Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0))
+    layer = VolumeLayer(str(balls.location), replace(TRANSFER, edges=EDGES), shading=shading, transform=transform)  # type: ignore[arg-type]
+    scene = Scene((layer,), CAMERA, light=Light(direction=(0.3, 1.0, -0.5)))
+    assert psnr(renderer, scene, {str(balls.location): balls}) >= 45
 
 
 def test_beside_other_volumes_too(renderer: Renderer, balls: Volume) -> None:

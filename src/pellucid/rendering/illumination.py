@@ -17,6 +17,7 @@ from pellucid.fields.sampled import SampledField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.scene import Light, VolumeLayer
+from pellucid.rendering.transfer import EDGE_TABLE_SIZE, Edges
 
 EVERY = 3
 """Voxels between two places where the light is known."""
@@ -53,6 +54,7 @@ class Question:
     """What light is asked for: the answer holds as long as this stays the same.
 
     towards: steps towards the light in voxel coordinates (x, y, z), one voxel long each, (1, 3); for occlusion (14, 3).
+    edges: of the transfer function; steepness: (9,) from a gradient in voxels to one whose magnitude they go by.
     """
 
     table: bytes
@@ -60,6 +62,8 @@ class Question:
     value_scale: float
     towards: tuple[Vector, ...]
     reach: float
+    edges: Edges | None = None
+    steepness: tuple[float, ...] = (0.0,) * 9
 
     @property
     def single(self) -> Vector:
@@ -80,7 +84,17 @@ def question_of(layer: VolumeLayer, light: Light, camera: Camera, to_voxel: Voxe
         reach = FAR_AWAY
     unit = ways / np.linalg.norm(ways, axis=1, keepdims=True)
     towards = tuple((float(x), float(y), float(z)) for x, y, z in unit)
-    return Question(opacity.tobytes(), low, (len(opacity) - 1) / (high - low), towards, reach)
+    edges = layer.transfer.edges
+    steepness = tuple(map(float, _steepness(layer, to_voxel).ravel())) if edges else (0.0,) * 9
+    return Question(opacity.tobytes(), low, (len(opacity) - 1) / (high - low), towards, reach, edges, steepness)
+
+
+def _steepness(layer: VolumeLayer, to_voxel: Voxels) -> Voxels:
+    """(3, 3): from a gradient in voxels to the change of the value per shortest edge of a voxel, in the world."""
+    spacing = np.diag(np.linalg.inv(to_voxel @ layer.transform.matrix()))
+    voxel = float(np.abs(spacing).min()) * min(map(abs, layer.transform.scale))
+    matrix: Voxels = to_voxel.T * voxel
+    return matrix
 
 
 def _from_light(light: Light, camera: Camera) -> Voxels:
@@ -118,7 +132,21 @@ def _work_out(field: SampledField, question: Question, device: Device) -> Any:
     table = warp.array(opacity, dtype=warp.float32, device=device.name)
     towards = warp.array(np.array(question.towards, np.float32), dtype=warp.vec3, device=device.name)
     values = [question.value_low, question.value_scale]
-    launch(kernels.find_light, shape, [field.struct, table, *values, towards, question.reach, EVERY], [light], device)
+    edges = _pack_edges(question, device)
+    inputs = [field.struct, table, *values, edges, towards, question.reach, EVERY]
+    launch(kernels.find_light, shape, inputs, [light], device)
     soft = warp.empty(shape, dtype=warp.float32, device=device.name)
     launch(kernels.soften, shape, [light], [soft], device)
     return soft
+
+
+def _pack_edges(question: Question, device: Device) -> Any:
+    from pellucid.rendering.kernels import light as kernels
+
+    warp, edges = runtime.start(), kernels.EdgeFactors()
+    if question.edges is not None:
+        low, high = question.edges.gradient_range
+        edges.factors = warp.array(question.edges.table(), dtype=warp.float32, device=device.name)
+        edges.low, edges.scale = low, (EDGE_TABLE_SIZE - 1) / (high - low)
+        edges.steepness = warp.mat33(*question.steepness)
+    return edges

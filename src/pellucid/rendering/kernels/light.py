@@ -9,11 +9,34 @@ Not here: when that is done (illumination), using it (kernels).
 
 import warp as wp
 
-from pellucid.fields.sampling import Field, sample, table_row
+from pellucid.fields.sampling import Field, gradient, sample, table_row
 
 wp.set_module_options({"fast_math": True})
 
 DARK = wp.constant(0.004)
+
+
+@wp.struct
+class EdgeFactors:
+    """How much of the material counts, by the gradient's magnitude; without factors, all of it.
+
+    steepness: from a gradient in voxels to one whose magnitude counts; low, scale: from there to a row of the factors.
+    """
+
+    factors: wp.array(dtype=wp.float32)
+    low: wp.float32
+    scale: wp.float32
+    steepness: wp.mat33
+
+
+@wp.func
+def left_by(edges: EdgeFactors, field: Field, at: wp.vec3, opacity: wp.float32):
+    """What the gradient at a point leaves of an opacity."""
+    if edges.factors.shape[0] == 0 or opacity <= 0.0:
+        return opacity
+    length = wp.length(edges.steepness * gradient(field, at))
+    factor = edges.factors[table_row(length, edges.low, edges.scale, edges.factors.shape[0])]
+    return wp.where(factor > 0.0, 1.0 - wp.pow(1.0 - opacity, factor), 0.0)
 
 
 @wp.func
@@ -22,6 +45,7 @@ def passes(
     opacity: wp.array(dtype=wp.float32),
     value_low: wp.float32,
     value_scale: wp.float32,
+    edges: EdgeFactors,
     start: wp.vec3,
     towards: wp.vec3,
     reach: wp.float32,
@@ -35,7 +59,8 @@ def passes(
             if at[axis] < -0.5 or at[axis] > wp.float32(field.shape[axis]) - 0.5:
                 way = reach
         if way < reach:
-            light *= 1.0 - opacity[table_row(sample(field, at), value_low, value_scale, opacity.shape[0])]
+            taken = opacity[table_row(sample(field, at), value_low, value_scale, opacity.shape[0])]
+            light *= 1.0 - left_by(edges, field, at, taken)
         way += 1.0
     return light
 
@@ -47,6 +72,7 @@ def find_light(
     opacity: wp.array(dtype=wp.float32),
     value_low: wp.float32,
     value_scale: wp.float32,
+    edges: EdgeFactors,
     towards: wp.array(dtype=wp.vec3),
     reach: wp.float32,
     every: wp.int32,
@@ -58,7 +84,7 @@ def find_light(
     start = wp.vec3(wp.float32(x * every), wp.float32(y * every), wp.float32(z * every))
     total = wp.float32(0.0)
     for i in range(towards.shape[0]):
-        total += passes(field, opacity, value_low, value_scale, start, towards[i], reach)
+        total += passes(field, opacity, value_low, value_scale, edges, start, towards[i], reach)
     light[z, y, x] = total / wp.float32(towards.shape[0])
 
 

@@ -4,6 +4,8 @@ Here: how much light reaches points inside a volume, and the coarse grid on whic
 Not here: the rest of the picture (reference), speed (light_kernels).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -16,12 +18,22 @@ DARK = 0.004
 """A way that lets less through than this counts as dark."""
 
 
-def light_grid(voxels: Voxels, transfer: TransferFunction, towards: Voxels, reach: float) -> Voxels:
+Factors = Callable[[Voxels], Voxels]
+"""How much of the material counts at places (n, 3) in voxel coordinates (x, y, z)."""
+
+
+def light_grid(voxels: Voxels, transfer: TransferFunction, towards: Voxels, reach: float, factors: Factors) -> Voxels:
     """Brightness (z, y, x) at every third voxel: the mean over directions (n, 3) of what comes through from there."""
     z, y, x = voxels.shape
     shape = coarse_shape((z, y, x))
     starts = np.indices(shape).reshape(3, -1).T[:, ::-1] * float(EVERY)
-    total = sum(_passes(voxels, transfer, starts, direction, reach) for direction in towards)
+    opacity = transfer.table(1.0)[:, 3].astype(float)
+
+    def lets_through(places: Voxels) -> Voxels:
+        left: Voxels = (1 - opacity[transfer.index(trilinear(voxels, places[:, ::-1]))]) ** factors(places)
+        return left
+
+    total = sum(_passes(lets_through, voxels.shape, starts, direction, reach) for direction in towards)
     return _softened(np.asarray(total / len(towards)).reshape(shape))
 
 
@@ -37,9 +49,8 @@ def light_at(grid: Voxels, places: Voxels) -> Voxels:
     return trilinear(grid, places[:, ::-1] / EVERY)
 
 
-def _passes(voxels: Voxels, transfer: TransferFunction, starts: Voxels, towards: Voxels, reach: float) -> Voxels:
-    opacity = transfer.table(1.0)[:, 3]
-    last = np.array(voxels.shape[::-1])
+def _passes(lets_through: Factors, shape: tuple[int, ...], starts: Voxels, towards: Voxels, reach: float) -> Voxels:
+    last = np.array(shape[::-1])
     light = np.ones(len(starts))
     outside = np.zeros(len(starts), bool)
     for way in np.arange(1.5, reach, 1.0):
@@ -48,5 +59,5 @@ def _passes(voxels: Voxels, transfer: TransferFunction, starts: Voxels, towards:
         marching = ~outside & (light > DARK)
         if not marching.any():
             break
-        light[marching] *= 1 - opacity[transfer.index(trilinear(voxels, at[marching][:, ::-1]))]
+        light[marching] *= lets_through(at[marching])
     return light

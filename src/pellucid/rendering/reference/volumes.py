@@ -84,7 +84,8 @@ class Medium:
     @cached_property
     def brightness(self) -> Voxels:
         """What shadows or occlusion leave of the light, on the coarse grid."""
-        return light_grid(self.voxels, self.layer.transfer, np.array(self.question.towards), self.question.reach)
+        towards, reach = np.array(self.question.towards), self.question.reach
+        return light_grid(self.voxels, self.layer.transfer, towards, reach, self.factors)
 
     @property
     def to_voxel(self) -> Voxels:
@@ -134,14 +135,21 @@ class Medium:
             steps = classification.by_steps(transfer, self.table, fronts, backs)
         else:
             steps = classification.by_value(transfer, self.table, self.value(points))
-        if transfer.edges is None:
-            return steps
-        slopes = np.linalg.norm(self.gradient(points), axis=1) * self.voxel
-        return classification.thinned(steps, classification.edge_factor(transfer.edges, slopes))
+        return classification.thinned(steps, self.factors(self.places(points)))
+
+    def factors(self, places: Voxels) -> Voxels:
+        """(n,): how much of the material counts at places in voxel coordinates (x, y, z)."""
+        edges = self.layer.transfer.edges
+        if edges is None:
+            return np.ones(len(places))
+        return classification.edge_factor(edges, np.linalg.norm(self._slopes(places), axis=1) * self.voxel)
 
     def gradient(self, points: Voxels) -> Voxels:
         """Change of the value per world unit along (x, y, z): central differences, one voxel to each side."""
-        inside = np.clip(self.places(points), 0, np.array(self.voxels.shape[::-1]) - 1)
+        return self._slopes(self.places(points))
+
+    def _slopes(self, places: Voxels) -> Voxels:
+        inside = np.clip(places, 0, np.array(self.voxels.shape[::-1]) - 1)
         slopes = [
             (trilinear(self.voxels, (inside + side)[:, ::-1]) - trilinear(self.voxels, (inside - side)[:, ::-1])) / 2
             for side in np.eye(3)
