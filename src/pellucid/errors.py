@@ -353,6 +353,16 @@ class MissingPackage(PellucidError):
         super().__init__(f"This needs the package {package}.", do=f"Install it with: pip install {wanted}.")
 
 
+class ViewerUnreachable(PellucidError):
+    """A viewer that has ended, or never was at that address."""
+
+    is_transient = True
+
+    def __init__(self, address: str, why: str) -> None:
+        do = "Start another with pellucid.start(); pellucid.instances() lists those that run."
+        super().__init__(f"The viewer at {address} does not answer: {why}.", do=do)
+
+
 class DeviceUnavailable(PellucidError):
     """A device was asked for that this machine does not have."""
 

@@ -7,16 +7,19 @@ The address in a record has the owner's token: the folder and the files are clos
 """
 
 import json
+import logging
 import os
 import socket
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
-from pellucid.errors import InvalidInput, NotWritable
+from pellucid.errors import InvalidInput
 from pellucid.rendering.documents import build
 from pellucid.settings import current
 
+log = logging.getLogger(__name__)
 BIRTH = 19
 """Of the words behind the name in /proc/PID/stat, the one that tells a process from a later one with its number."""
 
@@ -25,7 +28,7 @@ BIRTH = 19
 class Record:
     """A running viewer. url: the owner's address. started_at: seconds since 1970. birth: of the process."""
 
-    url: str
+    url: str = field(repr=False)  # What is printed, or kept in a notebook, must not let others in.
     pid: int
     host: str
     started_at: float
@@ -44,20 +47,25 @@ def records_folder() -> Path:
     return current().state_folder / "instances"
 
 
-def write(record: Record, folder: Path | None = None) -> Path:
-    """Write a record down, whole or not at all; where it is."""
+def write(record: Record, folder: Path | None = None) -> Path | None:
+    """Write a record down, whole or not at all; where it is. None where it cannot be: the viewer runs all the same."""
     folder = folder or records_folder()
-    path = folder / f"{record.host}-{record.pid}.json"
+    path = folder / f"{record.host}-{uuid4().hex}.json"
     partial = path.with_suffix(".partial")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        partial.unlink(missing_ok=True)
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:  # noqa: PTH123
             json.dump(asdict(record), file)
         partial.rename(path)
     except OSError as error:
-        raise NotWritable(str(folder), error.strerror or str(error)) from error
+        log.warning("This viewer will not be listed: %s cannot be written to: %s.", folder, error.strerror)
+        return None
     return path
+
+
+def remove(path: Path | None) -> None:
+    if path is not None:
+        path.unlink(missing_ok=True)
 
 
 def running(folder: Path | None = None) -> list[Record]:

@@ -32,7 +32,8 @@ class Line:
         with self._sending:
             # The descriptor travels with the first byte; whatever did not fit follows without it.
             sent = socket.send_fds(self._connection, [whole], [] if descriptor is None else [descriptor])
-            self._connection.sendall(whole[sent:])
+            if sent < len(whole):  # Sending nothing would fail where the other end has read all and gone.
+                self._connection.sendall(whole[sent:])
 
     def receive(self, timeout_s: float | None = None) -> tuple[dict[str, Any], int | None]:
         """The next message, and its descriptor, which belongs to the caller from then on.

@@ -1,0 +1,1 @@
+"""What programs touch: viewers started, attached to, fed and steered from Python and from notebooks."""

@@ -1,0 +1,92 @@
+"""Requests to an instance.
+
+Here: Connection: HTTP with the token, answers as JSON or bytes, refusals as the errors that they are.
+Not here: arrays on the same machine (lanes), what the requests mean (viewer).
+"""
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+from pellucid.errors import InvalidInput, NotAllowed, PellucidError, ViewerUnreachable, error_named
+
+PATIENCE_S = 600.0
+"""For an answer; a large picture on a busy machine takes its time, and the instance has deadlines of its own."""
+
+
+class Connection:
+    """url: an instance's address with its token. Any thread may ask: every request is a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise _no_address(url) from error
+        self.token = parse_qs(parts.query).get("token", [""])[0]
+        if parts.scheme not in ("http", "https") or not parts.hostname or not self.token:
+            raise _no_address(url)
+        self.url = url
+        self.port = port or {"http": 80, "https": 443}[parts.scheme]
+        self._host, self._is_secure = parts.hostname, parts.scheme == "https"
+        self._prefix = parts.path.rstrip("/")
+
+    @property
+    def address(self) -> str:
+        """Without the token, to be shown."""
+        return f"{'https' if self._is_secure else 'http'}://{self._host}:{self.port}{self._prefix}/"
+
+    def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
+        """The JSON of an answer; None where it has no body."""
+        sent = None if body is None else json.dumps(body).encode()
+        answer = self.exchange(method, path, sent, **query)
+        return json.loads(answer) if answer else None
+
+    def exchange(self, method: str, path: str, body: bytes | memoryview | None = None, **query: object) -> bytes:
+        """The bytes of an answer; a refusal is raised as the error that it was there."""
+        target = f"{self._prefix}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
+        headers = {"Authorization": f"Bearer {self.token}"}
+        if body is not None:
+            headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        try:
+            with closing(self._opened()) as opened:
+                opened.request(method, target, body, headers)
+                answer = opened.getresponse()
+                content, status = answer.read(), answer.status
+        except (OSError, http.client.HTTPException) as error:
+            raise ViewerUnreachable(self.address, str(error) or type(error).__name__) from error
+        if status >= 400:
+            raise _refusal(status, content)
+        return content
+
+    def _opened(self) -> http.client.HTTPConnection:
+        if self._is_secure:
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(self._host, self.port, timeout=PATIENCE_S, context=context)
+        return http.client.HTTPConnection(self._host, self.port, timeout=PATIENCE_S)
+
+
+def _no_address(url: str) -> InvalidInput:
+    shown = url.partition("?")[0]
+    return InvalidInput(f"{shown!r} is no address of a viewer.", do="Give all of it, with ?token= and what follows.")
+
+
+def _refusal(status: int, content: bytes) -> PellucidError:
+    try:
+        told = json.loads(content)
+        return raised(told)
+    except (ValueError, KeyError, TypeError):
+        # The guard answers with a page for people.
+        if status == 403:
+            do = "Give the whole address; it changes every time that a viewer is started."
+            return NotAllowed("The viewer does not know this token.", do=do)
+        return InvalidInput(f"The viewer answered with status {status}.", do="Check that the address is a viewer's.")
+
+
+def raised(told: Mapping[str, Any]) -> PellucidError:
+    """The error that an instance told of."""
+    return error_named(str(told.get("kind", "")), told["what"], told["do"], int(told.get("line", 0)))

@@ -1,0 +1,105 @@
+"""Instances of this machine: started, found, attached to.
+
+Here: start, connect, instances.
+Not here: what to do with one (viewer), the process itself (instance.process).
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.client.connection import raised
+from pellucid.errors import WorkerLost
+from pellucid.workers.line import Line
+
+if TYPE_CHECKING:
+    from pellucid.client.viewer import Viewer
+    from pellucid.instance.records import Record
+
+PATIENCE_S = 180.0
+
+
+def start(
+    *,
+    device: str | None = None,
+    roots: Iterable[str | Path] = (),
+    port: int = 0,
+    grace_minutes: float = 60.0,
+    keep: bool = False,
+) -> "Viewer":
+    """A viewer in a process of its own on this machine, ready to be used.
+
+    It ends with this program, or after ``grace_minutes`` without use; with keep, it outlives the program. roots: folders
+    that the page may open, besides this one and those that ``load`` opens. device: cpu, cuda, cuda:1; what there is.
+    """
+    ours, theirs = socket.socketpair()
+    process = _launched(theirs)
+    # What this end needs is imported while the other end starts.
+    from pellucid.client.viewer import Viewer
+    from pellucid.instance.process import Options
+
+    folders = (Path.cwd(), *(Path(root).expanduser().absolute() for root in roots))
+    options = Options(device, port, tuple(map(str, folders)), grace_minutes * 60, 0 if keep else os.getpid())
+    return Viewer(_ready(ours, process, options), _ending(process))
+
+
+def connect(url: str) -> "Viewer":
+    """A viewer that runs already, by the address that it was started with."""
+    from pellucid.client.viewer import Viewer
+
+    return Viewer(url)
+
+
+def instances() -> "list[Record]":
+    """The viewers that you have running on this machine, the oldest first; ``connect(found.url)`` attaches to one."""
+    from pellucid.instance.records import running
+
+    return running()
+
+
+def _launched(line: socket.socket) -> "subprocess.Popen[bytes]":
+    with line:
+        descriptor = line.fileno()
+        # A session of its own: Ctrl-C is for this program, which then ends the viewer in order.
+        return subprocess.Popen(
+            [sys.executable, "-m", "pellucid.instance.process", str(descriptor)],
+            pass_fds=[descriptor], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )  # fmt: skip
+
+
+def _ready(connection: socket.socket, process: "subprocess.Popen[bytes]", options: Any) -> str:
+    """The viewer's address, waited for; where there can be none, the reason is raised."""
+    with closing(Line(connection)) as line:
+        try:
+            line.send(asdict(options))
+            told, _ = line.receive(PATIENCE_S)
+        except (EOFError, OSError) as error:
+            process.kill()
+            raise WorkerLost("starting the viewer", str(error) or f"it ended with code {process.wait()}") from error
+        except BaseException:  # Ctrl-C: nothing may be left behind.
+            process.kill()
+            process.wait()
+            raise
+    if "url" not in told:
+        process.wait()
+        raise raised(told)
+    return str(told["url"])
+
+
+def _ending(process: "subprocess.Popen[bytes]") -> Any:
+    def end(timeout_s: float | None) -> None:
+        """Until it has ended; after the timeout it is made to."""
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    return end

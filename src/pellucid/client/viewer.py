@@ -1,0 +1,243 @@
+"""Viewer: the object through which a program drives an instance.
+
+Here: what is shown, how, pictures of it, voxels back, the end.
+Not here: starting and finding instances (starting), waiting without blocking (asynchronous), notebooks (notebook).
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, get_args
+
+import numpy as np
+
+from pellucid.box import Box
+from pellucid.client import notebook
+from pellucid.client.arrays import given
+from pellucid.client.connection import Connection
+from pellucid.client.lanes import Lane, lane_to
+from pellucid.errors import InvalidInput, ViewerUnreachable
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.formats.shared import SharedArray
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.documents import build
+from pellucid.rendering.geometry.mesh_files import save_mesh
+from pellucid.rendering.geometry.shapes import Mesh, Points
+from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.volume import Volume
+
+How = Literal["replace", "add", "labels"]
+"""replace: alone; add: beside what is there; labels: as coloured labels over it."""
+PROTOCOL = 2
+STATE = 1
+Kind = TypeVar("Kind")
+ENDING_S = 10.0
+LOOK_AGAIN_S = 0.5
+
+
+class Viewer:
+    """A running viewer. Every call returns when it is done; any thread may call.
+
+    end: waits for the process to end where this program started it.
+    """
+
+    def __init__(self, url: str, end: Callable[[float | None], None] | None = None) -> None:
+        self._connection = Connection(url)
+        self._end = end
+        about = self._connection.ask("GET", "/api/about")
+        if about["version"] != PROTOCOL:
+            what = f"The viewer has version {about['version']} of the protocol, and this program {PROTOCOL}."
+            raise InvalidInput(what, do="Start it with the Pellucid that is installed here.")
+        self.device: str = about["device"]
+        self._lane: Lane = lane_to(self._connection, about["socket"])
+
+    @property
+    def url(self) -> str:
+        """To be opened in a browser; whoever has it owns the viewer."""
+        return self._connection.url
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Addresses to give away: ``look`` sees the picture, ``steer`` also turns it, ``own`` may do everything."""
+        base = self._connection.address
+        return {name: base + part for name, part in self._connection.ask("GET", "/api/sharing").items()}
+
+    # What is shown
+
+    def render_volume(
+        self, volume: object, spacing: Spacing | None = None, *, unit: str = "", name: str = "", how: How = "replace"
+    ) -> None:
+        """Show a (z, y, x) array of NumPy, CuPy or PyTorch, a Volume, memory from ``read_shared``, or a file.
+
+        spacing: distance of voxel centres along (z, y, x), in ``unit``; a file and a Volume know theirs.
+        """
+        if isinstance(volume, str | Path):
+            volume = Location.parse(volume)
+        if isinstance(volume, Volume) and not volume.location.is_memory:
+            volume = volume.location
+        if isinstance(volume, Location):
+            if spacing is not None or unit:
+                do = "Leave spacing and unit away, or give pellucid.open(path)[...] as an array."
+                raise InvalidInput("A file says its own spacing and unit.", do=do)
+            return self._lane.load(str(volume.absolute), how)
+        if isinstance(volume, Volume):
+            spacing, unit = spacing or volume.spacing, unit or volume.unit
+        offer = {"spacing": _spacing(spacing or (1.0, 1.0, 1.0)), "unit": unit, "name": name, "how": how}
+        return self._lane.show(given(volume), offer)
+
+    def load(self, path: str | Path, *, how: How = "replace") -> None:
+        """Show a file that the viewer's machine has: a volume (``scan.h5:/entry/data``), points, or a mesh."""
+        self._lane.load(str(Location.parse(path).absolute), how)
+
+    def render_points(self, positions: Any, values: Any, *, how: How = "replace") -> None:
+        """Show spheres at (n, 3) positions (x, y, z) in world units, whose radii follow their (n,) values."""
+        points = Points(np.asarray(positions), np.asarray(values))
+        columns = np.column_stack([points.positions, points.values])
+        self._lane.load(self._lane.put("points.npy", lambda path: np.save(path, columns)), how)
+
+    def render_mesh(self, vertices: Any, triangles: Any, *, how: How = "replace") -> None:
+        """Show (m, 3) triangles, indices into (n, 3) vertices (x, y, z) in world units."""
+        mesh = Mesh(np.asarray(vertices), np.asarray(triangles))
+        self._lane.load(self._lane.put("mesh.ply", lambda path: save_mesh(mesh, path)), how)
+
+    # How it is shown: what stands there now, also by somebody in a browser
+
+    @property
+    def scene(self) -> Scene:
+        """All of it, as it is drawn now."""
+        scene: Scene = build(Scene, self._connection.ask("GET", "/api/scene")["scene"], "scene")
+        return scene
+
+    @scene.setter
+    def scene(self, scene: Scene) -> None:
+        state = {"version": STATE, "scene": json.loads(_checked(scene, Scene).to_json())}
+        self._connection.ask("PUT", "/api/state", state)
+
+    @property
+    def camera(self) -> Camera:
+        return self.scene.camera
+
+    @camera.setter
+    def camera(self, camera: Camera) -> None:
+        self._connection.ask("PUT", "/api/camera", {"camera": asdict(_checked(camera, Camera))})
+
+    @property
+    def layer(self) -> VolumeLayer:
+        """The first volume of the scene."""
+        volumes = self.scene.volumes
+        if not volumes:
+            raise InvalidInput("No volume is shown.", do="Call render_volume first.")
+        return volumes[0]
+
+    @layer.setter
+    def layer(self, layer: VolumeLayer) -> None:
+        self.change("volumes", 0, value=_checked(layer, VolumeLayer))
+
+    @property
+    def transfer(self) -> TransferFunction:
+        """Colours and opacities of the first volume."""
+        return self.layer.transfer
+
+    @transfer.setter
+    def transfer(self, transfer: TransferFunction) -> None:
+        self.layer = replace(self.layer, transfer=_checked(transfer, TransferFunction))
+
+    @property
+    def shading(self) -> ShadingName:
+        """How the first volume is lit: none, gradient, shadow, occlusion, or user (shade_with)."""
+        return self.layer.shading
+
+    @shading.setter
+    def shading(self, shading: ShadingName) -> None:
+        names = get_args(ShadingName)
+        if shading not in names:
+            raise InvalidInput(f"There is no shading {shading!r}.", do=f"Choose one of {', '.join(names)}.")
+        self.layer = replace(self.layer, shading=shading)
+
+    def shade_with(self, source: str, **parameters: float) -> None:
+        """Light the first volume by code of your own (docs/rendering.md); ShadingInvalid names the line."""
+        made = self._connection.ask("POST", "/api/shadings", {"source": source})
+        chosen = tuple((name, float(value)) for name, value in parameters.items())
+        self.layer = replace(self.layer, shading="user", user_shading=made["hash"], parameters=chosen)
+
+    def change(self, *path: str | int, value: object) -> None:
+        """Put a value at one place of the scene: ``change("volumes", 0, "mode", value="max")``."""
+        plain = asdict(value) if hasattr(value, "__dataclass_fields__") else value  # type: ignore[call-overload]
+        self._connection.ask("PATCH", "/api/scene", {"changes": [{"path": path, "value": plain}]})
+
+    # What comes back
+
+    def screenshot(self, width: int = 1280, height: int = 720) -> Voxels:
+        """(height, width, 4) uint8, RGBA: the exact picture, drawn without any browser."""
+        asked = {"width": width, "height": height, "format": "raw"}
+        pixels = self._connection.exchange("GET", "/api/screenshot", **asked)
+        return np.frombuffer(pixels, np.uint8).reshape(height, width, 4).copy()
+
+    def picture(self, width: int = 1280, height: int = 720) -> bytes:
+        """The same as a PNG file."""
+        return self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="png")
+
+    def retrieve_volume(self, box: Box | None = None, *, layer: int = 0) -> Voxels:
+        """The voxels of a box; without one, of all that the clipping box leaves."""
+        if box is None and layer < len(volumes := self.scene.volumes):
+            box = volumes[layer].clip
+        return self._lane.retrieve(layer, "" if box is None else str(box))
+
+    # The end
+
+    def wait(self) -> None:
+        """Until somebody ends the viewer: in the page, by Ctrl-C here, or by not using it for long."""
+        if self._end is not None:
+            return self._end(None)
+        while self.is_running:
+            time.sleep(LOOK_AGAIN_S)
+        return None
+
+    @property
+    def is_running(self) -> bool:
+        try:
+            self._connection.ask("GET", "/api/about")
+        except ViewerUnreachable:
+            return False
+        return True
+
+    def shutdown(self) -> None:
+        """End the viewer, also for those who watch; nothing happens where it has ended already."""
+        try:
+            self._connection.ask("POST", "/api/shutdown")
+        except ViewerUnreachable:
+            pass
+        if self._end is not None:
+            self._end(ENDING_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+
+    def __repr__(self) -> str:
+        return f"Viewer({self._connection.address!r}, device={self.device!r})"
+
+    def _repr_mimebundle_(self, **_: object) -> object:
+        return notebook.mimebundle(self)
+
+
+def _spacing(spacing: Any) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(one) for one in spacing)
+    except (TypeError, ValueError):
+        numbers = ()
+    if len(numbers) != 3 or not all(0 < one < float("inf") for one in numbers):
+        raise InvalidInput(f"The spacing {spacing!r} cannot be.", do="Give three numbers above 0, along (z, y, x).")
+    return numbers
+
+
+def _checked(value: object, kind: type[Kind]) -> Kind:
+    if not isinstance(value, kind):
+        raise InvalidInput(f"A {type(value).__name__} was given.", do=f"Give a pellucid.{kind.__name__}.")
+    return value
