@@ -1,5 +1,7 @@
 """Surfaces that are seen through, and projections with something in them: what the reference defines, and by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,13 +37,12 @@ def decibels(frame: Frame, picture: scenery.Picture, scene: Scene) -> float:
     return float("inf") if error == 0 else float(10 * np.log10(255**2 / error))
 
 
-@pytest.mark.parametrize("opacity", [0.3, 0.7])
-@pytest.mark.parametrize("mode", ["nothing", "composite", "max", "mean", "isosurface"])
-def test_clear_meshes_are_the_reference_s(renderer: Renderer, mode: str, opacity: float) -> None:
-    """A clear ball around another, clear as well, with spheres in both, a plane cutting them, in a volume."""
+@pytest.fixture(scope="module")
+def around() -> tuple[Scene, tuple[Mesh, Mesh, Points], scenery.Scenery]:
+    """A clear ball around another, clear as well, with spheres in and beside them, and a plane cutting all of it."""
     outer, inner = ball(8.0), ball(4.0)
     points = Points(np.array([[10.0, 10.0, 10.0], [13.0, 4.0, 14.0]]), np.array([1.5, 1.0]))
-    layers = (MeshLayer(outer.name, (0.2, 0.5, 0.9), opacity=opacity), MeshLayer(inner.name, opacity=0.5))
+    layers = (MeshLayer(outer.name, (0.2, 0.5, 0.9), opacity=0.3), MeshLayer(inner.name, opacity=0.6))
     scene = Scene(
         camera=CAMERA, meshes=layers, points=(PointsLayer(points.name, RED),), planes=(ClipPlane((0.0, 0.3, 1.0), 9.0),)
     )
@@ -49,19 +50,28 @@ def test_clear_meshes_are_the_reference_s(renderer: Renderer, mode: str, opacity
     pictures = [geometry.draw_points(points, scene.points[0], rays, scene.light, scene.planes)]
     for mesh, layer in zip((outer, inner), layers, strict=True):
         pictures += geometry.draw_clear_mesh(mesh, layer, rays, scene.light, scene.planes)
-    around = scenery.arranged(pictures, SIZE * SIZE)
-    if mode == "nothing":
-        expected = scenery.Walk(around).finish()
-        assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
-        return
+    return scene, (outer, inner, points), scenery.arranged(pictures, SIZE * SIZE)
+
+
+def test_clear_meshes_are_the_reference_s(
+    renderer: Renderer, around: tuple[Scene, tuple[Mesh, Mesh, Points], scenery.Scenery]
+) -> None:
+    scene, _, drawn = around
+    assert decibels(renderer.render(scene, SIZE, SIZE), scenery.Walk(drawn).finish(), scene) >= 45
+
+
+@pytest.mark.parametrize("mode", ["composite", "max", "mean", "isosurface"])
+def test_clear_meshes_in_a_volume_are_the_reference_s(
+    renderer: Renderer, around: tuple[Scene, tuple[Mesh, Mesh, Points], scenery.Scenery], mode: Mode
+) -> None:
     z, y, x = np.meshgrid(*[np.arange(20)] * 3, indexing="ij")
     volume = Volume.from_array((100 + 90 * np.sin(z / 3) * np.cos(y / 4) * np.sin(x / 5)).astype(np.uint8))
     transfer = TransferFunction(opacities=((0.0, 0.0), (0.3, 0.0), (1.0, 0.3)), value_range=(0.0, 200.0))
-    kind: Mode = mode  # type: ignore[assignment]
-    layer_ = VolumeLayer(str(volume.location), transfer, kind, isosurfaces=(Isosurface(120.0, opacity=0.4),))
-    scene = Scene((layer_,), CAMERA, scene.light, scene.planes, points=scene.points, meshes=layers)
-    medium = reference.Medium(volume.read(), volume.spacing, layer_, scene.light, scene.step, scene.planes)
-    expected = reference.render([medium], rays, around)
+    layer = VolumeLayer(str(volume.location), transfer, mode, isosurfaces=(Isosurface(120.0, opacity=0.4),))
+    scene = replace(around[0], volumes=(layer,))
+    medium = reference.Medium(volume.read(), volume.spacing, layer, scene.light, scene.step, scene.planes)
+    rays = reference.camera_rays(CAMERA, SIZE, SIZE, is_jittered=True)
+    expected = reference.render([medium], rays, around[2])
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
 
 

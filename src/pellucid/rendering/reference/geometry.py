@@ -49,6 +49,8 @@ def draw_clear_mesh(
     (near, far), pictures = span_between(rays, planes), []
     for _ in range(MOST_SURFACES):
         color, depth = _nearest_triangles(mesh, layer, rays, light, (near, far))
+        if not np.isfinite(depth).any():
+            break
         pictures.append((color * layer.opacity, depth))
         near = np.where(np.isfinite(depth), depth * (1 + CLOSEST), np.inf)
     return pictures
