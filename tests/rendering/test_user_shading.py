@@ -77,6 +77,13 @@ def test_wrong_declarations_are_told(source: str, told: str) -> None:
         _ = UserShading(source).parameters
 
 
+def test_values_outside_their_range_are_refused() -> None:
+    shading = UserShading("//@ gain = 1 in 0 .. 4\n//@ int count = 2 in 1 .. 8\nreturn color;")
+    assert shading.values({"count": 2.6}) == [1.0, 3.0]
+    with pytest.raises(InvalidInput, match=r"gain cannot be 5\. Choose a value from 0 to 4"):
+        shading.values({"gain": 5.0})
+
+
 def test_unknown_names_are_refused(renderer: Renderer, scene: Scene) -> None:
     shading = renderer.add_shading(TINTED)
     with pytest.raises(InvalidInput, match=r"no parameter 'blue'.*red, green"):

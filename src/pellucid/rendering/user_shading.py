@@ -54,6 +54,14 @@ class Parameter:
     high: float
     kind: str = "float"
 
+    def checked(self, value: float) -> float:
+        """A value that may be chosen; of an int, the nearest whole number."""
+        if not self.low <= value <= self.high:
+            raise InvalidInput(
+                f"{self.name} cannot be {value:g}.", do=f"Choose a value from {self.low:g} to {self.high:g}."
+            )
+        return float(round(value)) if self.kind == "int" else value
+
 
 @dataclass(frozen=True)
 class UserShading:
@@ -96,7 +104,7 @@ class UserShading:
         names = [parameter.name for parameter in self.parameters]
         if unknown := sorted(set(chosen) - set(names)):
             raise InvalidInput(f"The shading has no parameter {unknown[0]!r}.", do=f"It has: {', '.join(names)}.")
-        return [chosen.get(parameter.name, parameter.default) for parameter in self.parameters]
+        return [parameter.checked(chosen.get(parameter.name, parameter.default)) for parameter in self.parameters]
 
     def compile(self, device: Device) -> Any:
         """The kernel that draws with this shading; ShadingInvalid names the user's line."""
