@@ -88,7 +88,7 @@ def test_bands_cover_the_axis(shape: tuple[int, ...], threads: int) -> None:
     assert ranges[-1][1] == shape[0]
     assert all(stop == start for (_, stop), (start, _) in pairwise(ranges))
     assert all(stop > start for start, stop in ranges)
-    assert len(ranges) <= (1 if threads == 1 else 4 * threads)
+    assert len(ranges) <= (1 if threads == 1 else launches.BANDS_PER_THREAD * threads)
 
 
 def test_small_launches_are_not_split() -> None:

@@ -34,7 +34,7 @@ from pellucid.device import runtime
 from pellucid.device.hardware import Device, choose
 from pellucid.errors import InvalidInput
 
-BANDS_PER_THREAD = 4
+BANDS_PER_THREAD = 8
 """More bands than threads: work is seldom spread evenly (the middle of a picture costs more than its border)."""
 
 SMALLEST_BAND = 2048
@@ -56,12 +56,14 @@ def never() -> bool:
 class Portion:
     """Some of the indices of a launch: those of ``shape``, the leading one counted from ``start``.
 
-    is_cancelled: asked between small pieces, from any thread; once it is true the rest is left out.
+    is_cancelled: asked between small pieces, from any thread; once it is true the rest is left out. heft: how many
+    ordinary kernel threads one of these is worth.
     """
 
     shape: tuple[int, ...]
     start: int = 0
     is_cancelled: Callable[[], bool] = never
+    heft: int = 1
 
 
 def launch(
@@ -156,7 +158,8 @@ def _record_bands(kernel: Any, portion: Portion, arguments: list[Any]) -> list[A
     """One recorded launch per band. Recording compiles, loads and packs, all of it here: running is then pure C++."""
     warp, shape = runtime.start(), portion.shape
     is_whole = portion.is_cancelled is never
-    cuts = bands(shape, settings.current().threads) if is_whole else _pieces(shape, SMALLEST_BAND)
+    smallest = max(1, SMALLEST_BAND // portion.heft)
+    cuts = bands(shape, settings.current().threads, smallest) if is_whole else _pieces(shape, smallest)
     with runtime.LOCK, _announced(kernel, choose("cpu")):
         return [
             warp.launch(
@@ -170,13 +173,13 @@ def _record_bands(kernel: Any, portion: Portion, arguments: list[Any]) -> list[A
         ]
 
 
-def bands(shape: tuple[int, ...], threads: int) -> list[tuple[int, int]]:
+def bands(shape: tuple[int, ...], threads: int, smallest: int = SMALLEST_BAND) -> list[tuple[int, int]]:
     """The leading axis, cut into nearly equal half-open ranges.
 
     >>> bands((10, 4096), threads=1), bands((10, 4096), threads=2)[:3]
     ([(0, 10)], [(0, 1), (1, 2), (2, 3)])
     """
-    count = 1 if threads == 1 else min(shape[0], threads * BANDS_PER_THREAD, max(1, prod(shape) // SMALLEST_BAND))
+    count = 1 if threads == 1 else min(shape[0], threads * BANDS_PER_THREAD, max(1, prod(shape) // smallest))
     return _cut(shape[0], count)
 
 

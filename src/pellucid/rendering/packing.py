@@ -152,6 +152,8 @@ def pack_colors(packed: Any, layer: VolumeLayer | SliceLayer, field: SampledFiel
         table = layer.transfer.table(voxels)
         packed.value_low, packed.value_scale = value_scale(layer.transfer)
     packed.table = warp.array(table, dtype=warp.vec4, device=field.device.name)
+    shown = np.flatnonzero(table[:, 3])
+    packed.shown = warp.vec2i(int(shown[0]), int(shown[-1])) if len(shown) else warp.vec2i(0, -1)
     return table
 
 

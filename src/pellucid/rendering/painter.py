@@ -151,7 +151,7 @@ class Painter:
             kernel = textured.composite_unlit if layer.shading == "none" else textured.composite_lit
             return kernel, [packed, self._kept.solidity(packed, field)]
         if packets.is_for(packed, self.device):
-            return packets.composite_packets, [packed]
+            return packets.composite_bricks if packed.field.levels else packets.composite_whole, [packed]
         return composite.composite, [packed]
 
     def _surfaces(self, layer: VolumeLayer) -> list[Any]:

@@ -17,9 +17,15 @@ def launch_rays(kernel: Any, rows: Portion, inputs: Sequence[Any], outputs: Sequ
     if "rows" not in [argument.label for argument in kernel.adj.args]:
         launch(kernel, rows, inputs, outputs, device, block_dim=THREADS)
         return
-    from pellucid.rendering.kernels.textured import TILE
+    from pellucid.rendering.kernels import packets, textured
 
     height, width = rows.shape
-    tiles = Portion((-(-height // TILE), -(-width // TILE), THREADS), 0, rows.is_cancelled)
+    edge = textured.TILE if device.is_cuda else packets.TILE
+    tiles = (-(-height // edge), -(-width // edge))
+    portion = (
+        Portion((*tiles, THREADS), 0, rows.is_cancelled)
+        if device.is_cuda
+        else Portion(tiles, 0, rows.is_cancelled, heft=edge * edge)
+    )
     drawn = runtime.start().vec2i(rows.start, rows.start + height)
-    launch(kernel, tiles, [*inputs, drawn], outputs, device, block_dim=THREADS)
+    launch(kernel, portion, [*inputs, drawn], outputs, device, block_dim=THREADS)

@@ -66,10 +66,11 @@ class Light:
 class Layer:
     """A volume and how it is drawn. is_labels: its voxels are rows of the table, never mixed. From the world to voxel
     coordinates: to_voxel * point + shift; low, high: bounds there. table: colour and opacity by value; value_low,
-    value_scale: from a value to a row of it. shading: one of SHADINGS; brightness: for shadows and occlusion, the light
-    on a coarse grid; towards_light: for shadows, a voxel's way to the light, else nothing; parameters: of a user's
-    shading. sums: where whole steps are classified, the table's rows summed; edges: where the gradient has a say, its
-    factors, edge_low and edge_scale: from a gradient's magnitude to a row of them; step: world units between samples.
+    value_scale: from a value to a row of it; shown: its first and its last row with any opacity. shading: one of
+    SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; towards_light: for shadows, a voxel's
+    way to the light, else nothing; parameters: of a user's shading. sums: where whole steps are classified, the table's
+    rows summed; edges: where the gradient has a say, its factors, edge_low and edge_scale: from a gradient's magnitude
+    to a row of them; step: world units between samples.
     """
 
     field: Field
@@ -81,6 +82,7 @@ class Layer:
     table: wp.array(dtype=wp.vec4)
     value_low: wp.float32
     value_scale: wp.float32
+    shown: wp.vec2i
     ranges: wp.array3d(dtype=wp.vec2)
     vacancy: wp.array3d(dtype=wp.uint8)
     shading: wp.int32

@@ -1,0 +1,89 @@
+"""One volume, front to back, on a CPU: sixteen rays and sixteen samples at a time.
+
+Here: the kernels around packets.cpp, for volumes that are whole and for volumes in bricks.
+Not here: volumes on CUDA (textured), users' shadings, which are drawn ray by ray (composite).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+from pathlib import Path
+from typing import Any
+
+import warp as wp
+
+from pellucid.device import Device
+from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, PADDED
+from pellucid.rendering.illumination import DISTANCE, EVERY, OPEN_SKY
+from pellucid.rendering.kernels.gathering import OPAQUE
+from pellucid.rendering.kernels.rays import SHADINGS, Layer, View
+
+TILE = 4
+"""Pixels along the edge of a tile, whose rays go together."""
+
+LANES = TILE * TILE
+FARTHEST = 2**31
+"""Voxels from one to another of the samples that are taken at once: they are counted in 32 bits."""
+
+_FLOATS = {"EDGE": CELL, "OPAQUE": OPAQUE, "EVERY": EVERY, "SKY": OPEN_SKY, "BEFORE": DISTANCE}
+_WHOLES = {
+    "N": LANES,
+    "SIDE": TILE,
+    "CELL": CELL,
+    "BRICK": BRICK,
+    "BRICK_SHIFT": BRICK_SHIFT,
+    "APRON": APRON,
+    "PADDED": PADDED,
+}
+_SHADINGS = {"UNLIT": "none", "GRADIENT": "gradient", "SHADOW": "shadow", "OCCLUSION": "occlusion"}
+_NUMBERS = [
+    *(f"constexpr float {name} = {float(number)}f;" for name, number in _FLOATS.items()),
+    *(f"constexpr int {name} = {number};" for name, number in _WHOLES.items()),
+    *(f"constexpr int {name} = {SHADINGS[shading]};" for name, shading in _SHADINGS.items()),
+]
+
+
+def is_for(layer: Layer, device: Device) -> bool:
+    """Whether these kernels can draw a layer: on a CPU, a volume that is at least two voxels thick."""
+    if device.is_cuda or min(layer.field.shape) < 2:
+        return False
+    planes = LANES * layer.step * sum(abs(layer.to_voxel[2, axis]) for axis in range(3)) + 2
+    return planes * int(layer.field.whole.plane) < FARTHEST
+
+
+def composite_packets_of(is_in_bricks: bool) -> Any:
+    """The kernel for volumes that are whole, or for those in bricks."""
+    text = Path(__file__).with_suffix(".cpp").read_text()
+    # A product and a sum in one instruction, which Warp does not ask for on a CPU.
+    start = ["{", "#pragma clang fp contract(fast)", *_NUMBERS, f"#define IN_BRICKS {is_in_bricks:d}"]
+    lines = [*start, text, "#undef IN_BRICKS", "}"]
+
+    @wp.func_native("\n".join(lines))
+    def draw_tile(
+        view: View,
+        layer: Layer,
+        rows: wp.vec2i,
+        row: wp.int32,
+        column: wp.int32,
+        color: wp.array2d(dtype=wp.vec4),
+        depth: wp.array2d(dtype=wp.float32),
+    ): ...
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def composite_packets(
+        first: wp.int32,
+        view: View,
+        layer: Layer,
+        rows: wp.vec2i,
+        color: wp.array2d(dtype=wp.vec4),
+        depth: wp.array2d(dtype=wp.float32),
+    ):
+        """A tile; rows: of the picture, from the first to before the second."""
+        down, across = wp.tid()
+        draw_tile(view, layer, rows, rows[0] + (down + first) * TILE, across * TILE, color, depth)
+
+    return composite_packets
+
+
+composite_whole = composite_packets_of(is_in_bricks=False)
+composite_bricks = composite_packets_of(is_in_bricks=True)
