@@ -11,7 +11,7 @@ import warp as wp
 
 from pellucid.fields.sampling import Grid, locate
 from pellucid.rendering.kernels.classified import add_step
-from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, add_sample, over_scenery, seen_before
+from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, over_scenery, seen_before
 from pellucid.rendering.kernels.labels import add_label
 from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, next_surface
@@ -79,8 +79,8 @@ def next_cells(bundle: Bundle, layers: wp.array(dtype=Layer), step: wp.float32, 
 
 
 @wp.func
-def add_rarer(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
-    """A sample that is not simply a value and its row of a table."""
+def add_any(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
+    """One sample of a volume of values or of labels."""
     if layer.is_labels != 0:
         return add_label(gathered, layer, here, direction, at, distance)
     return add_step(gathered, layer, here, direction, at, distance)
@@ -100,8 +100,6 @@ def composite_many(
     bundle = make_bundle(view, layers, row, column)
     gathered = seen_before(view, row, column)
     grids = wp.zeros(shape=MOST_LAYERS, dtype=Grid)
-    layer = layers[0]
-    here = Grid()
     passed = wp.int32(0)
     surface = next_surface(view, row, column, passed)
     k = bundle.k_first
@@ -112,7 +110,6 @@ def composite_many(
             continue
         # In which volumes something is visible, a bit for each: up to the next cells this stays so.
         visible = wp.int32(0)
-        count = wp.int32(0)
         for i in range(layers.shape[0]):
             if k >= bundle.firsts[i] and k <= bundle.lasts[i]:
                 at = bundle.origins[i] + bundle.speeds[i] * ((wp.float32(k) + bundle.jitter) * view.step)
@@ -120,9 +117,6 @@ def composite_many(
                 if layers[i].vacancy[cell[2], cell[1], cell[0]] == wp.uint8(0):
                     grids[i] = locate(layers[i].field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
                     visible |= 1 << i
-                    count += 1
-                    layer = layers[i]
-                    here = grids[i]
         while k < k_next and gathered.opacity < OPAQUE:
             distance = (wp.float32(k) + bundle.jitter) * view.step
             while surface <= distance:
@@ -131,15 +125,8 @@ def composite_many(
                 surface = next_surface(view, row, column, passed)
             for i in range(layers.shape[0]):
                 if (visible >> i) & 1 == 1:
-                    if count > 1:
-                        layer = layers[i]
-                        here = grids[i]
                     at = bundle.origins[i] + bundle.speeds[i] * distance
-                    # Called from this one place it is compiled into the loop: else the layer would be copied each time.
-                    if layer.is_labels == 0 and layer.sums.shape[0] + layer.edges.shape[0] == 0:
-                        gathered = add_sample(gathered, layer, here, bundle.direction, at, distance)
-                    else:
-                        gathered = add_rarer(gathered, layer, here, bundle.direction, at, distance)
+                    gathered = add_any(gathered, layers[i], grids[i], bundle.direction, at, distance)
             k += 1
     gathered, passed = meet_surfaces(gathered, view, row, column, passed, view.scenery_depth[row, column])
     color[row, column] = over_scenery(gathered, view.scenery[row, column])
