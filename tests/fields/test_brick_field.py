@@ -12,8 +12,8 @@ from pellucid.volume.volume import Volume
 BRICK_BYTES = BRICK_VOXELS
 
 
-def brick(value: int) -> Voxels:
-    return np.full((1, BRICK_VOXELS), value, np.uint8)
+def brick(value: int) -> list[Voxels]:
+    return [np.full((1, BRICK_VOXELS), value, np.uint8)]
 
 
 def test_the_least_recently_used_goes_first() -> None:

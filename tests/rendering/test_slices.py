@@ -110,7 +110,8 @@ def test_slices_lie_among_volume_and_spheres(
     around = scenery.arranged([geometry.draw_points(points, spheres, rays, scene.light), *pictures], SIZE * SIZE)
     medium = reference.Medium(volume.read(), SPACING, layer, scene.light, scene.step)
     expected = reference.render([medium], rays, around)
-    assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
+    # Textures are read with weights of 8 bits, and a ray that grazes a surface may or may not meet it.
+    assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= (40 if renderer.device.is_cuda else 45)
 
 
 def test_of_slices_in_one_plane_the_later_lies_on_top(renderer: Renderer) -> None:

@@ -4,6 +4,7 @@ Here: BrickReader: neighbouring bricks are read together, on threads, in the ord
 Not here: which are wanted (bricks), what a level is (pyramid).
 """
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from pellucid.settings import current
 
 TOGETHER = 4
 """Bricks along the edge of a group that is read at once: chunks of a file are then seldom decoded twice."""
+
+AT_ONCE_BYTES = 8 * 2**20
+"""Of bricks that are taken in between two pictures of a moving scene: more would be felt."""
 
 MOST_BYTES = 128 * 2**20
 """In a group, where compressed chunks are long: slices that are compressed whole."""
@@ -75,7 +79,7 @@ class BrickReader:
 
     def read_ahead(self, pages: Voxels) -> Iterator[list[Bricks]]:
         """Those of these bricks that are there already; the others are on the way, the first ones first."""
-        arrived = self._arrived()
+        arrived = self._arrived(most_bytes=AT_ONCE_BYTES)
         here = np.concatenate([np.empty(0, np.int64), *(found.pages for _, found in arrived)])
         self._want(self._groups(pages[~np.isin(pages, here)]))
         if arrived:
@@ -93,12 +97,14 @@ class BrickReader:
                 future = self._threads.submit(self._read_group, group[0], np.array(pages))
                 self._on_the_way[group] = _OnTheWay(frozenset(pages), future)
 
-    def _arrived(self, wait_s: float = 0.0) -> list[tuple[Group, Bricks]]:
-        """What has been read since the last call; if nothing has, waiting a little for the first group."""
+    def _arrived(self, wait_s: float = 0.0, most_bytes: float = math.inf) -> list[tuple[Group, Bricks]]:
+        """What has been read since the last call, or so much of it; if nothing has, waiting a little for the first."""
         if wait_s and self._on_the_way:
             wait([way.future for way in self._on_the_way.values()], wait_s, FIRST_COMPLETED)
-        done = [group for group, way in self._on_the_way.items() if way.future.done()]
-        found = [(group, self._on_the_way.pop(group).future.result()) for group in done]
+        found: list[tuple[Group, Bricks]] = []
+        for group in [group for group, way in self._on_the_way.items() if way.future.done()]:
+            if sum(bricks.voxels.nbytes for _, bricks in found) < most_bytes:
+                found.append((group, self._on_the_way.pop(group).future.result()))
         self.bricks_read += sum(len(bricks.pages) for _, bricks in found)
         return found
 

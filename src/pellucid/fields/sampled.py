@@ -23,6 +23,10 @@ from pellucid.volume.volume import Volume
 __all__ = ["SampledField", "VisibleBricks", "solidity_of", "vacancy_of"]
 
 
+FARTHEST_SOLID = 16
+"""Cells beyond which nobody asks whether all are visible: working it out costs more than asking again."""
+
+
 class SampledField:
     """A field on a device, with what a kernel needs to sample it and to skip what is empty.
 
@@ -139,9 +143,7 @@ def vacancy_of(occupied: Any, device: Device) -> Any:
 
 def solidity_of(vacancy: Any, device: Device) -> Any:
     """From the distance to the nearest visible cell to that from each visible one to the nearest which is not."""
-    from pellucid.fields import vacancy_kernels
-
-    return _distance(vacancy, vacancy_kernels.FARTHEST, device)
+    return _distance(vacancy, FARTHEST_SOLID, device)
 
 
 def _distance(cells: Any, most: int, device: Device) -> Any:

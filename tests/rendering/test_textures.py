@@ -1,0 +1,132 @@
+"""Pictures of textures: those of arrays but for weights of 8 bits; the same in portions, with and without leaps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid.device import Device, Portion, devices, runtime
+from pellucid.fields.bricks import BrickField
+from pellucid.fields.dense import DenseField
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering import packing
+from pellucid.rendering.camera import Camera, framing
+from pellucid.rendering.illumination import Illumination
+from pellucid.rendering.kept import KeptLayers
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
+from pellucid.rendering.tiles import launch_rays
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.volume import Volume
+
+TRANSFER = TransferFunction(opacities=((0.0, 0.0), (0.4, 0.0), (1.0, 0.3)), value_range=(0.0, 200.0))
+CAMERA = Camera((150.0, -80.0, 110.0), (35.0, 30.0, 25.0), (0.0, 0.0, 1.0))
+SIZE = (90, 107)  # Whole tiles in neither direction.
+
+
+@pytest.fixture(scope="module")
+def volume() -> Volume:
+    z, y, x = np.meshgrid(*map(np.arange, (50, 60, 70)), indexing="ij")
+    waves = 60 + 40 * np.sin(z / 5) * np.cos(y / 6) * np.sin(x / 7)
+    waves[20:34, 25:44, 10:50] += 90
+    return Volume.from_array(waves.astype(np.uint8))
+
+
+def decibels(one: Voxels, other: Voxels) -> float:
+    error = np.mean((one.astype(float) - other.astype(float)) ** 2)
+    return float(10 * np.log10(255**2 / max(error, 1e-9)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shading": "none"},
+        {"shading": "gradient"},
+        {"shading": "occlusion"},
+        {"shading": "shadow"},
+        {"mode": "max"},
+        {"mode": "isosurface", "isosurfaces": (Isosurface(120.0),)},
+    ],
+    ids="-".join,
+)
+@pytest.mark.parametrize("kind", ["whole", "bricks"])
+def test_textures_and_arrays_give_one_picture(
+    device: Device, volume: Volume, kind: str, changes: dict[str, object]
+) -> None:
+    scene = Scene((replace(VolumeLayer(str(volume.location), TRANSFER), **changes),), CAMERA)  # type: ignore[arg-type]
+    pictures = []
+    for is_texture in (True, False):
+        renderer = Renderer(device)
+        if kind == "whole":
+            field = DenseField(volume, device, is_texture=is_texture)
+        else:
+            field = BrickField(volume, device, 8 * volume.nbytes, is_texture=is_texture)  # type: ignore[assignment]
+        renderer.add_field(str(volume.location), field)
+        pictures.append(renderer.render(scene, 96, 96))
+    assert decibels(pictures[0].rgba, pictures[1].rgba) >= 40
+    assert pictures[0].rgba[..., :3].std() > 5
+    assert pictures[0].statistics.full_resolution == 1
+    both = np.isfinite(pictures[0].depth) & np.isfinite(pictures[1].depth)
+    assert np.median(np.abs(pictures[0].depth[both] - pictures[1].depth[both])) < 0.05
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shading", ["none", "gradient"])
+def test_leaps_and_portions_change_no_bit(volume: Volume, shading: str) -> None:
+    from pellucid.rendering.kernels import textured
+
+    device = next((found for found in devices() if found.is_cuda), None)
+    if device is None:
+        pytest.skip("needs a CUDA device")
+    warp, field = runtime.start(), DenseField(volume, device)
+    layer = VolumeLayer(str(volume.location), TRANSFER, shading=shading)  # type: ignore[arg-type]
+    scene = Scene((layer,), CAMERA)
+    packed = packing.pack_layer(scene, layer, field, Illumination(field), 0.5)
+    solidity = KeptLayers().solidity(packed, field)
+    vacancy = packed.vacancy.numpy()
+    assert vacancy.max() > 1
+    assert solidity.numpy().max() > 1
+    kernel = textured.composite_unlit if shading == "none" else textured.composite_lit
+    whole, parts = [Portion(SIZE)], [Portion((37, SIZE[1])), Portion((53, SIZE[1]), 37)]
+    everywhere, one_cell = np.zeros_like(vacancy), np.ones_like(vacancy)
+    pictures = []
+    for cells, around, portions in (
+        (vacancy, solidity.numpy(), whole),
+        (vacancy, solidity.numpy(), parts),
+        (vacancy, one_cell, whole),
+        (everywhere, one_cell, whole),
+        (everywhere, one_cell * 9, whole),
+    ):
+        packed.vacancy = warp.array(cells, device=device.name)
+        color = warp.zeros(SIZE, dtype=warp.vec4, device=device.name)
+        depth = warp.zeros(SIZE, dtype=warp.float32, device=device.name)
+        view = packing.pack_view(scene, SIZE, 0.5, device)
+        for rows in portions:
+            inputs = [view, packed, warp.array(around, device=device.name)]
+            launch_rays(kernel, rows, inputs, [color, depth], device)
+        pictures.append((color.numpy(), depth.numpy()))
+    for color, depth in pictures[1:]:
+        assert np.array_equal(color, pictures[0][0])
+        assert np.array_equal(depth, pictures[0][1])
+    assert pictures[0][0].max() > 0.1
+
+
+def test_a_layer_is_packed_again_only_when_something_changed(device: Device) -> None:
+    voxels = np.random.default_rng(0).integers(0, 200, (24, 24, 24), dtype=np.uint8)
+    volume = Volume.from_array(voxels)
+    field, kept = DenseField(volume, device), KeptLayers()
+    illumination = Illumination(field)
+    layer = VolumeLayer(str(volume.location), TRANSFER, shading="none")
+    scene = Scene((layer,), framing((0.0, 0.0, 0.0), (24.0, 24.0, 24.0)))
+    first = kept.layer(scene, layer, field, illumination, 0.5)
+    moved = replace(scene, camera=CAMERA)
+    assert kept.layer(moved, layer, field, illumination, 0.5) is first
+    assert kept.solidity(first, field) is kept.solidity(first, field)
+    brighter = replace(layer, transfer=replace(TRANSFER, value_range=(0.0, 100.0)))
+    assert kept.layer(moved, brighter, field, illumination, 0.5) is not first
+    voxels[:] = 0
+    volume.changed(volume.box)
+    field.begin()
+    again = kept.layer(scene, layer, field, illumination, 0.5)
+    assert again is not first
+    assert again.vacancy.numpy().min() > 0
