@@ -68,7 +68,7 @@ def pack_view(
     view.is_perspective, view.is_jittered, view.step = int(is_perspective), int(scene.is_jittered), step
     view.jitter_shift = aim.jitter
     view.planes = _planes(scene.planes, device.name)
-    around = (_shared_surroundings if is_bare else _surroundings)(size, scene.is_seen_through, device.name)
+    around = (_shared_surroundings if is_bare else _surroundings)(size, _most_surfaces(scene), device.name)
     view.scenery, view.scenery_depth, view.surface_depths, view.surface_colors = around
     return view
 
@@ -80,10 +80,17 @@ def _planes(planes: tuple[ClipPlane, ...], device_name: str) -> Any:
     return warp.array(numbers, dtype=warp.vec4, device=device_name)
 
 
-def _surroundings(size: Size, is_seen_through: bool, device_name: str) -> tuple[Any, Any, Any, Any]:
+def _most_surfaces(scene: Scene) -> int:
+    """How many surfaces that are seen through count along a ray; each takes 20 bytes of every pixel."""
+    if any(layer.opacity < 1 for layer in scene.meshes):
+        return MOST_SURFACES
+    return min(MOST_SURFACES, sum(layer.opacity < 1 or layer.labels is not None for layer in scene.slices))
+
+
+def _surroundings(size: Size, surfaces: int, device_name: str) -> tuple[Any, Any, Any, Any]:
     """A view's scenery, its depth, and the depths and colours of surfaces that are seen through; empty."""
     warp = runtime.start()
-    listed = (*size, MOST_SURFACES if is_seen_through else 0)
+    listed = (*size, surfaces)
     return (
         warp.zeros(size, dtype=warp.vec4, device=device_name),
         warp.full(size, NOTHING_THERE, dtype=warp.float32, device=device_name),
