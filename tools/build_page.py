@@ -39,7 +39,8 @@ def build() -> None:
     if STAMP.is_file() and STAMP.read_text() == wanted:
         return
     prepare()
-    npm("run", "--silent", "build")
+    if npm("run", "--silent", "build"):
+        sys.exit("The viewer's page could not be built: see above.")
     STAMP.write_text(wanted)
 
 
@@ -48,7 +49,11 @@ def prepare() -> None:
     lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
     stamp = WEB / "node_modules/.installed"
     if not stamp.is_file() or stamp.read_text() != lock:
-        npm("ci", "--loglevel=error", "--no-progress")
+        if npm("ci", "--loglevel=error", "--no-progress"):
+            sys.exit(
+                "What builds the viewer's page could not be fetched, see above. Without a network, point npm at a local "
+                "registry (npm_config_registry) or install a wheel, which has the page in it."
+            )
         stamp.write_text(lock)
 
 
@@ -63,16 +68,11 @@ def fingerprint(folder: Path) -> str:
     return seen.hexdigest()
 
 
-def npm(*arguments: str) -> None:
-    """Run npm in web/; a failure says what to do."""
+def npm(*arguments: str) -> int:
+    """Run npm in web/; its exit status."""
     folder, command = node()
     path = f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"
-    done = subprocess.run([*command, *arguments], cwd=WEB, env={**os.environ, "PATH": path}, check=False)
-    if done.returncode:
-        sys.exit(
-            f"The viewer's page could not be built: npm {' '.join(arguments)} failed, see above. Without a network, "
-            "point npm at a local registry (npm_config_registry) or install a wheel, which has the page in it."
-        )
+    return subprocess.run([*command, *arguments], cwd=WEB, env={**os.environ, "PATH": path}, check=False).returncode
 
 
 def node() -> tuple[Path, list[str]]:
@@ -92,6 +92,6 @@ def node() -> tuple[Path, list[str]]:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["npm"]:
         prepare()
-        npm(*sys.argv[2:])
+        sys.exit(npm(*sys.argv[2:]))
     else:
         build()

@@ -79,7 +79,11 @@ export class Painter {
     if (header.number >= (this.lastNumber.get(header.view) ?? -1)) {
       this.lastNumber.set(header.view, header.number);
       const canvas = this.canvases.get(header.view);
-      if (canvas) draw(canvas, decoded, header.full_width, header.full_height);
+      if (canvas) {
+        draw(canvas, decoded, header.full_width, header.full_height);
+        // For whoever looks from outside: which picture this is.
+        Object.assign(canvas.dataset, { number: header.number, revision: header.revision, isExact: header.is_exact });
+      }
       this.keep(header.view, decoded);
     } else decoded.close();
     const paintedMs = performance.now();

@@ -17,6 +17,7 @@ export function ViewSection(): ReactNode {
   const background = useSelect((state) => sceneOf(state)?.background ?? null);
   const isScaleShown = useSelect((state) => state.interface.isScaleShown);
   const isJittered = useSelect((state) => sceneOf(state)?.is_jittered ?? true);
+  const annotations = useSelect((state) => sceneOf(state)?.annotations ?? null);
   const choose = (kind: "perspective" | "parallel"): void => {
     const { camera } = session.store.get();
     if (camera) session.look(withPerspective(camera, kind === "parallel" ? null : ANGLE_DEG), false);
@@ -44,6 +45,13 @@ export function ViewSection(): ReactNode {
         </label>
       ) : null}
       <Switch label="Scale bar" isOn={isScaleShown} onChange={(isOn) => session.page({ isScaleShown: isOn })} />
+      {annotations ? (
+        <Switch
+          label="Scale and axes in the picture"
+          isOn={annotations.is_scale_bar}
+          onChange={(isOn) => session.set(["annotations"], { ...annotations, is_scale_bar: isOn, is_axes: isOn })}
+        />
+      ) : null}
       <Switch label="Fine noise instead of rings" isOn={isJittered} onChange={(isOn) => session.set(["is_jittered"], isOn)} />
     </Section>
   );

@@ -34,7 +34,6 @@ export function Select<Value extends string>({ label, value, options, onChange }
       <select
         className="field"
         value={value}
-        onKeyDown={(event) => event.stopPropagation()}
         onChange={(event) => {
           const found = options.find((option) => option.value === event.currentTarget.value);
           if (found) onChange(found.value);

@@ -63,7 +63,6 @@ export function Slider(props: SliderProps): ReactNode {
         onChange={(event) => onChange(read(event.currentTarget.value), isHeld.current)}
         onPointerUp={(event) => letGo(event.currentTarget.value)}
         onPointerCancel={(event) => letGo(event.currentTarget.value)}
-        onKeyDown={(event) => event.stopPropagation()}
       />
     </div>
   );

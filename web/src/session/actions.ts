@@ -89,12 +89,9 @@ function toggleFiles(session: Session): void {
 function toggleSlices(session: Session): void {
   const state = session.store.get();
   const layer = state.layers?.layers[0];
-  if (areSlicesShown(state)) session.send({ type: "slices", voxel: null });
-  else if (layer) session.send({ type: "slices", voxel: middle(layer.shape), edge: sliceEdge() });
+  if (areSlicesShown(state)) session.cut(null);
+  else if (layer) session.cut(middle(layer.shape));
 }
-
-/** Pixels that a slice can fill. */
-export const sliceEdge = (): number => Math.round(Math.min(1024, (innerHeight / 3) * devicePixelRatio * 1.4));
 
 function toggleMeasuring(session: Session): void {
   const isOn = session.store.get().interface.tool === "distance";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Look } from "../protocol";
 import { SCENE } from "../testing/examples";
-import { Looker } from "./looker";
+import { Cutter, Looker } from "./looker";
 
 it("sends the last camera of each animation frame, with the time of the first input", () => {
   const frames: (() => void)[] = [];
@@ -14,4 +14,14 @@ it("sends the last camera of each animation frame, with the time of the first in
   frames.shift()?.();
   expect(sent.map((one) => [one.camera.height, one.is_moving, one.sent_at_ms])).toEqual([[3, false, 1], [4, true, 2]]);
   expect(frames).toEqual([]);
+});
+
+it("sends the last cross-hair of each animation frame", () => {
+  const frames: (() => void)[] = [];
+  const sent: unknown[] = [];
+  const cutter = new Cutter((message) => sent.push(message.voxel) > 0, { frame: (act) => frames.push(act), now: () => 0 });
+  cutter.cut({ type: "slices", voxel: [1, 1, 1] });
+  cutter.cut({ type: "slices", voxel: [2, 2, 2] });
+  frames.shift()?.();
+  expect([sent, frames]).toEqual([[[2, 2, 2]], []]);
 });

@@ -1,6 +1,6 @@
-// The camera on its way to the instance: once per animation frame, the latest wins.
+// The camera and the cross-hair on their way to the instance: once per animation frame, the latest wins.
 
-import type { Camera, Look } from "../protocol";
+import type { Camera, Look, Slices } from "../protocol";
 
 interface Clock {
   frame: (act: () => void) => number;
@@ -8,6 +8,26 @@ interface Clock {
 }
 
 const BROWSER: Clock = { frame: (act) => requestAnimationFrame(act), now: () => performance.now() };
+
+/** Of several messages in one animation frame, only the last is sent. */
+export class Cutter {
+  private next: Slices | null = null;
+
+  constructor(
+    private readonly send: (message: Slices) => boolean,
+    private readonly clock: Clock = BROWSER,
+  ) {}
+
+  cut(message: Slices): void {
+    if (this.next === null) this.clock.frame(() => this.flush());
+    this.next = message;
+  }
+
+  private flush(): void {
+    if (this.next) this.send(this.next);
+    this.next = null;
+  }
+}
 
 export class Looker {
   private next: { camera: Camera; isMoving: boolean; atMs: number } | null = null;

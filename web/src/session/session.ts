@@ -2,6 +2,7 @@
 // Here: what a person can do, as methods. Not here: how it looks (view/, panels/), how it travels (line/).
 
 import { createContext, useContext } from "react";
+import type { Voxel } from "../geometry/slices";
 import { Painter, type Painted } from "../line/painter";
 import { unpack } from "../line/packet";
 import { supportedEncodings } from "../line/decoder";
@@ -12,7 +13,7 @@ import { LARGEST_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
 import { json, type Path } from "../state/scene";
-import { Looker } from "./looker";
+import { Cutter, Looker } from "./looker";
 import { Patcher } from "./patcher";
 import { Prober } from "./prober";
 
@@ -24,6 +25,7 @@ export class Session {
   private readonly socket: Socket;
   private readonly patcher: Patcher;
   private readonly looker: Looker;
+  private readonly cutter: Cutter;
   private readonly prober: Prober;
   private encodings: readonly Encoding[] = ["jpeg", "png"];
   private size = { width: 1280, height: 720 };
@@ -54,6 +56,7 @@ export class Session {
     );
     this.patcher = new Patcher(store, (message) => this.send(message));
     this.looker = new Looker((message) => this.send(message));
+    this.cutter = new Cutter((message) => this.send(message));
     this.prober = new Prober((message) => this.send(message));
   }
 
@@ -86,6 +89,13 @@ export class Session {
   look(camera: Camera, isMoving: boolean): void {
     this.store.dispatch({ type: "look", camera });
     this.looker.look(camera, isMoving);
+  }
+
+  /** Cut the three slices through a voxel of a layer; null ends it. The cross-hair is here before the pictures are. */
+  cut(voxel: Voxel | null, layer = 0): void {
+    const by = this.store.get().welcome?.client ?? "";
+    this.store.dispatch({ type: "cut", crossHair: { type: "cross_hair", voxel, layer, by } });
+    this.cutter.cut({ type: "slices", voxel, layer, edge: sliceEdge() });
   }
 
   /** Put a value at a place of the scene. isMoving: something is held, more will follow. */
@@ -146,7 +156,7 @@ export class Session {
     else if (message.type === "welcome") {
       this.painter.clock.observe(message.clock_at_ms, performance.now());
       // An instance that was started again knows nothing of our slices.
-      if (crossHair?.voxel) this.send({ type: "slices", voxel: crossHair.voxel });
+      if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
     }
   }
 
@@ -163,6 +173,9 @@ export class Session {
     }
   }
 }
+
+/** Pixels that a slice can fill. */
+const sliceEdge = (): number => Math.round(Math.min(1024, (innerHeight / 3) * devicePixelRatio * 1.4));
 
 export const SessionContext = createContext<Session | null>(null);
 

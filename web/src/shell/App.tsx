@@ -61,7 +61,7 @@ function useKeys(): void {
   const session = useSession();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if (event.altKey || isTyping(event.target)) return;
+      if (event.altKey || event.defaultPrevented || isTyping(event.target) || isStepping(event)) return;
       const action = actionFor(keyName(event));
       if (!action || !mayRun(action, session.store.get())) return;
       event.preventDefault();
@@ -74,5 +74,12 @@ function useKeys(): void {
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.matches("textarea, select, input:not([type=checkbox]):not([type=color])") || target.isContentEditable;
+  return target.matches("textarea, select, input:not([type=checkbox]):not([type=color]):not([type=range])") || target.isContentEditable;
+}
+
+const STEPS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
+
+/** A slider that has the focus steps by itself. */
+function isStepping(event: KeyboardEvent): boolean {
+  return event.target instanceof Element && event.target.matches("input[type=range], [role=slider]") && STEPS.includes(event.key);
 }

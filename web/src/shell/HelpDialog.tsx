@@ -36,7 +36,7 @@ const GROUPS = ["Tools", "Page"] as const;
 
 export function HelpDialog(): ReactNode {
   const session = useSession();
-  const product = useSelect((state) => state.welcome?.product ?? "Pellucid");
+  const product = useSelect((state) => state.welcome?.product ?? "");
   const device = useSelect((state) => state.welcome?.device ?? "");
   return (
     <DialogWindow title="Help" width="wide" onClose={() => session.openDialog("none")}>
@@ -49,7 +49,7 @@ export function HelpDialog(): ReactNode {
         ))}
       </div>
       <p className="hint">
-        {product} · {device}
+        Pellucid {product} · {device}
       </p>
     </DialogWindow>
   );

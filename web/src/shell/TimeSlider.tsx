@@ -33,7 +33,6 @@ export function TimeSlider(): ReactNode {
         value={time}
         disabled={!maySteer}
         style={{ "--filled": `${(time / (times - 1)) * 100}%` } as CSSProperties}
-        onKeyDown={(event) => event.stopPropagation()}
         onChange={(event) => session.set(["time"], Number(event.currentTarget.value), true)}
         onPointerUp={(event) => session.set(["time"], Number(event.currentTarget.value))}
       />

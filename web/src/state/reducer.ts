@@ -1,7 +1,7 @@
 // How the page's state changes. Here: one pure function. Not here: sending, drawing, timers (session/).
 
 import type { Vector } from "../geometry/vector";
-import type { Camera, Change, Hit, Outgoing, Profile, Progress } from "../protocol";
+import type { Camera, Change, CrossHair, Hit, Outgoing, Profile, Progress } from "../protocol";
 import { merged } from "./scene";
 import type { Interface, Line, Notice, PageState, Shown } from "./state";
 
@@ -13,6 +13,7 @@ export type Action =
   | { type: "resend" }
   | { type: "forget-changes" }
   | { type: "look"; camera: Camera }
+  | { type: "cut"; crossHair: CrossHair }
   | { type: "shown"; shown: Shown }
   | { type: "hit"; hit: Hit | null }
   | { type: "interface"; change: Partial<Interface> }
@@ -42,6 +43,8 @@ export function reduce(state: PageState, action: Action): PageState {
       return { ...state, sent: [], queued: [] };
     case "look":
       return { ...state, camera: action.camera };
+    case "cut":
+      return { ...state, crossHair: action.crossHair };
     case "shown":
       return { ...state, shown: action.shown };
     case "hit":

@@ -36,6 +36,7 @@ export const SCENE: Scene = {
   meshes: [],
   slices: [],
   time: 0,
+  annotations: { is_scale_bar: false, is_axes: false, unit: "" },
 };
 
 export const LAYER: LayerDescription = {

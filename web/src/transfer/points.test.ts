@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { evenly, fromHex, gradient, hex, levelAt, mixColors, mixNumbers, withMoved, withoutPoint, withPoint, type OpacityPoint } from "./points";
+import { areAlike, evenly, fromHex, gradient, hex, levelAt, mixColors, mixNumbers, withMoved, withoutPoint, withPoint, type OpacityPoint } from "./points";
 
 const RAMP: OpacityPoint[] = [[0.2, 0], [0.6, 0.8], [1, 1]];
 
@@ -37,5 +37,10 @@ describe("control points", () => {
   it("mixes colours", () => expect(mixColors([0, 0, 1], [1, 0, 0], 0.25)).toEqual([0.25, 0, 0.75]));
   it("writes and reads hex", () => expect(hex(fromHex("#12ab7f"))).toBe("#12ab7f"));
   it("spreads a map's colours evenly", () => expect(evenly([[0, 0, 0], [1, 1, 1]], 0.2).map(([at]) => at)).toEqual([0.2, 1]));
+  it("are alike up to the last digits", () => {
+    expect(areAlike([[0, [0, 0, 0]]], [[1e-9, [0, 1e-9, 0]]])).toBe(true);
+    expect(areAlike([[0, [0, 0, 0]]], [[0, [0, 0.01, 0]]])).toBe(false);
+    expect(areAlike([], [[0, [0, 0, 0]]])).toBe(false);
+  });
   it("draws one colour as a gradient too", () => expect(gradient([[0, [1, 0, 0]]])).toContain("rgb(255 0 0) 0.00%, rgb(255 0 0)"));
 });

@@ -2,6 +2,7 @@
 // Here: add, move, remove, read in between. Not here: drawing and dragging them (panels/transfer).
 
 import { clamp } from "../geometry/vector";
+import type { TransferFunction } from "../protocol";
 
 export type Color = [number, number, number];
 export type ColorPoint = [number, Color];
@@ -58,6 +59,14 @@ export function hex(color: Color): string {
 export function fromHex(text: string): Color {
   const number = Number.parseInt(text.slice(1), 16);
   return [(number >> 16) / 255, ((number >> 8) & 255) / 255, (number & 255) / 255];
+}
+
+const flat = (points: TransferFunction["colors"]): number[] => points.flatMap(([at, color]) => [at, ...color]);
+
+/** Whether two lists of colours look the same: numbers that went through a file differ in their last digits. */
+export function areAlike(left: readonly ColorPoint[], right: TransferFunction["colors"]): boolean {
+  const [a, b] = [flat(left), flat(right)];
+  return a.length === b.length && a.every((one, index) => Math.abs(one - (b[index] ?? 0)) < 1e-4);
 }
 
 /** A CSS gradient of colours at their positions. */

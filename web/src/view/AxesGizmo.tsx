@@ -25,7 +25,8 @@ export function AxesGizmo(): ReactNode {
   const session = useSession();
   const camera = useSelect((state) => state.shown?.header.camera ?? null);
   const maySteer = useSelect(canSteer);
-  if (!camera) return null;
+  const isInPicture = useSelect((state) => state.server?.scene.annotations.is_axes ?? false);
+  if (!camera || isInPicture) return null;
   const { right, up, forward } = axesOf(camera);
   const drawn = ARMS.map((arm) => ({
     ...arm,

@@ -3,7 +3,6 @@
 import { useEffect, useRef, useState, type PointerEvent, type ReactNode } from "react";
 import { DIRECTIONS, NAMES, placeOf, stepped, voxelAt, type Voxel } from "../geometry/slices";
 import type { Axis, LayerDescription } from "../protocol";
-import { sliceEdge } from "../session/actions";
 import { useSession } from "../session/session";
 import { canSteer } from "../state/selectors";
 import { useSelect } from "../state/store";
@@ -38,7 +37,7 @@ function Slice({ axis, voxel, layer, index }: SliceProps): ReactNode {
   const [isHeld, setHeld] = useState(false);
   const { across, right, upright } = DIRECTIONS[axis];
   const cut = (next: Voxel): void => {
-    if (maySteer) session.send({ type: "slices", voxel: next, layer: index, edge: sliceEdge() });
+    if (maySteer) session.cut(next, index);
   };
   useEffect(() => (canvas.current ? session.painter.attach(axis, canvas.current) : undefined), [session, axis]);
   const aim = (event: PointerEvent): void => {
@@ -67,7 +66,6 @@ function Slice({ axis, voxel, layer, index }: SliceProps): ReactNode {
             const way = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
             if (way === undefined) return;
             event.preventDefault();
-            event.stopPropagation();
             cut(stepped(axis, voxel, way, layer.shape));
           }}
           onPointerDown={(event) => {

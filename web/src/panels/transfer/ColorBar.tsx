@@ -73,7 +73,6 @@ function useWindow(range: readonly [number, number], domain: Domain, onRange: Ba
       held.current = null;
     },
     onKeyDown(event) {
-      event.stopPropagation();
       const way = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
       if (way === 0) return;
       event.preventDefault();
@@ -155,7 +154,6 @@ function Stops({ colors, low, high, onColors }: StopsProps): ReactNode {
             aria-label={`Colour ${index + 1} of ${colors.length}`}
             value={hex(color)}
             onKeyDown={(event) => {
-              event.stopPropagation();
               if (event.key === "Delete") onColors(withoutPoint(colors, index), false);
             }}
             onChange={(event) => onColors(colors.with(index, [at, fromHex(event.currentTarget.value)]), false)}

@@ -51,8 +51,10 @@ export function Curve({ transfer, histogram, domain, isLogarithmic, onChange }: 
     onChange(next, isMoving);
   };
   const press = (event: KeyboardEvent, index: number): void => {
-    event.stopPropagation();
-    if (event.key === "Delete" || event.key === "Backspace") return onChange(withoutPoint(points, index), false);
+    if (event.key === "Delete" || event.key === "Backspace") {
+      event.preventDefault();
+      return onChange(withoutPoint(points, index), false);
+    }
     const way = KEYS[event.key];
     const point = points[index];
     if (!way || !point) return;

@@ -4,7 +4,7 @@ import { useState, type ReactNode } from "react";
 import { Button, IconButton } from "../../parts/Button";
 import type { TransferFunction } from "../../protocol";
 import { useSelect } from "../../state/store";
-import { evenly, gradient, type Color } from "../../transfer/points";
+import { areAlike, evenly, gradient, type Color } from "../../transfer/points";
 import { forgetTransfer, keepTransfer, keptTransfers, SHAPES } from "../../transfer/presets";
 
 interface PresetsProps {
@@ -14,7 +14,6 @@ interface PresetsProps {
 
 export function Presets({ transfer, onChange }: PresetsProps): ReactNode {
   const maps = useSelect((state) => state.welcome?.choices.color_maps ?? null);
-  const chosen = JSON.stringify(transfer.colors);
   return (
     <div className="presets">
       <div className="swatches" role="group" aria-label="Colour maps">
@@ -25,7 +24,7 @@ export function Presets({ transfer, onChange }: PresetsProps): ReactNode {
               key={name}
               type="button"
               className="map"
-              aria-pressed={JSON.stringify(points) === chosen}
+              aria-pressed={areAlike(points, transfer.colors)}
               onClick={() => onChange({ ...transfer, colors: points })}
             >
               <span className="map-ramp" style={{ background: gradient(points) }} />

@@ -1,0 +1,119 @@
+"""The page in a real browser, and the viewer behind it in a process of its own.
+
+Here: Viewer (started, killed, started again at the same address), and what a person does on the page.
+Not here: tests.
+"""
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+from base64 import b64decode
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from pellucid.formats.protocol import Voxels
+from tests.suite_report import ROOT
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
+PATIENCE_MS = 60_000
+CANVAS = 'canvas[data-view="main"]'
+
+
+def browser_program() -> str | None:
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@dataclass
+class Viewer:
+    """``pellucid view`` of a file."""
+
+    file: Path
+    url: str = ""
+    _process: "subprocess.Popen[str] | None" = field(default=None, repr=False)
+
+    def start(self, *options: str) -> None:
+        """Returns when the address is printed."""
+        command = [
+            sys.executable,
+            "-m",
+            "pellucid",
+            "view",
+            str(self.file),
+            "--no-browser",
+            "--device",
+            "cpu",
+            *options,
+        ]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+        assert self.url.startswith("http://127.0.0.1:"), self.url
+
+    @property
+    def port(self) -> int:
+        return int(self.url.split(":")[2].partition("/")[0])
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def opened(page: Page, url: str) -> None:
+    """Go there and wait for the exact picture."""
+    page.goto(url)
+    wait_for_rest(page)
+
+
+def wait_for_rest(page: Page, after: int = -1) -> int:
+    """Wait until an exact picture newer than the given one is painted; its number."""
+    script = """(after) => { const shown = document.querySelector('canvas[data-view="main"]')?.dataset;
+        return shown?.isExact === "true" && Number(shown.number) > after ? Number(shown.number) + 1 : 0; }"""
+    return int(page.wait_for_function(script, arg=after, timeout=PATIENCE_MS).json_value()) - 1
+
+
+def number(page: Page) -> int:
+    return int(page.locator(CANVAS).get_attribute("data-number") or -1)
+
+
+def pixels(page: Page) -> Voxels:
+    """(height, width, 3) of the picture as it is painted."""
+    script = f"document.querySelector('{CANVAS}').toDataURL('image/png')"
+    encoded = b64decode(page.evaluate(script).partition(",")[2])
+    return np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB"))
+
+
+def drag(page: Page, across: int, down: int, button: str = "left") -> None:
+    """With the mouse, over the middle of the picture."""
+    x, y = 500, 400
+    page.mouse.move(x, y)
+    page.mouse.down(button="middle" if button == "middle" else "left")
+    for step in range(1, 6):
+        page.mouse.move(x + across * step / 5, y + down * step / 5)
+    page.mouse.up(button="middle" if button == "middle" else "left")
+
+
+def scene(page: Page) -> dict[str, Any]:
+    """What the instance shows."""
+    snapshot: dict[str, Any] = page.evaluate("fetch('api/scene').then((answer) => answer.json())")
+    return snapshot
+
+
+def peak_signal(left: Voxels, right: Voxels) -> float:
+    """PSNR in dB of 8-bit pictures; infinite where they are equal."""
+    error = float(np.mean((left.astype(float) - right.astype(float)) ** 2))
+    return float("inf") if error == 0 else 10 * float(np.log10(255**2 / error))
+
+
+def see(page: Page, text: str) -> None:
+    expect(page.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)

@@ -1,0 +1,56 @@
+"""The page when the viewer goes away and comes back, and when it may not come in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+
+from tests.web.browsing import Viewer, opened, see, wait_for_rest
+
+
+@pytest.fixture
+def alone(folder: Path) -> Iterator[Viewer]:
+    """A viewer that may be killed."""
+    viewer = Viewer(folder / "first.npy")
+    viewer.start()
+    yield viewer
+    viewer.kill()
+
+
+@pytest.fixture
+def quiet_page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 900, "height": 600})
+    yield context.new_page()
+    context.close()
+
+
+def test_a_killed_viewer_is_told_and_one_without_our_token_too(alone: Viewer, quiet_page: Page) -> None:
+    opened(quiet_page, alone.url)
+    port = alone.port
+    alone.kill()
+    see(quiet_page, "The viewer does not answer")
+    alone.start("--port", str(port))
+    see(quiet_page, "This page may not talk to the viewer.")
+    opened(quiet_page, alone.url)
+
+
+def test_a_broken_line_is_opened_again(alone: Viewer, quiet_page: Page) -> None:
+    lines: list[WebSocketRoute] = []
+
+    def between(line: WebSocketRoute) -> None:
+        line.connect_to_server()
+        lines.append(line)
+
+    quiet_page.route_web_socket("**/ws", between)
+    opened(quiet_page, alone.url)
+    lines[0].close()
+    see(quiet_page, "Reconnecting")
+    expect(quiet_page.get_by_text("Reconnecting")).to_have_count(0)
+    wait_for_rest(quiet_page)
+    assert len(lines) == 2
+
+
+def test_without_the_token_nothing_is_shown(alone: Viewer, quiet_page: Page) -> None:
+    quiet_page.goto(alone.url.partition("?")[0])
+    assert "closed" in quiet_page.content()

@@ -1,0 +1,229 @@
+"""What a person does on the page: turning, colours, shadings, slices, clipping, files, pictures."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from pellucid.device import choose
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import VERSION, Scene
+from tests.web.browsing import Viewer, drag, number, opened, peak_signal, pixels, scene, see, wait_for_rest
+
+
+def drawn(page: Page) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """The renderer's own picture of what the instance shows."""
+    document = {"version": VERSION, **scene(page)["scene"]}
+    height, width = pixels(page).shape[:2]
+    frame = Renderer(choose("cpu")).render(Scene.from_json(json.dumps(document)), width, height)
+    return np.asarray(Image.fromarray(frame.rgba).convert("RGB"))
+
+
+def test_the_picture_is_the_renderers_own(page: Page) -> None:
+    assert peak_signal(pixels(page), drawn(page)) > 45
+
+
+def test_a_drag_turns_and_rests_exactly(page: Page) -> None:
+    before, shown = pixels(page), number(page)
+    drag(page, 150, 40)
+    wait_for_rest(page, after=shown)
+    assert peak_signal(before, pixels(page)) < 35
+    assert peak_signal(pixels(page), drawn(page)) > 45
+
+
+@pytest.mark.parametrize("key", ["ArrowLeft", "Shift+ArrowUp", "+"])
+def test_keys_do_what_the_mouse_does(page: Page, key: str) -> None:
+    position, shown = scene(page)["scene"]["camera"]["position"], number(page)
+    page.keyboard.press(key)
+    wait_for_rest(page, after=shown)
+    assert scene(page)["scene"]["camera"]["position"] != position
+    page.keyboard.press("Home")
+
+
+def test_what_is_under_the_cursor_is_told(page: Page) -> None:
+    page.mouse.move(500, 360)
+    page.mouse.move(610, 380)
+    expect(page.locator(".under")).to_contain_text("voxel")
+
+
+def test_a_double_click_turns_around_what_was_hit(page: Page) -> None:
+    target = scene(page)["scene"]["camera"]["target"]
+    page.mouse.dblclick(560, 420)
+    page.wait_for_function(
+        "(old) => fetch('api/scene').then((a) => a.json()).then((s) => String(s.scene.camera.target) !== String(old))",
+        arg=target,
+    )
+    page.keyboard.press("Home")
+
+
+def test_a_point_of_the_opacity_is_dragged_and_undone(page: Page) -> None:
+    before = scene(page)["scene"]["volumes"][0]["transfer"]["opacities"]
+    point = page.get_by_role("slider", name="Opacity point").last
+    place = point.bounding_box()
+    assert place is not None
+    shown = number(page)
+    page.mouse.move(place["x"] + 5, place["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(place["x"] + 5, place["y"] + 50, steps=4)
+    page.mouse.up()
+    wait_for_rest(page, after=shown)
+    after = scene(page)["scene"]["volumes"][0]["transfer"]["opacities"]
+    assert after[-1][1] < before[-1][1] - 0.2
+    assert peak_signal(pixels(page), drawn(page)) > 45
+    shown = number(page)
+    page.keyboard.press("Control+z")
+    wait_for_rest(page, after=shown)
+    assert scene(page)["scene"]["volumes"][0]["transfer"]["opacities"] == before
+
+
+def test_points_are_added_and_taken_away(page: Page) -> None:
+    points = page.get_by_role("slider", name="Opacity point")
+    count = points.count()
+    place = page.locator("svg.curve").bounding_box()
+    assert place is not None
+    page.mouse.dblclick(place["x"] + place["width"] * 0.35, place["y"] + 12)
+    expect(points).to_have_count(count + 1)
+    points.nth(1).focus()
+    page.keyboard.press("Delete")
+    expect(points).to_have_count(count)
+
+
+def test_colours_are_chosen_saved_and_read_again(page: Page) -> None:
+    page.get_by_role("button", name="presets").click()
+    page.get_by_role("button", name="viridis").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as a colour map").click()
+    text = Path(saved.value.path()).read_text()
+    assert json.loads(text)[0]["RGBPoints"][1:4] == pytest.approx([0.267, 0.005, 0.329], abs=0.01)
+    page.get_by_role("button", name="gray").click()
+    with page.expect_file_chooser() as asked:
+        page.get_by_role("button", name="Read a colour map").click()
+    asked.value.set_files({"name": "viridis.json", "mimeType": "application/json", "buffer": text.encode()})
+    expect(page.get_by_role("button", name="viridis")).to_have_attribute("aria-pressed", "true")
+
+
+def test_modes_and_shadings_are_switched(page: Page) -> None:
+    for mode in ("Max", "Surface", "Volume"):
+        shown = number(page)
+        page.get_by_role("button", name=mode, exact=True).click()
+        wait_for_rest(page, after=shown)
+        assert peak_signal(pixels(page), drawn(page)) > 45
+    shown = number(page)
+    page.get_by_label("Shading").select_option("none")
+    wait_for_rest(page, after=shown)
+    assert scene(page)["scene"]["volumes"][0]["shading"] == "none"
+
+
+def test_a_shading_that_does_not_compile_says_where_and_one_that_does_is_used(page: Page) -> None:
+    page.get_by_role("button", name="Write a shading").click()
+    text = page.get_by_label("Text of the shading")
+    text.fill("//@ gain = 1 in 0 .. 2\nreturn color * oops;\n")
+    page.get_by_role("button", name="Compile and use").click()
+    see(page, "Line 2:")
+    assert scene(page)["scene"]["volumes"][0]["shading"] != "user"
+    text.fill("//@ gain = 0.5 in 0 .. 2\nreturn color * gain;\n")
+    page.get_by_role("button", name="Compile and use").click()
+    see(page, "Compiled.")
+    slider = page.locator(".drawer").get_by_label("gain", exact=True)
+    slider.focus()
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "fetch('api/scene').then((a) => a.json()).then((s) => s.scene.volumes[0].parameters[0]?.[1] === 2)"
+    )
+    page.locator(".drawer").get_by_label("Close").click()
+    page.get_by_label("Shading").select_option("gradient")
+
+
+def test_slices_share_a_cross_hair(page: Page) -> None:
+    page.keyboard.press("s")
+    slices = page.get_by_role("slider", name="Slice across")
+    expect(slices).to_have_count(3)
+    across_z = page.get_by_role("slider", name="Slice across z")
+    place = across_z.bounding_box()
+    assert place is not None
+    page.mouse.click(place["x"] + place["width"] * 0.25, place["y"] + place["height"] * 0.75)
+    expect(page.get_by_role("slider", name="Slice across x")).to_have_attribute("aria-valuenow", "8")
+    expect(page.get_by_role("slider", name="Slice across y")).to_have_attribute("aria-valuenow", "24")
+    page.keyboard.press("ArrowUp")
+    expect(across_z).to_have_attribute("aria-valuenow", "17")
+    page.keyboard.press("Escape")
+    page.locator("canvas.picture").first.focus()
+    page.keyboard.press("s")
+    expect(slices).to_have_count(0)
+
+
+def test_a_face_of_the_box_is_dragged(page: Page) -> None:
+    page.keyboard.press("c")
+    handle = page.locator("circle.handle.is-y").last
+    place = handle.bounding_box()
+    assert place is not None
+    shown = number(page)
+    page.mouse.move(place["x"] + 7, place["y"] + 7)
+    page.mouse.down()
+    page.mouse.move(place["x"] + 7, place["y"] + 90, steps=4)
+    page.mouse.up()
+    wait_for_rest(page, after=shown)
+    clip = scene(page)["scene"]["volumes"][0]["clip"]
+    assert clip["stop"][1] < 32 or clip["start"][1] > 0
+    assert (clip["stop"][0], clip["stop"][2]) == (32, 32)
+    assert peak_signal(pixels(page), drawn(page)) > 45
+    page.keyboard.press("Control+z")
+    page.keyboard.press("c")
+
+
+def test_two_scenes_stand_side_by_side(page: Page) -> None:
+    page.keyboard.press("b")
+    expect(page.locator('canvas[data-view="other"]')).to_have_attribute("data-is-exact", "true", timeout=60_000)
+    page.keyboard.press("b")
+    expect(page.locator('canvas[data-view="other"]')).to_have_count(0)
+
+
+def test_a_screenshot_is_saved_at_the_size_asked_for(page: Page) -> None:
+    page.keyboard.press("p")
+    page.get_by_label("Size").select_option("own")
+    for name, size in (("Width", "320"), ("Height", "200")):
+        page.get_by_label(name, exact=True).fill(size)
+        page.keyboard.press("Enter")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the picture").click()
+    picture = Image.open(io.BytesIO(Path(saved.value.path()).read_bytes()))
+    assert picture.size == (320, 200)
+
+
+def test_a_file_is_found_and_opened(page: Page) -> None:
+    page.keyboard.press("o")
+    page.get_by_placeholder("Search").fill("second")
+    page.get_by_role("button", name="second.npy").click()
+    see(page, "16 × 32 × 32")
+    shown = number(page)
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page).to_have_title("second.npy · Pellucid")
+    wait_for_rest(page, after=shown)
+    assert peak_signal(pixels(page), drawn(page)) > 45
+
+
+def test_help_and_statistics(page: Page) -> None:
+    page.keyboard.press("?")
+    see(page, "turn around what was hit")
+    page.keyboard.press("Escape")
+    page.keyboard.press("i")
+    drag(page, 60, 0)
+    wait_for_rest(page, after=number(page) - 1)
+    for stage in ("input", "render", "encode", "wire", "decode", "paint"):
+        expect(page.get_by_role("row", name=stage).first).to_contain_text("ms")
+
+
+def test_two_browsers_see_the_same(page: Page, browser: Browser, viewer: Viewer) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    other = context.new_page()
+    opened(other, viewer.url)
+    shown = number(other)
+    drag(page, -120, 30)
+    wait_for_rest(page, after=number(page))
+    wait_for_rest(other, after=shown)
+    assert scene(other)["scene"]["camera"] == scene(page)["scene"]["camera"]
+    context.close()
