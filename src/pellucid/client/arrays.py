@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -103,5 +104,4 @@ def copy_in_parallel(out: Voxels, voxels: Voxels) -> None:
         np.copyto(out, voxels)
         return
     with ThreadPoolExecutor(threads) as pool:
-        parts = zip(bounds[:-1], bounds[1:], strict=True)
-        list(pool.map(lambda part: np.copyto(out[part[0] : part[1]], voxels[part[0] : part[1]]), parts))
+        list(pool.map(lambda part: np.copyto(out[part[0] : part[1]], voxels[part[0] : part[1]]), pairwise(bounds)))

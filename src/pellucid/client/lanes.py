@@ -107,7 +107,7 @@ class OverHttp:
         given.copy_to(voxels)
         announced = {"shape": given.shape, "dtype": given.dtype.str, **offer}
         place = f"/api/arrays/{self._connection.ask('POST', '/api/arrays', announced)['id']}"
-        flat = memoryview(voxels.reshape(-1).view(np.uint8))
+        flat = voxels.reshape(-1).view(np.uint8).data
         for offset in range(0, len(flat), PIECE_BYTES):
             self._connection.exchange("PUT", place, flat[offset : offset + PIECE_BYTES], offset=offset)
         self._connection.ask("POST", f"{place}/show")

@@ -35,8 +35,8 @@ def start(
 ) -> "Viewer":
     """A viewer in a process of its own on this machine, ready to be used.
 
-    It ends with this program, or after ``grace_minutes`` without use; with keep, it outlives the program. roots: folders
-    that the page may open, besides this one and those that ``load`` opens. device: cpu, cuda, cuda:1; what there is.
+    It ends with this program, or after ``grace_minutes`` without use; with keep, it outlives the program. roots: what
+    the page may open, besides this folder and those that ``load`` opens. device: cpu, cuda, cuda:1; else what there is.
     """
     ours, theirs = socket.socketpair()
     process = _launched(theirs)

@@ -7,6 +7,7 @@ Not here: starting and finding instances (starting), waiting without blocking (a
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
@@ -21,7 +22,6 @@ from pellucid.client.lanes import Lane, lane_to
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
-from pellucid.formats.shared import SharedArray
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.documents import build
 from pellucid.rendering.geometry.mesh_files import save_mesh
@@ -173,8 +173,7 @@ class Viewer:
 
     def screenshot(self, width: int = 1280, height: int = 720) -> Voxels:
         """(height, width, 4) uint8, RGBA: the exact picture, drawn without any browser."""
-        asked = {"width": width, "height": height, "format": "raw"}
-        pixels = self._connection.exchange("GET", "/api/screenshot", **asked)
+        pixels = self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="raw")
         return np.frombuffer(pixels, np.uint8).reshape(height, width, 4).copy()
 
     def picture(self, width: int = 1280, height: int = 720) -> bytes:
@@ -207,10 +206,8 @@ class Viewer:
 
     def shutdown(self) -> None:
         """End the viewer, also for those who watch; nothing happens where it has ended already."""
-        try:
+        with suppress(ViewerUnreachable):
             self._connection.ask("POST", "/api/shutdown")
-        except ViewerUnreachable:
-            pass
         if self._end is not None:
             self._end(ENDING_S)
 
