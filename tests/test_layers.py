@@ -57,7 +57,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "cupy": ("device", "fields", "rendering"),
     "scipy": ("device", "formats", "tomo"),
     "rich": ("progress", "cli"),
-    "av": ("rendering",),
+    "av": ("rendering", "instance"),
     "PIL": ("rendering", "instance", "cli"),
     "ucxx": ("transport",),
     "xxhash": ("transport",),

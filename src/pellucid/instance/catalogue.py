@@ -36,6 +36,10 @@ class Catalogue:
     def add(self, source: str, described: Described) -> None:
         self._described[source] = described
 
+    def forget(self, source: str) -> None:
+        self._described.pop(source, None)
+        self.names.pop(source, None)
+
     def has(self, source: str) -> bool:
         return source in self._described
 

@@ -5,7 +5,7 @@ Not here: what a change does to a scene (edits), telling anybody (session).
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pellucid.errors import InvalidInput
@@ -77,9 +77,10 @@ class History:
         self._after.clear()
         self.revision += 1
 
-    def end_run(self) -> None:
-        """The gesture is over: the next change is a step of its own."""
-        self._run = ""
+    def forget(self, is_gone: Callable[[Pair], bool]) -> None:
+        """There is no way back to these."""
+        self._before = deque((pair for pair in self._before if not is_gone(pair)), maxlen=MOST_STEPS)
+        self._after = [pair for pair in self._after if not is_gone(pair)]
 
     def undo(self) -> None:
         if not self._before:

@@ -8,7 +8,7 @@ import asyncio
 import json
 
 from pellucid.box import Box
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.catalogue import How, placed
@@ -37,7 +37,7 @@ def load_first(session: Session, source: str) -> None:
 def restore_first(session: Session, state: SavedState) -> None:
     """Before there is a loop. Whoever starts a viewer with a state lets it open the folders that the state names."""
     pair = scenes_of(state)
-    named = sources(pair.scene) | (sources(pair.other) if pair.other else set())
+    named = _named(pair)
     for source in named:
         location = Location.parse(source)
         if not (location.is_memory or location.is_remote):
@@ -54,8 +54,8 @@ def restore_first(session: Session, state: SavedState) -> None:
 
 async def load(session: Session, source: str, how: How, name: str = "") -> int:
     """Describe a source and put it into the scene; the new revision."""
-    with session.idle.held():
-        question = lambda request: commands.Describe(request, source, how == "labels")  # noqa: E731
+    question = lambda request: commands.Describe(request, source, how == "labels")  # noqa: E731
+    with session.idle.held(), session.busy("loading"):
         described = await asyncio.wrap_future(session.worker.ask("describing", question))
     session.catalogue.add(source, described)
     if name:
@@ -77,7 +77,29 @@ async def show_array(session: Session, id: str, offer: ArrayOffer, handed: Hande
     source = f"memory:{id}"
     with session.idle.held():
         await asyncio.wrap_future(session.worker.use_array(source, handed))
-    return await load(session, source, offer.how, offer.name or "array")
+    try:
+        revision = await load(session, source, offer.how, offer.name or "array")
+    except PellucidError:
+        session.worker.forget_array(source)
+        raise
+    _forget_unused(session)
+    return revision
+
+
+def _forget_unused(session: Session) -> None:
+    """Arrays are large: what is not shown goes, and with it the way back to it."""
+    shown = _named(Pair(session.history.scene, session.history.other))
+    unused = session.worker.arrays - shown
+    session.history.forget(lambda pair: bool(_named(pair) & unused))
+    for source in unused:
+        session.worker.forget_array(source)
+        session.catalogue.forget(source)
+    if unused:
+        session.scene_changed()
+
+
+def _named(pair: Pair) -> set[str]:
+    return sources(pair.scene) | (sources(pair.other) if pair.other else set())
 
 
 async def retrieve(session: Session, layer: int, box: str) -> SharedArray:
@@ -116,7 +138,7 @@ async def restore(session: Session, state: SavedState) -> int:
     pair = session.check_sources(scenes_of(state), "own")
     for text in state.shadings.values():
         session.shadings.arrived(text)
-    for source in sources(pair.scene) | (sources(pair.other) if pair.other else set()):
+    for source in _named(pair):
         await _know(session, source)
     _take(session, pair)
     session.shadings_changed()

@@ -38,6 +38,7 @@ class Instance:
             raise
         self.session.on_end = self.stop
         self._handover = Handover(self.session)
+        self._record = records.write(records.Record.of_this_process(self.url))
         self._server = uvicorn.Server(
             uvicorn.Config(
                 create_app(self.session),
@@ -74,11 +75,10 @@ class Instance:
 
     def run(self) -> None:
         """Serve until stop is called or, in the main thread, Ctrl-C is pressed."""
-        record = records.write(records.Record.of_this_process(self.url))
         try:
             self._server.run(sockets=[self._socket])
         finally:
-            record.unlink(missing_ok=True)
+            records.remove(self._record)
             self._handover.close()
             self._socket.close()
             self.session.close()

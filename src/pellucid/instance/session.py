@@ -8,7 +8,8 @@ Everything runs on one event loop; threads (of the Worker, of encoders) post to 
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from pellucid.instance.idle import GRACE_S, Idleness
 from pellucid.instance.members import Member
 from pellucid.instance.picturing import Picturing
 from pellucid.instance.protocol import outgoing
-from pellucid.instance.protocol.parts import Capability, Limits
+from pellucid.instance.protocol.parts import Capability, Limits, WorkerState
 from pellucid.instance.relay import Relay
 from pellucid.instance.shadings import Shadings
 from pellucid.instance.slicing import Slicing
@@ -236,6 +237,16 @@ class Session:
 
     def progress_was_made(self, made: Progressed) -> None:
         self.tasks.worker_progress(made, self.exporting if made.request >= 0 else None)
+
+    @contextmanager
+    def busy(self, doing: WorkerState) -> Iterator[None]:
+        """Say so while the Worker does something that may take long."""
+        self._tell_worker(outgoing.WorkerStatus(doing))
+        try:
+            yield
+        finally:
+            if self._worker_status.state == doing:
+                self._tell_worker(outgoing.WorkerStatus("ready"))
 
     def _tell_worker(self, status: outgoing.WorkerStatus) -> None:
         self._worker_status = status

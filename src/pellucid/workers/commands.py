@@ -73,6 +73,14 @@ class UseArray:
 
 
 @dataclass(frozen=True)
+class Forget:
+    """Nobody needs the array of this name any more."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
 class Compile:
     """Answered by Compiled."""
 
@@ -316,8 +324,8 @@ class Progressed:
 
 
 Command = (
-    Draw | Release | Snapshot | UseArray | Compile | Describe | Inspect | Probe | Slice | Profile | Retrieve | Export
-    | Cancel
+    Draw | Release | Snapshot | UseArray | Forget | Compile | Describe | Inspect | Probe | Slice | Profile | Retrieve
+    | Export | Cancel
 )  # fmt: skip
 Answer = (
     Ready | Alive | Drawn | Failed | Done | Compiled | Described | Inspected | Probed | Sliced | Profiled | Retrieved

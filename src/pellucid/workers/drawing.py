@@ -7,21 +7,16 @@ Not here: reading files (reading), the line (main).
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.rendering.frame import Frame
-from pellucid.rendering.progressive import Pace, guess, kind
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene
 from pellucid.workers.commands import Compile, Compiled, Draw, Drawn, Probe, Snapshot, Stage, View
+from pellucid.workers.refining import Refining, Shown, sources_of
 from pellucid.workers.slots import Slots
-
-STEPS = 16
-"""Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers, and every new
-size costs a video stream a key frame."""
 
 Job = Callable[[], None]
 
@@ -33,14 +28,6 @@ class Speaking(Protocol):
     def failed(self, error: Exception, *, number: int = -1, request: int = -1) -> None: ...
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The picture that was drawn last of a view; depth as in Frame."""
-
-    scene: Scene
-    frame: Frame
-
-
 class Drawing:
     """Runs on one thread; everything but run may be called from others."""
 
@@ -49,7 +36,7 @@ class Drawing:
         self.slots = Slots()
         self.shown: dict[int, Shown] = {}
         self._speaking = speaking
-        self._pace = Pace()
+        self._refining = Refining(renderer)
         self._loaded: set[str] = set()
         self._wish: Draw | None = None
         self._done = -1
@@ -129,68 +116,20 @@ class Drawing:
             self.sign("drawing")
             return bool(self._jobs) or not self._is_latest(wish)
 
-        sources = _sources(view.scene)
+        sources = sources_of(view.scene)
         if sources <= self._loaded:
             self.sign("drawing")  # What takes long now is no reading.
         started = time.perf_counter()
-        for frame, is_exact in self._frames(wish, view, is_cancelled):
+        for frame, is_exact in self._refining.frames(wish, view, self.shown.get(0), is_cancelled):
             if is_cancelled():
                 return
             self._loaded |= sources
-            self._measure(view.scene, frame)
             self.shown[index] = Shown(view.scene, frame)
             self._hand_over(Handing(wish.number, -1, index, is_exact, started), frame, is_cancelled)
             started = time.perf_counter()
 
     def _is_latest(self, wish: Draw) -> bool:
         return self._wish is not None and self._wish.number == wish.number
-
-    def _frames(self, wish: Draw, view: View, is_cancelled: Callable[[], bool]) -> Iterator[tuple[Frame, bool]]:
-        """Ever better pictures; the second part says whether it is the last."""
-        if not wish.is_exact:
-            yield self._rough(wish, view), False
-        elif self._is_all_there(view):
-            # Nothing is missing but pixels: the rough pictures on the way would only put the exact one off.
-            yield self.renderer.render(view.scene, view.width, view.height, is_cancelled=is_cancelled), True
-        else:
-            yield from self._better(wish, view, is_cancelled)
-
-    def _rough(self, wish: Draw, view: View) -> Frame:
-        """A picture within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
-        whole, otherwise = (view.height, view.width), guess(self.renderer, view.scene)
-        rows, _ = self._pace.affordable(kind(view.scene), whole, wish.budget_ms / 1000, otherwise)
-        scale = max(rows * STEPS // view.height, 1) / STEPS
-        size = max(1, round(view.width * scale)), max(1, round(view.height * scale))
-        return self.renderer.render(view.scene, *size, is_exact=False)
-
-    def _measure(self, scene: Scene, frame: Frame) -> None:
-        """Learn from a picture what the next will cost; loading left out, which is not done again."""
-        (height, width), statistics = frame.rgba.shape[:2], frame.statistics
-        drawn = max(1, round(height * statistics.scale)), max(1, round(width * statistics.scale))
-        times_s = statistics.times_s
-        self._pace.measured(kind(scene), drawn, times_s["draw"], times_s["prepare"] + times_s["finish"])
-
-    def _better(self, wish: Draw, view: View, is_cancelled: Callable[[], bool]) -> Iterator[tuple[Frame, bool]]:
-        last: Frame | None = None
-        size, budget = (view.width, view.height), wish.budget_ms
-        pictures = self.renderer.render_progressive(view.scene, *size, budget_ms=budget, is_cancelled=is_cancelled)
-        for frame in pictures:
-            if frame.statistics.pictures > 1:
-                break  # From here on they only get smoother.
-            if frame.statistics.is_exact:
-                yield frame, True
-                return
-            last = frame
-            yield frame, False
-        if last is not None and not is_cancelled():
-            yield last, True  # As good as this device can.
-
-    def _is_all_there(self, view: View) -> bool:
-        """Whether the last picture of these volumes had all that it showed at full resolution."""
-        shown = self.shown.get(0)
-        if shown is None or shown.frame.statistics.full_resolution < 1:
-            return False
-        return _sources(shown.scene) == _sources(view.scene)
 
     def _take(self, snapshot: Snapshot) -> None:
         try:
@@ -253,7 +192,3 @@ class Handing:
     view: int
     is_exact: bool
     started: float
-
-
-def _sources(scene: Scene) -> set[str]:
-    return {layer.source for layer in scene.volumes}

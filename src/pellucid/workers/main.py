@@ -93,6 +93,8 @@ class WorkerMain:
                 self.drawing.add(lambda: self.drawing.compile(command))
             case commands.UseArray() if descriptor is not None:
                 self.drawing.add(lambda: self._answering(command, lambda: self._use(command, descriptor)))
+            case commands.Forget():
+                self.drawing.add(lambda: self._answering(command, lambda: self._forget(command)))
             case commands.Cancel(request):
                 if request in self._cancels:
                     self._cancels[request].set()
@@ -112,6 +114,11 @@ class WorkerMain:
         volume = self._sources.use(command.source, Handed(shared.array, command.spacing, command.unit))
         shared.close()  # The array keeps the memory.
         self.drawing.renderer.add(volume)
+        self.say(commands.Done(command.request))
+
+    def _forget(self, command: commands.Forget) -> None:
+        self.drawing.renderer.forget(command.source)
+        self._sources.forget(command.source)
         self.say(commands.Done(command.request))
 
     def _read(self, command: Any) -> None:

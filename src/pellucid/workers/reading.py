@@ -22,7 +22,7 @@ from pellucid.rendering.scene import VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 from pellucid.workers.commands import Export, Probe, Probed, Profile, Profiled, Retrieve, Slice
-from pellucid.workers.drawing import Shown
+from pellucid.workers.refining import Shown
 from pellucid.workers.sources import Sources
 
 SEGMENT = 16

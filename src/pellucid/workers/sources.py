@@ -44,6 +44,11 @@ class Sources:
             self._opened[source] = handed.volume(source)
             return self._opened[source]
 
+    def forget(self, source: str) -> None:
+        with self._lock:
+            self._handed.pop(source, None)
+            self._opened.pop(source, None)
+
     def handed(self, source: str) -> Handed | None:
         return self._handed.get(source)
 

@@ -7,7 +7,8 @@ Not here: one process (process), what to draw after a loss (instance).
 import itertools
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -123,10 +124,16 @@ class SupervisedWorker:
             self.start()
             return self._send_array(source, handed)
 
-    def forget_array(self, source: str) -> None:
+    @property
+    def arrays(self) -> set[str]:
+        """The names of the arrays that were handed over."""
+        return set(self._arrays)
+
+    def forget_array(self, source: str) -> "Future[commands.Done]":
+        """Give its memory back."""
         with self._lock:
-            if handed := self._arrays.pop(source, None):
-                handed.shared.close()
+            self._arrays.pop(source).shared.close()
+            return self._ask("forgetting an array", lambda request: commands.Forget(request, source))
 
     def compile(self, source: str) -> "Future[commands.Compiled]":
         """Make a shading; once it is made, every process that takes over has it too."""
@@ -196,7 +203,9 @@ class SupervisedWorker:
                 self._listener.drawing_failed(number, error_of(answer))
             case _:
                 self._losses = 0
-                self._resolve(answer, descriptor)
+                _, future = self._waiting.pop(answer.request, ("", Future()))
+                with suppress(InvalidStateError):  # Whoever asked has gone away meanwhile.
+                    _settle(future, answer, descriptor)
 
     def _ready(self, process: WorkerProcess, device: str) -> None:
         with self._lock:
@@ -217,19 +226,8 @@ class SupervisedWorker:
         copied = pixels.copy()
         picture.release()
         _, future = self._waiting.pop(drawn.request, ("", Future()))
-        future.set_result(copied)
-
-    def _resolve(self, answer: Any, descriptor: int | None) -> None:
-        _, future = self._waiting.pop(answer.request, ("", Future()))
-        match answer:
-            case commands.Failed():
-                future.set_exception(error_of(answer))
-            case commands.Sliced(_, width, height) if descriptor is not None:
-                future.set_result(SharedArray(descriptor, (height, width, 3), np.uint8))
-            case commands.Retrieved(_, shape, dtype) if descriptor is not None:
-                future.set_result((answer, SharedArray(descriptor, shape, np.dtype(dtype))))
-            case _:
-                future.set_result(answer)
+        with suppress(InvalidStateError):
+            future.set_result(copied)
 
     def _lose(self, process: WorkerProcess, ending: Ending) -> None:
         with self._lock:
@@ -248,9 +246,23 @@ class SupervisedWorker:
                 self.restarts += 1
                 self.start()
         for doing, future in waiting.values():
-            future.set_exception(WorkerLost(doing, ending.why))
+            with suppress(InvalidStateError):
+                future.set_exception(WorkerLost(doing, ending.why))
         if not self._is_closed:
             self._listener.worker_was_lost(ending, is_given_up)
+
+
+def _settle(future: "Future[Any]", answer: Any, descriptor: int | None) -> None:
+    """Give an answer to who waits for it; with its array, where one came along."""
+    match answer:
+        case commands.Failed():
+            future.set_exception(error_of(answer))
+        case commands.Sliced(_, width, height) if descriptor is not None:
+            future.set_result(SharedArray(descriptor, (height, width, 3), np.uint8))
+        case commands.Retrieved(_, shape, dtype) if descriptor is not None:
+            future.set_result((answer, SharedArray(descriptor, shape, np.dtype(dtype))))
+        case _:
+            future.set_result(answer)
 
 
 def error_of(failed: commands.Failed) -> PellucidError:

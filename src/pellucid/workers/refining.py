@@ -1,0 +1,92 @@
+"""Which pictures are drawn of a wish: a rough one while something moves, better ones until it is exact.
+
+Here: Refining, which knows what pictures cost; Shown, the picture before.
+Not here: the thread that draws (drawing), how a picture gets better (rendering.progressive).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pellucid.rendering.frame import Frame
+from pellucid.rendering.progressive import Pace, guess, kind
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import Scene
+from pellucid.workers.commands import Draw, View
+
+STEPS = 16
+"""Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers, and every new
+size costs a video stream a key frame."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The picture that was drawn last of a view; depth as in Frame."""
+
+    scene: Scene
+    frame: Frame
+
+
+class Refining:
+    """One for a renderer."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self.renderer = renderer
+        self._pace = Pace()
+
+    def frames(
+        self, wish: Draw, view: View, shown: Shown | None, is_cancelled: Callable[[], bool]
+    ) -> Iterator[tuple[Frame, bool]]:
+        """Ever better pictures; the second part says whether it is the last. shown: the picture before."""
+        for frame, is_last in self._frames(wish, view, shown, is_cancelled):
+            self._measure(view.scene, frame)
+            yield frame, is_last
+
+    def _frames(
+        self, wish: Draw, view: View, shown: Shown | None, is_cancelled: Callable[[], bool]
+    ) -> Iterator[tuple[Frame, bool]]:
+        if not wish.is_exact:
+            yield self._rough(wish, view), False
+        elif shown is not None and _is_all_there(shown, view):
+            # Nothing is missing but pixels: the rough pictures on the way would only put the exact one off.
+            yield self.renderer.render(view.scene, view.width, view.height, is_cancelled=is_cancelled), True
+        else:
+            yield from self._better(wish, view, is_cancelled)
+
+    def _rough(self, wish: Draw, view: View) -> Frame:
+        """A picture within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
+        whole, otherwise = (view.height, view.width), guess(self.renderer, view.scene)
+        rows, _ = self._pace.affordable(kind(view.scene), whole, wish.budget_ms / 1000, otherwise)
+        scale = max(rows * STEPS // view.height, 1) / STEPS
+        size = max(1, round(view.width * scale)), max(1, round(view.height * scale))
+        return self.renderer.render(view.scene, *size, is_exact=False)
+
+    def _measure(self, scene: Scene, frame: Frame) -> None:
+        """Learn from a picture what the next will cost; loading left out, which is not done again."""
+        (height, width), statistics = frame.rgba.shape[:2], frame.statistics
+        drawn = max(1, round(height * statistics.scale)), max(1, round(width * statistics.scale))
+        times_s = statistics.times_s
+        self._pace.measured(kind(scene), drawn, times_s["draw"], times_s["prepare"] + times_s["finish"])
+
+    def _better(self, wish: Draw, view: View, is_cancelled: Callable[[], bool]) -> Iterator[tuple[Frame, bool]]:
+        last: Frame | None = None
+        size, budget = (view.width, view.height), wish.budget_ms
+        pictures = self.renderer.render_progressive(view.scene, *size, budget_ms=budget, is_cancelled=is_cancelled)
+        for frame in pictures:
+            if frame.statistics.pictures > 1:
+                break  # From here on they only get smoother.
+            if frame.statistics.is_exact:
+                yield frame, True
+                return
+            last = frame
+            yield frame, False
+        if last is not None and not is_cancelled():
+            yield last, True  # As good as this device can.
+
+
+def _is_all_there(shown: Shown, view: View) -> bool:
+    """Whether the picture before had all that it showed of the same volumes at full resolution."""
+    return shown.frame.statistics.full_resolution == 1 and sources_of(shown.scene) == sources_of(view.scene)
+
+
+def sources_of(scene: Scene) -> set[str]:
+    return {layer.source for layer in scene.volumes}

@@ -1,0 +1,46 @@
+"""Anything at all, sent to every route: nothing fails inside, and the instance lives.
+
+The requests come from the OpenAPI document, made by Schemathesis.
+"""
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import not_a_server_error
+
+from pellucid.instance.app import create_app
+from pellucid.instance.server import HOST, Instance
+from pellucid.instance.session import Session, Setup
+from tests.instance.loopback import PATIENCE_S, http, open_page
+
+DOCUMENT = create_app(Session(Setup())).openapi()
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
+EXAMPLES = 6
+# Ends the instance; and what takes long whatever is asked.
+LEFT_OUT = ("/api/shutdown", "/api/movies")
+
+
+@pytest.mark.filterwarnings("ignore")
+@SCHEMA.exclude(path=list(LEFT_OUT)).parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    phases=[Phase.generate],
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+def test_nothing_fails_inside(case: Any, instance: Instance) -> None:
+    if case.path == "/api/screenshot" and isinstance(case.query, dict):
+        case.query.update({"width": 16, "height": 16})
+    headers = {"Authorization": f"Bearer {instance.session.tokens.own}"}
+    answer = case.call(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=PATIENCE_S)
+    case.validate_response(answer, checks=[not_a_server_error])
+
+
+def test_the_instance_lives(instance: Instance, source: str) -> None:
+    with http(instance) as client:
+        assert client.post("/api/load", json={"path": source}).status_code == 200
+    with open_page(instance) as page:
+        assert page.exact().rgb.shape == (48, 64, 3)

@@ -1,0 +1,199 @@
+"""Files and arrays: what can be opened, and what comes back."""
+
+import io
+import socket
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pellucid.formats.shared import SharedArray
+from pellucid.instance.server import Instance
+from pellucid.volume.sample import sample
+from pellucid.volume.volume import open_volume
+from pellucid.workers.line import Line
+from tests.instance.conftest import EDGE
+from tests.instance.loopback import Page, http, open_page
+
+VOXELS = sample(EDGE)
+
+
+@pytest.fixture(autouse=True)
+def back_to_the_ball(instance: Instance, source: str) -> None:
+    with http(instance) as client:
+        assert client.post("/api/load", json={"path": source}).status_code == 200
+
+
+def wait_for(page: Page, task: str) -> dict[str, Any]:
+    while (told := page.hear_text("progress"))["task"] != task or told["state"] == "running":
+        pass
+    return told
+
+
+def test_a_folder_is_listed_with_what_can_be_opened(instance: Instance, folder: Path) -> None:
+    with http(instance) as client:
+        listed = client.get("/api/files", params={"folder": str(folder)}).json()
+        found = {entry["name"]: entry["kind"] for entry in listed["entries"]}
+        assert found == {"below": "folder", "ball.npy": "volume", "labels.npy": "volume", "cloud.csv": "points"}
+        assert (listed["parent"], listed["is_cut"]) == (None, False)
+        below = client.get("/api/files", params={"folder": str(folder / "below")}).json()
+        assert below["parent"] == str(folder)
+        search = client.get("/api/files", params={"folder": str(folder), "search": "BALL"}).json()
+        assert [entry["name"] for entry in search["entries"]] == ["ball.npy", "below/deep-ball.npy"]
+        roots = client.get("/api/files").json()
+        assert str(folder) in [entry["path"] for entry in roots["entries"]]
+
+
+def test_a_file_says_what_it_is(instance: Instance, source: str) -> None:
+    with http(instance) as client:
+        told = client.get("/api/files/facts", params={"path": source}).json()
+        assert (told["shape"], told["dtype"], told["bytes"]) == ([EDGE] * 3, "uint16", EDGE**3 * 2)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/passwd", "{folder}/../outside.npy", "{folder}/link.npy", "relative.npy", "s3://bucket/scan.zarr", "\0"],
+)
+def test_nothing_outside_the_roots_is_opened(instance: Instance, folder: Path, path: str) -> None:
+    link = folder / "link.npy"
+    if not link.is_symlink():
+        link.symlink_to("/etc/hostname")
+    path = path.format(folder=folder)
+    with http(instance) as client:
+        requests = [
+            client.post("/api/load", json={"path": path}),
+            client.get("/api/files/facts", params={"path": path}),
+            client.get("/api/files", params={"folder": path}),
+            client.patch("/api/scene", json={"changes": [{"path": ["volumes", 0, "source"], "value": path}]}),
+        ]
+    link.unlink()
+    for answer in requests:
+        assert answer.status_code in (403, 404), answer.text
+        assert "lies outside" in answer.text or "nothing at" in answer.text
+
+
+def test_a_file_is_loaded_and_another_added(instance: Instance, folder: Path) -> None:
+    with http(instance) as client, open_page(instance) as page:
+        client.post("/api/load", json={"path": str(folder / "cloud.csv"), "how": "add"})
+        layers = page.hear_text("layers")
+        while not layers["points"]:
+            layers = page.hear_text("layers")
+        assert (layers["layers"][0]["name"], layers["points"][0]["count"]) == ("ball.npy", 3)
+        assert sum(layers["layers"][0]["histogram"]["counts"]) == EDGE**3
+        client.post("/api/load", json={"path": str(folder / "labels.npy"), "how": "labels"})
+        scene = client.get("/api/scene").json()["scene"]
+        assert [layer["labels"] is None for layer in scene["volumes"]] == [True, False]
+        assert page.exact(client.get("/api/scene").json()["revision"]).rgb.max() > 0
+
+
+def test_a_small_file_is_brought_along(instance: Instance) -> None:
+    stream = io.BytesIO()
+    np.save(stream, VOXELS[:5])
+    with http(instance) as client:
+        path = client.put("/api/upload", params={"name": "../../etc/mine.npy"}, content=stream.getvalue()).json()[
+            "path"
+        ]
+        assert Path(path).name == "mine.npy" and Path(path).is_relative_to(instance.session.tasks.folder)
+        assert client.post("/api/load", json={"path": path}).status_code == 200
+        assert client.get("/api/scene").json()["layers"][0]["shape"] == [5, EDGE, EDGE]
+
+
+def test_an_array_comes_in_pieces_and_goes_back_in_a_box(instance: Instance) -> None:
+    voxels = VOXELS[::-1].astype(np.float32)
+    sent = voxels.tobytes()
+    offer = {"shape": voxels.shape, "dtype": "<f4", "spacing": [2, 1, 1], "unit": "um", "name": "mine"}
+    with http(instance) as client:
+        place = client.post("/api/arrays", json=offer).json()
+        assert place["bytes"] == len(sent)
+        for start in (1000, 0):
+            piece = sent[start : None if start else 1000]
+            assert client.put(f"/api/arrays/{place['id']}", params={"offset": start}, content=piece).status_code == 204
+        assert client.post(f"/api/arrays/{place['id']}/show").status_code == 200
+        (layer,) = client.get("/api/scene").json()["layers"]
+        assert (layer["name"], layer["unit"], layer["is_memory"], layer["spacing"]) == ("mine", "um", True, [2, 1, 1])
+        back = client.get("/api/volume", params={"box": "1:4,:,2:9"})
+        np.testing.assert_array_equal(np.load(io.BytesIO(back.content)), voxels[1:4, :, 2:9])
+
+
+def test_half_an_array_is_not_shown(instance: Instance) -> None:
+    with http(instance) as client:
+        place = client.post("/api/arrays", json={"shape": [2, 2, 2], "dtype": "uint8"}).json()
+        client.put(f"/api/arrays/{place['id']}", content=b"1234")
+        answer = client.post(f"/api/arrays/{place['id']}/show")
+        assert answer.status_code == 400 and "Of 8 bytes 4 have come" in answer.text
+        outside = client.put(f"/api/arrays/{place['id']}", params={"offset": 7}, content=b"12")
+        assert outside.status_code == 400 and "outside the array" in outside.text
+        assert client.post("/api/arrays", json={"shape": [2, 2, 2], "dtype": "object"}).status_code == 400
+        assert client.post("/api/arrays", json={"shape": [2**40] * 3, "dtype": "uint8"}).status_code == 400
+
+
+def handed_over(instance: Instance, token: str, shared: SharedArray, shape: tuple[int, ...]) -> dict[str, Any]:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(instance.session.socket)
+    line = Line(connection)
+    line.send({"token": token, "offer": {"shape": shape, "dtype": "uint16", "name": "shared"}}, shared.descriptor)
+    answer, _ = line.receive(60)
+    line.close()
+    return answer
+
+
+def test_memory_is_handed_over_without_a_copy_and_given_back(instance: Instance, source: str) -> None:
+    tokens = instance.session.tokens
+    with SharedArray.create(VOXELS.shape, VOXELS.dtype) as shared, http(instance) as client:
+        shared.array[...] = VOXELS
+        assert "may not" in handed_over(instance, tokens.steer, shared, VOXELS.shape)["what"]
+        assert "has" in handed_over(instance, tokens.own, shared, (99, 99, 99))["what"]
+        assert handed_over(instance, tokens.own, shared, VOXELS.shape)["revision"] > 0
+        shared.array[0, 0, 0] = 4711
+        back = client.get("/api/volume", params={"box": "0:1,0:1,0:1"})
+        assert np.load(io.BytesIO(back.content)).item() == 4711
+        assert len(instance.session.worker.arrays) == 1
+        assert handed_over(instance, tokens.own, shared, VOXELS.shape)["revision"] > 0
+        assert len(instance.session.worker.arrays) == 1
+
+
+def test_the_clipped_region_is_exported(instance: Instance, tmp_path: Path) -> None:
+    with http(instance) as client, open_page(instance) as page:
+        clip = {"start": [2, 3, 4], "stop": [8, 9, 10]}
+        client.patch("/api/scene", json={"changes": [{"path": ["volumes", 0, "clip"], "value": clip}]})
+        for format, ending in (("nrrd", ".nrrd"), ("tiff", ".tif"), ("zarr", ".zarr.zip")):
+            task = client.post("/api/exports", json={"format": format}).json()["task"]
+            told = wait_for(page, task)
+            assert told["state"] == "finished", client.get(f"/api/tasks/{task}").text
+            answer = client.get(f"/{told['url']}")
+            assert answer.headers["content-disposition"].rstrip('"').endswith(ending)
+            path = tmp_path / f"part{ending}"
+            path.write_bytes(answer.content)
+            if format == "zarr":
+                zipfile.ZipFile(path).extractall(tmp_path)
+                path = next(tmp_path.glob("*.zarr"))
+            with open_volume(path) as volume:
+                np.testing.assert_array_equal(volume.read(), VOXELS[2:8, 3:9, 4:10])
+
+
+def test_a_turntable_is_filmed(instance: Instance, tmp_path: Path) -> None:
+    import av
+
+    body = {"width": 32, "height": 32, "seconds": 0.5, "frames_per_second": 8}
+    with http(instance) as client, open_page(instance) as page:
+        task = client.post("/api/movies", json=body).json()["task"]
+        told = wait_for(page, task)
+        assert told["state"] == "finished", client.get(f"/api/tasks/{task}").text
+        (tmp_path / "movie.mp4").write_bytes(client.get(f"/{told['url']}").content)
+    with av.open(tmp_path / "movie.mp4") as movie:
+        assert sum(1 for _ in movie.decode(video=0)) == 4
+
+
+def test_values_along_a_line_and_presets(instance: Instance) -> None:
+    with http(instance) as client:
+        line = {"start": [0, 12, 12], "stop": [EDGE - 1, 12, 12], "count": EDGE}
+        told = client.post("/api/profile", json=line).json()
+        np.testing.assert_allclose(told["values"], VOXELS[12, 12], rtol=1e-4)
+        assert told["length"] == EDGE - 1
+        text = client.get("/api/presets/paraview").text
+        read = client.post("/api/presets/read", json={"text": text}).json()["transfer"]
+        shown = client.get("/api/scene").json()["scene"]["volumes"][0]["transfer"]
+        np.testing.assert_allclose(read["value_range"], shown["value_range"])
+        assert client.post("/api/presets/read", json={"text": "{}"}).status_code == 400
