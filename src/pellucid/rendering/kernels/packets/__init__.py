@@ -1,6 +1,7 @@
 """One volume, front to back, on a CPU: sixteen rays and sixteen samples at a time.
 
-Here: the kernels around packets.cpp, for volumes that are whole and for volumes in bricks.
+Here: the kernels, for volumes that are whole and for volumes in bricks, around what rays.cpp, samples.cpp and cells.cpp
+say in C++.
 Not here: volumes on CUDA (textured), users' shadings, which are drawn ray by ray (composite).
 """
 
@@ -53,7 +54,7 @@ def is_for(layer: Layer, device: Device) -> bool:
 
 def composite_packets_of(is_in_bricks: bool) -> Any:
     """The kernel for volumes that are whole, or for those in bricks."""
-    text = Path(__file__).with_suffix(".cpp").read_text()
+    text = "\n".join(Path(__file__).with_name(f"{part}.cpp").read_text() for part in ("rays", "samples", "cells"))
     # A product and a sum in one instruction, which Warp does not ask for on a CPU.
     start = ["{", "#pragma clang fp contract(fast)", *_NUMBERS, f"#define IN_BRICKS {is_in_bricks:d}"]
     lines = [*start, text, "#undef IN_BRICKS", "}"]
