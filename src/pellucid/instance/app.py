@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, WebSocket
 
-from pellucid import __version__
 from pellucid.instance import connection
 from pellucid.instance.guard import Guard
+from pellucid.instance.product import PRODUCT
 from pellucid.instance.routes import access, documentation, page, scene, sources, work
 from pellucid.instance.session import Session
 
@@ -31,7 +31,7 @@ def create_app(session: Session) -> FastAPI:
         session.close()
 
     app = FastAPI(
-        title="Pellucid", version=__version__, lifespan=running, docs_url=None, redoc_url=None,
+        title="Pellucid", version=PRODUCT, lifespan=running, docs_url=None, redoc_url=None,
         openapi_url="/api/openapi.json",
     )  # fmt: skip
     app.state.session = session

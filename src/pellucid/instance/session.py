@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pellucid import __version__
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance import edits
 from pellucid.instance.arrays import Arrays
@@ -27,6 +26,7 @@ from pellucid.instance.history import History, Pair
 from pellucid.instance.idle import GRACE_S, Idleness
 from pellucid.instance.members import Member
 from pellucid.instance.picturing import Picturing
+from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import outgoing
 from pellucid.instance.protocol.parts import Capability, Limits, WorkerState
 from pellucid.instance.relay import Relay
@@ -112,7 +112,7 @@ class Session:
         roots = self.roots.names if allows(capability, "own") else ()
         clock_at_ms = time.time() * 1000
         device = self.relay.device
-        put(outgoing.Welcome(member.id, capability, __version__, device, choices(), Limits(), roots, clock_at_ms))
+        put(outgoing.Welcome(member.id, capability, PRODUCT, device, choices(), Limits(), roots, clock_at_ms))
         self.members[member.id] = member
         self.controls.join(member.client)
         put(self.state_for(capability))

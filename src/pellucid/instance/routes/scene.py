@@ -13,10 +13,10 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 from PIL import Image
 
-from pellucid import __version__
 from pellucid.errors import InvalidInput
 from pellucid.instance.capabilities import allows
 from pellucid.instance.catalogue import choices
+from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol.incoming import Look
 from pellucid.instance.protocol.outgoing import Moved
@@ -34,7 +34,7 @@ LOOK, STEER = [needs("look")], [needs("steer")]
 async def about(session: Here, has: Has) -> http.About:
     """Versions, what this token allows, and where arrays can be handed over."""
     socket = session.socket if allows(has, "own") else ""
-    return http.About(VERSION, __version__, has, session.relay.device, os.getpid(), socket)
+    return http.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), socket)
 
 
 @router.get("/scene", dependencies=LOOK)

@@ -1,0 +1,17 @@
+"""Which Pellucid this is.
+
+Here: PRODUCT, its version as it was installed.
+Not here: the version of the messages (protocol.parts).
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+
+def _installed() -> str:
+    try:
+        return version("pellucid")
+    except PackageNotFoundError:  # Run from its sources.
+        return "source"
+
+
+PRODUCT = _installed()
