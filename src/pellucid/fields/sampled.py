@@ -23,10 +23,6 @@ from pellucid.volume.volume import Volume
 __all__ = ["SampledField", "VisibleBricks", "solidity_of", "vacancy_of"]
 
 
-FARTHEST_SOLID = 16
-"""Cells beyond which nobody asks whether all are visible: working it out costs more than asking again."""
-
-
 class SampledField:
     """A field on a device, with what a kernel needs to sample it and to skip what is empty.
 
@@ -143,7 +139,9 @@ def vacancy_of(occupied: Any, device: Device) -> Any:
 
 def solidity_of(vacancy: Any, device: Device) -> Any:
     """From the distance to the nearest visible cell to that from each visible one to the nearest which is not."""
-    return _distance(vacancy, FARTHEST_SOLID, device)
+    from pellucid.fields import vacancy_kernels
+
+    return _distance(vacancy, vacancy_kernels.FARTHEST, device)
 
 
 def _distance(cells: Any, most: int, device: Device) -> Any:
