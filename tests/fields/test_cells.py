@@ -17,7 +17,7 @@ def values(dtype: str) -> Voxels:
     return found
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "float16", "float32", "float64"])
 @pytest.mark.parametrize("piece_bytes", [1000, 2**25])
 def test_ranges_do_not_depend_on_how_they_are_found(
     dtype: str, piece_bytes: int, monkeypatch: pytest.MonkeyPatch
@@ -34,6 +34,25 @@ def test_a_voxel_without_a_value_is_the_lowest() -> None:
     assert found[0, 0, 0, 0] < -1e38
     assert found[0, 0, 0, 1] == 1
     assert found[1, 1, 1].tolist() == [1, np.inf]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_so_it_is_in_memory_also_at_the_corner_of_a_cell(dtype: str) -> None:
+    voxels = np.ones((20, 20, 20), dtype)
+    voxels[0, 0, 0], voxels[8, 8, 8], voxels[12, 12, 12] = np.nan, np.nan, -np.inf
+    volume = Volume.from_array(voxels)
+    assert np.array_equal(cell_ranges(volume), DenseField(volume, choose("cpu")).ranges.numpy())
+
+
+def test_an_array_is_drawn_from_where_it_lies() -> None:
+    voxels = values("uint8")
+    volume = Volume.from_array(voxels)
+    field = DenseField(volume, choose("cpu"))
+    assert int(field.struct.whole.voxels) == voxels.ctypes.data
+    voxels[0, 0, 0] = 255
+    volume.changed(Box((0, 0, 0), (1, 1, 1)))
+    field.begin()
+    assert field.ranges.numpy()[0, 0, 0, 1] == 255
 
 
 def test_a_voxel_at_a_border_touches_both_cells() -> None:

@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape, grid_shape
-from pellucid.device import Device, launch, runtime
+from pellucid.device import Device, Portion, launch, runtime
 from pellucid.errors import TooLarge
 from pellucid.fields.cells import touched_cells
 from pellucid.fields.sampled import SampledField
 from pellucid.fields.sizes import BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
 from pellucid.fields.textures import whole_texture
 from pellucid.fields.upload import upload
+from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
 
 
 class DenseField(SampledField):
-    """All voxels in the memory of a device: on CUDA a texture where there can be one and is_texture."""
+    """All voxels in the memory of a device: on CUDA a texture where there can be one and is_texture.
+
+    On the CPU an array of the program's own is not copied: it is drawn from where it lies.
+    """
 
     def __init__(self, volume: Volume, device: Device, *, is_texture: bool = True) -> None:
         super().__init__(volume, device)
@@ -35,8 +39,10 @@ class DenseField(SampledField):
             self._texture.describe(self.struct.whole)
             upload(volume, self._texture, self._stored)
         else:
+            self._borrowed = None if device.is_cuda else _usable(volume.array, self._stored)
+            voxels = self._read(volume.box) if self._borrowed is None else self._borrowed.view(np.uint8)
             # Bytes with three axes: Warp counts in 32 bits along each.
-            self._voxels = warp.array(self._read(volume.box), device=device.name, copy=device.is_cuda)
+            self._voxels = warp.array(voxels, device=device.name, copy=device.is_cuda)
             self.struct.whole = _whole_grid(self._voxels.ptr, self._stored, self.shape)
         self.ranges = warp.zeros(self.cells, dtype=warp.vec2, device=device.name)
         self._find_ranges(Box.whole(self.cells))
@@ -45,14 +51,23 @@ class DenseField(SampledField):
         return np.ascontiguousarray(self._volume.read(box).astype(self._stored, copy=False)).view(np.uint8)
 
     def _find_ranges(self, cells: Box) -> None:
-        from pellucid.fields import sampling
+        from pellucid.fields import range_kernels, sampling
 
-        start = runtime.start().vec3i(*cells.start[::-1])
-        launch(sampling.find_ranges, cells.shape, [self.struct.whole, CELL, start], [self.ranges], self.device)
+        start, grid = runtime.start().vec3i(*cells.start[::-1]), self.struct.whole
+        if self.device.is_cuda:
+            launch(sampling.find_ranges, cells.shape, [grid, CELL, start], [self.ranges], self.device)
+        else:
+            rows = Portion(cells.shape[:2], heft=cells.shape[2] * CELL**3)
+            launch(range_kernels.find_ranges, rows, [grid, CELL, start, cells.stop[2]], [self.ranges], self.device)
 
     def _refresh(self, box: Box) -> None:
         if box.is_empty:
             return
+        if self._texture or self._borrowed is None:
+            self._replace(box)
+        self._find_ranges(touched_cells(box, self.shape))
+
+    def _replace(self, box: Box) -> None:
         warp = runtime.start()
         arrived = warp.array(self._read(box), device=self.device.name)
         if self._texture:
@@ -61,7 +76,11 @@ class DenseField(SampledField):
             z, y, x = box.slices
             in_bytes = slice(x.start * self._stored.itemsize, x.stop * self._stored.itemsize)
             warp.copy(self._voxels[z, y, in_bytes], arrived)
-        self._find_ranges(touched_cells(box, self.shape))
+
+
+def _usable(array: Voxels | None, stored: np.dtype[Any]) -> Voxels | None:
+    """An array that a CPU can draw from where it lies."""
+    return array if array is not None and array.dtype == stored and array.flags.c_contiguous else None
 
 
 def dense_bytes(volume: Volume) -> int:

@@ -15,7 +15,7 @@ import warp as wp
 from pellucid.fields import texture_reads
 from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, EXACT, PADDED, TEXTURED
 
-_SWITCH = """
+SWITCH = """
     switch (grid.kind) {
         case 0: return body((const unsigned char*)grid.voxels);
         case 1: return body((const signed char*)grid.voxels);
@@ -202,7 +202,7 @@ def cell_at(field: Field, at: wp.vec3):
         return e + (f - e) * w;
     };
 """
-    + _SWITCH
+    + SWITCH
 )
 def value_in(grid: Grid, at: wp.vec3) -> wp.float32:
     """The value at a point in voxel coordinates (x, y, z), trilinear; outside, the nearest voxel's."""
@@ -234,7 +234,7 @@ def value_in(grid: Grid, at: wp.vec3) -> wp.float32:
         return wp::vec3(gx * grid.scale[0], gy * grid.scale[1], gz * grid.scale[2]) * 0.5f;
     };
 """
-    + _SWITCH
+    + SWITCH
 )
 def gradient_in(grid: Grid, at: wp.vec3) -> wp.vec3:
     """Change of the value per voxel along (x, y, z): central differences of trilinear values, one voxel apart."""
@@ -287,7 +287,7 @@ def gradient(field: Field, at: wp.vec3):
         return over([&](int x, int y, int z) -> float { return (float)(s[(size_t(z) * ny + y) * nx + x]); });
     };
 """
-    + _SWITCH
+    + SWITCH
 )
 def cell_range(grid: Grid, cell: wp.vec3i, edge: wp.int32) -> wp.vec2:
     """Lowest and highest value that a sample inside a cell can have: its voxels and one around them."""

@@ -19,7 +19,10 @@ _open: "WeakValueDictionary[str, ArrayReader]" = WeakValueDictionary()
 
 
 class ArrayReader:
-    """Reads boxes of a (z, y, x) array; nothing is copied until a box is read. Findable by name while it lives."""
+    """Reads boxes of a (z, y, x) array; nothing is copied until a box is read. Findable by name while it lives.
+
+    array: all of it, not to be written to.
+    """
 
     def __init__(self, array: Voxels, spacing: Spacing = (1.0, 1.0, 1.0), unit: str = "") -> None:
         if array.ndim != 3:
@@ -29,13 +32,13 @@ class ArrayReader:
         if array.dtype.name not in VOXEL_TYPES:
             raise UnsupportedType("A volume", array.dtype, VOXEL_TYPES)
         z, y, x = array.shape
-        self._array = array
+        self.array = array
         self.header = Header((Level((z, y, x), (1, y, x), spacing),), array.dtype.newbyteorder("="), unit)
         self.location = Location(f"memory:{uuid4().hex}")
         _open[self.location.path] = self
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
-        np.copyto(out, self._array[box.slices])
+        np.copyto(out, self.array[box.slices])
 
     def close(self) -> None:
         pass

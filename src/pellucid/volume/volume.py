@@ -91,6 +91,12 @@ class Volume:
         """All of its voxels."""
         return Box.whole(self.shape)
 
+    @property
+    def array(self) -> Voxels | None:
+        """The array that it is made of, not copied and not to be written to; None where it is a file."""
+        reader = self._opened.reader
+        return reader.array if isinstance(reader, ArrayReader) else None
+
     def at_level(self, level: int) -> "Volume":
         """The same volume at another resolution."""
         _check("level", level, len(self.levels), self.location)
