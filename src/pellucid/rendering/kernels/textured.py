@@ -200,6 +200,31 @@ def brick_end(ray: Ray, step: wp.float32, k: wp.int32, cell: wp.vec3i):
 
 
 @wp.func
+def make_run(layer: Layer, here: Grid, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32):
+    run = Run()
+    run.texture = here.voxels
+    run.origin = wp.cw_mul(ray.origin, here.scale) + here.shift
+    run.speed = wp.cw_mul(ray.speed, here.scale)
+    run.scale = raw_scale(here) * layer.value_scale
+    run.offset = (raw_offset(here) - layer.value_low) * layer.value_scale
+    run.jitter = ray.jitter
+    run.step = step
+    run.k = k
+    run.end = end
+    return run
+
+
+@wp.func
+def share_of(thread: wp.int32, down: wp.int32, across: wp.int32, pixels: wp.int32):
+    """For how many rays a thread tells what it sees of a whole volume: mostly for none."""
+    if pixels < SMALL_PICTURE:
+        return wp.float32(1.0)
+    if thread == WITNESS and down % 2 == 0 and across % 2 == 0:
+        return wp.float32(4 * THREADS)
+    return wp.float32(0.0)
+
+
+@wp.func
 def tell(field: Field, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32, light: wp.vec2):
     """Which bricks of a whole volume a run of samples saw; light: what came through before the run and after it."""
     across = (field.shape[0] + BRICK - 1) >> BRICK_SHIFT
@@ -220,10 +245,7 @@ def tell(field: Field, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32, l
 
 
 def composite_textured_with(add_run: Any, blocks: int) -> Any:
-    """The kernel, with the function that adds a run of samples compiled into its loop.
-
-    blocks: how many of them a multiprocessor must have room for, which bounds the registers of each thread.
-    """
+    """The kernel with the function that adds a run of samples. blocks: on one multiprocessor, which bounds registers."""
 
     @wp.kernel(enable_backward=False, launch_bounds=(TILE * TILE, blocks))
     def composite_textured(
@@ -246,11 +268,7 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
         gathered = seen_before(view, row, column)
         state = State(gathered.color[0], gathered.color[1], gathered.color[2], 1.0 - gathered.opacity, gathered.depth)
         is_whole = layer.field.levels.shape[0] == 0
-        share = wp.float32(0.0)
-        if thread == WITNESS and (down + first) % 2 == 0 and across % 2 == 0:
-            share = wp.float32(4 * THREADS)
-        if color.shape[0] * color.shape[1] < SMALL_PICTURE:
-            share = 1.0
+        share = share_of(thread, down + first, across, color.shape[0] * color.shape[1])
         k = ray.k_first
         while k <= ray.k_last and state[3] > FAINT:
             cell = cell_of(place(ray, view.step, k), layer.vacancy)
@@ -264,18 +282,8 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
                     end = wp.min(end, brick_end(ray, view.step, k, cell))
                     weight = state[3] * wp.float32(end - k)
                 here = locate(layer.field, cell, weight)
-                run = Run()
-                run.texture = here.voxels
-                run.origin = wp.cw_mul(ray.origin, here.scale) + here.shift
-                run.speed = wp.cw_mul(ray.speed, here.scale)
-                run.scale = raw_scale(here) * layer.value_scale
-                run.offset = (raw_offset(here) - layer.value_low) * layer.value_scale
-                run.jitter = ray.jitter
-                run.step = view.step
-                run.k = k
-                run.end = end
                 light = state[3]
-                state = add_run(layer, here, ray, run, state)
+                state = add_run(layer, here, ray, make_run(layer, here, ray, view.step, k, end), state)
                 if is_whole and share > 0.0:
                     tell(layer.field, ray, view.step, k, end, wp.vec2(light, state[3]) * share)
                 k = end
