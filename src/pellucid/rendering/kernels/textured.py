@@ -245,7 +245,7 @@ def tell(field: Field, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32, l
 
 
 def composite_textured_with(add_run: Any, blocks: int) -> Any:
-    """The kernel with the function that adds a run of samples. blocks: on one multiprocessor, which bounds registers."""
+    """The kernel with the function that adds a run of samples. blocks: on a multiprocessor, which bounds registers."""
 
     @wp.kernel(enable_backward=False, launch_bounds=(TILE * TILE, blocks))
     def composite_textured(
