@@ -29,6 +29,10 @@ missing."""
 DISTANCE = 1.5 * EVERY
 """How far before a point, towards the eye and towards the light, its light is looked up."""
 
+SURFACE = 0.1
+"""Of the value range, per voxel: what changes so much is lit as a surface. What changes less is lit the less by its
+direction, which is that of noise."""
+
 REACH = 16.0
 """How far, in voxels, something may stand and still take ambient light away."""
 
@@ -69,6 +73,13 @@ class Question:
     def single(self) -> Vector:
         """The way to the light where there is one light, nothing where it comes from everywhere."""
         return self.towards[0] if len(self.towards) == 1 else (0.0, 0.0, 0.0)
+
+
+def firmness_of(layer: VolumeLayer, voxel: float) -> float:
+    """What the gradient, per world unit, is multiplied by to say how far a sample is lit as a surface, 1 and more being
+    all the way. voxel: world units along its shortest edge. An isosurface is a surface whatever its gradient."""
+    low, high = layer.transfer.value_range
+    return FAR_AWAY / (high - low) * voxel if layer.mode == "isosurface" else voxel / (SURFACE * (high - low))
 
 
 def question_of(layer: VolumeLayer, light: Light, camera: Camera, to_voxel: Voxels) -> Question | None:

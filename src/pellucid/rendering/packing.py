@@ -16,7 +16,7 @@ from pellucid.device import Device, launch, runtime
 from pellucid.fields.sampled import SampledField, vacancy_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.illumination import Illumination, question_of
+from pellucid.rendering.illumination import Illumination, firmness_of, question_of
 from pellucid.rendering.reference.scenery import MOST_SURFACES
 from pellucid.rendering.scene import ClipPlane, Light, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, Edges, TransferFunction, summed
@@ -117,6 +117,7 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     packed.is_step_long = int(reach > 0)
     packed.vacancy = _vacancy(layer, field, table, reach)
     packed.light, packed.shading = pack_light(scene.light), rays.SHADINGS[layer.shading]
+    packed.firmness = firmness_of(layer, voxel_size(layer, field))
     question = question_of(layer, scene.light, scene.camera, matrix)
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
     packed.brightness = illumination.ask(question) if question else nowhere

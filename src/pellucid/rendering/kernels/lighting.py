@@ -37,13 +37,15 @@ def lit_surface(light: Light, normal: wp.vec3, direction: wp.vec3, base: wp.vec3
 
 @wp.func
 def lit_along(layer: Layer, slope: wp.vec3, direction: wp.vec3, base: wp.vec3):
-    """Blinn-Phong by a gradient in voxels; where there is none, light comes from everywhere."""
-    light = layer.light
+    """Blinn-Phong by a gradient in voxels; the smaller it is, the more light comes from everywhere."""
+    flat = base * (layer.light.ambient + layer.light.diffuse)
     normal = wp.transpose(layer.to_voxel) * slope
     length = wp.length(normal)
     if length < 1.0e-9:
-        return base * (light.ambient + light.diffuse)
-    return lit_surface(light, normal / length, direction, base)
+        return flat
+    return wp.lerp(
+        flat, lit_surface(layer.light, normal / length, direction, base), wp.min(length * layer.firmness, 1.0)
+    )
 
 
 @wp.func

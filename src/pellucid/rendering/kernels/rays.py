@@ -68,7 +68,8 @@ class Layer:
     coordinates: to_voxel * point + shift; low, high: bounds there. table: colour and opacity by value; value_low,
     value_scale: from a value to a row of it; shown: its first and its last row with any opacity. shading: one of
     SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; towards_light: for shadows, a voxel's
-    way to the light, else nothing; parameters: of a user's shading. sums: where whole steps are classified, the table's
+    way to the light, else nothing; firmness: from a gradient to how far it is a surface's; parameters: of a user's
+    shading. sums: where whole steps are classified, the table's
     rows summed; edges: where the gradient has a say, its factors, edge_low and edge_scale: from a gradient's magnitude
     to a row of them; step: world units between samples.
     """
@@ -88,6 +89,7 @@ class Layer:
     shading: wp.int32
     brightness: wp.array3d(dtype=wp.float32)
     towards_light: wp.vec3
+    firmness: wp.float32
     parameters: wp.array(dtype=wp.float32)
     light: Light
     sums: wp.array(dtype=wp.vec4d)

@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, Question, question_of
+from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, Question, firmness_of, question_of
 from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.light import light_at, light_grid
 from pellucid.rendering.reference.scenery import Picture, Scenery, Walk, nothing, over
@@ -309,7 +309,11 @@ def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) ->
     shading, light = medium.layer.shading, medium.light
     if shading == "none" or not len(points):
         return base
-    surface = base if shading == "shadow" else lit(base, medium.gradient(points), directions, light)
+    surface = (
+        base
+        if shading == "shadow"
+        else lit(base, medium.gradient(points), directions, light, firmness_of(medium.layer, medium.voxel))
+    )
     if shading == "gradient":
         return surface
     # The light before the point, as eye and light see it: places of the coarse grid inside a wall would leave their
@@ -322,8 +326,8 @@ def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) ->
     return np.asarray(surface * factor[:, None])
 
 
-def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light) -> Voxels:
-    """Blinn-Phong, both sides alike; where there is no gradient, light comes from everywhere."""
+def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light, firmness: float = np.inf) -> Voxels:
+    """Blinn-Phong, both sides alike; the smaller the gradient, the more light comes from everywhere."""
     length = np.linalg.norm(gradient, axis=1)
     normal = gradient / np.maximum(length, 1e-12)[:, None]
     towards_light = -directions if light.direction is None else np.broadcast_to(_to_light(light), directions.shape)
@@ -331,9 +335,9 @@ def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light) -> Vox
     half = half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None]
     diffuse = np.abs(np.sum(normal * towards_light, axis=1))
     specular = np.abs(np.sum(normal * half, axis=1)) ** light.shininess
-    flat = length < 1e-9
-    brightness = np.where(flat, light.ambient + light.diffuse, light.ambient + light.diffuse * diffuse)
-    shine = np.where(flat, 0, light.specular * specular)
+    surface = np.minimum(np.where(length < 1e-9, 0, length) * min(firmness, 1e30), 1)
+    brightness = light.ambient + light.diffuse * (1 + surface * (diffuse - 1))
+    shine = light.specular * specular * surface
     shaded: Voxels = base * brightness[:, None] + shine[:, None]
     return shaded
 

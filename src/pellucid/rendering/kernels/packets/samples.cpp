@@ -194,10 +194,11 @@ auto along_gradient = [&](int q, const F* in) -> Lit {
     size = __builtin_sqrtf(size);
     const F to_light = (slope[0] * towards[0] + slope[1] * towards[1] + slope[2] * towards[2]) / steepness;
     const F to_half = (slope[0] * half[0] + slope[1] * half[1] + slope[2] * half[2]) / (steepness * size);
+    const F surface = least(steepness * layer.firmness, 1.0f - zero);
     const I is_flat = steepness < 1.0e-9f;
-    const F diffuse = light.ambient + light.diffuse * __builtin_elementwise_abs(to_light);
+    const F turned = is_flat ? zero : surface * (__builtin_elementwise_abs(to_light) - 1.0f);
     const F shine = light.specular * powered(__builtin_elementwise_abs(to_half), light.shininess);
-    return {is_flat ? (light.ambient + light.diffuse) - zero : diffuse, is_flat ? zero : shine};
+    return {light.ambient + light.diffuse * (1.0f + turned), is_flat ? zero : surface * shine};
 };
 auto lit = [&](int q, const F* at, const F* in) __attribute__((noinline)) -> Lit {
     Lit light = {zero + 1.0f, zero};
@@ -213,8 +214,8 @@ auto lit = [&](int q, const F* at, const F* in) __attribute__((noinline)) -> Lit
     return {light.brightness * sky, light.shine * sky};
 };
 
-// Windows: sixteen samples of one ray, from number ``start`` to before ``end``. Several are looked at before anything is
-// added, so that none waits for another.
+// Windows: sixteen samples of one ray, from number ``start`` to before ``end``. Several are looked at before anything
+// is added, so that none waits for another.
 
 const Q* table = (const Q*)layer.table.data;
 const float top_row = layer.table.shape[0] - 1;
