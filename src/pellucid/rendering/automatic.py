@@ -19,6 +19,7 @@ from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.standing import UPWARDS, View, direction_of, lowest_face
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.statistics import BRICK, BrickRanges, Histogram
+from pellucid.volume.thinned import thinned
 from pellucid.volume.volume import Volume
 
 BINS = 1024
@@ -56,15 +57,17 @@ def automatic_scene(
         check_preset(preset)
     if preset is None and holds_labels(volume):
         return _labels_scene(volume, automatic_camera(volume, 0.0, up or UPWARDS, view, aspect, is_turning=is_turning))
-    histogram = volume.histogram(BINS)
+    # A large array in memory is looked at through some of its voxels: nobody waits for a count of all.
+    seen = thinned(volume)
+    histogram = seen.histogram(BINS)
     air = air_threshold(histogram)
     transfer = automatic_transfer(histogram, preset)
     shading: ShadingName = "none" if air is None else "gradient"
     if preset in PRESETS:
         shading = PRESETS[preset].shading
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
-    upwards = up or (UPWARDS if air is None else lowest_face(volume, air))
-    camera = automatic_camera(volume, air, upwards, view, aspect, is_turning=is_turning)
+    upwards = up or (UPWARDS if air is None else lowest_face(seen, air))
+    camera = automatic_camera(seen, air, upwards, view, aspect, is_turning=is_turning)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 

@@ -92,8 +92,11 @@ class Statistics:
         low, high = self.brick_ranges().overall
         if np.isnan(low):  # No voxel has a value.
             low, high = 0.0, 1.0
-        edges = np.linspace(low, high if high > low else low + 1, bins + 1)
-        pieces = _each_piece(self._volume, "Counting voxels", lambda _, voxels: np.histogram(voxels, edges)[0])
+        high = high if high > low else low + 1
+        edges = np.linspace(low, high, bins + 1)
+        # Not by the edges: that equal bins are asked for makes it several times faster.
+        count = lambda _, voxels: np.histogram(voxels, bins, (low, high))[0]  # noqa: E731
+        pieces = _each_piece(self._volume, "Counting voxels", count)
         return np.sum(list(pieces), axis=0), edges
 
     def _once(self, name: str, compute: Any) -> tuple[Voxels, Voxels]:

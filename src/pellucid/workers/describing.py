@@ -5,6 +5,7 @@ Not here: what people choose afterwards (instance).
 """
 
 from dataclasses import replace
+from math import prod
 from pathlib import PurePath
 
 import numpy as np
@@ -19,6 +20,7 @@ from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
 from pellucid.volume.series import open_series
+from pellucid.volume.thinned import thinned
 from pellucid.volume.volume import Volume
 from pellucid.workers.commands import Describe, Described, Facts, Inspect, Inspected
 from pellucid.workers.sources import Sources
@@ -66,11 +68,12 @@ def _describe_volume(asked: Describe, volume: Volume) -> Described:
 
 
 def facts_of(volume: Volume) -> Facts:
-    histogram, header = volume.histogram(BINS), volume.header
+    seen, header = thinned(volume), volume.header
+    histogram, share = seen.histogram(BINS), prod(seen.shape) / prod(volume.shape)
     low, high = float(histogram.edges[0]), float(histogram.edges[-1])
     return Facts(
         volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
-        low, high, tuple(int(count) for count in histogram.counts),
+        low, high, tuple(round(count / share) for count in histogram.counts.tolist()),
     )  # fmt: skip
 
 
