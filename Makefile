@@ -25,8 +25,8 @@ check: setup ## formatting, lint, types, layers, style, generated files
 test: setup check ## set up, check, and run every test; prints the time of each layer
 	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest
 
-demo: setup ## the main job on a sample volume: pyramid, description, picture of three slices
-	@$(BIN)/pellucid demo --output demo-output
+demo: setup ## a sample volume in the viewer; DEMO=--headless takes a picture of it and ends
+	@$(BIN)/pellucid demo --output demo-output $(DEMO)
 
 bench: ## every benchmark beside its peers; tables go to benchmarks/results
 	@tools/setup.sh dev,bench

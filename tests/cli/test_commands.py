@@ -124,7 +124,7 @@ def test_render_draws_what_it_is_told(scan: Path, tmp_path: Path, capsys: pytest
 
 
 def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--output", str(tmp_path / "demo"), "--edge", "96"]) == 0
+    assert main(["demo", "--headless", "--output", str(tmp_path / "demo"), "--edge", "96", "--device", "cpu"]) == 0
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
         "picture.png", "sample.h5", "sample.zarr", "slices.png",
     }  # fmt: skip

@@ -51,6 +51,10 @@ class History:
     def can_redo(self) -> bool:
         return bool(self._after)
 
+    def begin(self, pair: Pair) -> None:
+        """What there is at first: nothing can be undone."""
+        self._now = pair
+
     def look(self, camera: Camera) -> None:
         self._now = _looking(self._now, camera)
 

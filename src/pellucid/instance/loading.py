@@ -31,7 +31,7 @@ def load_first(session: Session, source: str) -> None:
     pair = placed(Pair(session.history.scene), described, "replace")
     session.worker.take(commands.View(pair.scene, 64, 64)).result()
     session.catalogue.add(source, described)
-    session.history.set(pair)
+    session.history.begin(pair)
 
 
 def restore_first(session: Session, state: SavedState) -> None:
@@ -48,8 +48,7 @@ def restore_first(session: Session, state: SavedState) -> None:
     for source in named:
         question = lambda request, source=source: commands.Describe(request, source)  # noqa: E731
         session.catalogue.add(source, session.worker.ask("describing", question).result())
-    session.history.look(pair.scene.camera)
-    session.history.set(pair)
+    session.history.begin(pair)
 
 
 async def load(session: Session, source: str, how: How, name: str = "") -> int:
