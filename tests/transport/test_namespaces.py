@@ -18,12 +18,14 @@ def hosts() -> Iterator[TwoHosts]:
         yield hosts
 
 
-def test_from_one_host_to_the_other(hosts: TwoHosts) -> None:
+@pytest.mark.parametrize(("wanted", "lane"), [("auto", "tcp"), ("ucx", "ucx")])
+def test_from_one_host_to_the_other(wanted: str, lane: str, hosts: TwoHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCX_TLS", "tcp")  # UCX would see through the disguise, and try shared memory.
     with peer("serve", f"{hosts.far_address}:0", TOKEN, prefix=hosts.inside(hosts.far)) as far:
         (address,) = told(far, "listening")
-        with peer("send", address, TOKEN, "auto", prefix=hosts.inside(hosts.near)) as near:
-            assert told(near, "sent") == ["tcp", SIZE, "0"]
-        assert told(far, "stored") == ["scan", "tcp", "0", "right"]
+        with peer("send", address, TOKEN, wanted, prefix=hosts.inside(hosts.near)) as near:
+            assert told(near, "sent") == [lane, SIZE, "0"]
+        assert told(far, "stored") == ["scan", lane, "0", "right"]
 
 
 def test_shared_memory_does_not_reach_the_other_host(hosts: TwoHosts) -> None:

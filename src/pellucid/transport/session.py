@@ -84,7 +84,8 @@ def deliver(link: Link, announcement: Announcement, array: Voxels, lane_name: st
     link.control.write(announcement.message(lane=lane_name))
     with opened(lane_name, link) as lane:
         answer = link.control.expect("ready", "stored", is_patient=True)
-        streams, resumed, moving_s = int(answer.fields.get("streams", 1)), -1, 0.0
+        streams = answer.number("streams") if "streams" in answer.fields else 1
+        resumed, moving_s = -1, 0.0
         while answer.kind == "ready":
             cut = Cut(announcement.nbytes, _piece_bytes(answer, announcement))
             missing = read_numbers(answer.get("missing"), cut.count)

@@ -7,13 +7,18 @@ Only worker addresses, exchanged over the authenticated connection, lead to an e
 shared memory only without its own error handling; so a peer that died is noticed on the control connection instead.
 """
 
+import fcntl
 import os
+import socket
+import struct
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pellucid.errors import MissingPackage, TransferInvalid
-from pellucid.transport.lanes.lane import Link
+from pellucid.transport.lanes.lane import Link, has_rdma
 from pellucid.transport.lanes.shm import SENT
 from pellucid.transport.messages import Message
 from pellucid.transport.pieces import Source, Target, checksum
@@ -26,6 +31,7 @@ TUNED = {"TCP_TX_SEG_SIZE": "256K", "TCP_RX_SEG_SIZE": "256K"}
 """UCX's defaults for sockets are made for small messages; the site's environment wins."""
 
 PIECE = "piece"
+ADDRESS_OF_INTERFACE = 0x8915
 
 Request = Any
 
@@ -34,7 +40,8 @@ class UcxLane:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._ucx = _library()
-        chosen = {name: value for name, value in TUNED.items() if f"UCX_{name}" not in os.environ}
+        wanted = TUNED if has_rdma() else {**TUNED, **_same_network(link.control.connection)}
+        chosen = {name: value for name, value in wanted.items() if f"UCX_{name}" not in os.environ}
         self._context = self._ucx.UCXContext(chosen, (self._ucx.Feature.TAG,))
         self._worker = self._ucx.UCXWorker(self._context, enable_delayed_submission=False, enable_python_future=False)
         self._endpoint: Any = None
@@ -96,7 +103,7 @@ class UcxLane:
         look: Callable[[], None],
     ) -> None:
         """Move all pieces in order, some at a time. look: called now and then, to raise where going on is no use."""
-        waiting, under_way, turns = deque(numbers), deque[tuple[int, Request]](), 0
+        waiting, under_way, turns, since = deque(numbers), deque[tuple[int, Request]](), 0, time.monotonic()
         while waiting or under_way:
             while waiting and len(under_way) < UNDER_WAY:
                 under_way.append((waiting[0], post(waiting.popleft())))
@@ -105,8 +112,10 @@ class UcxLane:
                 number, request = under_way.popleft()
                 request.check_error()
                 done(number)
+                since = time.monotonic()
             turns += 1
             if turns % TURNS == 0:
+                self._link.patience.wait(since)
                 look()
 
 
@@ -131,6 +140,18 @@ class _Agreement:
             raise TransferInvalid("it sent a piece that does not exist")
         else:
             self.found(message.number("number"), int(message.get("checksum")[:20]))
+
+
+def _same_network(connection: socket.socket) -> dict[str, str]:
+    """Keep UCX to the network that the control connection goes over: others may lead nowhere, and it would wait."""
+    here = connection.getsockname()[0]
+    for _, name in socket.if_nameindex():
+        request = struct.pack("256s", name.encode()[:15])
+        with suppress(OSError):  # an interface without an address
+            answer = fcntl.ioctl(connection.fileno(), ADDRESS_OF_INTERFACE, request)
+            if socket.inet_ntoa(answer[20:24]) == here:
+                return {"NET_DEVICES": name}
+    return {}
 
 
 def _library() -> Any:

@@ -1,0 +1,204 @@
+"""How fast does an array get from one program to another, on one machine and over a network?
+
+    python -m benchmarks.transport [--quick] [--json FILE]
+
+Sender and receiver are separate processes. "moving" counts from the receiver's readiness to its last
+acknowledgement, as iperf3 and the plain socket do (both receive into memory that is there already); "whole call" also
+has the handshake and the receiver's allocation, as a user waits for it. The veth pair joins two network namespaces, as
+if they were two hosts.
+"""
+
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.table import Row, faster, options, report, shorter, unavailable
+from benchmarks.transport_hosts import (
+    LOOPBACK,
+    Place,
+    c_sender,
+    inside,
+    iperf3,
+    our_listener,
+    plain_receiver,
+    send_from_c,
+    send_plainly,
+    two_hosts,
+)
+from pellucid import progress
+from pellucid.formats.protocol import Voxels
+from pellucid.progress import amount
+from pellucid.settings import available_memory_bytes
+from pellucid.transport.connecting import Options, allocate, send, stream
+
+STREAMS = 4
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class Size:
+    nbytes: int
+    iperf_s: int
+    repeats: int
+
+    def __str__(self) -> str:
+        return f"{amount(self.nbytes, 'B')} float32, {STREAMS} streams, median of {self.repeats}, taking turns"
+
+
+FULL = Size(nbytes=4 * 2**30, iperf_s=3, repeats=5)
+QUICK = Size(nbytes=2**28, iperf_s=1, repeats=3)
+
+
+def main() -> None:
+    given = options("Arrays between programs and machines.")
+    size = QUICK if given.is_quick else FULL
+    if available_memory_bytes() < 4 * size.nbytes:
+        size = QUICK
+    array = np.arange(size.nbytes // 4, dtype=np.float32)
+    with progress.use(progress.Silent()):
+        rows = network_rows(LOOPBACK, array, size)
+        try:
+            with two_hosts() as far:
+                rows += network_rows(far, array, size)
+        except (OSError, subprocess.CalledProcessError) as error:
+            rows.append(unavailable("TCP, veth pair", "iperf3", f"no network namespaces: {error}"))
+        rows += memory_rows(array, size) + allocation_rows(size) + stream_rows(array, size) + c_rows(array, size)
+    report("transport", rows, str(size), given)
+
+
+def in_turn(measures: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
+    """The median of what each measure returns; they take turns, after a first one that does not count."""
+    for measure in measures.values():
+        measure()
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    for _ in range(repeats):
+        for name, measure in measures.items():
+            found[name].append(measure())
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def moving_rate(address: str, token: str, array: Voxels, chosen: Options) -> float:
+    sent = send(address, array, token=token, options=chosen)
+    return sent.nbytes / sent.moving_s
+
+
+def network_rows(place: Place, array: Voxels, size: Size) -> list[Row]:
+    tcp = Options("tcp", streams=STREAMS)
+    with ExitStack() as stack:
+        address, token = stack.enter_context(our_listener(place, size.nbytes))
+        port = stack.enter_context(plain_receiver(place, size.nbytes))
+        stack.enter_context(inside(place.namespace))
+        measures: dict[str, Callable[[], float]] = {
+            "ours": lambda: moving_rate(address, token, array, tcp),
+            "unchecked": lambda: moving_rate(address, token, array, Options("tcp", checksum="none")),
+            "plain": lambda: send_plainly(place, port, array),
+            "iperf3": lambda: iperf3(place, STREAMS, size.iperf_s),
+        }
+        if not place.namespace:  # UCX looks up its networks in /sys, which shows those of the other namespace.
+            measures["UCX"] = lambda: moving_rate(address, token, array, Options("ucx"))
+        rates = {name: rate / GB for name, rate in in_turn(measures, size.repeats).items()}
+    case = f"TCP, {place.name}, moving"
+    rows = [
+        faster(case, "GB/s", rates["ours"], f"iperf3 -P {STREAMS}", rates["iperf3"]),
+        faster(case, "GB/s", rates["ours"], "one plain Python socket", rates["plain"]),
+        faster(f"{case}, with xxh3", "GB/s", rates["ours"], "ours without checksum", rates["unchecked"]),
+    ]
+    if "UCX" in rates:
+        rows.append(faster(f"UCX lane, {place.name}, moving", "GB/s", rates["UCX"], "ours over TCP", rates["ours"]))
+    return rows
+
+
+def memory_rows(array: Voxels, size: Size) -> list[Row]:
+    """Between two processes of one machine, against copying inside one."""
+    target = np.empty_like(array)
+
+    def copy(to: Voxels) -> float:
+        start = time.perf_counter()
+        np.copyto(to, array)
+        return array.nbytes / (time.perf_counter() - start)
+
+    with our_listener(LOOPBACK, size.nbytes) as (address, token):
+        measures: dict[str, Callable[[], float]] = {
+            "moving": lambda: moving_rate(address, token, array, Options("shm")),
+            "whole": lambda: send(address, array, token=token, options=Options("shm")).rate,
+            "copy": lambda: copy(target),
+            "new": lambda: copy(np.empty_like(array)),
+        }
+        rates = {name: rate / GB for name, rate in in_turn(measures, size.repeats).items()}
+    return [
+        faster("shared memory, ordinary array, moving", "GB/s", rates["moving"], "memcpy, both warm", rates["copy"]),
+        faster(
+            "shared memory, ordinary array, whole call", "GB/s", rates["whole"], "memcpy to new memory", rates["new"]
+        ),
+    ]
+
+
+def allocation_rows(size: Size) -> list[Row]:
+    """Memory asked for first: handing it over takes the same time whatever its size."""
+
+    def handing_over(nbytes: int) -> float:
+        with allocate(address, (nbytes // 4,), "float32", token=token) as wanted:
+            wanted.array[:1024] = 1
+            start = time.perf_counter()
+            wanted.send()
+            return (time.perf_counter() - start) * 1e3
+
+    with our_listener(LOOPBACK, size.nbytes) as (address, token):
+        times = in_turn(
+            {"large": lambda: handing_over(size.nbytes), "small": lambda: handing_over(size.nbytes // 1024)},
+            size.repeats,
+        )
+    case = f"allocate, fill, send: the sending of {amount(size.nbytes, 'B')}"
+    return [shorter(case, "ms", times["large"], f"of {amount(size.nbytes // 1024, 'B')}", times["small"])]
+
+
+def stream_rows(array: Voxels, size: Size) -> list[Row]:
+    slices = array.view(np.uint16)[: array.nbytes // 2 // 2**20 * 2**20].reshape(-1, 1024, 1024)
+
+    def streaming() -> float:
+        start = time.perf_counter()
+        with stream(address, slices.shape, "uint16", token=token, options=Options("tcp")) as writer:
+            for slice_ in slices:
+                writer.append(slice_)
+        return slices.nbytes / (time.perf_counter() - start)
+
+    with our_listener(LOOPBACK, size.nbytes) as (address, token):
+        measures = {
+            "stream": streaming,
+            "whole": lambda: send(address, slices, token=token, options=Options("tcp")).rate,
+        }
+        rates = {name: rate / GB for name, rate in in_turn(measures, size.repeats).items()}
+    case = f"stream of {len(slices)} slices of 1024² uint16, loopback, whole call"
+    return [faster(case, "GB/s", rates["stream"], "ours, all at once", rates["whole"])]
+
+
+def c_rows(array: Voxels, size: Size) -> list[Row]:
+    case = "C to Python, TCP, loopback, whole call"
+    with built() as folder, our_listener(LOOPBACK, size.nbytes) as (address, token):
+        try:
+            with c_sender(address, token, size.nbytes, folder) as child:
+                measures = {
+                    "C": lambda: send_from_c(child, size.nbytes),
+                    "Python": lambda: send(address, array, token=token, options=Options("tcp")).rate,
+                }
+                rates = {name: rate / GB for name, rate in in_turn(measures, size.repeats).items()}
+        except (OSError, subprocess.CalledProcessError) as error:
+            return [unavailable(case, "Python to Python", str(error))]
+    return [faster(case, "GB/s", rates["C"], "Python to Python", rates["Python"])]
+
+
+@contextmanager
+def built() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+if __name__ == "__main__":
+    main()
