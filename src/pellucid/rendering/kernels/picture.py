@@ -10,6 +10,16 @@ Not here: its definition (frame.to_rgba8), who asks for it (finishing).
 import warp as wp
 
 
+@wp.func
+def as_byte(level: wp.float32):
+    return wp.uint8(wp.int32(wp.clamp(level, 0.0, 1.0) * 255.0 + 0.5))
+
+
+@wp.func
+def as_bytes(color: wp.vec4):
+    return wp.vec4ub(as_byte(color[0]), as_byte(color[1]), as_byte(color[2]), as_byte(color[3]))
+
+
 @wp.kernel(enable_backward=False)
 def to_bytes(
     first: wp.int32,
@@ -29,6 +39,5 @@ def to_bytes(
     over = color[row, column] + background * (1.0 - color[row, column][3])
     plain = over / wp.max(over[3], 1.0e-6)
     plain[3] = over[3]
+    rgba[row, column] = as_bytes(plain)
     far[row, column] = wp.where(depth[row, column] < nothing, depth[row, column], wp.inf)
-    for channel in range(4):
-        rgba[row, column][channel] = wp.uint8(wp.clamp(plain[channel], 0.0, 1.0) * 255.0 + 0.5)
