@@ -148,6 +148,18 @@ def test_paths_are_shown_to_owners_alone(instance: Instance, source: str) -> Non
             assert (client.get("/api/about").json()["socket"] == "") == (has != "own")
 
 
+def test_a_program_that_steers_waits_for_the_controls(fresh: Instance) -> None:
+    body = {"changes": [{"path": ["step"], "value": 1.0}]}
+    with http(fresh, "steer") as steering, http(fresh) as owning:
+        with open_page(fresh, name="Ada"):
+            refused = steering.patch("/api/scene", json=body)
+            assert refused.status_code == 403 and "Ada has the controls" in refused.text
+            assert owning.patch("/api/scene", json=body).status_code == 200
+        while owning.get("/api/statistics").json()["clients"]:
+            pass
+        assert steering.patch("/api/scene", json=body).status_code == 200
+
+
 def test_one_has_the_controls_and_others_ask(fresh: Instance) -> None:
     with open_page(fresh, name="Ada") as ada, open_page(fresh, "steer", name="Ben") as ben:
         ben.hear_text("controls")

@@ -7,7 +7,7 @@ Not here: what the controls control (session).
 from pellucid.errors import InvalidInput, NotAllowed
 from pellucid.instance.capabilities import allows
 from pellucid.instance.protocol import outgoing
-from pellucid.instance.protocol.parts import Client
+from pellucid.instance.protocol.parts import Capability, Client
 
 
 class Controls:
@@ -43,10 +43,18 @@ class Controls:
         if self._holder == id:
             return False
         if self._holder is not None:
-            holder = self._clients[self._holder].name or "Somebody else"
-            raise NotAllowed(f"{holder} has the controls.", do="Ask for them, and wait until they are given.")
+            raise self._refusal(self._holder)
         self._hand(id)
         return True
+
+    def _refusal(self, holder: str) -> NotAllowed:
+        name = self._clients[holder].name or "Somebody else"
+        return NotAllowed(f"{name} has the controls.", do="Ask for them, and wait until they are given.")
+
+    def require_free(self, capability: Capability) -> None:
+        """For programs, which are no clients: the owner's always may, others while nobody has the controls."""
+        if self._holder is not None and not allows(capability, "own"):
+            raise self._refusal(self._holder)
 
     def ask(self, id: str) -> None:
         if self._holder is None or allows(self._clients[id].capability, "own"):

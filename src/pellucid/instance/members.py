@@ -22,7 +22,7 @@ MOST_UNDER_WAY = 2
 
 
 class Outbox:
-    """What still has to be sent, in order. A client that does not take it for long is let go."""
+    """What still has to be sent, in order. A client that does not take it is told no more, and let go."""
 
     def __init__(self) -> None:
         self._waiting: deque[str | bytes] = deque()
@@ -30,9 +30,11 @@ class Outbox:
         self.is_overfull = False
 
     def put(self, told: Outgoing | Picture[Any]) -> None:
-        self._waiting.append(told.to_bytes() if isinstance(told, Picture) else to_text(told))
-        self.is_overfull = self.is_overfull or len(self._waiting) > MOST_WAITING
-        self._filled.set()
+        if len(self._waiting) >= MOST_WAITING:
+            self.is_overfull = True
+        if not self.is_overfull:
+            self._waiting.append(told.to_bytes() if isinstance(told, Picture) else to_text(told))
+            self._filled.set()
 
     async def next(self) -> str | bytes:
         while not self._waiting:

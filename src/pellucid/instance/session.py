@@ -144,6 +144,7 @@ class Session:
         if member is not None and (member.size != self.picturing.size or not self.timing.frames):
             self.picturing.size = member.size
             self.picturing.want(is_moving=bool(self.timing.frames))
+        self.picturing.go_on()  # Of what changed while nobody watched, nothing was drawn.
 
     def controls_changed(self) -> None:
         self.tell(self.controls.message())

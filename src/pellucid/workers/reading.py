@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.box import Box, triple
 from pellucid.conversion.convert import convert
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, TooLarge
 from pellucid.fields.sampled import SampledField
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
@@ -20,6 +20,7 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.packing import world_to_voxel
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
+from pellucid.settings import available_memory_bytes
 from pellucid.volume.volume import Volume
 from pellucid.workers.commands import Export, Probe, Probed, Profile, Profiled, Retrieve, Slice
 from pellucid.workers.refining import Shown
@@ -130,9 +131,13 @@ def colored(voxels: Voxels, transfer: TransferFunction, labels: Labels | None) -
 def retrieve(asked: Retrieve, sources: Sources) -> tuple[Volume, SharedArray]:
     """The voxels of a box in shared memory."""
     volume = sources.volume(asked.source)
-    shared = SharedArray.create((asked.box or volume.box).shape, volume.dtype)
+    box = asked.box or volume.box
+    needs, has = box.size * volume.dtype.itemsize, available_memory_bytes()
+    if needs > has:
+        raise TooLarge(needs, has, do="Retrieve it in boxes, or export it to a file.")
+    shared = SharedArray.create(box.shape, volume.dtype)
     try:
-        volume.read(asked.box, shared.array)
+        volume.read(box, shared.array)
     except BaseException:
         shared.close()
         raise

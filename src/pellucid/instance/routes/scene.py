@@ -50,6 +50,7 @@ async def scene(session: Here, has: Has) -> http.Snapshot:
 @router.patch("/scene", dependencies=STEER)
 async def change_scene(change: http.SceneChange, session: Here, has: Has) -> http.Revision:
     """Change places of the scene, all of them or none."""
+    session.controls.require_free(has)
     if change.revision is not None:
         session.history.require(change.revision)
     pair = session.check_sources(session.history.patched(change.changes, change.view), has)
@@ -59,8 +60,9 @@ async def change_scene(change: http.SceneChange, session: Here, has: Has) -> htt
 
 
 @router.put("/camera", dependencies=STEER)
-async def look(change: http.CameraChange, session: Here) -> http.Revision:
+async def look(change: http.CameraChange, session: Here, has: Has) -> http.Revision:
     """Look from elsewhere."""
+    session.controls.require_free(has)
     camera = Look(change.camera).camera  # Refuses what is beyond all bounds.
     session.idle.touch()
     session.history.look(camera)
