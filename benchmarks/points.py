@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table import TARGET, Row, interleave, options, report, shorter, unavailable
-from pellucid.device import Device, choose, synchronize
+from pellucid.device import Device, Portion, choose, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.progress import amount
 from pellucid.rendering.automatic_scenery import automatic_points_layer
@@ -64,7 +64,7 @@ def sphere_row(name: str, scale: float, size: Size, device: Device) -> Row:
 
     def frame(direction: Vector) -> None:
         scene = Scene(camera=framing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), direction))
-        cloud.draw(pack_view(scene, shape, 1.0, device), pack_light(scene.light), shape)
+        cloud.draw(pack_view(scene, shape, 1.0, device), pack_light(scene.light), Portion(shape))
         synchronize(device)
 
     sides = {str(direction): partial(frame, direction) for direction in DIRECTIONS}

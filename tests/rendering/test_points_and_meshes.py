@@ -15,6 +15,7 @@ from pellucid.rendering.geometry.shapes import Mesh, Points, in_memory
 from pellucid.rendering.points import suitable_radius_scale, visible_spheres
 from pellucid.rendering.reference import geometry as reference_geometry
 from pellucid.rendering.reference import volumes as reference
+from pellucid.rendering.reference.scenery import Picture
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -42,7 +43,7 @@ def ball() -> Mesh:
     return extract_isosurface(Volume.from_array((4 - distance).astype(np.float32), (2.0, 2.0, 2.0)), 0.0)
 
 
-def decibels(frame: Frame, picture: reference_geometry.Picture, scene: Scene) -> float:
+def decibels(frame: Frame, picture: Picture, scene: Scene) -> float:
     color, depth = picture
     expected = to_rgba8(color.reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
     assert expected[..., :3].std() > 3, "the reference's picture shows nothing: the test would prove nothing"
