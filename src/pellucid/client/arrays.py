@@ -6,11 +6,11 @@ Not here: carrying that memory there (lanes).
 PyTorch and CuPy are never imported: whoever gives one of their arrays has done so.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -28,12 +28,23 @@ MOST_THREADS = 8
 
 @dataclass(frozen=True)
 class Given:
-    """An array that can be copied once to where it is wanted. copy_to: fills an array of its shape and type."""
+    """An array that can be copied once to where it is wanted.
+
+    copy_to: fills an array of its shape and type. array: itself, where it lies in this process's memory as it is to be
+    shown; shared: the same, in memory that can be handed over.
+    """
 
     shape: tuple[int, int, int]
     dtype: np.dtype[Any]
     copy_to: Callable[[Voxels], object]
+    array: Voxels | None = None
     shared: SharedArray | None = None
+
+    def write_to(self, shared: SharedArray) -> None:
+        if self.array is None:
+            self.copy_to(shared.array)
+        else:
+            write_in_parallel(shared.descriptor, self.array)
 
     def in_shared_memory(self) -> SharedArray:
         """The array itself where it is shared already, else a copy."""
@@ -41,7 +52,7 @@ class Given:
             return self.shared
         shared = SharedArray.create(self.shape, self.dtype)
         try:
-            self.copy_to(shared.array)
+            self.write_to(shared)
         except BaseException:
             shared.close()
             raise
@@ -51,25 +62,25 @@ class Given:
 def given(array: object) -> Given:
     """What can be shown of an object; anything that is no volume is refused before a voxel moves."""
     if isinstance(array, SharedArray):
-        return _checked(array.shape, array.dtype, lambda out: copy_in_parallel(out, array.array), array)
+        checked = _checked(array.shape, array.dtype, lambda out: np.copyto(out, array.array))
+        return replace(checked, array=array.array, shared=array)
     if isinstance(array, Volume):
         return _checked(array.shape, array.dtype, lambda out: array.read(None, out))
     if hasattr(array, "__cuda_array_interface__"):
         return _on_device(array)
     voxels = _in_memory(array)
-    return _checked(voxels.shape, voxels.dtype, lambda out: copy_in_parallel(out, voxels))
+    checked = _checked(voxels.shape, voxels.dtype, lambda out: np.copyto(out, voxels))
+    return replace(checked, array=voxels) if voxels.flags.c_contiguous else checked
 
 
-def _checked(
-    shape: tuple[int, ...], dtype: np.dtype[Any], copy_to: Callable[[Voxels], object], shared: SharedArray | None = None
-) -> Given:
+def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], copy_to: Callable[[Voxels], object]) -> Given:
     if len(shape) != 3 or not prod(shape):
         raise WrongDimensions("The array", shape)
     dtype = np.dtype(np.uint8) if dtype == np.bool_ else dtype
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType("A volume", dtype, VOXEL_TYPES)
     z, y, x = shape
-    return Given((z, y, x), dtype, copy_to, shared)
+    return Given((z, y, x), dtype, copy_to)
 
 
 def _in_memory(array: Any) -> Voxels:
@@ -96,12 +107,18 @@ def _on_device(array: Any) -> Given:
     return _checked(tuple(described["shape"]), dtype, copy_to)
 
 
-def copy_in_parallel(out: Voxels, voxels: Voxels) -> None:
-    """Copy by several threads: of fresh memory, finding the pages takes longer than filling them."""
-    threads = min(current().threads, MOST_THREADS, max(1, voxels.nbytes // PIECE_BYTES))
-    bounds = [len(voxels) * i // threads for i in range(threads + 1)]
-    if threads == 1:
-        np.copyto(out, voxels)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda part: np.copyto(out[part[0] : part[1]], voxels[part[0] : part[1]]), pairwise(bounds)))
+def write_in_parallel(descriptor: int, array: Voxels) -> None:
+    """All bytes of an array into a memory file, by several threads.
+
+    Written and not copied: the kernel then neither clears pages that are about to be filled nor maps them here, which
+    together takes longer than moving the bytes.
+    """
+    content = memoryview(array.reshape(-1).view(np.uint8).data)
+
+    def write(start: int) -> None:
+        end = min(start + PIECE_BYTES, len(content))
+        while start < end:
+            start += os.pwrite(descriptor, content[start:end], start)
+
+    with ThreadPoolExecutor(min(current().threads, MOST_THREADS)) as pool:
+        list(pool.map(write, range(0, len(content), PIECE_BYTES)))

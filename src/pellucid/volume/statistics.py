@@ -128,9 +128,18 @@ def _ranges(volume: Readable, brick: int) -> tuple[Voxels, Voxels]:
 
 def _per_brick(smaller: np.ufunc, voxels: Voxels, brick: int) -> Voxels:
     # z first, then y: the two passes over many voxels run along whole rows, which is where NumPy is fast.
-    for axis, length in enumerate(voxels.shape):
-        voxels = smaller.reduceat(voxels, np.arange(0, length, brick), axis=axis)
+    for axis in range(3):
+        voxels = np.moveaxis(_per_slab(smaller, np.moveaxis(voxels, axis, 0), brick), 0, axis)
     return voxels
+
+
+def _per_slab(smaller: np.ufunc, planes: Voxels, brick: int) -> Voxels:
+    """Of every ``brick`` planes one; whole planes are compared at once, which is far faster than ufunc.reduceat."""
+    found: Voxels = planes[::brick].copy()
+    for offset in range(1, min(brick, len(planes))):
+        rest = planes[offset::brick]
+        smaller(found[: len(rest)], rest, out=found[: len(rest)])
+    return found
 
 
 def _each_piece(volume: Readable, name: str, work: Any, multiple: int = 1) -> Iterable[Any]:
