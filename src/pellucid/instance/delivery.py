@@ -107,6 +107,12 @@ class Delivery:
             if not member.send_frame(picture):
                 self._timing.dropped += 1
 
+    def _still(self, shot: Shot, encoding: Encoding) -> bytes:
+        if encoding == "png":
+            return encode_png(shot.pixels)
+        is_enlarged = shot.pixels.shape[0] < shot.full_size[1]
+        return encode_jpeg(shot.pixels, shot.jpeg_quality, is_enlarged=is_enlarged)
+
     def _encode(self, shot: Shot, encoding: Encoding, is_key: bool) -> Picture[FrameHeader]:
         height, width = shot.pixels.shape[:2]
         codec = ""
@@ -116,7 +122,7 @@ class Delivery:
             codec, is_key = video.codec, video.is_key
         else:
             is_key = True
-            encoded = encode_png(shot.pixels) if encoding == "png" else encode_jpeg(shot.pixels, shot.jpeg_quality)
+            encoded = self._still(shot, encoding)
         header = FrameHeader(
             next(self._numbers), shot.view, shot.revision, shot.camera, width, height, *shot.full_size, encoding,
             shot.is_exact, shot.full_resolution, StageTimes(0, 0, 0), shot.input_sent_at_ms, 0.0, codec, is_key,

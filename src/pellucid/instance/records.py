@@ -16,12 +16,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from pellucid.errors import InvalidInput
+from pellucid.jobs.processes import birth as birth_of
 from pellucid.rendering.documents import build
 from pellucid.settings import current
 
 log = logging.getLogger(__name__)
-BIRTH = 19
-"""Of the words behind the name in /proc/PID/stat, the one that tells a process from a later one with its number."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,11 @@ class Record:
 
     @classmethod
     def of_this_process(cls, url: str) -> "Record":
-        return cls(url, os.getpid(), socket.gethostname(), time.time(), _birth(os.getpid()))
+        return cls(url, os.getpid(), socket.gethostname(), time.time(), birth_of(os.getpid()))
 
     @property
     def is_alive(self) -> bool:
-        return _birth(self.pid) == self.birth
+        return birth_of(self.pid) == self.birth
 
 
 def records_folder() -> Path:
@@ -87,13 +86,3 @@ def _read(path: Path) -> Record | None:
     except (OSError, ValueError, InvalidInput):
         return None
     return record
-
-
-def _birth(pid: int) -> int:
-    """When a process began, in the kernel's count; -1 where there is none, or nothing is left of it but its number."""
-    try:
-        # The name stands in parentheses, and may itself have spaces and parentheses.
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return -1
-    return -1 if words[0] in "ZX" else int(words[BIRTH])

@@ -25,7 +25,7 @@ from pellucid.instance.files import Roots
 from pellucid.instance.history import History, Pair
 from pellucid.instance.idle import GRACE_S, Idleness
 from pellucid.instance.members import Member
-from pellucid.instance.picturing import Picturing
+from pellucid.instance.picturing import BUDGET_MS, CUDA_BUDGET_MS, Picturing
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import outgoing
 from pellucid.instance.protocol.parts import Capability, Limits, WorkerState
@@ -200,6 +200,7 @@ class Session:
 
     def worker_is_ready(self, device: str) -> None:
         self._tell_worker(outgoing.WorkerStatus("ready"))
+        self.picturing.budget_ms = CUDA_BUDGET_MS if device.startswith("cuda") else BUDGET_MS
         self.picturing.abandon()
         self.slicing.refresh()
 
