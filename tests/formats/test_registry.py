@@ -117,11 +117,11 @@ def test_output_that_cannot_be_written() -> None:
 def test_third_party_is_asked_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = object()
     plug(
-        monkeypatch, hipic=SimpleNamespace(recognises=lambda path, head: head == b"HIPIC", open_reader=lambda _: reader)
+        monkeypatch, acme=SimpleNamespace(recognises=lambda path, head: head == b"ACME!", open_reader=lambda _: reader)
     )
-    (tmp_path / "a.raw").write_bytes(b"HIPIC")
+    (tmp_path / "a.raw").write_bytes(b"ACME!")
     location = Location(str(tmp_path / "a.raw"))
-    assert registry.recognise(location) == "hipic"
+    assert registry.recognise(location) == "acme"
     assert registry.open_reader(location) is reader
 
 
@@ -147,7 +147,7 @@ def test_broken_third_parties_do_not_spoil_other_files(
 def test_third_party_is_found_by_its_suffix(monkeypatch: pytest.MonkeyPatch) -> None:
     writer = object()
     plugged = SimpleNamespace(suffixes=(".HIP",), open_writer=lambda location, layout, resume: writer)
-    plug(monkeypatch, hipic=plugged)
+    plug(monkeypatch, acme=plugged)
     layout = Layout((Level((1, 1, 1), (1, 1, 1)),), np.dtype(np.uint8))
     assert registry.open_writer(Location("a.hip"), layout) is writer
     assert registry.format_for_writing(Location("a.tif")) == "tiff"

@@ -64,6 +64,7 @@ KINDS: dict[str, Kind] = {
         ((344, b"n+1\0"), (4, b"n+2\0"), (344, b"ni1\0"), (4, b"ni2\0")),
     ),
     "metaimage": Kind("flat.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
+    "hipic": Kind("hipic", (".his", ".img"), ((0, b"IM"),), is_writable=False),
     "npy": Kind("flat.npy", (".npy",), ((0, b"\x93NUMPY"),), is_always_marked=True),
     "memory": Kind("memory", (), is_writable=False),
     "raw": Kind("flat.raw", (".raw", ".bin", ".dat", ".vol")),
@@ -198,6 +199,8 @@ def _by_folder(path: Path) -> str:
             return name
     if any(entry.lower().endswith((".tif", ".tiff")) for entry in names):
         return "tiff"
+    if any(entry.lower().endswith(".img") for entry in names):
+        return "hipic"
     plugged = plugin_by_content(str(path), b"")
     return plugged or _by_name(path.name) or plugin_by_suffix(path.name) or _by_parent(str(path)) or _refuse(str(path))
 
