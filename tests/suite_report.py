@@ -44,8 +44,11 @@ def _has_netem() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
 MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-gpu": lambda: not Path("/dev/nvidiactl").exists(),
+    "no-browser": lambda: not any(map(shutil.which, BROWSERS)),
     "no-rdma": lambda: not Path("/sys/class/infiniband").exists(),
     "root": lambda: os.geteuid() == 0,
     "not-root": lambda: os.geteuid() != 0,
@@ -55,6 +58,7 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-compiler": lambda: shutil.which("make") is None or shutil.which("cc") is None,
     "no-valgrind": lambda: shutil.which("valgrind") is None,
     "no-netem": lambda: not _has_netem(),
+    "no-slurm": lambda: os.geteuid() != 0 or not all(shutil.which(name) for name in ("slurmctld", "slurmd", "munged")),
 }
 
 

@@ -19,16 +19,15 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from pellucid.formats.protocol import Voxels
-from tests.suite_report import ROOT
+from tests.suite_report import BROWSERS, ROOT
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
-PATIENCE_MS = 60_000
+PATIENCE_MS = 30_000
 CANVAS = 'canvas[data-view="main"]'
 
 
 def browser_program() -> str | None:
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 @dataclass
@@ -80,6 +79,19 @@ def wait_for_rest(page: Page, after: int = -1) -> int:
     script = """(after) => { const shown = document.querySelector('canvas[data-view="main"]')?.dataset;
         return shown?.isExact === "true" && Number(shown.number) > after ? Number(shown.number) + 1 : 0; }"""
     return int(page.wait_for_function(script, arg=after, timeout=PATIENCE_MS).json_value()) - 1
+
+
+def wait_for_scene(page: Page, claim: str, argument: object = None) -> None:
+    """Wait until a claim in JavaScript about ``scene`` (and ``given``) is true, and the exact picture of it painted."""
+    script = f"""async (given) => {{
+        for (const end = performance.now() + {PATIENCE_MS}; performance.now() < end; ) {{
+            const {{ scene, revision }} = await (await fetch("api/scene")).json();
+            const shown = document.querySelector('{CANVAS}').dataset;
+            if (({claim}) && shown.isExact === "true" && Number(shown.revision) === revision) return true;
+            await new Promise(requestAnimationFrame);
+        }}
+        return false; }}"""
+    assert page.evaluate(script, argument), claim
 
 
 def number(page: Page) -> int:

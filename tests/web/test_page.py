@@ -12,7 +12,18 @@ from playwright.sync_api import Browser, Page, expect
 from pellucid.device import choose
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import VERSION, Scene
-from tests.web.browsing import Viewer, drag, number, opened, peak_signal, pixels, scene, see, wait_for_rest
+from tests.web.browsing import (
+    Viewer,
+    drag,
+    number,
+    opened,
+    peak_signal,
+    pixels,
+    scene,
+    see,
+    wait_for_rest,
+    wait_for_scene,
+)
 
 
 def drawn(page: Page) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
@@ -53,10 +64,7 @@ def test_what_is_under_the_cursor_is_told(page: Page) -> None:
 def test_a_double_click_turns_around_what_was_hit(page: Page) -> None:
     target = scene(page)["scene"]["camera"]["target"]
     page.mouse.dblclick(560, 420)
-    page.wait_for_function(
-        "(old) => fetch('api/scene').then((a) => a.json()).then((s) => String(s.scene.camera.target) !== String(old))",
-        arg=target,
-    )
+    wait_for_scene(page, "String(scene.camera.target) !== String(given)", target)
     page.keyboard.press("Home")
 
 
@@ -65,18 +73,14 @@ def test_a_point_of_the_opacity_is_dragged_and_undone(page: Page) -> None:
     point = page.get_by_role("slider", name="Opacity point").last
     place = point.bounding_box()
     assert place is not None
-    shown = number(page)
     page.mouse.move(place["x"] + 5, place["y"] + 5)
     page.mouse.down()
     page.mouse.move(place["x"] + 5, place["y"] + 50, steps=4)
     page.mouse.up()
-    wait_for_rest(page, after=shown)
-    after = scene(page)["scene"]["volumes"][0]["transfer"]["opacities"]
-    assert after[-1][1] < before[-1][1] - 0.2
+    wait_for_scene(page, "scene.volumes[0].transfer.opacities.at(-1)[1] < given - 0.2", before[-1][1])
     assert peak_signal(pixels(page), drawn(page)) > 45
-    shown = number(page)
     page.keyboard.press("Control+z")
-    wait_for_rest(page, after=shown)
+    wait_for_scene(page, "scene.volumes[0].transfer.opacities.at(-1)[1] === given", before[-1][1])
     assert scene(page)["scene"]["volumes"][0]["transfer"]["opacities"] == before
 
 
@@ -107,15 +111,12 @@ def test_colours_are_chosen_saved_and_read_again(page: Page) -> None:
 
 
 def test_modes_and_shadings_are_switched(page: Page) -> None:
-    for mode in ("Max", "Surface", "Volume"):
-        shown = number(page)
+    for mode, name in (("Max", "max"), ("Surface", "isosurface"), ("Volume", "composite")):
         page.get_by_role("button", name=mode, exact=True).click()
-        wait_for_rest(page, after=shown)
+        wait_for_scene(page, "scene.volumes[0].mode === given", name)
         assert peak_signal(pixels(page), drawn(page)) > 45
-    shown = number(page)
     page.get_by_label("Shading").select_option("none")
-    wait_for_rest(page, after=shown)
-    assert scene(page)["scene"]["volumes"][0]["shading"] == "none"
+    wait_for_scene(page, "scene.volumes[0].shading === 'none'")
 
 
 def test_a_shading_that_does_not_compile_says_where_and_one_that_does_is_used(page: Page) -> None:
@@ -131,9 +132,7 @@ def test_a_shading_that_does_not_compile_says_where_and_one_that_does_is_used(pa
     slider = page.locator(".drawer").get_by_label("gain", exact=True)
     slider.focus()
     page.keyboard.press("End")
-    page.wait_for_function(
-        "fetch('api/scene').then((a) => a.json()).then((s) => s.scene.volumes[0].parameters[0]?.[1] === 2)"
-    )
+    wait_for_scene(page, "scene.volumes[0].parameters[0]?.[1] === 2")
     page.locator(".drawer").get_by_label("Close").click()
     page.get_by_label("Shading").select_option("gradient")
 
@@ -161,17 +160,17 @@ def test_a_face_of_the_box_is_dragged(page: Page) -> None:
     handle = page.locator("circle.handle.is-y").last
     place = handle.bounding_box()
     assert place is not None
-    shown = number(page)
     page.mouse.move(place["x"] + 7, place["y"] + 7)
     page.mouse.down()
     page.mouse.move(place["x"] + 7, place["y"] + 90, steps=4)
     page.mouse.up()
-    wait_for_rest(page, after=shown)
+    wait_for_scene(page, "scene.volumes[0].clip !== null")
     clip = scene(page)["scene"]["volumes"][0]["clip"]
     assert clip["stop"][1] < 32 or clip["start"][1] > 0
     assert (clip["stop"][0], clip["stop"][2]) == (32, 32)
     assert peak_signal(pixels(page), drawn(page)) > 45
     page.keyboard.press("Control+z")
+    wait_for_scene(page, "scene.volumes[0].clip === null")
     page.keyboard.press("c")
 
 
@@ -199,10 +198,9 @@ def test_a_file_is_found_and_opened(page: Page) -> None:
     page.get_by_placeholder("Search").fill("second")
     page.get_by_role("button", name="second.npy").click()
     see(page, "16 × 32 × 32")
-    shown = number(page)
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page).to_have_title("second.npy · Pellucid")
-    wait_for_rest(page, after=shown)
+    wait_for_scene(page, "scene.volumes[0].source.includes('second')")
     assert peak_signal(pixels(page), drawn(page)) > 45
 
 

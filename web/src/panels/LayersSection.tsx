@@ -64,5 +64,5 @@ export function volumeFacts(layer: LayerDescription): string {
 export function spacingFacts(layer: LayerDescription): string {
   const spacing = [...layer.spacing].toReversed();
   const text = spacing.every((one) => one === spacing[0]) ? short(spacing[0] ?? 1) : spacing.map((one) => short(one)).join(" × ");
-  return `voxels of ${text} ${unitText(layer.unit)}`.trim();
+  return `spacing ${text} ${unitText(layer.unit)}`.trim();
 }

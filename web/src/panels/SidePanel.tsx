@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { Segmented } from "../parts/Choice";
 import { useSession } from "../session/session";
-import { chosenVolume, isComparing, sceneOf } from "../state/selectors";
+import { canSteer, chosenVolume, isComparing, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { ClipSection } from "./ClipSection";
 import { LayersSection } from "./LayersSection";
@@ -16,9 +16,10 @@ import { ViewSection } from "./ViewSection";
 export function SidePanel(): ReactNode {
   const session = useSession();
   const isCompared = useSelect(isComparing);
+  const maySteer = useSelect(canSteer);
   const editedView = useSelect((state) => state.interface.editedView);
   return (
-    <aside className="panel pane scrolls grows" aria-label="How the scene is drawn">
+    <aside className="panel pane scrolls grows" aria-label="How the scene is drawn" inert={!maySteer}>
       {isCompared ? (
         <div className="panel-top">
           <Segmented

@@ -55,14 +55,6 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
             onChange={(opacities, isMoving) => set("opacities", opacities, isMoving)}
           />
           {histogram ? null : <p className="curve-note">counting values…</p>}
-          <div className="curve-tools">
-            <button type="button" className="chip" aria-pressed={isLogarithmic} title="Counts on a logarithmic scale" onClick={() => setLogarithmic(!isLogarithmic)}>
-              log
-            </button>
-            <button type="button" className="chip" aria-pressed={isNear} title="Show only the window" onClick={() => setNear(!isNear)}>
-              zoom
-            </button>
-          </div>
         </div>
         <ColorBar
           transfer={transfer}
@@ -78,7 +70,7 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
           <NumberField label="High end of the window" value={high} low={low} step={(whole[1] - whole[0]) / 256} text={(value) => within(value, whole)} onChange={(value) => (value > low ? set("value_range", [low, value]) : undefined)} />
         </div>
       </div>
-      <div className="row">
+      <div className="row chips">
         <button type="button" className="chip" aria-expanded={arePresetsOpen} onClick={() => setPresetsOpen(!arePresetsOpen)}>
           presets
         </button>
@@ -89,10 +81,16 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
           title="Fewer colours, to move and change one by one"
           onClick={() => set("colors", fewer(transfer))}
         >
-          edit colours
+          stops
         </button>
         <button type="button" className="chip" title="Turn the colours around" onClick={() => set("colors", reversed(transfer))}>
           reverse
+        </button>
+        <button type="button" className="chip" aria-pressed={isLogarithmic} title="Counts on a logarithmic scale" onClick={() => setLogarithmic(!isLogarithmic)}>
+          log
+        </button>
+        <button type="button" className="chip" aria-pressed={isNear} title="Show only the window" onClick={() => setNear(!isNear)}>
+          zoom
         </button>
       </div>
       {arePresetsOpen ? <Presets transfer={transfer} onChange={setAll} /> : null}
