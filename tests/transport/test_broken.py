@@ -49,7 +49,7 @@ def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keepe
     assert report.resumed_bytes == keeper.breaks[0]
     assert report.nbytes == voxels().nbytes - keeper.breaks[0]
     if lane == "tcp":
-        assert keeper.breaks[0] in (PIECE_BYTES, 2 * PIECE_BYTES, 3 * PIECE_BYTES)
+        assert PIECE_BYTES <= keeper.breaks[0] < voxels().nbytes
 
 
 def test_what_was_there_stays_until_all_has_arrived(listener: Listener, keeper: Keeper) -> None:

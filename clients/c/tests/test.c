@@ -263,7 +263,7 @@ static void test_lost_connection(void) {
     snprintf(ends->listener->address, sizeof ends->listener->address, "%s", through);
     CHECK(exchange(ends, &array, &received, 20) == PELLUCID_OK && ends->code == PELLUCID_OK);
     CHECK(memcmp(received.data, voxels, sizeof *voxels * COUNT) == 0);
-    CHECK(ends->report.resumed_bytes >= 4 << 20 && ends->report.resumed_bytes % (4 << 20) == 0);
+    CHECK(ends->report.resumed_bytes >= 4 << 20 && ends->report.resumed_bytes < sizeof *voxels * COUNT);
     CHECK(ends->report.bytes == sizeof *voxels * COUNT - ends->report.resumed_bytes);
     pellucid_free(&received);
     shutdown(relay.listening, SHUT_RDWR);

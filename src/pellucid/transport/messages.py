@@ -10,6 +10,7 @@ then lines of ``key: value``. Unknown keys are skipped, so that a later version 
 import os
 import select
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -26,6 +27,7 @@ LONGEST_BODY = 128 * 1024
 POLL_S = 0.2
 _PREFIX = struct.Struct("<4sII")
 REFUSED = "refused"
+NOTHING_YET = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,12 @@ class Channel:
     """One connection. Reading and writing wait in short turns, so that a cancel is noticed."""
 
     def __init__(self, connection: socket.socket, patience: Patience) -> None:
-        connection.settimeout(POLL_S)
+        # The kernel's own timeouts: with Python's, every call would be two.
+        connection.setblocking(True)
+        for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            connection.setsockopt(socket.SOL_SOCKET, direction, struct.pack("@ll", 0, round(POLL_S * 1e6)))
         self.connection = connection
+        self._flags = 0 if isinstance(connection, ssl.SSLSocket) else socket.MSG_WAITALL
         self.patience = patience
         self.is_local = connection.family == socket.AF_UNIX
         self._descriptors: list[int] = []
@@ -146,7 +152,7 @@ class Channel:
             try:
                 left = left[self.connection.send(left) :]
                 since = time.monotonic()
-            except TimeoutError:
+            except NOTHING_YET:
                 self.patience.wait(since)
             except OSError as error:
                 raise TransferBroken(error.strerror or str(error)) from error
@@ -157,7 +163,7 @@ class Channel:
         while target:
             try:
                 count = self._receive(target)
-            except TimeoutError:
+            except NOTHING_YET:
                 self.patience.wait(time.monotonic() if is_patient else since)
                 continue
             except OSError as error:
@@ -169,7 +175,7 @@ class Channel:
 
     def _receive(self, target: memoryview) -> int:
         if not self.is_local:
-            return self.connection.recv_into(target)
+            return self.connection.recv_into(target, 0, self._flags)
         content, descriptors, _, _ = socket.recv_fds(self.connection, min(len(target), LONGEST_HEAD), 1)
         self._descriptors += descriptors
         target[: len(content)] = content

@@ -4,12 +4,12 @@ Here: Ledger, Source (any array, piece by piece), Target (prepared memory), chec
 Not here: how many pieces there are (announcement), how they travel (the lanes).
 """
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -25,6 +25,9 @@ from pellucid.transport.announcement import Announcement, Cut
 PAGE_BYTES = 4096
 SLAB_BYTES = 32 * 2**20
 MOST_THREADS = 4
+POPULATE_WRITE = 23
+_madvise = ctypes.CDLL(None).madvise
+_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 def checksum(kind: str, content: memoryview) -> int:
@@ -158,8 +161,8 @@ class Target:
 
     def touch(self) -> None:
         """Map every page before bytes come, on several cores: a receiver that takes page faults falls behind."""
-        pages = self.shared.array.reshape(-1).view(np.uint8)[::PAGE_BYTES]
-        in_parallel(partial(_touch, pages), range(0, pages.size, SLAB_BYTES // PAGE_BYTES))
+        content = self.shared.array.reshape(-1).view(np.uint8)
+        in_parallel(lambda start: populate(content[start : start + SLAB_BYTES]), range(0, content.size, SLAB_BYTES))
 
     def keep(self, number: int) -> None:
         """A piece is complete and right."""
@@ -169,9 +172,12 @@ class Target:
             self.bar.advance(stop - start)
 
 
-def _touch(pages: Voxels, start: int) -> None:
-    # What is there stays: a resumed transfer has pieces in it.
-    pages[start : start + SLAB_BYTES // PAGE_BYTES] |= 0
+def populate(content: Voxels) -> None:
+    """Map the pages of some bytes of shared memory for writing; what is in them stays."""
+    # In one call where the kernel can (Linux 5.14): a fault for each page takes eight times as long.
+    start = content.ctypes.data
+    if content.size and _madvise(start - start % PAGE_BYTES, content.size + start % PAGE_BYTES, POPULATE_WRITE) != 0:
+        content[::PAGE_BYTES] |= 0
 
 
 def in_parallel(function: Callable[[int], None], items: Iterable[int]) -> None:
