@@ -1,0 +1,158 @@
+"""Filters of back projection, built in real space, and filtering sinograms with them.
+
+Here: the taps and the response of each filter, padding of truncated sinograms, filter_sinograms.
+Not here: back projection; what filtering means (reference.filter_rows).
+
+Taps are those of a detector with columns one apart. Built in real space they keep the small response at zero frequency
+that a ramp sampled in frequency loses, and with it the level of the picture.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.fft
+
+from pellucid.device import Array, Device, choose, launch, primitives
+from pellucid.errors import InvalidInput
+from pellucid.tomo.scan import Floats
+
+PADDINGS = ("auto", "none", "edge")
+TRUNCATED = 0.3
+"""A sinogram whose border columns are brighter than this share of its mean is taken to be cut off there."""
+
+BATCH_BYTES = 2**28
+"""Of padded rows that are transformed at once on CUDA; on the CPU it is a slice at a time."""
+
+
+def taps(name: str, count: int) -> Floats:
+    """Taps 0 to count - 1 of an even filter.
+
+    >>> taps("ramachandran", 3).round(6).tolist(), taps("chesler", 2).round(6).tolist()
+    ([0.25, -0.101321, -0.0], [0.074339, 0.011839])
+    """
+    if name not in FILTERS:
+        raise InvalidInput(f"There is no filter {name!r}.", do=f"Choose one of: {', '.join(FILTERS)}.")
+    return FILTERS[name](np.arange(count, dtype=np.float64))
+
+
+def response(name: str, length: int) -> Floats:
+    """What a filter does to the frequencies 0 to length // 2 of rows of an (even) length: real numbers."""
+    half = taps(name, length // 2 + 1)
+    return np.asarray(np.fft.rfft(np.concatenate([half, half[-2:0:-1]])).real)
+
+
+def _ramp(place: Floats) -> Floats:
+    """|f| up to half a cycle per column, in real space, at any place."""
+    safe = np.where(place == 0, 1.0, np.pi * place)
+    values = np.sin(safe) / (2 * safe) + (np.cos(safe) - 1) / (2 * safe**2)
+    return np.where(place == 0, 0.25, values)
+
+
+def _ramachandran(n: Floats) -> Floats:
+    odd = -1 / (np.pi * np.where(n == 0, 1, n)) ** 2
+    return np.where(n == 0, 0.25, np.where(n % 2 == 1, odd, 0.0))
+
+
+def _shepp_logan(n: Floats) -> Floats:
+    return 2 / (np.pi**2 * (1 - 4 * n**2))
+
+
+def _raised_cosine(level: float) -> Callable[[Floats], Floats]:
+    """|f| (level + (1 - level) cos 2πf): neighbouring taps of the ramp, mixed."""
+
+    def mixed(n: Floats) -> Floats:
+        beside = _ramachandran(np.abs(n - 1)) + _ramachandran(n + 1)
+        return level * _ramachandran(n) + (1 - level) / 2 * beside
+
+    return mixed
+
+
+def _cosine(n: Floats) -> Floats:
+    """|f| cos πf."""
+    return (_ramp(n - 0.5) + _ramp(n + 0.5)) / 2
+
+
+def _parzen(n: Floats) -> Floats:
+    """|f| times Parzen's window, by a transform so fine that what wraps round is below 1e-12."""
+    length = 64 * 2 ** int(np.ceil(np.log2(max(len(n), 512))))
+    share = np.arange(length // 2 + 1) / (length // 2)
+    window = np.where(share <= 0.5, 1 - 6 * share**2 * (1 - share), 2 * (1 - share) ** 3)
+    return np.asarray(scipy.fft.irfft(share / 2 * window, length)[: len(n)])
+
+
+FILTERS: dict[str, Callable[[Floats], Floats]] = {
+    "ramachandran": _ramachandran,
+    "shepp-logan": _shepp_logan,
+    "chesler": _raised_cosine(0.5),  # The same as Hann's window on the ramp.
+    "cosine": _cosine,
+    "hamming": _raised_cosine(0.54),
+    "hann": _raised_cosine(0.5),
+    "parzen": _parzen,
+}
+
+
+def padded_length(columns: int, padding: str) -> int:
+    """Length of the transforms: no sum may wrap round into the columns that are kept.
+
+    >>> padded_length(1024, "none"), padded_length(1024, "auto")
+    (2048, 3072)
+    """
+    if padding not in PADDINGS:
+        raise InvalidInput(f"There is no padding {padding!r}.", do=f"Choose one of: {', '.join(PADDINGS)}.")
+    length = 2 * columns if padding == "none" else 2 * (columns + columns // 2)
+    fast = scipy.fft.next_fast_len(length, real=True)
+    while fast % 2:
+        fast = scipy.fft.next_fast_len(fast + 1, real=True)
+    return int(fast)
+
+
+def filter_sinograms(sinograms: Array, name: str, *, padding: str = "auto", device: Device | None = None) -> Array:
+    """Sinograms (slice, view, column) of a device, filtered along their columns.
+
+    padding: "edge" continues rows beyond the detector, fading out over half its width; "auto" does so for slices that
+    are cut off at the border, each judged by itself.
+    """
+    device = device or choose()
+    room = primitives(device)
+    slices, views, columns = sinograms.shape
+    length = padded_length(columns, padding)
+    gains = room.to_device(response(name, length).astype(np.float32))
+    kept = room.empty(sinograms.shape, np.float32)
+    batch = max(1, BATCH_BYTES // (views * length * 4)) if device.is_cuda else 1
+    for start in range(0, slices, batch):
+        part = slice(start, min(slices, start + batch))
+        rows = _extended(sinograms[part], length, padding, device)
+        spectrum = room.rfft(rows)
+        _multiply(spectrum, gains, device)
+        _keep(room.irfft(spectrum, (length,)), kept[part], device)
+    return kept
+
+
+def _extended(sinograms: Array, length: int, padding: str, device: Device) -> Array:
+    from pellucid.tomo.kernels import filtering
+
+    room = primitives(device)
+    rows = room.zeros((*sinograms.shape[:2], length), np.float32)
+    edges = room.zeros((len(sinograms),), np.int32)
+    if padding == "auto":
+        launch(filtering.judge, len(sinograms), inputs=[sinograms, TRUNCATED], outputs=[edges], device=device)
+    elif padding == "edge":
+        edges = room.to_device(np.ones(len(sinograms), np.int32))
+    views_first = (sinograms.shape[1], len(sinograms))
+    launch(filtering.extend, views_first, inputs=[sinograms, edges], outputs=[rows], device=device)
+    return rows
+
+
+def _multiply(spectrum: Array, gains: Array, device: Device) -> None:
+    from pellucid.tomo.kernels import filtering
+
+    numbers = spectrum.view(np.float32)
+    shape = (numbers.shape[1], len(numbers), numbers.shape[2])
+    launch(filtering.multiply, shape, inputs=[gains], outputs=[numbers], device=device)
+
+
+def _keep(rows: Array, kept: Array, device: Device) -> None:
+    from pellucid.tomo.kernels import filtering
+
+    shape = (kept.shape[1], len(kept), kept.shape[2])
+    launch(filtering.keep, shape, inputs=[rows], outputs=[kept], device=device)

@@ -1,0 +1,89 @@
+"""What filtering, back projection and projection mean, in plain NumPy and double precision.
+
+Here: the definitions that kernels are tested against.
+Not here: anything fast.
+"""
+
+import numpy as np
+
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.scan import Floats
+
+
+def filter_rows(rows: Voxels, taps: Floats) -> Floats:
+    """Rows (view, column) convolved with an even filter of as many taps as there are columns; beyond them is 0."""
+    kernel = np.concatenate([taps[:0:-1], taps])
+    width = rows.shape[1]
+    return np.stack([np.convolve(row.astype(np.float64), kernel)[width - 1 : 2 * width - 1] for row in rows])
+
+
+def extend_rows(rows: Voxels) -> Floats:
+    """Rows with their ends continued over half their width, fading out."""
+    reach = rows.shape[1] // 2
+    fade = (1 + np.cos(np.pi * np.arange(1, reach + 1) / reach)) / 2
+    left, right = rows[:, :1] * fade[::-1], rows[:, -1:] * fade
+    return np.concatenate([left, rows, right], axis=1, dtype=np.float64)
+
+
+def back_project(rows: Voxels, angles_rad: Floats, weights: Floats, axis: float, radius: float | None = None) -> Floats:
+    """One slice (row, column) from rows (view, column): the weighted sum of what every view says of a pixel.
+
+    axis: the column that the axis of rotation falls on; it is the middle of the slice. Views are interpolated linearly,
+    with 0 beyond the detector. radius: pixels further from the middle are 0 (default: as far as every view reaches).
+    """
+    width = rows.shape[1]
+    x, y = grid(width)
+    image = np.zeros((width, width))
+    columns = np.arange(-1, width + 1)
+    for row, angle, weight in zip(rows, angles_rad, weights, strict=True):
+        place = x * np.cos(angle) + y * np.sin(angle) + axis
+        image += weight * np.interp(place, columns, np.pad(row.astype(np.float64), 1))
+    radius = circle_radius(width, axis) if radius is None else radius
+    return np.where(x**2 + y**2 <= radius**2, image, 0.0)
+
+
+def project(image: Voxels, angles_rad: Floats, axis: float, radius: float | None = None) -> Floats:
+    """Rows (view, column) from a slice: the transpose of back_project with weights of 1."""
+    width = image.shape[1]
+    x, y = grid(width)
+    radius = circle_radius(width, axis) if radius is None else radius
+    inside = x**2 + y**2 <= radius**2
+    values = image[inside].astype(np.float64)
+    rows = np.zeros((len(angles_rad), width + 2))
+    for row, angle in zip(rows, angles_rad, strict=True):
+        place = np.clip((x * np.cos(angle) + y * np.sin(angle))[inside] + axis, -1, width) + 1
+        left = np.minimum(np.floor(place).astype(int), width)
+        np.add.at(row, left, values * (1 - (place - left)))
+        np.add.at(row, left + 1, values * (place - left))
+    return rows[:, 1:-1]
+
+
+def grid(width: int) -> tuple[Floats, Floats]:
+    """x to the right and y upwards of every pixel, from the middle of a slice."""
+    along = np.arange(width) - (width - 1) / 2
+    return along[None, :] + 0 * along[:, None], -along[:, None] + 0 * along[None, :]
+
+
+def circle_radius(width: int, axis: float) -> float:
+    """How far from the axis every view reaches."""
+    middle = (width - 1) / 2
+    return middle - abs(middle - axis)
+
+
+def view_weights(angles_rad: Floats) -> Floats:
+    """The share of a half turn that every view stands for: half the way to its neighbours on both sides.
+
+    A view from behind is the same view mirrored, so that angles count modulo a half turn. A gap of more than four
+    times the median is a missing wedge, which nobody stands for.
+
+    >>> (view_weights(np.radians([0.0, 45.0, 90.0, 135.0])) / np.pi).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    turned = np.mod(angles_rad, np.pi)
+    order = np.argsort(turned, kind="stable")
+    gaps = np.diff(turned[order], append=turned[order[0]] + np.pi)
+    usual = np.median(gaps[gaps > 1e-9]) if (gaps > 1e-9).any() else np.pi
+    gaps = np.where(gaps > 4 * usual, usual, gaps)
+    weights = np.empty(len(turned))
+    weights[order] = (gaps + np.roll(gaps, 1)) / 2
+    return weights
