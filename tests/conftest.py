@@ -1,6 +1,6 @@
 """Fixtures that every test may use, and the report that closes the run.
 
-Here: registration of the suite's report, where real scans are, and the object store, started once per run.
+Here: registration of the suite's report, where real scans are, the object store and Slurm, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.s3_server import S3Server, start_s3
+from tests.slurm_cluster import SlurmCluster, can_run, started
 from tests.suite_report import ROOT, Limits, SuiteReport, shared_data_folder
 
 
@@ -43,3 +44,20 @@ def s3(s3_process: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     for name, value in s3_process.environment.items():
         monkeypatch.setenv(name, value)
     return s3_process
+
+
+@pytest.fixture(scope="session")
+def slurm_cluster() -> Iterator[SlurmCluster]:
+    """One Slurm for the whole run, on this machine alone."""
+    if not can_run():
+        pytest.skip("needs Slurm")
+    with started() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def slurm(slurm_cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> SlurmCluster:
+    """Slurm, with an environment that points at it."""
+    for name, value in slurm_cluster.environment.items():
+        monkeypatch.setenv(name, value)
+    return slurm_cluster

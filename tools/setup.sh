@@ -14,7 +14,8 @@ fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 
 # What the pip packages do not bring along: the command that shows it is there, and the Debian package that has it.
 # Without one of these Pellucid works, and what needs it says so.
-system_packages=("git git" "cc gcc" "make make" "valgrind valgrind" "openssl openssl" "ip iproute2" "iperf3 iperf3" "chromium chromium")
+system_packages=("git git" "cc gcc" "make make" "valgrind valgrind" "openssl openssl" "ip iproute2" "iperf3 iperf3" "chromium chromium"
+    "slurmctld slurmctld" "slurmd slurmd")
 
 # Where we may, install; where we may not, say what to ask for.
 install_system_package() {

@@ -363,6 +363,15 @@ class ViewerUnreachable(PellucidError):
         super().__init__(f"The viewer at {address} does not answer: {why}.", do=do)
 
 
+class SchedulerUnreachable(PellucidError):
+    """The scheduler could not be asked. Nothing is known about the jobs; they may well run."""
+
+    is_transient = True
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} cannot be asked: {why}.", do="Jobs go on meanwhile. Try again in a while.")
+
+
 class DeviceUnavailable(PellucidError):
     """A device was asked for that this machine does not have."""
 

@@ -34,6 +34,7 @@ VARIABLES = {
     "device": "PELLUCID_DEVICE",
     "kernel_folder": "PELLUCID_KERNELS",
     "state_folder": "PELLUCID_STATE_FOLDER",
+    "site_file": "PELLUCID_SITE_FILE",
 }
 
 
@@ -51,6 +52,7 @@ class Settings:
     kernel_folder: compiled kernels. Default ``kernels`` in the cache folder.
     state_folder: saved states of viewers, and which viewers run. Default ``$XDG_STATE_HOME/pellucid``
     (``~/.local/state`` where that is unset).
+    site_file: what the site has decided about jobs (jobs.site). Default ``/etc/pellucid/site.toml``.
     """
 
     cache_folder: Path
@@ -60,6 +62,7 @@ class Settings:
     device: str
     kernel_folder: Path
     state_folder: Path
+    site_file: Path
 
 
 @dataclass(frozen=True)
@@ -233,6 +236,7 @@ PARSERS: Mapping[str, Callable[[_Given], object]] = {
     "device": _device,
     "kernel_folder": _folder,
     "state_folder": _folder,
+    "site_file": _folder,
 }
 
 
@@ -279,6 +283,7 @@ DEFAULTS: Mapping[str, Callable[[Mapping[str, object]], object]] = {
     "device": lambda _: "auto",
     "kernel_folder": _default_kernel_folder,
     "state_folder": _default_state_folder,
+    "site_file": lambda _: Path("/etc/pellucid/site.toml"),
 }
 
 

@@ -1,0 +1,88 @@
+"""What is to be run, and what it may use.
+
+Here: Resources, Job, and Submitted, by which a job is found again; the files that a job leaves in its folder.
+Not here: running it (local, slurm), the text that runs it (script).
+"""
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+LOG, EXIT, STARTED, SCRIPT = "log.txt", "exit", "started", "script.sh"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """gpus, cores, memory_bytes, minutes: 0 where the scheduler's own default will do."""
+
+    gpus: int = 0
+    memory_bytes: int = 0
+    cores: int = 0
+    minutes: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command with a folder.
+
+    id: unique, of letters, digits and dashes; the job's name at the scheduler has it. folder: its own, which only its
+    owner can enter; log, script and exit code lie there. environment: nothing secret, it can be read by others.
+    """
+
+    id: str
+    command: tuple[str, ...]
+    folder: Path
+    resources: Resources = Resources()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """handle: the scheduler's word for it; "" where nobody lived to write it down."""
+
+    id: str
+    handle: str
+    folder: Path
+
+
+def exit_code(folder: Path) -> int | None:
+    """What a job's command ended with; None where it has not, or where it was killed with everything around it."""
+    try:
+        return int((folder / EXIT).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def write_private(path: Path, text: str) -> None:
+    """Whole or not at all, and for nobody but the owner."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123
+        file.write(text)
+    partial.replace(path)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    write_private(path, json.dumps(content, indent=1))
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """None where there is no such file, or it is somebody else's work: others could have put it there."""
+    try:
+        with path.open() as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid() or os.fstat(file.fileno()).st_mode & stat.S_IWOTH:
+                return None
+            content = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def private_folder(path: Path) -> Path:
+    """A folder for its owner alone, made where it is not there."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.chmod(0o700)
+    return path

@@ -1,0 +1,88 @@
+"""Jobs as processes of this machine, which outlive whoever started them.
+
+Here: LocalScheduler.
+Not here: telling processes apart (processes), the script (script).
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+
+from pellucid.jobs.job import LOG, SCRIPT, STARTED, Job, Submitted, exit_code, write_private
+from pellucid.jobs.processes import Process
+from pellucid.jobs.script import batch_script
+from pellucid.jobs.site import Site
+from pellucid.jobs.states import State, last_lines
+
+INHERITED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ")
+TERMINATED = 128 + signal.SIGTERM
+
+
+class LocalScheduler:
+    """There is no queue: every job starts at once."""
+
+    def __init__(self) -> None:
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def submit(self, job: Job, site: Site) -> str:
+        script = job.folder / SCRIPT
+        write_private(script, batch_script(job, site))
+        log = os.open(job.folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        try:
+            # A session of its own: no terminal, and no Ctrl-C, reaches it.
+            child = subprocess.Popen(
+                ["/bin/bash", str(script)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, env=environment,
+            )  # fmt: skip
+        finally:
+            os.close(log)
+        self._children.append(child)
+        return str(Process.of(child.pid))
+
+    def states(self, jobs: Iterable[Submitted]) -> dict[str, State]:
+        # Those that ended are collected, or their numbers would stay taken.
+        self._children = [child for child in self._children if child.poll() is None]
+        return {job.id: _state(job) for job in jobs}
+
+    def cancel(self, job: Submitted, is_urgent: bool = False) -> None:
+        process = _process(job)
+        if process is not None and process.is_here and process.is_alive:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL if is_urgent else signal.SIGTERM)
+
+
+def _state(job: Submitted) -> State:
+    code = exit_code(job.folder)
+    if code is not None:
+        return ended_with(job, code)
+    process = _process(job)
+    if process is None:
+        return State("failed", "It was never started.", log=last_lines(job.folder / LOG))
+    if not process.is_here:
+        return State("unknown", f"It runs on {process.host}.", node=process.host, last="running")
+    if process.is_alive:
+        return State("running", node=process.host)
+    code = exit_code(job.folder)  # It may have come to its end since the first look.
+    return (
+        State("failed", "It was killed.", log=last_lines(job.folder / LOG)) if code is None else ended_with(job, code)
+    )
+
+
+def ended_with(job: Submitted, code: int) -> State:
+    """The state of a job whose command ended in order."""
+    if code in (0, TERMINATED):
+        return State("ended", "It ended by itself." if code == 0 else "It was asked to end.")
+    return State("failed", f"It ended with code {code}.", log=last_lines(job.folder / LOG))
+
+
+def _process(job: Submitted) -> Process | None:
+    """By its handle; where that was never written down, by what the script wrote."""
+    if not job.handle:
+        return Process.written(job.folder / STARTED)
+    try:
+        return Process.parse(job.handle)
+    except ValueError:
+        return None

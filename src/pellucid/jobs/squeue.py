@@ -1,0 +1,115 @@
+"""What squeue says, read.
+
+Here: Line, the columns that are asked for, and the state that each of Slurm's states stands for.
+Not here: asking (slurm).
+
+Columns rather than JSON: they are the same in every version of Slurm, and one line per job.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pellucid.jobs.states import Phase, State
+
+SEPARATOR = "\x1f"
+COLUMNS = ("%i", "%j", "%T", "%r", "%S", "%e", "%N", "%Q", "%P")
+FORMAT = SEPARATOR.join(COLUMNS)
+
+PHASES: dict[str, Phase] = {
+    "PENDING": "queued",
+    "REQUEUED": "queued",
+    "REQUEUE_HOLD": "queued",
+    "REQUEUE_FED": "queued",
+    "RESV_DEL_HOLD": "queued",
+    "SPECIAL_EXIT": "queued",
+    "CONFIGURING": "starting",
+    "RUNNING": "running",
+    "SUSPENDED": "running",
+    "STOPPED": "running",
+    "RESIZING": "running",
+    "SIGNALING": "running",
+    "STAGE_OUT": "ending",
+    "COMPLETING": "ending",
+    "COMPLETED": "ended",
+    "CANCELLED": "ended",
+    "TIMEOUT": "ended",
+    "DEADLINE": "ended",
+    "PREEMPTED": "ended",
+    "REVOKED": "ended",
+    "FAILED": "failed",
+    "NODE_FAIL": "failed",
+    "OUT_OF_MEMORY": "failed",
+    "BOOT_FAIL": "failed",
+}
+SENTENCES = {
+    "COMPLETED": "It ended by itself.",
+    "CANCELLED": "It was cancelled.",
+    "TIMEOUT": "Its time limit was reached.",
+    "DEADLINE": "Its deadline was reached.",
+    "PREEMPTED": "It had to make room for another job.",
+    "REVOKED": "Another cluster took it.",
+    "FAILED": "Its command failed.",
+    "NODE_FAIL": "Its node failed.",
+    "OUT_OF_MEMORY": "It ran out of memory.",
+    "BOOT_FAIL": "Its node did not start.",
+    "SUSPENDED": "It is suspended.",
+    "STOPPED": "It is stopped.",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One job. start, end: seconds since 1970, expected or real; None where Slurm does not know yet."""
+
+    id: str
+    name: str
+    state: str
+    reason: str
+    start: float | None
+    end: float | None
+    nodes: str
+    priority: int
+    partition: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Line | None":
+        parts = text.split(SEPARATOR)
+        if len(parts) != len(COLUMNS):
+            return None
+        id, name, state, reason, start, end, nodes, priority, partition = parts
+        return cls(id, name, state, reason, _seconds(start), _seconds(end), nodes, _whole(priority), partition)
+
+
+def parse(output: str) -> list[Line]:
+    """Every job that is listed; lines that are none, such as warnings, are passed over."""
+    lines = (Line.parse(text) for text in output.splitlines())
+    return [line for line in lines if line is not None]
+
+
+def state_of(line: Line, everybody: Iterable[Line] = ()) -> State:
+    """The state of a job. everybody: all jobs, among which a waiting one has its place."""
+    phase = PHASES.get(line.state, "unknown")
+    if phase == "queued":
+        reason = "" if line.reason == "None" else line.reason
+        return State(phase, reason, place(line, everybody), line.start, None)
+    reason = SENTENCES.get(line.state, "" if phase != "unknown" else f"Slurm calls it {line.state}.")
+    ends_at = line.end if phase in ("starting", "running") else None
+    return State(phase, reason, ends_at=ends_at, node=line.nodes)
+
+
+def place(line: Line, everybody: Iterable[Line]) -> int:
+    """From 1: behind those of its partition that wait with a higher priority, or with the same for longer."""
+    waiting = [one for one in everybody if PHASES.get(one.state) == "queued" and one.partition == line.partition]
+    return 1 + sum(_rank(one) < _rank(line) for one in waiting)
+
+
+def _rank(line: Line) -> tuple[int, int]:
+    return (-line.priority, _whole(line.id.partition("_")[0]))
+
+
+def _seconds(text: str) -> float | None:
+    return float(text) if text.isdecimal() and int(text) > 0 else None
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isdecimal() else 0

@@ -1,0 +1,64 @@
+"""Jobs for tests: a command that says when it began, and waits until it is let go."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pellucid.jobs.job import Job, Resources, Submitted, private_folder
+from pellucid.jobs.scheduler import Scheduler
+from pellucid.jobs.site import Site
+from pellucid.jobs.states import State
+from tests.slurm_cluster import wait_until
+
+# Opening a pipe to read waits until somebody opens it to write: no sleep, and no end before it is told.
+WAITING = ("/bin/sh", "-c", "echo begun; read -r code <gate; exit $code")
+
+
+class Started:
+    """A job under test."""
+
+    def __init__(self, scheduler: Scheduler, site: Site, job: Job) -> None:
+        self._scheduler, self.folder = scheduler, job.folder
+        self.submitted = Submitted(job.id, scheduler.submit(job, site), job.folder)
+
+    @property
+    def state(self) -> State:
+        return self._scheduler.states([self.submitted])[self.submitted.id]
+
+    def until(self, *phases: str) -> State:
+        wait_until(lambda: self.state.phase in phases)
+        return self.state
+
+    def let_go(self, code: int = 0) -> None:
+        (self.folder / "gate").write_text(f"{code}\n")
+
+    def until_begun(self) -> None:
+        wait_until(lambda: "begun" in _text(self.folder / "log.txt"))
+
+    def cancel(self, is_urgent: bool = False) -> None:
+        self._scheduler.cancel(self.submitted, is_urgent)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+Start = Callable[..., Started]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """start(scheduler, site, resources=..., command=...): a job with a folder and a gate."""
+    count = iter(range(100))
+
+    def start(
+        scheduler: Scheduler, site: Site, resources: Resources | None = None, command: tuple[str, ...] = WAITING
+    ) -> Started:
+        id = f"{tmp_path.name.replace('_', '-')}-{next(count)}"
+        folder = private_folder(tmp_path / id)
+        os.mkfifo(folder / "gate")
+        return Started(scheduler, site, Job(id, command, folder, resources or Resources()))
+
+    return start

@@ -1,0 +1,57 @@
+"""The batch script: every option, quoting, and what is refused."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pellucid.errors import InvalidInput
+from pellucid.jobs.job import Job, Resources, exit_code
+from pellucid.jobs.script import batch_script, options
+from pellucid.jobs.site import Site
+
+FOLDER = Path("/scratch/ada/job")
+
+
+def job(**fields: object) -> Job:
+    return Job(**{"id": "a1", "command": ("/bin/true",), "folder": FOLDER, **fields})  # type: ignore[arg-type]
+
+
+def test_everything_that_is_wanted_is_asked_for() -> None:
+    site = Site("slurm", "gpu", "imaging", "a100&nvlink", 60, ("--qos=vis",))
+    wanted = job(resources=Resources(gpus=2, memory_bytes=3 * 2**30 + 1, cores=8, minutes=90))
+    assert list(options(wanted, site)) == [
+        "--job-name=pellucid-a1", '--output="/scratch/ada/job/log.txt"', "--open-mode=append", "--export=NONE",
+        "--no-requeue", "--nodes=1", "--ntasks=1", "--time=90", "--gpus=2", "--cpus-per-task=8", "--mem=3073M",
+        "--partition=gpu", "--account=imaging", "--constraint=a100&nvlink", "--qos=vis",
+    ]  # fmt: skip
+
+
+def test_what_is_not_wanted_is_left_to_the_scheduler() -> None:
+    asked = " ".join(options(job(), Site(time_limit_minutes=480)))
+    assert "--time=480" in asked
+    assert not [name for name in ("gpus", "mem", "cpus", "partition", "account", "constraint") if f"--{name}" in asked]
+
+
+@pytest.mark.parametrize("value", ["gpu --uid=root", "gpu\n#SBATCH --uid=0", 'gpu"', "gpu;reboot", "$(reboot)"])
+def test_a_value_cannot_bring_another_option(value: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot stand in a batch script"):
+        batch_script(job(), Site(partition=value))
+
+
+def test_a_percent_sign_in_a_path_stays_one() -> None:
+    assert '--output="/scratch/100%%/log.txt"' in batch_script(job(folder=Path("/scratch/100%")), Site())
+    with pytest.raises(InvalidInput, match="PELLUCID_STATE_FOLDER"):
+        batch_script(job(folder=Path('/scratch/"')), Site())
+
+
+def test_bash_runs_it_with_awkward_words(tmp_path: Path) -> None:
+    folder = tmp_path / "it's a folder"
+    folder.mkdir()
+    shown = job(
+        folder=folder,
+        environment={"WORD": "a 'b' $c"},
+        command=("/bin/sh", "-c", 'echo "$WORD|$1"; exit 3', "-", "x  y"),
+    )
+    done = subprocess.run(["/bin/bash"], input=batch_script(shown, Site()), text=True, capture_output=True, check=False)
+    assert (done.stdout, done.returncode, exit_code(folder)) == ("a 'b' $c|x  y\n", 3, 3)

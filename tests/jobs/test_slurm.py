@@ -1,0 +1,101 @@
+"""Against a real Slurm: queue, cancel, limits, refusals, an absent controller."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pellucid.errors import InvalidInput
+from pellucid.jobs.job import Resources, Submitted
+from pellucid.jobs.site import Site
+from pellucid.jobs.slurm import SlurmScheduler
+from pellucid.jobs.states import State
+from tests.jobs.conftest import Start
+from tests.slurm_cluster import SlurmCluster, wait_until
+
+SITE = Site("slurm", "main", time_limit_minutes=10)
+GPU = Resources(gpus=1, memory_bytes=100 * 2**20)
+
+
+@pytest.fixture(autouse=True)
+def _on_slurm(slurm: SlurmCluster) -> None:
+    """Every test here."""
+
+
+def test_a_third_job_waits_with_a_reason_and_a_time_and_starts_when_there_is_room(start: Start) -> None:
+    scheduler = SlurmScheduler()
+    first, second, third = (start(scheduler, SITE, GPU) for _ in range(3))
+    running = first.until("running")
+    assert running.node == "localhost" and running.ends_at is not None
+    second.until("running")
+    wait_until(lambda: third.state.expected_start is not None and third.state.reason == "Resources")
+    assert (third.state.phase, third.state.place) == ("queued", 1)
+    assert abs((third.state.expected_start or 0) - running.ends_at) < 10
+    first.cancel()
+    assert first.until("ended").reason == "It was cancelled."
+    third.until("running")
+    for job in (second, third):
+        job.until_begun()
+        job.let_go()
+        assert job.until("ended").reason == "It ended by itself."
+
+
+def test_a_waiting_job_is_cancelled(start: Start, slurm: SlurmCluster) -> None:
+    slurm.command("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")
+    try:
+        job = start(SlurmScheduler(), SITE)
+        assert job.until("queued").place == 1
+        wait_until(
+            lambda: "Drained" in job.state.reason or "DOWN" in job.state.reason or "Resources" in job.state.reason
+        )
+        job.cancel()
+        assert job.until("ended").reason == "It was cancelled."
+    finally:
+        slurm.command("scontrol", "update", "nodename=localhost", "state=resume")
+
+
+def test_what_can_never_run_is_refused_in_slurms_words(start: Start) -> None:
+    with pytest.raises(InvalidInput, match="Requested node configuration is not available"):
+        start(SlurmScheduler(), SITE, Resources(gpus=9))
+    with pytest.raises(InvalidInput, match="invalid partition"):
+        start(SlurmScheduler(), replace(SITE, partition="moon"))
+
+
+def test_a_job_that_fails_shows_its_log(start: Start) -> None:
+    job = start(SlurmScheduler(), SITE, command=("/bin/sh", "-c", "echo no such scan; exit 5"))
+    assert job.until("failed") == State("failed", "It ended with code 5.", log=("no such scan",))
+
+
+def test_it_is_found_without_its_number_and_its_script_is_spooled_without_surprise(
+    start: Start, slurm: SlurmCluster
+) -> None:
+    job = start(SlurmScheduler(), SITE)
+    job.until("running")
+    spooled = slurm.command("scontrol", "write", "batch_script", job.submitted.handle, "-")
+    assert spooled.strip() == (job.folder / "script.sh").read_text().strip()
+    known = replace(job.submitted, handle="")
+    assert SlurmScheduler().states([known])[known.id].phase == "running"
+    SlurmScheduler().cancel(known)
+    job.until("ended")
+
+
+def test_an_absent_controller_means_unknown_and_nothing_is_lost(start: Start, slurm: SlurmCluster) -> None:
+    job = start(SlurmScheduler(), SITE)
+    job.until_begun()
+    slurm.stop_controller()
+    try:
+        state = job.state
+        assert state.phase == "unknown" and "Unable to contact slurm controller" in state.reason
+    finally:
+        slurm.start_controller()
+    job.until("running")
+    job.let_go()
+    job.until("ended")
+
+
+def test_what_slurm_forgot(tmp_path: Path) -> None:
+    scheduler = SlurmScheduler()
+    assert scheduler.states([Submitted("gone", "999999", tmp_path)])["gone"].phase == "lost"
+    assert scheduler.states([Submitted("gone", "", tmp_path)])["gone"].reason == "It was never submitted."
+    (tmp_path / "exit").write_text("0\n")
+    assert scheduler.states([Submitted("gone", "999999", tmp_path)])["gone"].phase == "ended"
