@@ -1,7 +1,7 @@
-"""``pellucid info``: what a volume is.
+"""``pellucid info``: what a volume or a scan is.
 
 Here: gathering the facts and printing them as text or JSON.
-Not here: finding them (volume).
+Not here: finding them (volume, tomo).
 """
 
 import argparse
@@ -11,17 +11,18 @@ from math import isfinite
 from typing import Any
 
 from pellucid.cli.arguments import add_source, source_location
-from pellucid.errors import DatasetAmbiguous
+from pellucid.errors import DatasetAmbiguous, InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header
 from pellucid.formats.registry import recognise
 from pellucid.progress import amount
+from pellucid.tomo.reading.opening import is_scan, open_scan, scan_facts
 from pellucid.volume.series import open_series
 from pellucid.volume.volume import check_selection, open_volume
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("info", help="what a volume is: shape, type, spacing, levels")
+    parser = commands.add_parser("info", help="what a volume or a scan is: shape, type, spacing, angles")
     add_source(parser)
     parser.add_argument("--statistics", action="store_true", help="also value range and percentiles (reads all voxels)")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -34,12 +35,43 @@ def run(options: argparse.Namespace) -> int:
 
 
 def report(location: Location, *, with_statistics: bool = False, as_json: bool = False) -> None:
-    """Print what is at a location: one volume, or every volume of a file that holds several."""
+    """Print what is at a location: one volume, every volume of a file that holds several, and a scan's geometry."""
     found = [_facts(one, with_statistics) for one in _volumes(location)]
+    scan = _scan(location) if is_scan(location) else None
     if as_json:
-        print(json.dumps(found if len(found) > 1 else found[0], indent=2))
+        volumes = found if len(found) > 1 else found[0]
+        print(json.dumps({"scan": scan, "volumes": found} if scan else volumes, indent=2))
     else:
-        print("\n".join(map(_text, found)))
+        print("\n".join([*([_scan_text(scan)] if scan else []), *map(_text, found)]))
+
+
+def _scan(location: Location) -> dict[str, Any]:
+    """The geometry of a scan, or what it lacks."""
+    try:
+        scan = open_scan(location)
+    except InvalidInput as error:
+        return {"name": str(location), "scan": "incomplete", "lacks": str(error)}
+    try:
+        return scan_facts(scan)
+    finally:
+        scan.close()
+
+
+def _scan_text(facts: dict[str, Any]) -> str:
+    rows = [("scan", facts["scan"])]
+    if "lacks" in facts:
+        rows.append(("lacks", facts["lacks"]))
+        return _table(facts["name"], rows)
+    first, last = facts["first_angle_deg"], facts["last_angle_deg"]
+    pixel = f"{facts['pixel_size_um']:g} um" if facts["pixel_size_um"] else "not said"
+    rows += [
+        ("projections", f"{facts['projections']} of {facts['columns']} x {facts['rows']} pixels, {facts['dtype']}"),
+        ("angles", f"{first:g} to {last:g} degrees, steps of {facts['step_deg']:.4g}, {facts['span_deg']:.4g} in all"),
+        ("flats", f"{facts['flats']}, darks: {facts['darks']}"),
+        ("pixel size", pixel),
+        *(("assumed", said) for said in facts["assumptions"]),
+    ]
+    return _table(facts["name"], rows)
 
 
 def _volumes(location: Location) -> list[Location]:
@@ -104,7 +136,11 @@ def _text(facts: dict[str, Any]) -> str:
         low, high = facts["value_range"]
         rows.append(("values", "none" if low is None else f"{low:g} to {high:g}"))
         rows.append(("percentiles", ", ".join(f"{p} %: {v:g}" for p, v in facts["percentiles"].items())))
-    return "\n".join([facts["name"], *(f"  {name:<12}{value}" for name, value in rows)])
+    return _table(facts["name"], rows)
+
+
+def _table(name: str, rows: list[tuple[str, str]]) -> str:
+    return "\n".join([name, *(f"  {key:<12}{value}" for key, value in rows)])
 
 
 def _times(numbers: list[float]) -> str:

@@ -1,0 +1,82 @@
+"""What an HDF5 file holds besides volumes: names, classes, small arrays, attributes.
+
+Here: Hdf5Tree.
+Not here: volumes (format), what the names mean (the layer that asks).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+
+from pellucid.formats.hdf5.names import open_file
+
+_SMALL_BYTES = 64 << 20
+
+
+class Hdf5Tree:
+    """A file open for looking around. A link that leads nowhere counts as absent."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open_file(path)
+
+    def __enter__(self) -> "Hdf5Tree":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """Of a dataset; None where there is none."""
+        found = self._get(name)
+        return tuple(found.shape) if isinstance(found, h5py.Dataset) else None
+
+    def array(self, name: str) -> np.ndarray[Any, Any] | None:
+        """All numbers of a small dataset; None where there is none, or where it holds something else."""
+        found = self._get(name)
+        is_numbers = isinstance(found, h5py.Dataset) and found.dtype.kind in "biuf"
+        return np.asarray(found[()]) if is_numbers and found.nbytes <= _SMALL_BYTES else None
+
+    def attribute(self, name: str, key: str) -> str:
+        """An attribute as text; empty where it is absent."""
+        found = self._get(name)
+        value = found.attrs.get(key, "") if found is not None else ""
+        return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+    def groups(self, nexus_class: str) -> list[str]:
+        """Names of the groups of a NeXus class, in the order of the file."""
+        return [
+            name for name, item in self._walk() if isinstance(item, h5py.Group) and self._class(item) == nexus_class
+        ]
+
+    def datasets(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of all datasets of numbers, by every hard, soft or external link that leads to them."""
+        for name, item in self._walk():
+            if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf":
+                yield name, tuple(item.shape)
+
+    def _class(self, group: Any) -> str:
+        value = group.attrs.get("NX_class", "")
+        return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+    def _get(self, name: str) -> Any:
+        try:
+            return self._file[name]
+        except (KeyError, OSError):
+            return None
+
+    def _walk(self) -> Iterator[tuple[str, Any]]:
+        waiting, seen = [("", self._file)], {hash(self._file.id)}
+        while waiting:
+            prefix, group = waiting.pop(0)
+            for key in group:
+                item = self._get(f"{prefix}/{key}")
+                if item is None:
+                    continue
+                yield f"{prefix}/{key}", item
+                if isinstance(item, h5py.Group) and hash(item.id) not in seen:
+                    seen.add(hash(item.id))
+                    waiting.append((f"{prefix}/{key}", item))

@@ -1,0 +1,1 @@
+"""Scans from files: one module for each kind, and open_scan for all of them."""

@@ -1,0 +1,82 @@
+"""Angles of projections, as people and files write them.
+
+Here: ranges such as 0:180, files with one angle per line, the angles of a stage that stood still before and after.
+Not here: which file holds them (the module of each kind).
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.hdf5.tree import Hdf5Tree
+from pellucid.tomo.scan import Floats
+
+INCLUSIVE = ":inclusive"
+# A stage that stands still is read back within this part of a step.
+_STILL = 0.05
+
+
+def angles_from_text(text: str, scan: Path, count: int) -> Floats:
+    """Degrees for every projection.
+
+    >>> angles_from_text("0:180", Path(), 4).tolist(), angles_from_text("0:180:inclusive", Path(), 4).tolist()
+    ([0.0, 45.0, 90.0, 135.0], [0.0, 60.0, 120.0, 180.0])
+    """
+    ends = text.removesuffix(INCLUSIVE).split(":")
+    try:
+        start, stop = map(float, ends)
+    except ValueError:
+        return fitted(_stored(text, scan), count, text)
+    return np.linspace(start, stop, count, endpoint=text.endswith(INCLUSIVE))
+
+
+def _stored(text: str, scan: Path) -> Floats:
+    """Angles from a dataset of the scan's file, or from a file of their own."""
+    if Path(text).is_file():
+        return angles_from_file(Path(text))
+    if text.startswith("/") and scan.is_file():
+        with Hdf5Tree(scan) as tree:
+            found = tree.array(text)
+            if found is not None:
+                return in_degrees(found.ravel(), tree.attribute(text, "units"))
+    raise InvalidInput(
+        f"{text!r} are no angles.", do="Write 0:180, 0:180:inclusive, or the name of a dataset or file with angles."
+    )
+
+
+def angles_from_file(path: Path) -> Floats:
+    """One angle in degrees per line (the last number of it), or a .npy array."""
+    if path.suffix == ".npy":
+        return np.asarray(np.load(path, allow_pickle=False), np.float64).ravel()
+    lines = [line.replace(",", " ").split() for line in path.read_text().splitlines()]
+    try:
+        return np.array([float(words[-1]) for words in lines if words and not words[0].startswith("#")])
+    except ValueError as error:
+        raise InvalidInput(
+            f"{path} holds something that is no angle: {error}.", do="Keep one number per line."
+        ) from error
+
+
+def in_degrees(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]], unit: str) -> Floats:
+    """Angles in whatever unit a file names; without one they are degrees."""
+    numbers = np.asarray(values, np.float64)
+    return np.rad2deg(numbers) if unit.lower().startswith("rad") else numbers
+
+
+def fitted(angles_deg: Floats, count: int, name: str) -> Floats:
+    """As many angles as projections: those of a stage that stood still at either end belong to flats and darks.
+
+    >>> fitted(np.array([0.0, 0.0, 0.0, 60.0, 120.0, 120.0]), 3, "angles.txt").tolist()
+    [0.0, 60.0, 120.0]
+    """
+    if len(angles_deg) == count:
+        return angles_deg
+    moved = np.abs(np.diff(angles_deg)) > _STILL * np.median(np.abs(np.diff(angles_deg)))
+    moving = np.flatnonzero(moved)
+    if len(moving) and moving[-1] - moving[0] + 2 == count:
+        return angles_deg[moving[0] : moving[-1] + 2]
+    raise InvalidInput(
+        f"{name} holds {len(angles_deg)} angles and there are {count} projections.",
+        do="Give as many as there are projections, or a range such as 0:180.",
+    )

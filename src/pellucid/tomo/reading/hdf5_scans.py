@@ -1,0 +1,109 @@
+"""Scans in HDF5: Data Exchange, NXtomo, and any file whose datasets are named.
+
+Here: finding frames, keys, angles and pixel size by the conventions of each.
+Not here: voxels (formats), refusing what is incomplete (assembly).
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.hdf5.tree import Hdf5Tree
+from pellucid.tomo.reading.angles import fitted, in_degrees
+from pellucid.tomo.reading.assembly import Found, ScanOptions
+from pellucid.tomo.scan import Floats, Frames
+from pellucid.volume.volume import open_volume
+
+PROJECTION, FLAT, DARK = 0, 1, 2
+_MICROMETRES = {"m": 1e6, "mm": 1e3, "cm": 1e4, "um": 1.0, "µm": 1.0, "micron": 1.0, "microns": 1.0, "nm": 1e-3}
+_ANGLE_WORDS = ("rotation_angle", "theta", "angle")
+
+
+def find_hdf5(path: Path, options: ScanOptions) -> Found:
+    """What a file says, by the first convention that it follows."""
+    with Hdf5Tree(path) as tree:
+        if options.projections.startswith("/"):
+            return _named(path, options)
+        if tree.shape("/exchange/data") is not None:
+            return _data_exchange(path, tree)
+        detector = next((name for name in tree.groups("NXdetector") if _is_keyed(tree, name)), None)
+        if detector is not None:
+            return _nxtomo(path, tree, detector)
+        listed = ", ".join(f"{name} {shape}" for name, shape in tree.datasets() if len(shape) in (1, 3))
+    raise InvalidInput(
+        f"{path} follows neither Data Exchange nor NXtomo.",
+        do=f"Name its parts: --projections /NAME --flats /NAME --darks /NAME --angles /NAME. It holds: {listed}.",
+    )
+
+
+def _named(path: Path, options: ScanOptions) -> Found:
+    frames = Frames.whole(open_volume(f"{path}:{options.projections}"))
+    return Found("HDF5 by dataset names", path, frames, frames)
+
+
+def _data_exchange(path: Path, tree: Hdf5Tree) -> Found:
+    frames = Frames.whole(open_volume(f"{path}:/exchange/data"))
+    theta = tree.array("/exchange/theta")
+    angles = None if theta is None else in_degrees(theta.ravel(), tree.attribute("/exchange/theta", "units"))
+    pixel = _length(
+        tree, "/measurement/instrument/detector/pixel_size", "/measurement/instrument/detector/pixel_size_x"
+    )
+    return Found(
+        "Data Exchange",
+        path,
+        frames,
+        frames,
+        _optional(path, tree, "/exchange/data_white"),
+        _optional(path, tree, "/exchange/data_dark"),
+        None if angles is None else fitted(angles, frames.count, "/exchange/theta"),
+        pixel,
+    )
+
+
+def _optional(path: Path, tree: Hdf5Tree, name: str) -> Frames | None:
+    """Frames of a dataset that may be missing. Data Exchange does not say when they were taken."""
+    shape = tree.shape(name)
+    return Frames.whole(open_volume(f"{path}:{name}")) if shape is not None and len(shape) == 3 else None
+
+
+def _is_keyed(tree: Hdf5Tree, detector: str) -> bool:
+    frames, keys = tree.shape(f"{detector}/data"), tree.shape(f"{detector}/image_key")
+    return frames is not None and len(frames) == 3 and keys == frames[:1]
+
+
+def _nxtomo(path: Path, tree: Hdf5Tree, detector: str) -> Found:
+    frames = Frames.whole(open_volume(f"{path}:{detector}/data"))
+    stored = tree.array(f"{detector}/image_key")
+    keys = np.zeros(frames.count) if stored is None else stored.ravel()
+    angles = _nexus_angles(tree, detector, frames.count)
+    return Found(
+        "NXtomo",
+        path,
+        frames,
+        frames.choose(keys == PROJECTION),
+        frames.choose(keys == FLAT),
+        frames.choose(keys == DARK),
+        None if angles is None else angles[keys == PROJECTION],
+        _length(tree, f"{detector}/x_pixel_size"),
+    )
+
+
+def _nexus_angles(tree: Hdf5Tree, detector: str, count: int) -> Floats | None:
+    """The angle of every frame: the rotation angle of the sample, or else an axis that is named like one."""
+    named = [name for name, shape in tree.datasets() if shape == (count,) and not name.startswith(f"{detector}/")]
+    for word in _ANGLE_WORDS:
+        for name in named:
+            if word in name.lower():
+                values = tree.array(name)
+                return None if values is None else in_degrees(values, tree.attribute(name, "units"))
+    return None
+
+
+def _length(tree: Hdf5Tree, *names: str) -> float | None:
+    """The first length there is, in micrometres; a length without a unit says nothing."""
+    for name in names:
+        value, unit = tree.array(name), tree.attribute(name, "units").strip().lower()
+        if value is not None and value.size and unit in _MICROMETRES:
+            return float(value.flat[0]) * _MICROMETRES[unit]
+    return None

@@ -1,0 +1,78 @@
+"""HiPic scans as SPring-8 writes them: frames, output.log, and dark.img beside them.
+
+Here: reading the log, and telling projections from I0 frames by it.
+Not here: the bytes of frames (formats).
+
+The log has one line for each frame: time, angle in degrees, and what it is (0: I0, without the sample; 1: projection).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.tomo.reading.assembly import Found
+from pellucid.tomo.scan import Floats, Frames
+from pellucid.volume.volume import open_volume
+
+LOG = "output.log"
+DARKS = ("dark.img", "dark.his")
+FLAT, PROJECTION = 0, 1
+_NO_FRAME = "dark"
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """One entry for each frame. kinds: FLAT or PROJECTION."""
+
+    times: Floats
+    angles_deg: Floats
+    kinds: Floats
+
+
+def find_hipic(path: Path) -> Found:
+    """A .his file, or a folder of .img files; the log and the darks are beside the frames."""
+    folder = path if path.is_dir() else path.parent
+    all_frames = Frames.whole(open_volume(f"{path}:/[!{_NO_FRAME[0]}]*.img" if path.is_dir() else path))
+    darks = next((Frames.whole(open_volume(folder / name)) for name in DARKS if (folder / name).is_file()), None)
+    if not (folder / LOG).is_file():
+        return Found("HiPic", path, all_frames, all_frames, None, darks)
+    log = read_log(folder / LOG)
+    if len(log.times) != all_frames.count:
+        raise InvalidInput(
+            f"{folder / LOG} tells of {len(log.times)} frames and {path} has {all_frames.count}.",
+            do="Use the log of this scan, or remove it and give --flats, --angles and --projections.",
+        )
+    timed = Frames(all_frames.volume, all_frames.indices, log.times)
+    is_projection = log.kinds == PROJECTION
+    said = f"{LOG} is read as time, angle in degrees, and 0 for I0 or 1 for a projection."
+    return Found(
+        "HiPic",
+        path,
+        timed,
+        timed.choose(is_projection),
+        timed.choose(log.kinds == FLAT),
+        darks,
+        log.angles_deg[is_projection],
+        assumptions=(said,),
+    )
+
+
+def read_log(path: Path) -> Log:
+    """The last three numbers of every line that has three."""
+    rows = [_numbers(line) for line in path.read_text(errors="replace").splitlines()]
+    table = np.array([row[-3:] for row in rows if len(row) >= 3]).reshape(-1, 3)
+    if not len(table) or not np.isin(table[:, 2], (FLAT, PROJECTION)).all():
+        raise InvalidInput(
+            f"{path} is no log of frames: its lines should end in time, angle, and 0 (I0) or 1 (projection).",
+            do="Remove it and give --flats, --angles and --projections, for example --flats frames:0:10.",
+        )
+    return Log(*table.T)
+
+
+def _numbers(line: str) -> list[float]:
+    try:
+        return [float(word) for word in line.replace(",", " ").split()]
+    except ValueError:
+        return []
