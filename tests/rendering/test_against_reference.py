@@ -120,3 +120,11 @@ def test_one_volume_twice_by_both_kernels_is_the_same_picture(renderer: Renderer
     alone = renderer.render(scene, SIZE, SIZE)
     beside = renderer.render(replace(scene, volumes=(*scene.volumes, nothing)), SIZE, SIZE)
     assert (alone.rgba == beside.rgba).all()
+
+
+def test_how_long_a_plane_s_normal_is_does_not_matter(renderer: Renderer, voxels: Voxels) -> None:
+    scene = scene_of(Volume.from_array(voxels, spacing=(2.0, 1.0, 1.0)))
+    planes = [ClipPlane((0.6 * length, 0.8 * length, 0.0), 12.0 * length) for length in (1.0, 1e-10, 1e10)]
+    first, *others = [renderer.render(replace(scene, planes=(plane,)), SIZE, SIZE).rgba for plane in planes]
+    assert not (first == renderer.render(scene, SIZE, SIZE).rgba).all()
+    assert all(np.abs(first.astype(int) - other).max() <= 1 for other in others)

@@ -1,6 +1,7 @@
 """Scenes, cameras, transfer functions and colours: plain data that is checked."""
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -71,6 +72,48 @@ def test_what_is_not_understood_is_refused_by_name(change: dict[str, object], to
         Scene.from_json(json.dumps(document))
 
 
+NAN, INFINITE = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Camera((NAN, 0.0, 4.0)), "nan, 0.0, 4.0, .* cannot be drawn. Give finite"),
+        (lambda: Camera((INFINITE, 0.0, 4.0)), "Give finite numbers"),
+        (lambda: Camera(up=(0.0, 0.0, 0.0)), "camera's up of 0.0, 0.0, 0.0 points nowhere"),
+        (lambda: Camera(field_of_view_deg=None, height=0.0), "0.0 world units tall is impossible"),
+        (lambda: Camera((1e6, 0.0, 0.0), (1e6, 0.0, 0.0)), "looks at its own position"),
+        (lambda: Transform(scale=(1.0, 0.0, 1.0)), "Scaled by 0, nothing is left"),
+        (lambda: Transform(rotation_deg=(NAN, 0.0, 0.0)), "A transform of .*nan"),
+        (lambda: Light(direction=(0.0, 0.0, 0.0)), "light's direction of .* points nowhere"),
+        (lambda: Light(shininess=-1.0), "0 or more"),
+        (lambda: ClipPlane((0.0, 0.0, 0.0), 1.0), "plane's normal of .* points nowhere"),
+        (lambda: ClipPlane((0.0, 0.0, 1.0), NAN), "offset of nan"),
+        (lambda: Isosurface(NAN), "value of nan"),
+        (lambda: Isosurface(1.0, opacity=2.0), "opacity of 2.0 is impossible. Give numbers from 0 to 1"),
+        (lambda: SliceLayer("a", (NAN, 0.0, 0.0)), "point of nan"),
+        (lambda: MeshLayer("a", color=(9.0, 0.0, 0.0)), "mesh's colour of 9.0"),
+        (lambda: LabelColor(3, (2.0, 0.0, 0.0)), "label 3 of 2.0"),
+        (lambda: Scene(background=(0.0, 0.0, 2.0, 1.0)), "background of 0.0, 0.0, 2.0, 1.0"),
+        (lambda: Scene(time=NAN), "time of nan"),
+        (lambda: TransferFunction(gamma=INFINITE), "gamma of inf"),
+        (lambda: VolumeLayer("a", mode="composit"), "no mode 'composit'. Choose one of: composite, max"),  # type: ignore[arg-type]
+        (lambda: VolumeLayer("a", shading="ao"), "no shading 'ao'. Choose one of: none, gradient"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_means_nothing_is_refused(make: Callable[[], object], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        make()
+
+
+def test_a_camera_may_look_at_what_is_tiny_or_far_away() -> None:
+    assert Camera((1e-9, 0.0, 0.0)).distance == 1e-9
+    assert Camera((1e6, 0.0, 0.5), (1e6, 0.0, 0.0)).distance == 0.5
+    near, far = (framing((0.0, 0.0, 0.0), (size, size, size)) for size in (1e-9, 1.0))
+    assert np.allclose(np.array(near.position) * 1e9, far.position)
+    assert framing((3.0, 3.0, 3.0), (3.0, 3.0, 3.0)).target == (3.0, 3.0, 3.0)
+
+
 def test_a_scene_of_version_1_opens() -> None:
     text = """{"version": 1, "volumes": [{"source": "scan.zarr", "mode": "max", "shading": "none"}],
         "meshes": [{"source": "bone.ply", "color": [1, 0, 0]}], "step": 0.25}"""
@@ -91,7 +134,7 @@ def test_slices_are_named_by_axis_and_position() -> None:
     assert layer == SliceLayer("scan.zarr", (0.0, 12.5, 0.0), (0.0, 1.0, 0.0), opacity=0.5)
     with pytest.raises(InvalidInput, match="no axis 'w'"):
         SliceLayer.across("scan.zarr", "w", 1.0)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="no direction"):
+    with pytest.raises(InvalidInput, match="points nowhere"):
         SliceLayer("scan.zarr", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     with pytest.raises(InvalidInput, match="opacity of 2"):
         MeshLayer("bone.ply", opacity=2.0)

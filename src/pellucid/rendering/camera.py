@@ -11,11 +11,14 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.numbers import check_direction, check_finite
 
 Vector = tuple[float, float, float]
 ANGLE_DEG = 30.0
 MARGIN = 1.04
 STEEPEST_DEG = 89.9
+NEAREST = 1e-12
+"""From eye to target, of how far they are from the origin: below this, rounding decides where the camera looks."""
 TURNS = 24
 
 
@@ -33,10 +36,14 @@ class Camera:
     height: float = 2.0
 
     def __post_init__(self) -> None:
-        if np.allclose(self.position, self.target):
+        check_finite("A camera at a position and target", *self.position, *self.target)
+        check_direction("A camera's up", self.up)
+        if self.distance <= NEAREST * max(map(abs, (*self.position, *self.target))):
             raise InvalidInput("The camera looks at its own position.", do="Move its position or its target.")
         if self.field_of_view_deg is not None and not 0 < self.field_of_view_deg < 180:
             raise InvalidInput(f"A field of view of {self.field_of_view_deg}° is impossible.", do="Choose 1 to 179.")
+        if not 0 < self.height < float("inf"):
+            raise InvalidInput(f"A picture {self.height} world units tall is impossible.", do="Give a height above 0.")
 
     def axes(self) -> tuple[Voxels, Voxels, Voxels]:
         """Unit vectors to the right, upwards and forwards."""
@@ -126,6 +133,8 @@ def framing_boxes(
     away = _unit(np.asarray(direction))
     turns = np.linspace(0, 2 * np.pi, TURNS, endpoint=False) if is_turning else (0.0,)
     sides = [_rotate(away, _unit(np.asarray(up)), float(turn)) for turn in turns]
+    if not np.ptp(seen, axis=0).any():  # A single place: it has no size, and any camera will do that is near it.
+        seen = ends - 0.5
     distance, reach = np.max([_fitting(seen, side, up, aspect) for side in sides], axis=0)
     return Camera(_vector(centre + away * distance), _vector(centre), up, ANGLE_DEG, 2 * float(reach))
 
@@ -134,7 +143,7 @@ def _fitting(seen: Voxels, away: Voxels, up: Vector, aspect: float) -> tuple[flo
     """From how far away points around the origin fit into the picture, and half of its height without perspective."""
     right, top, _ = Camera(_vector(away), (0.0, 0.0, 0.0), up).axes()
     reach = np.maximum(np.abs(seen @ right) / aspect, np.abs(seen @ top)) * MARGIN
-    return max(float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), 1e-6), float(reach.max())
+    return float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), float(reach.max())
 
 
 def _cross(one: Voxels, other: Voxels | Vector) -> Voxels:

@@ -4,6 +4,8 @@ Here: refusing a scene before anything is loaded for it.
 Not here: parts that are wrong by themselves (scene), memory (fields).
 """
 
+import numpy as np
+
 from pellucid.errors import InvalidInput
 from pellucid.rendering.scene import Scene, VolumeLayer
 
@@ -14,6 +16,8 @@ def check(scene: Scene, width: int, height: int) -> None:
     """Refuse what cannot be drawn, or not together."""
     from pellucid.rendering.kernels.several import MOST_LAYERS
 
+    if not (isinstance(width, int | np.integer) and isinstance(height, int | np.integer)):
+        raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do="Give whole numbers of pixels.")
     if not (1 <= width <= LARGEST_PICTURE and 1 <= height <= LARGEST_PICTURE):
         raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do=f"Choose 1 to {LARGEST_PICTURE}.")
     if not (scene.volumes or scene.points or scene.meshes or scene.slices):

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.numbers import check_shares
 
 Color = tuple[float, float, float]
 
@@ -28,6 +29,9 @@ class LabelColor:
     label: int
     color: Color | None = None
     opacity: float | None = None
+
+    def __post_init__(self) -> None:
+        check_shares(f"The colour of label {self.label}", *(self.color or ()))
 
 
 @dataclass(frozen=True)

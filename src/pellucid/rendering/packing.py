@@ -76,8 +76,10 @@ def pack_view(
 @lru_cache(maxsize=16)
 def _planes(planes: tuple[ClipPlane, ...], device_name: str) -> Any:
     warp = runtime.start()
-    numbers = np.array([(*plane.normal, plane.offset) for plane in planes], np.float32).reshape(-1, 4)
-    return warp.array(numbers, dtype=warp.vec4, device=device_name)
+    numbers = np.array([(*plane.normal, plane.offset) for plane in planes], float).reshape(-1, 4)
+    # Of unit length, so that however long a normal is, what is taken to be parallel to a plane stays the same.
+    numbers /= np.linalg.norm(numbers[:, :3], axis=1, keepdims=True)
+    return warp.array(numbers.astype(np.float32), dtype=warp.vec4, device=device_name)
 
 
 def _most_surfaces(scene: Scene) -> int:

@@ -7,7 +7,7 @@ Not here: how it is drawn (reference, renderer), what the first picture should s
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.documents import build
 from pellucid.rendering.labels import Labels
+from pellucid.rendering.numbers import check_direction, check_finite, check_shares
 from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 2
@@ -38,6 +39,14 @@ class Light:
     specular: float = 0.25
     shininess: float = 24.0
 
+    def __post_init__(self) -> None:
+        if self.direction is not None:
+            check_direction("A light's direction", self.direction)
+        strengths = (self.ambient, self.diffuse, self.specular, self.shininess)
+        check_finite("Light", *strengths)
+        if min(strengths) < 0:
+            raise InvalidInput("A light takes light away.", do="Give strengths and a shininess of 0 or more.")
+
 
 HEADLIGHT = Light()
 
@@ -50,6 +59,11 @@ class Isosurface:
     color: Vector = (0.9, 0.85, 0.75)
     opacity: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_finite("An isosurface at a value", self.value)
+        check_shares("An isosurface's colour", *self.color)
+        check_shares("An isosurface's opacity", self.opacity)
+
 
 @dataclass(frozen=True)
 class Transform:
@@ -58,6 +72,11 @@ class Transform:
     scale: Vector = (1.0, 1.0, 1.0)
     rotation_deg: Vector = (0.0, 0.0, 0.0)
     translation: Vector = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        check_finite("A transform", *self.scale, *self.rotation_deg, *self.translation)
+        if not all(self.scale):
+            raise InvalidInput("Scaled by 0, nothing is left.", do="Give a scale other than 0; a negative one mirrors.")
 
     def matrix(self) -> Voxels:
         """(3, 3): from the volume's own world units to the world's, before it is moved."""
@@ -84,6 +103,10 @@ class ClipPlane:
     normal: Vector
     offset: float
 
+    def __post_init__(self) -> None:
+        check_direction("A clipping plane's normal", self.normal)
+        check_finite("A clipping plane at an offset", self.offset)
+
 
 @dataclass(frozen=True)
 class VolumeLayer:
@@ -104,6 +127,14 @@ class VolumeLayer:
     user_shading: str = ""
     parameters: tuple[tuple[str, float], ...] = ()
     labels: Labels | None = None
+
+    def __post_init__(self) -> None:
+        for what, name, names in (
+            ("mode", self.mode, get_args(Mode)),
+            ("shading", self.shading, get_args(ShadingName)),
+        ):
+            if name not in names:
+                raise InvalidInput(f"There is no {what} {name!r}.", do=f"Choose one of: {', '.join(names)}.")
 
 
 @dataclass(frozen=True)
@@ -126,9 +157,9 @@ class SliceLayer:
     transform: Transform = STANDING
 
     def __post_init__(self) -> None:
-        if not any(self.normal):
-            raise InvalidInput("A plane without a normal has no direction.", do="Give a normal such as (0, 0, 1).")
-        _check_opacity(self.opacity)
+        check_finite("A slice at a point", *self.point)
+        check_direction("A slice's normal", self.normal)
+        check_shares("A slice's opacity", self.opacity)
 
     @classmethod
     def across(cls, source: str, axis: Literal["x", "y", "z"], position: float, **rest: Any) -> "SliceLayer":
@@ -141,11 +172,6 @@ class SliceLayer:
             raise InvalidInput(f"There is no axis {axis!r}.", do="Choose x, y or z.")
         x, y, z = (float(axis == name) for name in "xyz")
         return cls(source, (x * position, y * position, z * position), (x, y, z), **rest)
-
-
-def _check_opacity(opacity: float) -> None:
-    if not 0 <= opacity <= 1:
-        raise InvalidInput(f"An opacity of {opacity} is impossible.", do="Give 0 (clear) to 1 (solid).")
 
 
 @dataclass(frozen=True)
@@ -181,7 +207,8 @@ class MeshLayer:
     opacity: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_opacity(self.opacity)
+        check_shares("A mesh's colour", *self.color)
+        check_shares("A mesh's opacity", self.opacity)
 
 
 @dataclass(frozen=True)
@@ -209,6 +236,8 @@ class Scene:
     def __post_init__(self) -> None:
         if not 0.01 <= self.step <= 100:
             raise InvalidInput(f"Steps of {self.step} voxels cannot be taken.", do="Choose 0.01 to 100; 0.5 is usual.")
+        check_shares("A background", *self.background)
+        check_finite("A time", self.time)
 
     @property
     def is_seen_through(self) -> bool:

@@ -77,7 +77,7 @@ class TransferFunction:
         low, high = self.value_range
         if not (isfinite(low) and isfinite(high) and low < high):
             raise InvalidInput(f"The value range {low} to {high} is empty.", do="Give a low end below the high end.")
-        if not self.gamma > 0:
+        if not 0 < self.gamma < float("inf"):
             raise InvalidInput(f"A gamma of {self.gamma} has no meaning.", do="Give one above 0; 1 changes nothing.")
         _check_points("colour", [position for position, _ in self.colors], [c for _, rgb in self.colors for c in rgb])
         _check_points("opacity", [position for position, _ in self.opacities], [a for _, a in self.opacities])
