@@ -1,5 +1,6 @@
 """What a Worker answers, compared with the volume itself."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from pellucid.box import Box
 from pellucid.device import choose
 from pellucid.errors import InvalidInput
+from pellucid.rendering.labels import Labels
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.scene import Scene, Transform
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.sample import sample
 from pellucid.volume.volume import open_volume
@@ -130,3 +132,27 @@ def test_a_slice_outside_is_refused(worker: SupervisedWorker) -> None:
     command = lambda request: commands.Slice(request, SOURCE, TransferFunction(), None, 0, EDGE, 32)  # noqa: E731
     with pytest.raises(InvalidInput, match=f"no slice {EDGE}"):
         worker.ask("cutting", command).result(PATIENCE_S)
+
+
+def test_of_a_series_the_step_that_is_shown_is_read(worker: SupervisedWorker, tmp_path: Path) -> None:
+    import tifffile
+
+    steps = np.stack([VOXELS, VOXELS[::-1]])
+    tifffile.imwrite(tmp_path / "two.ome.tif", steps, metadata={"axes": "TZYX"})
+    source = str(tmp_path / "two.ome.tif")
+    for time, wanted in ((0.0, VOXELS), (1.2, VOXELS[::-1]), (9.0, VOXELS[::-1])):
+        command = lambda request, time=time: commands.Retrieve(request, source, None, time)  # noqa: E731
+        _, shared = worker.ask("retrieving", command).result(PATIENCE_S)
+        with shared:
+            np.testing.assert_array_equal(shared.array, wanted)
+
+
+def test_a_label_under_the_pointer_is_named_beside_the_value(
+    worker: SupervisedWorker, ear: Ear, scene: Scene, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "labels.npy", np.full(VOXELS.shape, 7, np.uint8))
+    (layer,) = scene.volumes
+    inside = replace(layer, source=str(tmp_path / "labels.npy"), labels=Labels(), transform=Transform((2.0, 0.5, 1.0)))
+    ear.exact(worker.draw(small(replace(scene, volumes=(layer, inside))), 50, True))
+    hit = worker.ask("probing", lambda request: commands.Probe(request, 0, 0.5, 0.5)).result(PATIENCE_S)
+    assert (hit.layer, hit.label) == (0, 7) and hit.value == VOXELS[hit.voxel]

@@ -10,6 +10,7 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.capabilities import require
 from pellucid.instance.history import Pair
 from pellucid.instance.members import Member
+from pellucid.instance.naming import check_sources
 from pellucid.instance.protocol import incoming
 from pellucid.instance.protocol.outgoing import Moved, Probed
 from pellucid.instance.protocol.parts import Hit
@@ -88,7 +89,7 @@ def _look(session: Session, member: Member, message: incoming.Look) -> None:
 def _patch(session: Session, member: Member, message: incoming.Patch) -> None:
     session.history.require(message.revision)
     pair = session.history.patched(message.changes, message.view)
-    session.check_sources(pair, member.client.capability)
+    check_sources(session, pair, member.client.capability)
     names = ".".join(str(step) for change in message.changes for step in change.path)
     session.change(pair, member.id, message.request, f"{member.id}/{names}" if message.is_moving else "")
 
@@ -127,7 +128,7 @@ async def _answer(session: Session, member: Member, message: incoming.Probe) -> 
         found: commands.Probed = await asyncio.wrap_future(session.worker.ask("looking under the pointer", command))
         hit = None
         if found.position is not None:
-            hit = Hit(found.position, found.layer, found.voxel, found.value)
+            hit = Hit(found.position, found.layer, found.voxel, found.value, found.label)
         member.outbox.put(Probed(message.request, hit))
     except PellucidError as error:
         member.outbox.put(session.refusal(error, message.request))

@@ -32,12 +32,13 @@ def start_export(session: Session, layer: VolumeLayer, asked: ExportRequest) -> 
         raise InvalidInput("Another export is under way.", do="Wait until it is finished, or cancel it.")
     box = _box(session, layer, asked)
     asked_of_worker: list[Future[Any]] = []
+    time = session.history.scene.time
 
     async def work(id: str) -> Result:
         session.exporting = id
         name = Path(session.catalogue.name(layer.source).partition(":")[0]).stem or "volume"
         target = session.tasks.folder / f"{name}-{id}{ENDINGS[asked.format]}"
-        question = lambda request: commands.Export(request, layer.source, box, str(target))  # noqa: E731
+        question = lambda request: commands.Export(request, layer.source, box, str(target), time)  # noqa: E731
         try:
             asked_of_worker.append(session.worker.ask("exporting", question))
             await asyncio.wrap_future(asked_of_worker[0])

@@ -12,8 +12,8 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.catalogue import How, placed
-from pellucid.instance.edits import sources
 from pellucid.instance.history import Pair
+from pellucid.instance.naming import check_sources, named
 from pellucid.instance.protocol.http import ArrayOffer, SavedState
 from pellucid.instance.session import Session
 from pellucid.instance.slicing import Cut
@@ -37,15 +37,15 @@ def load_first(session: Session, source: str) -> None:
 def restore_first(session: Session, state: SavedState) -> None:
     """Before there is a loop. Whoever starts a viewer with a state lets it open the folders that the state names."""
     pair = scenes_of(state)
-    named = _named(pair)
-    for source in named:
+    every = named(pair)
+    for source in every:
         location = Location.parse(source)
         if not (location.is_memory or location.is_remote):
             session.roots.add(location.local.absolute().parent)
-    session.check_sources(pair, "own")
+    check_sources(session, pair, "own")
     for text in state.shadings.values():
         session.shadings.arrived(text)
-    for source in named:
+    for source in every:
         question = lambda request, source=source: commands.Describe(request, source)  # noqa: E731
         session.catalogue.add(source, session.worker.ask("describing", question).result())
     session.history.begin(pair)
@@ -87,18 +87,14 @@ async def show_array(session: Session, id: str, offer: ArrayOffer, handed: Hande
 
 def _forget_unused(session: Session) -> None:
     """Arrays are large: what is not shown goes, and with it the way back to it."""
-    shown = _named(Pair(session.history.scene, session.history.other))
+    shown = named(Pair(session.history.scene, session.history.other))
     unused = session.worker.arrays - shown
-    session.history.forget(lambda pair: bool(_named(pair) & unused))
+    session.history.forget(lambda pair: bool(named(pair) & unused))
     for source in unused:
         session.worker.forget_array(source)
         session.catalogue.forget(source)
     if unused:
         session.scene_changed()
-
-
-def _named(pair: Pair) -> set[str]:
-    return sources(pair.scene) | (sources(pair.other) if pair.other else set())
 
 
 async def retrieve(session: Session, layer: int, box: str) -> SharedArray:
@@ -108,8 +104,8 @@ async def retrieve(session: Session, layer: int, box: str) -> SharedArray:
         raise InvalidInput(f"There is no layer {layer}.", do=f"There are {len(volumes)}.")
     source = volumes[layer].source
     known = session.catalogue.facts(source)
-    wanted = Box.parse(box, known.shape) if box and known is not None else None
-    question = lambda request: commands.Retrieve(request, source, wanted)  # noqa: E731
+    wanted, time = Box.parse(box, known.shape) if box and known is not None else None, session.history.scene.time
+    question = lambda request: commands.Retrieve(request, source, wanted, time)  # noqa: E731
     with session.idle.held():
         _, shared = await asyncio.wrap_future(session.worker.ask("retrieving voxels", question))
     voxels: SharedArray = shared
@@ -134,10 +130,10 @@ def scenes_of(state: SavedState) -> Pair:
 
 async def restore(session: Session, state: SavedState) -> int:
     """Show a saved state. Shadings that came along wait for consent, unless they are compiled here already."""
-    pair = session.check_sources(scenes_of(state), "own")
+    pair = check_sources(session, scenes_of(state), "own")
     for text in state.shadings.values():
         session.shadings.arrived(text)
-    for source in _named(pair):
+    for source in named(pair):
         await _know(session, source)
     _take(session, pair)
     session.shadings_changed()

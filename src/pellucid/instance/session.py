@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pellucid.errors import InvalidInput, PellucidError
+from pellucid.errors import PellucidError
 from pellucid.instance import edits
 from pellucid.instance.arrays import Arrays
-from pellucid.instance.capabilities import Tokens, allows, require
+from pellucid.instance.capabilities import Tokens, allows
 from pellucid.instance.catalogue import Catalogue, choices
 from pellucid.instance.controls import Controls
 from pellucid.instance.delivery import Delivery
@@ -181,20 +181,6 @@ class Session:
             member.outbox.put(self.state_for(member.client.capability, by, request))
         self.picturing.want(is_moving)
         self.slicing.refresh()
-
-    def check_sources(self, pair: Pair, capability: Capability) -> Pair:
-        """A scene that names something else than before: only from the owner, and only what may be opened."""
-        before = edits.sources(self.history.scene) | edits.sources(self.history.other or Scene())
-        after = edits.sources(pair.scene) | edits.sources(pair.other or Scene())
-        for source in after - before:
-            require(capability, "own")
-            if source.startswith("memory:"):
-                if not self.catalogue.has(source):
-                    do = "Hand the array over again."
-                    raise InvalidInput(f"{source} was in the memory of another viewer.", do=do)
-            else:
-                self.roots.checked(source)
-        return pair
 
     # The Worker
 

@@ -70,7 +70,8 @@ class Slicing:
         if cut is None or cut.layer >= len(volumes):
             return None
         layer = volumes[cut.layer]
-        return cut, layer.source, layer.transfer, layer.labels, layer.transform
+        time = self._history.scene.time
+        return cut, layer.source, layer.transfer, layer.labels, time
 
     async def _run(self) -> None:
         while (wanted := self._wanted()) is not None and wanted != self._done:
@@ -84,11 +85,12 @@ class Slicing:
                 return  # Of a Worker that was lost everybody is told already.
 
     async def _send(self, cut: Cut, axis: int) -> None:
-        layer, revision = self._history.scene.volumes[cut.layer], self._history.revision
+        scene, revision = self._history.scene, self._history.revision
+        layer = scene.volumes[cut.layer]
         asked = self._worker.ask(
             "cutting a slice",
             lambda request: commands.Slice(
-                request, layer.source, layer.transfer, layer.labels, axis, cut.voxel[axis], cut.edge
+                request, layer.source, layer.transfer, layer.labels, axis, cut.voxel[axis], cut.edge, scene.time
             ),
         )
         shared: SharedArray = await asyncio.wrap_future(asked)

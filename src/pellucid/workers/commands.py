@@ -126,6 +126,7 @@ class Slice:
     axis: int
     index: int
     edge: int
+    time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class Profile:
     start: Vector
     stop: Vector
     count: int
+    time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ class Retrieve:
     request: int
     source: str
     box: Box | None
+    time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,7 @@ class Export:
     source: str
     box: Box | None
     target: str
+    time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -278,13 +282,14 @@ class Inspected:
 
 @dataclass(frozen=True)
 class Probed:
-    """position None: nothing is there."""
+    """position None: nothing is there. label: of the label volume that lies over the layer."""
 
     request: int
     position: Vector | None
     layer: int = -1
     voxel: Voxel = (0, 0, 0)
     value: float | None = None
+    label: int | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Not here: pictures of the scene (drawing), describing what was never seen before
 """
 
 import threading
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -40,14 +41,19 @@ def probe(asked: Probe, shown: Shown, sources: Sources) -> Probed:
     origin, direction = ray_through(shown.scene.camera, (column + 0.5) / width, (row + 0.5) / height, width / height)
     position = origin + depth * direction
     place: Vector = (float(position[0]), float(position[1]), float(position[2]))
+    found = Probed(asked.request, place)
     for number, layer in enumerate(shown.scene.volumes):
-        volume = sources.volume(layer.source)
+        volume = sources.volume(layer.source, shown.scene.time)
         voxel = np.rint(to_voxels(layer, volume, position[None])[0]).astype(int)
-        if (voxel >= 0).all() and (voxel < volume.shape).all():
-            z, y, x = (int(index) for index in voxel)
-            value = float(volume.read(Box((z, y, x), (z + 1, y + 1, x + 1)))[0, 0, 0])
-            return Probed(asked.request, place, number, (z, y, x), value if np.isfinite(value) else None)
-    return Probed(asked.request, place)
+        if not ((voxel >= 0).all() and (voxel < volume.shape).all()):
+            continue
+        z, y, x = (int(index) for index in voxel)
+        value = float(volume.read(Box((z, y, x), (z + 1, y + 1, x + 1)))[0, 0, 0])
+        if layer.labels is not None:
+            found = replace(found, label=int(value))
+        elif found.layer < 0:
+            found = replace(found, layer=number, voxel=(z, y, x), value=value if np.isfinite(value) else None)
+    return found
 
 
 def ray_through(camera: Camera, x: float, y: float, aspect: float) -> tuple[Voxels, Voxels]:
@@ -70,7 +76,7 @@ def to_voxels(layer: VolumeLayer, volume: Volume, positions: Voxels) -> Voxels:
 
 def profile(asked: Profile, sources: Sources) -> Profiled:
     """Values along a line; None outside the volume."""
-    volume = sources.volume(asked.layer.source)
+    volume = sources.volume(asked.layer.source, asked.time)
     share = np.linspace(0, 1, asked.count)[:, None]
     points = to_voxels(asked.layer, volume, np.asarray(asked.start) * (1 - share) + np.asarray(asked.stop) * share)
     is_inside = ((points >= -0.5) & (points <= np.array(volume.shape) - 0.5)).all(axis=1)
@@ -84,7 +90,7 @@ def profile(asked: Profile, sources: Sources) -> Profiled:
 
 def cut(asked: Slice, sources: Sources) -> Voxels:
     """(height, width, 3) uint8: one slice in the colours of its layer, pixels square in world units."""
-    volume = sources.volume(asked.source)
+    volume = sources.volume(asked.source, asked.time)
     if not 0 <= asked.axis < 3 or not 0 <= asked.index < volume.shape[asked.axis]:
         raise InvalidInput(f"There is no slice {asked.index} of axis {asked.axis}.", do="Stay inside the volume.")
     down, across = (axis for axis in range(3) if axis != asked.axis)
@@ -130,7 +136,7 @@ def colored(voxels: Voxels, transfer: TransferFunction, labels: Labels | None) -
 
 def retrieve(asked: Retrieve, sources: Sources) -> tuple[Volume, SharedArray]:
     """The voxels of a box in shared memory."""
-    volume = sources.volume(asked.source)
+    volume = sources.volume(asked.source, asked.time)
     box = asked.box or volume.box
     needs, has = box.size * volume.dtype.itemsize, available_memory_bytes()
     if needs > has:

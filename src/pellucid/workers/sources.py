@@ -52,13 +52,17 @@ class Sources:
     def handed(self, source: str) -> Handed | None:
         return self._handed.get(source)
 
-    def volume(self, source: str) -> Volume:
-        """The volume of that name; of a series, the first step."""
+    def volume(self, source: str, time: float = 0.0) -> Volume:
+        """The volume of that name; of a series, the step nearest to a time."""
         with self._lock:
-            if source not in self._opened:
+            if source in self._handed:
+                return self._opened[source]
+            step = round(time)
+            key = f"{source} at {step}"
+            if key not in self._opened:
                 self._forget_oldest()
-                self._opened[source] = _first_step(source)
-            return self._opened[source]
+                self._opened[key] = _step(source, step)
+            return self._opened[key]
 
     def _forget_oldest(self) -> None:
         files = [source for source in self._opened if source not in self._handed]
@@ -66,9 +70,11 @@ class Sources:
             self._opened.pop(source)  # Not closed: another thread may be reading. It goes with its last reader.
 
 
-def _first_step(source: str) -> Volume:
+def _step(source: str, step: int) -> Volume:
     series = open_series(source)
-    time, channel = series.location.number("t") or 0, series.location.number("c") or 0
-    level = series.location.number("level")
-    volume = series[time, channel]
+    named = series.location
+    time, level = named.number("t"), named.number("level")
+    # A name that chooses a step itself is no series.
+    chosen = min(max(step, 0), series.times - 1) if time is None else time
+    volume = series[chosen, named.number("c") or 0]
     return volume if level is None else volume.at_level(level)

@@ -16,6 +16,7 @@ from PIL import Image
 from pellucid.errors import InvalidInput
 from pellucid.instance.capabilities import allows
 from pellucid.instance.catalogue import choices
+from pellucid.instance.naming import check_sources
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol.incoming import Look
@@ -53,7 +54,7 @@ async def change_scene(change: http.SceneChange, session: Here, has: Has) -> htt
     session.controls.require_free(has)
     if change.revision is not None:
         session.history.require(change.revision)
-    pair = session.check_sources(session.history.patched(change.changes, change.view), has)
+    pair = check_sources(session, session.history.patched(change.changes, change.view), has)
     session.idle.touch()
     session.change(pair)
     return http.Revision(session.history.revision)
@@ -123,11 +124,9 @@ async def profile(asked: http.ProfileRequest, session: Here) -> http.Profile:
     """Values along a line."""
     layer = layer_of(session, asked.layer)
     length = float(np.linalg.norm(np.subtract(asked.stop, asked.start)))
-    told: commands.Profiled = await asyncio.wrap_future(
-        session.worker.ask(
-            "measuring", lambda request: commands.Profile(request, layer, asked.start, asked.stop, asked.count)
-        )
-    )
+    time = session.history.scene.time
+    question = lambda request: commands.Profile(request, layer, asked.start, asked.stop, asked.count, time)  # noqa: E731
+    told: commands.Profiled = await asyncio.wrap_future(session.worker.ask("measuring", question))
     return http.Profile(told.values, length)
 
 
