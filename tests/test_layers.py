@@ -70,6 +70,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "uvicorn": ("instance", "agent"),
     "pydantic": ("instance", "agent"),
     "jupyterhub": ("agent",),
+    "anywidget": ("client",),
+    "traitlets": ("client",),
 }
 RANK = {name: rank for rank, line in enumerate(LAYERS) for name in line}
 

@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pellucid.box import Box as Box
+    from pellucid.client.asynchronous import connect_async as connect_async
+    from pellucid.client.asynchronous import start_async as start_async
+    from pellucid.client.starting import connect as connect
+    from pellucid.client.starting import instances as instances
+    from pellucid.client.starting import start as start
+    from pellucid.client.viewer import Viewer as Viewer
     from pellucid.conversion.convert import convert as convert
     from pellucid.conversion.convert import pyramid as pyramid
     from pellucid.formats.hdf5.parallel import read_shared as read_shared
@@ -33,8 +39,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Block", "Box", "Camera", "Scene", "Series", "TransferFunction", "Volume", "automatic_scene", "convert", "open",
-    "open_series", "pyramid", "read_shared", "render", "render_progressive", "split", "stitch", "write_parallel",
+    "Block", "Box", "Camera", "Scene", "Series", "TransferFunction", "Viewer", "Volume", "automatic_scene", "connect",
+    "connect_async", "convert", "instances", "open", "open_series", "pyramid", "read_shared", "render",
+    "render_progressive", "split", "start", "start_async", "stitch", "write_parallel",
 ]  # fmt: skip
 
 HOMES = {
@@ -46,7 +53,13 @@ HOMES = {
     "Series": "pellucid.volume.series:Series",
     "TransferFunction": "pellucid.rendering.transfer:TransferFunction",
     "Volume": "pellucid.volume.volume:Volume",
+    "Viewer": "pellucid.client.viewer:Viewer",
+    "connect": "pellucid.client.starting:connect",
+    "connect_async": "pellucid.client.asynchronous:connect_async",
     "convert": "pellucid.conversion.convert:convert",
+    "instances": "pellucid.client.starting:instances",
+    "start": "pellucid.client.starting:start",
+    "start_async": "pellucid.client.asynchronous:start_async",
     "open": "pellucid.volume.volume:open_volume",
     "open_series": "pellucid.volume.series:open_series",
     "pyramid": "pellucid.conversion.convert:pyramid",

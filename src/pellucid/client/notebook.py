@@ -1,7 +1,38 @@
-"""A viewer in a notebook."""
+"""A viewer as the value of a notebook's cell.
 
-from typing import Any
+Here: what a notebook is given to show: the live widget, a picture for where there is no front end, a line of text.
+Not here: the widget itself (widget).
+"""
+
+import base64
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import PellucidError
+
+if TYPE_CHECKING:
+    from pellucid.client.viewer import Viewer
+
+PICTURE = (960, 540)
 
 
-def mimebundle(viewer: Any) -> Any:
-    return {}
+def mimebundle(viewer: "Viewer") -> dict[str, Any]:
+    """Everything there is to show; whoever shows it takes the best that it can."""
+    bundle: dict[str, Any] = {"text/plain": repr(viewer)}
+    if not _is_in_kernel():
+        return bundle
+    with suppress(PellucidError):  # Nothing is shown yet, or the viewer has ended: the text is left.
+        bundle["image/png"] = base64.b64encode(viewer.picture(*PICTURE)).decode()
+    if find_spec("anywidget") is not None:
+        from pellucid.client.widget import ViewerWidget
+
+        bundle |= ViewerWidget(viewer).view
+    return bundle
+
+
+def _is_in_kernel() -> bool:
+    """Whether a notebook runs this, and not a terminal, for which a picture would be drawn in vain."""
+    found = sys.modules.get("IPython")
+    return found is not None and hasattr(found.get_ipython(), "kernel")

@@ -61,6 +61,14 @@ class Viewer:
         return self._connection.url
 
     @property
+    def token(self) -> str:
+        return self._connection.token
+
+    @property
+    def port(self) -> int:
+        return self._connection.port
+
+    @property
     def links(self) -> dict[str, str]:
         """Addresses to give away: ``look`` sees the picture, ``steer`` also turns it, ``own`` may do everything."""
         base = self._connection.address
@@ -158,7 +166,7 @@ class Viewer:
             raise InvalidInput(f"There is no shading {shading!r}.", do=f"Choose one of {', '.join(names)}.")
         self.layer = replace(self.layer, shading=shading)
 
-    def shade_with(self, source: str, **parameters: float) -> None:
+    def shade_with(self, source: str, /, **parameters: float) -> None:
         """Light the first volume by code of your own (docs/rendering.md); ShadingInvalid names the line."""
         made = self._connection.ask("POST", "/api/shadings", {"source": source})
         chosen = tuple((name, float(value)) for name, value in parameters.items())
@@ -220,7 +228,7 @@ class Viewer:
     def __repr__(self) -> str:
         return f"Viewer({self._connection.address!r}, device={self.device!r})"
 
-    def _repr_mimebundle_(self, **_: object) -> object:
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return notebook.mimebundle(self)
 
 

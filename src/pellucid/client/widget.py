@@ -1,0 +1,49 @@
+"""The live widget of a viewer in a notebook.
+
+Here: ViewerWidget: what the notebook's page (widget.js) asks of the kernel.
+Not here: what else a cell shows (notebook), the viewer's page (web).
+
+The token is told when it is asked for and is no trait of the widget: traits may be saved with the notebook.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from pellucid.errors import PellucidError
+
+if TYPE_CHECKING:
+    from pellucid.client.viewer import Viewer
+
+HEIGHT = 540
+
+
+class ViewerWidget(anywidget.AnyWidget):
+    """port: of the viewer on the kernel's machine; height: of the widget in pixels."""
+
+    _esm = Path(__file__).with_suffix(".js")
+    port = traitlets.Int().tag(sync=True)
+    height = traitlets.Int(HEIGHT).tag(sync=True)
+
+    def __init__(self, viewer: "Viewer") -> None:
+        super().__init__(port=viewer.port)
+        self._viewer = viewer
+        self.on_msg(self._answer)
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """What a notebook needs to show it."""
+        shown = self._repr_mimebundle_()
+        bundle = (shown[0] if isinstance(shown, tuple) else shown) or {}
+        return {kind: part for kind, part in bundle.items() if kind != "text/plain"}
+
+    def _answer(self, _: object, asked: Any, __: object) -> None:
+        if asked == "token":
+            self.send({"token": self._viewer.token})
+        elif asked == "picture":
+            try:
+                self.send({"picture": True}, [self._viewer.picture()])
+            except PellucidError as error:
+                self.send({"what": str(error)})
