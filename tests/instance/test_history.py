@@ -13,8 +13,8 @@ from pellucid.rendering.scene import Scene
 AWAY = Camera((9.0, 9.0, 9.0))
 
 
-def stepped(history: History, step: float, run: str = "") -> None:
-    history.set(Pair(replace(history.scene, step=step), history.other), run)
+def stepped(history: History, step: float, run: str = "", is_last: bool = False) -> None:
+    history.set(Pair(replace(history.scene, step=step), history.other), run, is_last)
 
 
 def test_every_change_has_a_revision_and_can_be_undone() -> None:
@@ -39,6 +39,17 @@ def test_a_gesture_is_one_step() -> None:
     for step in (1.0, 1.5, 2.0):
         stepped(history, step, run="slider")
     assert history.revision == 3
+    history.undo()
+    assert (history.scene.step, history.can_undo) == (0.5, False)
+
+
+def test_letting_go_ends_the_gesture_and_is_no_step_of_its_own() -> None:
+    history = History(Scene(step=0.5))
+    for step in (1.0, 2.0):
+        stepped(history, step, run="slider")
+        stepped(history, step, run="slider", is_last=True)
+    history.undo()
+    assert history.scene.step == 1.0
     history.undo()
     assert (history.scene.step, history.can_undo) == (0.5, False)
 

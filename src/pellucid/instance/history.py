@@ -72,11 +72,11 @@ class History:
             raise InvalidInput("There is no other scene.", do="Begin to compare first.")
         return replace(self._now, other=changed(self._now.other, changes))
 
-    def set(self, pair: Pair, run: str = "") -> None:
-        """Take this from now on. run: names a gesture, of which all changes are one step of undo."""
+    def set(self, pair: Pair, run: str = "", is_last: bool = False) -> None:
+        """Take this from now on. run: names a gesture, of which all changes are one step of undo; is_last ends it."""
         if not run or run != self._run:
             self._before.append(self._now)
-        self._run = run
+        self._run = "" if is_last else run
         self._now = pair
         self._after.clear()
         self.revision += 1
