@@ -9,6 +9,7 @@ import { choose } from "../parts/files";
 import type { Entry, FileFacts, Folder, LoadRequest } from "../protocol";
 import { opened, uploaded } from "../session/opening";
 import { useSession } from "../session/session";
+import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
 
 const SEARCH_PAUSE_MS = 250;
@@ -16,7 +17,7 @@ const ICONS: Record<Entry["kind"], IconName> = { folder: "folder", volume: "volu
 
 export function FileBrowser(): ReactNode {
   const session = useSession();
-  const [place, setPlace] = useState("");
+  const [place, setPlace] = useState(() => firstPlace(session.store.get()));
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState<Entry | null>(null);
   const { folder, problem } = useFolder(place, search);
@@ -68,6 +69,14 @@ export function FileBrowser(): ReactNode {
       {chosen ? <Facts entry={chosen} /> : null}
     </aside>
   );
+}
+
+/** Where what is open lies, else the first place there is. */
+function firstPlace({ server, welcome }: PageState): string {
+  const roots = welcome?.roots ?? [];
+  const source = server?.scene.volumes[0]?.source ?? "";
+  const folder = source.slice(0, Math.max(source.lastIndexOf("/"), 0));
+  return roots.some((root) => folder === root || folder.startsWith(`${root}/`)) ? folder : (roots[0] ?? "");
 }
 
 interface Listing {

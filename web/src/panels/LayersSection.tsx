@@ -3,11 +3,12 @@
 import type { ReactNode } from "react";
 import { short, unitText } from "../geometry/measures";
 import { IconButton } from "../parts/Button";
+import { Select } from "../parts/Choice";
 import { Icon, type IconName } from "../parts/Icon";
 import { Section } from "../parts/Section";
 import type { LayerDescription } from "../protocol";
 import { useSession } from "../session/session";
-import { isOwner } from "../state/selectors";
+import { chosenVolume, isOwner } from "../state/selectors";
 import type { LayerKind } from "../state/state";
 import { useSelect } from "../state/store";
 
@@ -52,9 +53,30 @@ export function LayersSection(): ReactNode {
           );
         })}
       </ul>
+      <ChannelChoice />
     </Section>
   );
 }
+
+/** Which channel of the chosen volume is shown, where it has several. */
+function ChannelChoice(): ReactNode {
+  const session = useSession();
+  const chosen = useSelect(chosenVolume);
+  const count = chosen?.description?.channels ?? 1;
+  if (!chosen?.description || count < 2) return null;
+  const { index, layer, description } = chosen;
+  return (
+    <Select
+      label="Channel"
+      value={String(description.channel)}
+      options={Array.from({ length: count }, (_, channel) => ({ value: String(channel), label: String(channel) }))}
+      onChange={(channel) => session.set(["volumes", index, "source"], withChannel(layer.source, Number(channel)))}
+    />
+  );
+}
+
+/** A source that names a channel: `scan.h5:/entry/data:c=1`. */
+export const withChannel = (source: string, channel: number): string => `${source.replace(/:c=\d+/, "")}:c=${channel}`;
 
 export function volumeFacts(layer: LayerDescription): string {
   const [z, y, x] = layer.shape;

@@ -94,12 +94,38 @@ export function Parameters({ chosen }: { chosen: ChosenVolume }): ReactNode {
   ));
 }
 
+/** The gradient as second axis of the transfer function: insides fade, boundaries stay. */
+function Boundaries({ chosen }: { chosen: ChosenVolume }): ReactNode {
+  const session = useSession();
+  const { layer, index } = chosen;
+  const path = ["volumes", index, "transfer", "edges"] as const;
+  const { edges, value_range: window } = layer.transfer;
+  const spread = window[1] - window[0];
+  const first = { factors: [[0, 0], [1, 1]], gradient_range: [0, spread / 8] };
+  return (
+    <>
+      <Switch label="Boundaries only" isOn={edges !== null} onChange={(isOn) => session.set(path, isOn ? first : null)} />
+      {edges ? (
+        <Slider
+          label="Full from a change per voxel of"
+          value={edges.gradient_range[1]}
+          low={spread / 200}
+          high={spread}
+          isLogarithmic
+          onChange={(value, isMoving) => session.set([...path, "gradient_range"], [0, value], isMoving)}
+        />
+      ) : null}
+    </>
+  );
+}
+
 function Quality({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const session = useSession();
   const step = useSelect((state) => sceneOf(state)?.step ?? 0.5);
   const { layer, index } = chosen;
   return (
     <>
+      {layer.mode === "composite" ? <Boundaries chosen={chosen} /> : null}
       {layer.mode === "composite" ? (
         <Switch
           label="Catch thin layers"

@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { LAYER } from "../testing/examples";
+import { spacingFacts, volumeFacts, withChannel } from "./LayersSection";
+
+it("names a channel in the source", () => {
+  expect(withChannel("scan.h5:/entry/data", 2)).toBe("scan.h5:/entry/data:c=2");
+  expect(withChannel("scan.h5:c=0:t=3", 1)).toBe("scan.h5:t=3:c=1");
+});
+
+it("tells the facts in x, y, z", () => {
+  expect(volumeFacts(LAYER)).toBe("30 × 20 × 10 · uint8");
+  expect(spacingFacts(LAYER)).toBe("spacing 1 × 2 × 3 µm");
+});
