@@ -87,10 +87,13 @@ def _in_memory(array: Any) -> Voxels:
     """A view of what lies in this process's memory, without a copy wherever that can be."""
     array = array.detach() if hasattr(array, "detach") else array  # PyTorch, with gradients
     try:
-        return np.asarray(array)
-    except (TypeError, ValueError, RuntimeError) as error:
+        found = np.asarray(array)
+    except (TypeError, ValueError, RuntimeError):
+        found = np.empty(0, object)
+    if found.dtype.hasobject:
         do = "Give a NumPy, CuPy or PyTorch array, a path, or a Volume."
-        raise InvalidInput(f"A {type(array).__name__} is no array: {error}.", do=do) from error
+        raise InvalidInput(f"A {type(array).__name__} is no array of numbers.", do=do)
+    return found
 
 
 def _on_device(array: Any) -> Given:

@@ -1,0 +1,134 @@
+"""What a program shows is what it gave: arrays of every kind, files, points, meshes; on this machine and over HTTP."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pellucid
+from pellucid.client.lanes import OverHttp, SameHost
+from pellucid.client.viewer import Viewer
+from pellucid.errors import InvalidInput, NotAllowed, NotFound, UnsupportedType, WrongDimensions
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared import SharedArray
+
+
+class Torch:
+    """What of a PyTorch tensor counts here: it has to be detached before NumPy may look at it."""
+
+    def __init__(self, array: Voxels, is_detached: bool = False) -> None:
+        self._array, self._is_detached = array, is_detached
+
+    def detach(self) -> "Torch":
+        return Torch(self._array, True)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Voxels:
+        if not self._is_detached:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        return self._array
+
+
+class CuPy:
+    """What of a CuPy array counts here: it lies on a device, and copies itself where it is told to."""
+
+    def __init__(self, array: Voxels) -> None:
+        self._array = array
+        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str}
+
+    def get(self, out: Voxels) -> None:
+        np.copyto(out, self._array)
+
+
+@pytest.fixture(params=["same host", "http"])
+def driven(request: pytest.FixtureRequest, running: Viewer) -> Viewer:
+    """The viewer, reached either way."""
+    attached = pellucid.connect(running.url)
+    assert isinstance(attached._lane, SameHost)
+    if request.param == "http":
+        attached._lane = OverHttp(attached._connection)
+    return attached
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", ">u2", "float32", "float64", "bool"])
+def test_an_array_comes_back_as_it_was(dtype: str, driven: Viewer, array: Voxels) -> None:
+    given = (array > array.mean()) if dtype == "bool" else (array / 300).astype(dtype)
+    driven.render_volume(given, spacing=(2, 1, 1), unit="um", name="mine")
+    assert np.array_equal(driven.retrieve_volume(), given)
+    box = pellucid.Box((3, 4, 5), (10, 12, 14))
+    assert np.array_equal(driven.retrieve_volume(box), given[box.slices])
+
+
+def test_an_array_in_any_order_is_shown(driven: Viewer, array: Voxels) -> None:
+    driven.render_volume(array[::2, :, ::-1].transpose(2, 1, 0))
+    assert np.array_equal(driven.retrieve_volume(), array[::2, :, ::-1].transpose(2, 1, 0))
+
+
+@pytest.mark.parametrize("kind", [Torch, CuPy, pellucid.Volume.from_array])
+def test_arrays_of_others_are_shown(kind: Any, driven: Viewer, array: Voxels) -> None:
+    driven.render_volume(kind(array))
+    assert np.array_equal(driven.retrieve_volume(), array)
+
+
+def test_shared_memory_is_not_copied(running: Viewer, array: Voxels) -> None:
+    with SharedArray.create(array.shape, array.dtype) as shared:
+        shared.array[...] = array
+        running.render_volume(shared)
+        shared.array[0, 0, 0] = 77
+        assert running.retrieve_volume(pellucid.Box((0, 0, 0), (1, 1, 1))).item() == 77
+
+
+def test_a_file_is_opened_wherever_this_person_may(running: Viewer, array: Voxels, tmp_path: Path) -> None:
+    np.save(tmp_path / "scan.npy", array)
+    running.load(tmp_path / "scan.npy")
+    assert running.layer.source == str(tmp_path / "scan.npy")
+    with pellucid.open(tmp_path / "scan.npy") as volume:
+        running.render_volume(volume)
+    assert np.array_equal(running.retrieve_volume(), array)
+
+
+def test_over_http_only_the_roots_are_open(
+    running: Viewer, array: Voxels, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("elsewhere") / "scan.npy"
+    np.save(path, array)
+    attached = pellucid.connect(running.url)
+    attached._lane = OverHttp(attached._connection)
+    with pytest.raises(NotAllowed, match="outside the folders"):
+        attached.load(path)
+
+
+def test_points_and_a_mesh(driven: Viewer) -> None:
+    driven.render_points([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [1, 2, 3])
+    (points,) = driven.scene.points
+    assert points.transfer.value_range == (1.0, 3.0)
+    driven.render_mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]], how="add")
+    assert len(driven.scene.points) == len(driven.scene.meshes) == 1
+
+
+def test_labels_lie_over_a_volume(viewer: Viewer, array: Voxels) -> None:
+    viewer.render_volume((array > array.mean()).astype(np.uint8), how="labels")
+    volume, labels = viewer.scene.volumes
+    assert volume.labels is None and labels.labels is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        (np.zeros((3, 3)), WrongDimensions, "three axes"),
+        (np.zeros((3, 0, 3)), WrongDimensions, "three axes"),
+        (np.zeros((3, 3, 3), complex), UnsupportedType, "complex128"),
+        (object(), InvalidInput, "NumPy, CuPy or PyTorch"),
+        ("/nowhere/scan.h5", NotFound, "/nowhere/scan.h5"),
+    ],
+)  # fmt: skip
+def test_what_is_no_volume_is_refused(given: object, error: type[Exception], says: str, running: Viewer) -> None:
+    with pytest.raises(error, match=says):
+        running.render_volume(given)
+
+
+def test_spacing_is_checked(running: Viewer, array: Voxels, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="three numbers above 0"):
+        running.render_volume(array, spacing=(1, 1))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="says its own spacing"):
+        running.render_volume(tmp_path / "scan.npy", spacing=(1, 1, 1))

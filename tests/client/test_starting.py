@@ -1,0 +1,113 @@
+"""Viewers begin and end when they should, are found by others, and by nobody else."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pellucid
+from pellucid import settings
+from pellucid.errors import DeviceUnavailable, InvalidInput, NotAllowed, ViewerUnreachable
+from pellucid.instance import records
+from pellucid.instance.records import Record
+from tests.suite_report import ROOT
+
+PATIENCE_S = 60.0
+PROGRAM = "import pellucid; viewer = pellucid.start(device='cpu', keep={keep}); print(viewer.url, flush=True); {then}"
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of states that nobody else uses."""
+    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path))
+    with settings.use(settings.load()):
+        yield tmp_path
+
+
+def started_by_a_program(then: str, keep: bool = False) -> "tuple[subprocess.Popen[str], str]":
+    """A program that starts a viewer and does something; and the viewer's address."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(keep=keep, then=then)],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert program.stdout is not None
+    with program.stdout:
+        return program, program.stdout.readline().strip()
+
+
+def wait_for_end(record: Record) -> None:
+    """Until its process is gone; its exit cannot be waited for from here."""
+    deadline = time.monotonic() + PATIENCE_S
+    while record.is_alive and time.monotonic() < deadline:
+        os.sched_yield()
+    assert not record.is_alive
+
+
+def test_it_ends_with_its_program_however_that_ends(state: Path) -> None:
+    program, url = started_by_a_program("import time; time.sleep(600)")
+    (record,) = pellucid.instances()
+    assert record.url == url and record.pid != program.pid
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    wait_for_end(record)
+    assert pellucid.instances() == []
+
+
+def test_one_that_is_kept_outlives_its_program_and_is_found(state: Path) -> None:
+    program, url = started_by_a_program("", keep=True)
+    assert program.wait() == 0
+    (record,) = pellucid.instances()
+    viewer = pellucid.connect(record.url)
+    assert viewer.url == url and viewer.is_running
+    viewer.shutdown()
+    wait_for_end(record)
+    assert not viewer.is_running
+    viewer.shutdown()
+    with pytest.raises(ViewerUnreachable, match="does not answer"):
+        viewer.screenshot()
+
+
+def test_records_are_for_their_owner_only(state: Path) -> None:
+    path = records.write(Record.of_this_process("http://127.0.0.1:1/?token=secret"))
+    assert path is not None
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert "secret" not in repr(pellucid.instances())
+
+
+def test_what_a_dead_viewer_left_behind_is_cleared_away(state: Path) -> None:
+    alive = Record.of_this_process("http://127.0.0.1:1/?token=secret")
+    records.write(alive)
+    records.write(Record(alive.url, alive.pid, alive.host, alive.started_at, alive.birth - 1))
+    (state / "instances" / f"{alive.host}-broken.json").write_text("{")
+    assert records.running() == [alive]
+    assert len(list((state / "instances").iterdir())) == 1
+
+
+def test_a_viewer_that_cannot_be_says_why() -> None:
+    with pytest.raises(DeviceUnavailable, match="Available: cpu"):
+        pellucid.start(device="cuda:77")
+    with pytest.raises(InvalidInput, match="Port 99999"):
+        pellucid.start(device="cpu", port=99999)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:80", "http://127.0.0.1:80/", "ftp://127.0.0.1/?token=a", "http://[x/?token=a"]
+)
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match=r"with \?token="):
+        pellucid.connect(url)
+
+
+def test_a_wrong_token_is_refused(running: pellucid.Viewer) -> None:
+    with pytest.raises(NotAllowed, match="does not know this token"):
+        pellucid.connect(running.url[:-4] + "abcd")
+
+
+def test_nobody_is_there() -> None:
+    with pytest.raises(ViewerUnreachable, match=r"pellucid\.start"):
+        pellucid.connect("http://127.0.0.1:1/?token=a")
