@@ -39,6 +39,7 @@ def test_lists_grow_at_their_end_and_lose_what_is_null() -> None:
         (("volumes", 0, "mode"), "sideways", "scene.volumes[0].mode is 'sideways'"),
         (("volumes", 0, "transfer", "value_range"), [3, 3], "is empty"),
         ((), 1, "names no place"),
+        (("light", "ambient"), float("nan"), "a number that is none"),
     ],
 )
 def test_what_cannot_be_is_refused(path: tuple[str | int, ...], value: object, words: str) -> None:

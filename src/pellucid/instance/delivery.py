@@ -1,6 +1,6 @@
 """From drawn pictures to encoded frames at every client.
 
-Here: Delivery: encoding beside the next drawing, once for everybody who takes the same encoding.
+Here: Delivery: encoding beside the next drawing, once for everybody who takes the same encoding; the newest wins.
 Not here: what is drawn and when (picturing), codecs (encoding), the wire (connection).
 """
 
@@ -50,7 +50,9 @@ class Delivery:
         self._videos: dict[View, VideoEncoder] = {}
         self._numbers = itertools.count(1)
         self._last: dict[View, Picture[FrameHeader]] = {}
-        self._queue = asyncio.Lock()
+        self._orders = itertools.count(1)
+        self._newest: dict[View, int] = {}
+        self._video = asyncio.Lock()
 
     def close(self) -> None:
         self._threads.shutdown(cancel_futures=True)
@@ -65,11 +67,11 @@ class Delivery:
         self._last.clear()
 
     async def deliver(self, shot: Shot) -> None:
-        """Encode and send; frames go out in the order in which they were drawn."""
+        """Encode and send, unless a newer picture of the view was faster: the exact one takes long to encode."""
+        order = next(self._orders)
         try:
-            async with self._queue:
-                for encoding in self._encodings(shot):
-                    await self._send(shot, encoding)
+            for encoding in self._encodings(shot):
+                await self._send(shot, encoding, order)
         finally:
             shot.release()
         self._timing.frame()
@@ -82,30 +84,38 @@ class Delivery:
         found: set[Encoding] = {"h264" if member.wants_video else "jpeg" for member in self._members()}
         return sorted(found)
 
-    async def _send(self, shot: Shot, encoding: Encoding) -> None:
+    async def _send(self, shot: Shot, encoding: Encoding, order: int) -> None:
         takers = [member for member in self._members() if shot.is_exact or member.wants_video == (encoding == "h264")]
         if encoding != "png" and not any(member.is_free for member in takers):
-            self._timing.dropped += 1
-            for member in takers:
-                member.needs_key = True
+            self._drop(takers)
             return
-        needs_key = any(member.needs_key and member.is_free for member in takers)
         started = time.perf_counter()
-        loop = asyncio.get_running_loop()
-        picture = await loop.run_in_executor(self._threads, self._encode, shot, encoding, needs_key)
+        if encoding == "h264":
+            async with self._video:  # One frame after the other: each builds on the one before.
+                picture = await self._encoded(shot, encoding, takers)
+        else:
+            picture = await self._encoded(shot, encoding, takers)
         encode_ms = (time.perf_counter() - started) * 1000
         self._timing.add("encode", encode_ms)
-        header = replace(
-            picture.header,
-            times_ms=StageTimes(shot.input_ms, shot.render_ms, encode_ms),
-            sent_at_ms=time.time() * 1000,
-        )
-        picture = Picture(header, picture.encoded)
+        if self._newest.get(shot.view, 0) > order:
+            self._drop(takers)
+            return
+        self._newest[shot.view] = order
+        times, sent_at_ms = StageTimes(shot.input_ms, shot.render_ms, encode_ms), time.time() * 1000
+        picture = Picture(replace(picture.header, times_ms=times, sent_at_ms=sent_at_ms), picture.encoded)
         if encoding != "h264":
             self._last[shot.view] = picture
+        self._timing.dropped += sum(not member.send_frame(picture) for member in takers)
+
+    async def _encoded(self, shot: Shot, encoding: Encoding, takers: list[Member]) -> Picture[FrameHeader]:
+        needs_key = any(member.needs_key and member.is_free for member in takers)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._encode, shot, encoding, needs_key)
+
+    def _drop(self, takers: list[Member]) -> None:
+        self._timing.dropped += 1
         for member in takers:
-            if not member.send_frame(picture):
-                self._timing.dropped += 1
+            member.needs_key = True  # A gap in the video.
 
     def _still(self, shot: Shot, encoding: Encoding) -> bytes:
         if encoding == "png":

@@ -29,9 +29,18 @@ def changed(scene: Scene, changes: Sequence[Change]) -> Scene:
     for change in changes:
         if change.path[:1] == ("camera",):
             raise InvalidInput("The camera is no part of a patch.", do="Send look, or PUT /api/camera.")
+        _refuse_odd_numbers(change)
         _put(document, change)
     built: Scene = build(Scene, document, "scene")
     return built
+
+
+def _refuse_odd_numbers(change: Change) -> None:
+    """NaN and infinity are no JSON: a page could not read the scene any more."""
+    try:
+        json.dumps(change.value, allow_nan=False)
+    except ValueError as error:
+        raise InvalidInput("A change holds a number that is none.", do="Give finite numbers.") from error
 
 
 def _put(document: Any, change: Change) -> None:

@@ -124,8 +124,14 @@ def scenes_of(state: SavedState) -> Pair:
     """The scenes of a saved state, checked."""
     if state.version != VERSION:
         raise InvalidInput(f"The state has version {state.version}, not {VERSION}.", do="Update Pellucid to open it.")
-    scene = Scene.from_json(json.dumps(state.scene))
-    return Pair(scene, None if state.other is None else Scene.from_json(json.dumps(state.other)))
+    return Pair(_scene(state.scene), None if state.other is None else _scene(state.other))
+
+
+def _scene(document: object) -> Scene:
+    try:
+        return Scene.from_json(json.dumps(document, allow_nan=False))
+    except ValueError as error:  # NaN and infinity are no JSON: a page could not read the scene.
+        raise InvalidInput("The state holds a number that is none.", do="Save it again.") from error
 
 
 async def restore(session: Session, state: SavedState) -> int:

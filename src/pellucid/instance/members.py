@@ -36,6 +36,9 @@ class Outbox:
             self._waiting.append(told.to_bytes() if isinstance(told, Picture) else to_text(told))
             self._filled.set()
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
     async def next(self) -> str | bytes:
         while not self._waiting:
             self._filled.clear()

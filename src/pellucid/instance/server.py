@@ -15,8 +15,10 @@ from pellucid.instance.app import create_app
 from pellucid.instance.handover import Handover
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
 from pellucid.instance.session import Session, Setup
+from pellucid.transport.address import Certificate
 
 HOST = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"
 PATIENCE_S = 2
 
 
@@ -24,11 +26,19 @@ class Instance:
     """A viewer. source: what it shows at first; without one, it waits for a file or an array. state: the name of a
     saved one, or a file with it, to be shown instead.
 
-    port 0 takes a free one. What cannot be opened or drawn is refused here, before there is a URL.
+    port 0 takes a free one. With a certificate, other machines can reach it, by TLS. What cannot be opened or drawn is refused here, before there is a URL.
     """
 
-    def __init__(self, source: str | None = None, setup: Setup | None = None, port: int = 0, state: str = "") -> None:
-        self._socket = _listening(port)
+    def __init__(
+        self,
+        source: str | None = None,
+        setup: Setup | None = None,
+        port: int = 0,
+        state: str = "",
+        certificate: Certificate | None = None,
+    ) -> None:
+        self._socket = _listening(port, HOST if certificate is None else EVERYWHERE)
+        self._is_secured = certificate is not None
         self.session = Session(setup or Setup())
         try:
             self._begin(source, state)
@@ -47,7 +57,10 @@ class Instance:
                 server_header=False,
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE_BYTES,
+                ws_per_message_deflate=False,  # Pictures are compressed already.
                 timeout_graceful_shutdown=PATIENCE_S,
+                ssl_certfile=certificate and certificate.certificate,
+                ssl_keyfile=certificate and certificate.key,
             )
         )
 
@@ -71,7 +84,8 @@ class Instance:
 
     def link(self, capability: Capability) -> str:
         """The address that allows so much."""
-        return f"http://{HOST}:{self.port}/?token={self.session.tokens.of(capability)}"
+        place = f"https://{socket.gethostname()}" if self._is_secured else f"http://{HOST}"
+        return f"{place}:{self.port}/?token={self.session.tokens.of(capability)}"
 
     def run(self) -> None:
         """Serve until stop is called or, in the main thread, Ctrl-C is pressed."""
@@ -88,12 +102,12 @@ class Instance:
         self._server.should_exit = True
 
 
-def _listening(port: int) -> socket.socket:
-    """A socket that nobody outside this machine can reach."""
+def _listening(port: int, host: str) -> socket.socket:
+    """A listening socket; at HOST, nobody outside this machine can reach it."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host, port))
     except (OSError, OverflowError) as error:
         listener.close()
         do = "Choose another with --port, or leave it out: a free one is found."

@@ -195,14 +195,13 @@ class SupervisedWorker:
             case commands.Ready(device):
                 self._ready(process, device)
             case commands.Drawn():
-                self._losses = 0
+                self._losses = 0  # Only a picture shows that it works: arrays are handed over before it fails again.
                 self._drawn(process, answer, descriptor)
             case commands.Progressed():
                 self._listener.progress_was_made(answer)
             case commands.Failed(number, request) if request < 0:
                 self._listener.drawing_failed(number, error_of(answer))
             case _:
-                self._losses = 0
                 _, future = self._waiting.pop(answer.request, ("", Future()))
                 with suppress(InvalidStateError):  # Whoever asked has gone away meanwhile.
                     _settle(future, answer, descriptor)

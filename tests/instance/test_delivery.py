@@ -1,0 +1,46 @@
+"""Frames in the right order, whatever takes long to encode."""
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+
+from pellucid.instance import delivery
+from pellucid.instance.delivery import Delivery, Shot
+from pellucid.instance.encoding import encode_png
+from pellucid.instance.members import Member
+from pellucid.instance.protocol.parts import Client
+from pellucid.instance.timing import Timing
+from pellucid.rendering.camera import Camera
+
+PIXELS = np.zeros((4, 6, 4), np.uint8)
+
+
+def shot(is_exact: bool, released: list[bool]) -> Shot:
+    def release() -> None:
+        released.append(is_exact)
+
+    return Shot(PIXELS, release, "main", 3, Camera(), (6, 4), is_exact, 1.0, 1.0, 2.0, 0.0, 85)
+
+
+def test_a_newer_picture_overtakes_one_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_finish, released = threading.Event(), list[bool]()
+    encode = encode_png
+    monkeypatch.setattr(delivery, "encode_png", lambda pixels: may_finish.wait(60) and encode(pixels))
+
+    async def both() -> tuple[int, Timing, str | bytes]:
+        member, timing = Member(Client("a", "", "own"), (6, 4), ("jpeg",)), Timing()
+        delivering = Delivery(timing, lambda: [member])
+        exact = asyncio.create_task(delivering.deliver(shot(True, released)))
+        await asyncio.sleep(0)
+        await delivering.deliver(shot(False, released))
+        may_finish.set()
+        await exact
+        delivering.close()
+        sent = await member.outbox.next()
+        return len(member.outbox), timing, sent
+
+    left, timing, sent = asyncio.run(both())
+    assert isinstance(sent, bytes) and b'"jpeg"' in sent
+    assert (left, timing.dropped, released) == (0, 1, [False, True])
