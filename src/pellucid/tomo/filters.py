@@ -121,14 +121,15 @@ def filter_sinograms(sinograms: Array, name: str, *, padding: str = "auto", devi
     batch = max(1, BATCH_BYTES // (views * length * 4)) if device.is_cuda else 1
     for start in range(0, slices, batch):
         part = slice(start, min(slices, start + batch))
-        rows = _extended(sinograms[part], length, padding, device)
+        rows = extended(sinograms[part], length, padding, device)
         spectrum = room.rfft(rows)
         _multiply(spectrum, gains, device)
         _keep(room.irfft(spectrum, (length,)), kept[part], device)
     return kept
 
 
-def _extended(sinograms: Array, length: int, padding: str, device: Device) -> Array:
+def extended(sinograms: Array, length: int, padding: str, device: Device) -> Array:
+    """Rows of the transforms' length: 0 behind the detector, or its border fading out."""
     from pellucid.tomo.kernels import filtering
 
     room = primitives(device)

@@ -42,6 +42,26 @@ def back_project(rows: Voxels, angles_rad: Floats, weights: Floats, axis: float,
     return np.where(x**2 + y**2 <= radius**2, image, 0.0)
 
 
+def fourier_sum(
+    rows: Voxels, angles_rad: Floats, weights: Floats, axis: float, gains: Floats, radius: float | None = None
+) -> Floats:
+    """back_project of filtered rows, with waves in the place of linear interpolation.
+
+    rows (view, column) are not filtered yet; gains: the filter's response, for rows of twice as many as its last index.
+    """
+    width, length = rows.shape[1], 2 * (len(gains) - 1)
+    x, y = grid(width)
+    image = np.zeros((width, width))
+    frequencies = np.arange(1, length // 2) / length
+    for row, angle, weight in zip(rows, angles_rad, weights, strict=True):
+        spectrum = np.fft.rfft(row, length) * gains
+        place = (x * np.cos(angle) + y * np.sin(angle) + axis)[..., None]
+        waves = np.exp(2j * np.pi * frequencies * place) @ spectrum[1:-1]
+        image += weight / length * (spectrum[0].real + 2 * waves.real)
+    radius = circle_radius(width, axis) if radius is None else radius
+    return np.where(x**2 + y**2 <= radius**2, image, 0.0)
+
+
 def project(image: Voxels, angles_rad: Floats, axis: float, radius: float | None = None) -> Floats:
     """Rows (view, column) from a slice: the transpose of back_project with weights of 1."""
     width = image.shape[1]

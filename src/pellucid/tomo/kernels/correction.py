@@ -1,0 +1,109 @@
+"""From counts to attenuation, in kernels.
+
+Here: one pass over raw projections that corrects, guards, takes the logarithm and turns projections into sinograms;
+averages of blocks of pixels; projections put together from their neighbours.
+Not here: averages of flats and darks, which view is replaced by what (correction).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+
+@cache
+def for_type(kernel, parameter: str, dtype: np.dtype):
+    """The kernel whose array of that name holds numbers of that type."""
+    return wp.overload(kernel, {parameter: wp.array3d(dtype=wp.dtype_from_numpy(dtype))})
+
+
+@wp.kernel(enable_backward=False)
+def attenuate(
+    first: wp.int32,
+    raw: wp.array3d(dtype=Any),
+    dark: wp.array2d(dtype=wp.float32),
+    flats: wp.array3d(dtype=wp.float32),
+    groups: wp.array(dtype=wp.int32),
+    shares: wp.array(dtype=wp.float32),
+    floor: wp.float32,
+    sinograms: wp.array3d(dtype=wp.float32),
+    clipped: wp.array2d(dtype=wp.int32),
+):
+    """raw (view, row, column) to sinograms (row, view, column).
+
+    A view lies between two groups of flats; its share is how far it is towards the second. ``not (x >= floor)`` also
+    holds for what is not a number; the last comparison catches infinities.
+    """
+    view, row, column = wp.tid()
+    view += first
+    counts = wp.float32(raw[view, row, column]) - dark[row, column]
+    before = flats[groups[view], row, column]
+    share = shares[view]
+    open_beam = before
+    if share > 0.0:
+        open_beam = before + share * (flats[groups[view] + 1, row, column] - before)
+    is_clipped = wp.int32(0)
+    if not (counts >= floor):
+        counts = floor
+        is_clipped = 1
+    if not (open_beam >= floor):
+        open_beam = floor
+        is_clipped = 1
+    if counts > 1.0e30 or open_beam > 1.0e30:
+        counts = floor
+        open_beam = floor
+        is_clipped = 1
+    sinograms[row, view, column] = wp.log(open_beam / counts)
+    if is_clipped > 0:
+        wp.atomic_add(clipped, row, view, 1)
+
+
+@wp.kernel(enable_backward=False)
+def mend(
+    first: wp.int32,
+    rows: wp.array(dtype=wp.int32),
+    views: wp.array(dtype=wp.int32),
+    before: wp.array(dtype=wp.int32),
+    after: wp.array(dtype=wp.int32),
+    shares: wp.array(dtype=wp.float32),
+    sinograms: wp.array3d(dtype=wp.float32),
+):
+    """Rows of sinograms that are bad, from the nearest good ones on both sides."""
+    index, column = wp.tid()
+    index += first
+    row = rows[index]
+    low = sinograms[row, before[index], column]
+    high = sinograms[row, after[index], column]
+    sinograms[row, views[index], column] = low + shares[index] * (high - low)
+
+
+@wp.kernel(enable_backward=False)
+def subtract_air(first: wp.int32, margin: wp.int32, sinograms: wp.array3d(dtype=wp.float32)):
+    """From every row of a sinogram the mean of its outermost columns on both sides."""
+    view, row = wp.tid()
+    view += first
+    columns = sinograms.shape[2]
+    left = wp.float64(0.0)
+    right = wp.float64(0.0)
+    for column in range(margin):
+        left += wp.float64(sinograms[row, view, column])
+        right += wp.float64(sinograms[row, view, columns - 1 - column])
+    level = wp.float32((left + right) / wp.float64(2 * margin))
+    for column in range(columns):
+        sinograms[row, view, column] = sinograms[row, view, column] - level
+
+
+@wp.kernel(enable_backward=False)
+def bin_pixels(first: wp.int32, factor: wp.int32, frames: wp.array3d(dtype=Any), binned: wp.array3d(dtype=wp.float32)):
+    """The mean of squares of factor by factor pixels of every frame."""
+    frame, row, column = wp.tid()
+    frame += first
+    total = wp.float32(0.0)
+    for down in range(factor):
+        for across in range(factor):
+            total += wp.float32(frames[frame, row * factor + down, column * factor + across])
+    binned[frame, row, column] = total / wp.float32(factor * factor)

@@ -1,0 +1,61 @@
+"""Gridding: against the sum over waves that it stands for, and against direct back projection."""
+
+import numpy as np
+import pytest
+
+from pellucid.device import Device, choose, primitives
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.backprojection import Geometry, back_project
+from pellucid.tomo.filters import filter_sinograms, padded_length, response
+from pellucid.tomo.gridding import reconstruct_by_gridding
+from pellucid.tomo.reference import fourier_sum, grid
+from tests.tomo.analytic import ellipse_sinogram, even_angles
+from tests.tomo.tooth import tooth_sinogram
+
+
+def made(sinograms: Voxels, geometry: Geometry, device: Device, name: str, padding: str = "none") -> Voxels:
+    room = primitives(device)
+    rows = room.to_device(sinograms.astype(np.float32))
+    return room.to_host(reconstruct_by_gridding(rows, geometry, name, padding=padding, device=device))
+
+
+@pytest.mark.parametrize("columns", [40, 41])
+@pytest.mark.parametrize("axes", [[18.7, 18.7, 18.7], [18.7, 20.0, 21.5]])
+def test_gridding_is_the_sum_over_waves(columns: int, axes: list[float], device: Device) -> None:
+    rows = np.random.default_rng(columns).standard_normal((3, 24, columns))
+    angles = even_angles(24) + 0.05
+    geometry = Geometry(angles, np.array(axes))
+    found = made(rows, geometry, device, "shepp-logan")
+    gains = response("shepp-logan", padded_length(columns, "none"))
+    for row, axis, image in zip(rows, axes, found, strict=True):
+        expected = fourier_sum(row, angles, geometry.weights, axis, gains)
+        assert np.abs(image - expected).max() < 3e-4 * np.abs(expected).max()
+
+
+def test_a_disc_comes_back_with_its_attenuation(device: Device) -> None:
+    angles = even_angles(400)
+    sinogram = 0.01 * ellipse_sinogram(angles, 256, 125.2, (80.0, 80.0))[None]
+    image = made(sinogram, Geometry.shared(angles, 125.2, 1), device, "ramachandran")[0]
+    x, y = grid(256)
+    inner = image[x**2 + y**2 < 60**2]
+    assert inner.mean() == pytest.approx(0.01, rel=1e-4)
+    assert inner.std() < 3e-5
+
+
+def test_the_tooth_looks_as_it_does_directly(device: Device) -> None:
+    sinogram, angles = tooth_sinogram(0)
+    geometry = Geometry.shared(angles, 296.0, 1)
+    room = primitives(device)
+    filtered = filter_sinograms(room.to_device(sinogram[None].astype(np.float32)), "parzen", device=device)
+    direct = room.to_host(back_project(filtered, geometry, device))[0]
+    image = made(sinogram[None], geometry, device, "parzen", "auto")[0]
+    error = np.sqrt(np.mean((image - direct) ** 2)) / np.ptp(direct)
+    assert -20 * np.log10(error) > 45
+
+
+def test_neighbours_do_not_change_a_slice_on_the_cpu() -> None:
+    rows = np.random.default_rng(4).standard_normal((7, 16, 40))
+    angles = even_angles(16)
+    together = made(rows, Geometry.shared(angles, 19.5, 7), choose("cpu"), "hann")
+    pair = made(rows[4:6], Geometry.shared(angles, 19.5, 2), choose("cpu"), "hann")
+    np.testing.assert_array_equal(together[4:6], pair)
