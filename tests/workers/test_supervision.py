@@ -1,14 +1,16 @@
 """A Worker that crashes, hangs or is killed is replaced, and volume and shadings are back."""
 
 import os
+import resource
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pellucid.errors import InvalidInput, ShadingInvalid, WorkerLost
+from pellucid.errors import InvalidInput, PellucidError, ShadingInvalid, WorkerLost
 from pellucid.rendering.scene import Scene
-from pellucid.workers.commands import Describe
+from pellucid.workers.commands import Describe, View
 from pellucid.workers.supervision import SupervisedWorker
 from tests.workers.conftest import PATIENCE_S, SOURCE, Ear, shaded, small
 
@@ -80,3 +82,14 @@ def test_a_scene_that_cannot_be_drawn_is_told(worker: SupervisedWorker, ear: Ear
     worker.draw(small(shaded(scene, "nobody")), 50, True)
     assert isinstance(ear.next("failed"), InvalidInput)
     assert ear.exact(worker.draw(small(scene), 50, True)).shape == (32, 48, 4)
+
+
+def test_a_worker_without_memory_refuses_or_is_replaced(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
+    before = ear.exact(worker.draw(small(scene), 50, True))
+    pid = worker.pid
+    assert pid is not None
+    used = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.prlimit(pid, resource.RLIMIT_AS, (used + 2**26, used + 2**26))
+    with pytest.raises(PellucidError):
+        worker.take(View(scene, 8192, 8192)).result(PATIENCE_S)
+    np.testing.assert_array_equal(ear.exact(worker.draw(small(scene), 50, True)), before)
