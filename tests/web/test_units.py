@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from tests.suite_report import ROOT
 
@@ -27,9 +26,3 @@ def test_files_are_short_and_say_what_is_here() -> None:
     assert [str(path) for path in files if len(path.read_text().splitlines()) >= 400] == []
     sources = [path for path in files if ".test." not in path.name and path.name != "main.tsx"]
     assert [str(path.relative_to(WEB)) for path in sources if not path.read_text().startswith("//")] == []
-
-
-def test_nothing_of_the_page_is_anything() -> None:
-    """Types are what they say: no ``any``."""
-    files: list[Path] = sorted((WEB / "src").rglob("*.ts*"))
-    assert [path.name for path in files if ": any" in path.read_text() or "as any" in path.read_text()] == []

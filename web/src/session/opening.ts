@@ -13,9 +13,11 @@ export async function opened(session: Session, request: LoadRequest): Promise<vo
 export async function uploaded(session: Session, file: File, how: LoadRequest["how"] = "replace"): Promise<void> {
   const most = session.store.get().welcome?.limits.largest_upload_bytes ?? LARGEST_UPLOAD_BYTES;
   if (file.size > most) {
-    return session.notify("error", `${file.name} has ${bytes(file.size)}: too much to send.`, "Put it where the viewer can see it, and open it from there.");
+    session.notify("error", `${file.name} has ${bytes(file.size)}: too much to send.`, "Put it where the viewer can see it, and open it from there.");
+    return;
   }
-  session.notify("plain", `Sending ${file.name} (${bytes(file.size)})…`);
+  const dismiss = session.notify("plain", `Sending ${file.name} (${bytes(file.size)})…`);
   const place = await session.attempt(upload(file));
+  dismiss();
   if (place) await opened(session, { path: place.path, ...(how ? { how } : {}) });
 }

@@ -123,10 +123,13 @@ export class Session {
     this.page({ dialog });
   }
 
-  notify(tone: Notice["tone"], what: string, remedy = "", link = ""): void {
+  /** Say something for a while; gives the means to take it back earlier. */
+  notify(tone: Notice["tone"], what: string, remedy = "", link = ""): () => void {
     const id = ++this.noticeCount;
+    const dismiss = (): void => this.store.dispatch({ type: "dismiss", id });
     this.store.dispatch({ type: "notice", notice: { id, tone, what, remedy, link } });
-    if (link === "") setTimeout(() => this.store.dispatch({ type: "dismiss", id }), NOTICE_MS);
+    if (link === "") setTimeout(dismiss, NOTICE_MS);
+    return dismiss;
   }
 
   /** Do something over HTTP; what goes wrong is told. Gives null then. */

@@ -39,7 +39,7 @@ function Task({ task }: { task: Progress }): ReactNode {
   if (task.state === "finished") {
     return (
       <div className="notice pane is-success">
-        <p>{task.name} is ready.</p>
+        <p>{task.name}: done.</p>
         <a className="button is-main" href={task.url} download onClick={() => session.store.dispatch({ type: "dismiss-task", task: task.task })}>
           Save
         </a>

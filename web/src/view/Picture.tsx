@@ -10,7 +10,6 @@ import { useSelect } from "../state/store";
 import { dragged, fraction, pinched, wheeled, type Frame, type Point } from "./gestures";
 import { measureAt } from "./measuring";
 
-const PROBE_PAUSE_MS = 60;
 const CLICK_PIXELS = 4;
 
 export function Picture({ view, label }: { view: View; label: string }): ReactNode {
@@ -42,12 +41,15 @@ type Hands = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPoint
 function useHands(session: Session, view: View): Hands {
   const pointers = useRef(new Map<number, Point>());
   const travelled = useRef(0);
-  const probedAtMs = useRef(0);
+  const wanted = useRef<Point | null>(null);
 
   const move: Handler = (event) => {
     const at = { x: event.clientX, y: event.clientY };
     const before = pointers.current.get(event.pointerId);
-    if (!before) return probe(session, view, event, probedAtMs);
+    if (!before) {
+      if (event.pointerType !== "touch") probe(session, view, fraction(at, event.currentTarget.getBoundingClientRect()), wanted);
+      return;
+    }
     const { camera } = session.store.get();
     if (!camera || !canSteer(session.store.get())) return;
     travelled.current += Math.hypot(at.x - before.x, at.y - before.y);
@@ -80,7 +82,10 @@ function useHands(session: Session, view: View): Hands {
     onPointerMove: move,
     onPointerUp: release,
     onPointerCancel: release,
-    onPointerLeave: () => session.store.dispatch({ type: "hit", hit: null }),
+    onPointerLeave() {
+      wanted.current = null;
+      session.store.dispatch({ type: "hit", hit: null });
+    },
     onDoubleClick: (event) => void centreOn(session, view, fraction({ x: event.clientX, y: event.clientY }, event.currentTarget.getBoundingClientRect())),
   };
 }
@@ -94,13 +99,15 @@ function afterMove(pointers: Map<number, Point>, event: PointerEvent, at: Point,
   return dragged(camera, before, at, frame, held);
 }
 
-/** What is under the pointer, as often as the answers come. */
-function probe(session: Session, view: View, event: PointerEvent<HTMLCanvasElement>, probedAtMs: { current: number }): void {
-  const now = performance.now();
-  if (event.pointerType === "touch" || session.isProbing || now - probedAtMs.current < PROBE_PAUSE_MS) return;
-  probedAtMs.current = now;
-  const place = fraction({ x: event.clientX, y: event.clientY }, event.currentTarget.getBoundingClientRect());
-  void session.probe(place.x, place.y, view).then((hit) => session.store.dispatch({ type: "hit", hit }));
+/** What is under the pointer, as often as answers come: one question at a time, the last place is always asked for. */
+function probe(session: Session, view: View, place: Point, wanted: { current: Point | null }): void {
+  wanted.current = place;
+  if (session.isProbing) return;
+  void session.probe(place.x, place.y, view).then((hit) => {
+    if (wanted.current === null) return;
+    session.store.dispatch({ type: "hit", hit });
+    if (wanted.current !== place) probe(session, view, wanted.current, wanted);
+  });
 }
 
 async function centreOn(session: Session, view: View, place: Point): Promise<void> {

@@ -9,7 +9,10 @@ let count = 0;
 
 export async function measureAt(session: Session, view: View, place: Point): Promise<void> {
   const hit = await session.probe(place.x, place.y, view);
-  if (!hit) return session.notify("plain", "Nothing is there to measure from.", "Click on something that is drawn.");
+  if (!hit) {
+    session.notify("plain", "Nothing is there to measure from.", "Click on something that is drawn.");
+    return;
+  }
   const start = session.store.get().measureStart;
   if (!start) return session.store.dispatch({ type: "measure-start", start: hit.position });
   const id = ++count;
