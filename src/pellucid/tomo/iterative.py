@@ -32,7 +32,7 @@ def sirt(
     from pellucid.tomo.kernels import projection
 
     device = device or choose()
-    room, (slices, views, columns) = primitives(device), sinograms.shape
+    room, (slices, _, columns) = primitives(device), sinograms.shape
     images = room.zeros((slices, columns, columns), np.float32)
     paths = project(room.to_device(np.ones(images.shape, np.float32)), geometry, device)
     cover = _transposed(room.to_device(np.ones(sinograms.shape, np.float32)), geometry, device)
