@@ -1,7 +1,7 @@
 /* The C API of Pellucid: see pellucid.h for what it does, docs/transport.md for the bytes on the wire.
  *
  * In this order: errors and text; SHA-256 and XXH3; channels and TLS; messages; addresses and the handshake;
- * announcements; pieces; the lanes; sessions; the end that connects; streams; the end that listens.
+ * announcements; pieces; the lanes; sessions; the end that connects; streams; the end that listens; viewers over HTTP.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -2399,4 +2399,401 @@ int pellucid_receive(pellucid_listener *listener, double timeout_s, pellucid_arr
     }
     free(link);
     return code;
+}
+
+/* ---- Viewers, over HTTP ------------------------------------------------------------------------------------------- */
+
+struct pellucid_viewer {
+    struct address address;
+    char prefix[256];
+    char *token;
+    pellucid_options options;
+    struct watch watch;
+};
+
+enum { HTTP_PIECE = 32 << 20, LONGEST_HTTP_HEAD = 64 * 1024 };
+
+/* The body of an answer. */
+struct answer {
+    char *body;
+    size_t length;
+};
+
+/* The text behind a key of a JSON object, unescaped; NULL where there is none, or it is no text. To be freed. */
+static char *json_text(const char *json, const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\"", key);
+    const char *at = strstr(json, quoted);
+    at = at == NULL ? NULL : at + strlen(quoted);
+    while (at != NULL && (*at == ' ' || *at == ':'))
+        at++;
+    if (at == NULL || *at != '"')
+        return NULL;
+    char *text = malloc(strlen(at)), *to = text;
+    for (at++; text != NULL && *at != 0 && *at != '"'; at++) {
+        unsigned code = 0;
+        if (*at != '\\') {
+            *to++ = *at;
+        } else if (*++at == 'u' && sscanf(at + 1, "%4x", &code) == 1) {
+            /* Above 127 in two or three bytes of UTF-8, which is never more than the six that it is written with. */
+            if (code >= 0x800)
+                *to++ = (char)(0xE0 | code >> 12);
+            if (code >= 0x80)
+                *to++ = (char)(code >= 0x800 ? 0x80 | (code >> 6 & 0x3F) : 0xC0 | code >> 6);
+            *to++ = (char)(code >= 0x80 ? 0x80 | (code & 0x3F) : code);
+            at += 4;
+        } else if (*at == 0) {
+            break;
+        } else {
+            *to++ = *at == 'n' ? '\n' : *at == 't' ? '\t' : *at;
+        }
+    }
+    if (text != NULL)
+        *to = 0;
+    return text;
+}
+
+/* A text as JSON, between quotation marks. */
+static void add_json(struct text *text, const char *value) {
+    add(text, "\"");
+    for (const unsigned char *at = (const unsigned char *)(value != NULL ? value : ""); *at; at++)
+        add(text, *at == '"' || *at == '\\' ? "\\%c" : *at < 32 ? "\\u%04x" : "%c", *at);
+    add(text, "\"");
+}
+
+/* A text as part of a query. */
+static void add_query(struct text *text, const char *value) {
+    for (const unsigned char *at = (const unsigned char *)value; *at; at++)
+        add(text, isalnum(*at) || strchr("-_.~", *at) != NULL ? "%c" : "%%%02X", *at);
+}
+
+/* Take the sizes out from between chunks; the length that is left. */
+static size_t join_chunks(char *body, size_t length) {
+    size_t from = 0, to = 0;
+    while (from < length) {
+        char *end;
+        size_t size = strtoul(body + from, &end, 16);
+        end = memchr(end, '\n', length - (size_t)(end - body));
+        if (end == NULL || size == 0 || size > length - (size_t)(end + 1 - body))
+            break;
+        from = (size_t)(end + 1 - body);
+        memmove(body + to, body + from, size);
+        to += size;
+        from += size + 2;
+    }
+    body[to] = 0;
+    return to;
+}
+
+/* Everything up to the end of the connection. */
+static int read_all(struct channel *channel, struct answer *answer, pellucid_error *error) {
+    size_t room = 0;
+    double since = now_s();
+    for (;;) {
+        if (answer->length + 1 >= room) {
+            room = room == 0 ? 1 << 16 : 2 * room;
+            char *larger = realloc(answer->body, room);
+            if (larger == NULL)
+                return no_memory(error, room);
+            answer->body = larger;
+        }
+        ssize_t got = some(channel, answer->body + answer->length, room - answer->length - 1, 0);
+        if (got == 0) {
+            answer->body[answer->length] = 0;
+            return PELLUCID_OK;
+        }
+        if (got > 0) {
+            answer->length += (size_t)got;
+            since = now_s();
+        } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+            return broken(error, strerror(errno));
+        } else {
+            TRY(advance(channel->watch, 0, error));
+            if (now_s() - since > channel->watch->timeout_s)
+                return broken(error, "the viewer did not answer in time");
+        }
+    }
+}
+
+/* The refusal that a viewer's answer stands for. */
+static int viewer_refusal(int status, const char *body, pellucid_error *error) {
+    char *what = json_text(body, "what"), *remedy = json_text(body, "do"), *kind = json_text(body, "kind");
+    int code = status == 403 && what == NULL ? PELLUCID_TOKEN : kind != NULL ? code_of(kind) : PELLUCID_REFUSED;
+    if (what != NULL)
+        fail(error, code, remedy != NULL ? remedy : "", "%s", what);
+    else if (status == 403)
+        fail(error, code, "Give the whole address; it changes every time that a viewer is started.",
+             "The viewer does not know this token.");
+    else
+        fail(error, code, "Check that the address is a viewer's.", "The viewer answered with status %d.", status);
+    free(what);
+    free(remedy);
+    free(kind);
+    return code;
+}
+
+/* Take the head off an answer. */
+static int read_answer_head(struct answer *answer, pellucid_error *error) {
+    char *end = strstr(answer->body, "\r\n\r\n");
+    int status = 0;
+    if (end == NULL || sscanf(answer->body, "HTTP/1.%*d %d", &status) != 1)
+        return against_rules(error, "it does not speak HTTP");
+    *end = 0;
+    int is_chunked = strcasestr(answer->body, "transfer-encoding: chunked") != NULL;
+    answer->length -= (size_t)(end + 4 - answer->body);
+    memmove(answer->body, end + 4, answer->length + 1);
+    if (is_chunked)
+        answer->length = join_chunks(answer->body, answer->length);
+    return status < 400 ? PELLUCID_OK : viewer_refusal(status, answer->body, error);
+}
+
+/* One request. answer: to be freed by the caller where it succeeds; or NULL. */
+static int request(pellucid_viewer *viewer, const char *method, const char *path, const void *body, size_t length,
+                   struct answer *answer, pellucid_error *error) {
+    struct channel channel;
+    struct text head = {0};
+    struct answer unused = {0}, *into = answer != NULL ? answer : &unused;
+    memset(into, 0, sizeof *into);
+    TRY(connect_to(&viewer->address, &viewer->watch, &channel, error));
+    add(&head, "%s %s%s HTTP/1.1\r\nHost: %s:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n", method,
+        viewer->prefix, path, viewer->address.host, viewer->address.port, viewer->token);
+    add(&head, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
+    int code = head.is_lost ? no_memory(error, length) : write_bytes(&channel, head.at, head.length, error);
+    code = code != PELLUCID_OK ? code : write_bytes(&channel, body, length, error);
+    code = code != PELLUCID_OK ? code : read_all(&channel, into, error);
+    code = code != PELLUCID_OK ? code : read_answer_head(into, error);
+    free(head.at);
+    channel_close(&channel);
+    if (code != PELLUCID_OK || answer == NULL) {
+        free(into->body);
+        into->body = NULL;
+    }
+    return code;
+}
+
+static int request_text(pellucid_viewer *viewer, const char *method, const char *path, struct text *body,
+                        struct answer *answer, pellucid_error *error) {
+    int code = body->is_lost ? no_memory(error, body->length)
+                             : request(viewer, method, path, body->at, body->length, answer, error);
+    free(body->at);
+    return code;
+}
+
+/* "http://host:port/prefix/?token=..." */
+static int read_url(const char *url, pellucid_viewer *viewer, pellucid_error *error) {
+    const char *rest = url != NULL && strncmp(url, "http://", 7) == 0 ? url + 7 : "";
+    const char *slash = strchr(rest, '/'), *query = strchr(rest, '?');
+    const char *token = query != NULL ? strstr(query, "token=") : NULL;
+    size_t prefix = slash != NULL && query > slash ? (size_t)(query - slash) : 0;
+    char place[300];
+    while (prefix > 0 && slash[prefix - 1] == '/')
+        prefix--;
+    if (token == NULL || slash == NULL || (size_t)(slash - rest) > sizeof place - 4 || prefix >= sizeof viewer->prefix)
+        return fail(error, PELLUCID_INVALID, "Give all of it, with ?token= and what follows.",
+                    "This is no http address of a viewer.");
+    snprintf(place, sizeof place, "%.*s", (int)(slash - rest), rest);
+    if (strchr(place, ':') == NULL)
+        strcat(place, ":80");
+    memcpy(viewer->prefix, slash, prefix);
+    viewer->token = strndup(token + 6, strcspn(token + 6, "&#"));
+    if (viewer->token == NULL)
+        return no_memory(error, 0);
+    return address_read(place, &viewer->address, error);
+}
+
+int pellucid_viewer_connect(const char *url, const pellucid_options *given, pellucid_viewer **result,
+                            pellucid_error *error) {
+    pellucid_error unused;
+    pellucid_viewer *viewer = calloc(1, sizeof *viewer);
+    error = error != NULL ? error : &unused;
+    *result = NULL;
+    if (viewer == NULL)
+        return no_memory(error, sizeof *viewer);
+    viewer->options = with_defaults(given);
+    if (given == NULL || given->timeout_s <= 0)
+        viewer->options.timeout_s = 600;
+    watch_start(&viewer->watch, &viewer->options);
+    int code = read_url(url, viewer, error);
+    code = code != PELLUCID_OK ? code : request(viewer, "GET", "/api/about", "", 0, NULL, error);
+    if (code != PELLUCID_OK) {
+        pellucid_viewer_close(viewer);
+        return code;
+    }
+    *result = viewer;
+    return PELLUCID_OK;
+}
+
+void pellucid_viewer_close(pellucid_viewer *viewer) {
+    if (viewer == NULL)
+        return;
+    watch_end(&viewer->watch);
+    free(viewer->token);
+    free(viewer);
+}
+
+int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error) {
+    struct answer answer;
+    *json = NULL;
+    TRY(request(viewer, "GET", "/api/scene", "", 0, &answer, error));
+    *json = answer.body;
+    return PELLUCID_OK;
+}
+
+int pellucid_viewer_shutdown(pellucid_viewer *viewer, pellucid_error *error) {
+    return request(viewer, "POST", "/api/shutdown", "", 0, NULL, error);
+}
+
+int pellucid_viewer_load(pellucid_viewer *viewer, const char *path, const char *how, pellucid_error *error) {
+    struct text body = {0};
+    add(&body, "{\"path\": ");
+    add_json(&body, path);
+    add(&body, ", \"how\": ");
+    add_json(&body, how != NULL ? how : "replace");
+    add(&body, "}");
+    return request_text(viewer, "POST", "/api/load", &body, NULL, error);
+}
+
+static void add_offer(struct text *body, const pellucid_array *volume, const char *how) {
+    const uint64_t *shape = volume->shape;
+    add(body, "{\"shape\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "], \"dtype\": \"%s\", \"name\": ", shape[0], shape[1],
+        shape[2], TYPES[volume->type].wire);
+    add_json(body, volume->name);
+    add(body, ", \"unit\": ");
+    add_json(body, volume->unit);
+    add(body, ", \"how\": ");
+    add_json(body, how != NULL ? how : "replace");
+    if (volume->spacing[0] != 0)
+        add(body, ", \"spacing\": [%.17g, %.17g, %.17g]", volume->spacing[0], volume->spacing[1], volume->spacing[2]);
+    add(body, "}");
+}
+
+int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
+                                  pellucid_error *error) {
+    pellucid_error unused;
+    struct text body = {0};
+    struct answer answer;
+    char path[128];
+    uint64_t bytes = pellucid_bytes(volume);
+    error = error != NULL ? error : &unused;
+    TRY(array_check(volume, 1, error));
+    if (volume->axes != 3)
+        return fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "An array of %d axes is no volume.", volume->axes);
+    add_offer(&body, volume, how);
+    TRY(request_text(viewer, "POST", "/api/arrays", &body, &answer, error));
+    char *id = json_text(answer.body, "id");
+    free(answer.body);
+    if (id == NULL || strlen(id) > 64) {
+        free(id);
+        return against_rules(error, "it gave no place for the array");
+    }
+    viewer->watch.done = 0;
+    viewer->watch.total = bytes;
+    int code = PELLUCID_OK;
+    for (uint64_t offset = 0; offset < bytes && code == PELLUCID_OK; offset += HTTP_PIECE) {
+        size_t length = bytes - offset < HTTP_PIECE ? (size_t)(bytes - offset) : HTTP_PIECE;
+        snprintf(path, sizeof path, "/api/arrays/%s?offset=%" PRIu64, id, offset);
+        code = request(viewer, "PUT", path, (const uint8_t *)volume->data + offset, length, NULL, error);
+        code = code != PELLUCID_OK ? code : advance(&viewer->watch, length, error);
+    }
+    snprintf(path, sizeof path, "/api/arrays/%s/show", id);
+    code = code != PELLUCID_OK ? code : request(viewer, "POST", path, "", 0, NULL, error);
+    free(id);
+    return code;
+}
+
+int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positions)[3], const float *values,
+                                  size_t count, const char *how, pellucid_error *error) {
+    /* A .npy file of (x, y, z, value) rows: its head is padded to 128 bytes. */
+    enum { HEAD = 128 };
+    size_t length = HEAD + count * 4 * sizeof(float);
+    uint8_t *file = calloc(1, length);
+    char mark[17], path[64];
+    struct answer answer = {0};
+    if (file == NULL)
+        return no_memory(error, length);
+    memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
+    int end = snprintf((char *)file + 10, HEAD - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, 4), }", count);
+    memset(file + 10 + end, ' ', (size_t)(HEAD - 11 - end));
+    file[HEAD - 1] = '\n';
+    for (size_t i = 0; i < count; i++) {
+        float row[4] = {positions[i][0], positions[i][1], positions[i][2], values[i]};
+        memcpy(file + HEAD + i * sizeof row, row, sizeof row);
+    }
+    int code = random_hex(8, mark, error);
+    snprintf(path, sizeof path, "/api/upload?name=points-%s.npy", mark);
+    code = code != PELLUCID_OK ? code : request(viewer, "PUT", path, file, length, &answer, error);
+    free(file);
+    if (code == PELLUCID_OK) {
+        char *place = json_text(answer.body, "path");
+        code = place == NULL ? against_rules(error, "it gave no path") : pellucid_viewer_load(viewer, place, how, error);
+        free(place);
+        free(answer.body);
+    }
+    return code;
+}
+
+int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, uint8_t *rgba, pellucid_error *error) {
+    char path[128];
+    struct answer answer;
+    snprintf(path, sizeof path, "/api/screenshot?width=%d&height=%d&format=raw", width, height);
+    TRY(request(viewer, "GET", path, "", 0, &answer, error));
+    int is_right = answer.length == (size_t)width * (size_t)height * 4;
+    if (is_right)
+        memcpy(rgba, answer.body, answer.length);
+    free(answer.body);
+    return is_right ? PELLUCID_OK : against_rules(error, "its picture has another size");
+}
+
+/* Shape and type from the head of a .npy file; the offset of its voxels, or 0. */
+static size_t read_npy_head(const struct answer *answer, pellucid_array *array) {
+    const uint8_t *bytes = (const uint8_t *)answer->body;
+    if (answer->length < 12 || memcmp(bytes, "\x93NUMPY", 6) != 0)
+        return 0;
+    size_t start = bytes[6] == 1 ? 10 : 12;
+    size_t end = start + (bytes[6] == 1 ? (size_t)(bytes[8] | bytes[9] << 8) : word32(bytes + 8));
+    const char *type = strstr(answer->body + start, "'descr': '"), *shape = strstr(answer->body + start, "'shape': (");
+    if (end > answer->length || type == NULL || shape == NULL)
+        return 0;
+    int found = TYPE_COUNT - 1;
+    while (found >= 0 && strncmp(type + 10, TYPES[found].wire, strlen(TYPES[found].wire)) != 0)
+        found--;
+    array->axes = 3;
+    array->type = (pellucid_type)(found < 0 ? 0 : found);
+    if (found < 0 || sscanf(shape + 10, "%" SCNu64 ", %" SCNu64 ", %" SCNu64, &array->shape[0], &array->shape[1],
+                            &array->shape[2]) != 3)
+        return 0;
+    return pellucid_bytes(array) == answer->length - end ? end : 0;
+}
+
+int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3],
+                                    const uint64_t stop[3], pellucid_array *volume, pellucid_error *error) {
+    struct text path = {0};
+    struct answer answer;
+    struct owned *owned = calloc(1, sizeof *owned);
+    memset(volume, 0, sizeof *volume);
+    add(&path, "/api/volume?layer=%d&box=", layer);
+    for (int i = 0; i < 3 && start != NULL && stop != NULL; i++) {
+        char range[64];
+        snprintf(range, sizeof range, "%" PRIu64 ":%" PRIu64 "%s", start[i], stop[i], i < 2 ? "," : "");
+        add_query(&path, range);
+    }
+    int code = owned == NULL || path.is_lost ? no_memory(error, 0)
+                                             : request(viewer, "GET", path.at, "", 0, &answer, error);
+    free(path.at);
+    if (code != PELLUCID_OK) {
+        free(owned);
+        return code;
+    }
+    size_t offset = read_npy_head(&answer, volume);
+    owned->mapped = offset > 0 && pellucid_bytes(volume) > 0 ? pellucid_bytes(volume) : 1;
+    void *memory = mmap(NULL, owned->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volume->data = memory == MAP_FAILED ? NULL : memory;
+    volume->owned = owned;
+    if (offset > 0 && volume->data != NULL)
+        memcpy(volume->data, answer.body + offset, pellucid_bytes(volume));
+    free(answer.body);
+    if (offset > 0 && volume->data != NULL)
+        return PELLUCID_OK;
+    pellucid_free(volume);
+    return against_rules(error, "its voxels are no .npy file of three axes in C order");
 }

@@ -162,6 +162,34 @@ int pellucid_receive(pellucid_listener *listener, double timeout_s, pellucid_arr
                      pellucid_error *error);
 void pellucid_listener_close(pellucid_listener *listener);
 
+/* ---- A running viewer --------------------------------------------------------------------------------------------- */
+
+/* Drives the viewer whose address is given: all of it, with ?token= and what follows, as `pellucid view --no-browser`
+ * prints it. Only http is spoken. options: timeout_s is for one answer (default 600), progress for render_volume. */
+typedef struct pellucid_viewer pellucid_viewer;
+int pellucid_viewer_connect(const char *url, const pellucid_options *options, pellucid_viewer **viewer,
+                            pellucid_error *error);
+/* Let go of the viewer, which goes on running. */
+void pellucid_viewer_close(pellucid_viewer *viewer);
+
+/* What is shown, as JSON (docs/protocol.md: Snapshot); give it back with free(). */
+int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error);
+/* Show a volume of three axes. how: "replace" (or NULL), "add" or "labels". */
+int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
+                                  pellucid_error *error);
+/* Show spheres at positions (x, y, z) in world units, whose radii follow their values. */
+int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positions)[3], const float *values,
+                                  size_t count, const char *how, pellucid_error *error);
+/* Show a file that the viewer's machine has. */
+int pellucid_viewer_load(pellucid_viewer *viewer, const char *path, const char *how, pellucid_error *error);
+/* The voxels from start up to stop (z, y, x) of a layer; with NULL, all of them. Give them back with pellucid_free. */
+int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3],
+                                    const uint64_t stop[3], pellucid_array *volume, pellucid_error *error);
+/* The exact picture, as height x width x 4 bytes, RGBA. */
+int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, uint8_t *rgba, pellucid_error *error);
+/* End the viewer, also for those who watch. It still has to be closed. */
+int pellucid_viewer_shutdown(pellucid_viewer *viewer, pellucid_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pellucid
 from pellucid import progress
 from pellucid.errors import TokenRefused, TransferTooLarge
 from pellucid.transport.announcement import TYPES, Label
@@ -230,3 +231,30 @@ def test_from_c_on_one_host_to_c_on_another(build: Path) -> None:
             words = run(*hosts.inside(hosts.near), build / "peer", "send", address, TOKEN, "auto")
             assert words == ["sent", "tcp", str(SIZE), "0"]
             assert told(child, "stored")[:4] == ["scan", "tcp", "0", "right"]
+
+
+@pytest.mark.parametrize("runner", [("viewer-sanitized", ()), ("viewer", VALGRIND)], ids=["sanitized", "valgrind"])
+def test_a_viewer_from_c(
+    runner: tuple[str, tuple[str, ...]], build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, prefix = runner
+    if prefix and shutil.which("valgrind") is None:
+        pytest.skip("needs valgrind")
+    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "scan.npy", np.arange(27, dtype=np.uint8).reshape(3, 3, 3))
+    with pellucid.start(device="cpu", roots=[tmp_path]) as viewer:
+        wrong = subprocess.run([build / program, f"{viewer.url}x", "-"], capture_output=True, text=True, check=False)
+        assert wrong.stdout.startswith("connect The viewer does not know this token")
+        command = [*prefix, str(build / program), viewer.url, str(tmp_path / "scan.npy")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        said = dict(
+            line.rsplit(" ", 1) if line.endswith(("ok", "yes")) else line.split(" ", 1)
+            for line in done.stdout.splitlines()
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    steps = ("connect", "render_volume", "query", "retrieved", "screenshot", "render_points", "load", "shutdown")
+    assert {step: said[step] for step in steps} == dict.fromkeys(steps, "ok")
+    assert (said["named"], said["the same"]) == ("yes", "yes")
+    assert int(said["pixels"]) > 200
+    assert "/nowhere/at/all.npy" in said["missing"]
