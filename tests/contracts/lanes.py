@@ -287,6 +287,11 @@ class LaneContract:
         assert (listener.receive(WAIT_S).array == SMALL).all()
         assert report.nbytes == (0 if self.lane == "shm" else SMALL.nbytes)
 
+    def test_memory_for_nothing(self, listener: Listener) -> None:
+        with allocate(str(listener.address), (0, 4, 5), "int16", token=TOKEN, options=Options(self.lane)) as wanted:
+            wanted.send()
+        assert listener.receive(WAIT_S).array.shape == (0, 4, 5)
+
     def test_the_sender_is_killed(self, listener: Listener, keeper: Keeper) -> None:
         with peer("send", str(listener.address), TOKEN, self.lane, "stall") as child:
             told(child, "stalled")

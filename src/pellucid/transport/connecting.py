@@ -215,7 +215,8 @@ class Allocation:
         self._link, self.lane = caller.call(announcement.transfer)
         if self.lane == "shm":
             self._link.control.write(announcement.message(lane="shm"))
-            self._link.control.expect("ready", is_patient=True)
+            answer = self._link.control.expect("ready", "stored", is_patient=True)
+        if self.lane == "shm" and answer.kind == "ready":
             descriptor = self._link.control.take_descriptor()
             self._shared = attach(descriptor, announcement.shape, announcement.dtype)
         else:
@@ -229,8 +230,9 @@ class Allocation:
             report: Report = self._caller.repeated(_Send(self._announcement, self.array))
             return report
         self.array.flags.writeable = False
-        self._link.control.write(Message(SENT))
-        self._link.control.expect("stored", is_patient=True)
+        if self.array.size:  # What has no voxel is complete as soon as it is announced.
+            self._link.control.write(Message(SENT))
+            self._link.control.expect("stored", is_patient=True)
         self.close()
         return Report("shm", 0, "none", 0, 0.0)
 

@@ -8,6 +8,7 @@ import json
 import logging
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -150,8 +151,10 @@ class Listener:
             active.is_over.set()
 
     def _awaited(self, active: _Active, link: Link) -> Channel:
+        since = time.monotonic()
         while True:
             link.check()
+            link.patience.wait(since)
             with suppress(queue.Empty):
                 return active.joined.get(timeout=POLL_S)
 

@@ -148,10 +148,14 @@ class Target:
     def create(cls, announcement: Announcement) -> "Target":
         """New memory, reserved in full: what cannot be had is refused now, not in the middle."""
         has = available_memory_bytes()
+        too_large = TooLarge(announcement.nbytes, has, do="Send a part of it, or free memory at the receiving end.")
         if announcement.nbytes > has:
-            raise TooLarge(announcement.nbytes, has, do="Send a part of it, or free memory at the receiving end.")
+            raise too_large
         shared = SharedArray.create(announcement.shape, announcement.dtype)
-        os.posix_fallocate(shared.descriptor, 0, max(1, announcement.nbytes))
+        try:
+            os.posix_fallocate(shared.descriptor, 0, max(1, announcement.nbytes))
+        except OSError as error:
+            raise too_large from error
         cut = Cut.of(announcement.nbytes)
         return cls(announcement, shared, cut, Ledger(cut.count))
 
