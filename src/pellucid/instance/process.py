@@ -60,10 +60,15 @@ def refusal(error: PellucidError) -> dict[str, Any]:
 
 
 def _begun(options: Options) -> "Instance":
+    from pellucid.instance.relay import Ahead
+
+    ahead = Ahead.of(options.device)
+    ahead.worker.start()
+    # The Worker takes as long to begin as this takes to import.
     from pellucid.instance.server import Instance
     from pellucid.instance.session import Setup
 
-    setup = Setup(options.device, options.roots, options.grace_s)
+    setup = Setup(options.device, options.roots, options.grace_s, ahead=ahead)
     return Instance(None, setup, options.port)
 
 

@@ -1,19 +1,20 @@
 """From the Worker's threads to the event loop.
 
-Here: Relay, which the Worker tells, and which tells the session on its own thread.
+Here: Relay, which the Worker tells, and which tells the session on its own thread; Ahead, the two together.
 Not here: what the session makes of it (session).
 """
 
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pellucid import progress
 from pellucid.errors import PellucidError, WorkerLost
 from pellucid.workers.commands import Progressed
-from pellucid.workers.process import Ending
-from pellucid.workers.supervision import Picture
+from pellucid.workers.process import Deadlines, Ending
+from pellucid.workers.supervision import Picture, SupervisedWorker
 
 
 class Told(Protocol):
@@ -86,6 +87,19 @@ class Relay:
         except RuntimeError:  # Closed between the question and the call.
             return False
         return True
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A Worker and the relay that it tells, before there is a session: both begin while the rest is still imported."""
+
+    relay: Relay
+    worker: SupervisedWorker
+
+    @classmethod
+    def of(cls, device: str | None, deadlines: Deadlines | None = None) -> "Ahead":
+        relay = Relay()
+        return cls(relay, SupervisedWorker(device, relay, deadlines))
 
 
 def _show(made: Progressed) -> None:

@@ -29,7 +29,7 @@ from pellucid.instance.picturing import BUDGET_MS, CUDA_BUDGET_MS, Picturing
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import outgoing
 from pellucid.instance.protocol.parts import Capability, Limits, WorkerState
-from pellucid.instance.relay import Relay
+from pellucid.instance.relay import Ahead
 from pellucid.instance.shadings import Shadings
 from pellucid.instance.slicing import Slicing
 from pellucid.instance.tasks import Tasks
@@ -37,12 +37,13 @@ from pellucid.instance.timing import Timing
 from pellucid.rendering.scene import Scene
 from pellucid.workers.commands import Progressed
 from pellucid.workers.process import Deadlines, Ending
-from pellucid.workers.supervision import Picture, SupervisedWorker
+from pellucid.workers.supervision import Picture
 
 
 @dataclass(frozen=True)
 class Setup:
-    """How a viewer is started. roots: what it may open. clock: for the grace period, in seconds."""
+    """How a viewer is started. roots: what it may open. clock: for the grace period, in seconds. ahead: its Worker,
+    where that was started before everything else."""
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
@@ -50,6 +51,7 @@ class Setup:
     clock: Callable[[], float] = time.monotonic
     deadlines: Deadlines = field(default_factory=Deadlines)
     tokens: Tokens = field(default_factory=Tokens)
+    ahead: Ahead | None = None
 
 
 class Session:
@@ -57,8 +59,8 @@ class Session:
 
     def __init__(self, setup: Setup) -> None:
         self.tokens, self.roots = setup.tokens, Roots(list(setup.roots))
-        self.relay = Relay()
-        self.worker = SupervisedWorker(setup.device, self.relay, setup.deadlines)
+        ahead = setup.ahead or Ahead.of(setup.device, setup.deadlines)
+        self.relay, self.worker = ahead.relay, ahead.worker
         self.history = History(Scene())
         self.controls, self.members = Controls(), dict[str, Member]()
         self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays()
@@ -171,10 +173,10 @@ class Session:
 
     # The scene
 
-    def change(self, pair: Pair, by: str = "", request: str = "", run: str = "") -> None:
-        """Take a new scene; run: the gesture that it is part of, while that lasts."""
-        self.history.set(pair, run)
-        self.scene_changed(by, request, is_moving=bool(run))
+    def change(self, pair: Pair, by: str = "", request: str = "", run: str = "", is_moving: bool = False) -> None:
+        """Take a new scene; run: the gesture that it is part of, and ends where it is not moving."""
+        self.history.set(pair, run, is_last=not is_moving)
+        self.scene_changed(by, request, is_moving)
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
         for member in self.members.values():
