@@ -1,5 +1,6 @@
 """``pellucid view`` as a process: an address, a page behind it, a clean end."""
 
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,19 @@ def test_it_prints_an_address_that_opens_and_ends_with_ctrl_c(tmp_path: Path) ->
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0
     assert "Traceback" not in said and "interrupted" not in said
+
+
+def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> None:
+    np.save(tmp_path / "ball.npy", sample(16))
+    command = [sys.executable, "-c", START, "view", "--no-browser", "--device", "cpu", "--grace", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        url = next(line for line in process.stdout if line.startswith("http://127.0.0.1:")).strip()
+        with urlopen(url.replace("/?", f"/api/files?folder={tmp_path}&")) as answer:
+            assert [entry["name"] for entry in json.load(answer)["entries"]] == ["ball.npy"]
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
 
 
 def test_what_cannot_be_opened_is_told_before_there_is_an_address(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ from contextlib import suppress
 
 from pellucid.cli.arguments import add_source, source_location
 
+NEVER_S = 10 * 365 * 86400.0
+
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("view", help="turn a volume in the browser")
-    add_source(parser)
+    add_source(parser, is_optional=True)
     add_viewer(parser)
     parser.set_defaults(run=run)
 
@@ -31,22 +33,26 @@ def add_viewer(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
     parser.add_argument(
-        "--grace", type=float, default=60.0, metavar="MINUTES", help="end after so long without use (default: 60)"
+        "--grace",
+        type=float,
+        default=60.0,
+        metavar="MINUTES",
+        help="end after so long without use (default: 60; 0: never)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    serve(str(source_location(options).absolute), options)
+    serve(str(source_location(options).absolute) if options.source else None, options)
     return 0
 
 
-def serve(source: str, options: argparse.Namespace) -> None:
-    """Show a source until Ctrl-C."""
+def serve(source: str | None, options: argparse.Namespace) -> None:
+    """Show a source until Ctrl-C; without one, the viewer waits for somebody to open a file in the page."""
     from pellucid.instance.server import Instance, default_roots
     from pellucid.instance.session import Setup
 
     roots = tuple(options.root) or default_roots(source)
-    setup = Setup(options.device, roots, grace_s=options.grace * 60)
+    setup = Setup(options.device, roots, grace_s=options.grace * 60 or NEVER_S)
     instance = Instance(source, setup, options.port, options.state)
     print(f"{instance.url}\nCtrl-C ends it.", flush=True)
     if not options.no_browser and _has_browser():

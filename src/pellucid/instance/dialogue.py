@@ -91,7 +91,7 @@ def _patch(session: Session, member: Member, message: incoming.Patch) -> None:
     pair = session.history.patched(message.changes, message.view)
     check_sources(session, pair, member.client.capability)
     names = ".".join(str(step) for change in message.changes for step in change.path)
-    session.change(pair, member.id, message.request, f"{member.id}/{names}" if message.is_moving else "")
+    session.change(pair, member.id, message.request, f"{member.id}/{names}", message.is_moving)
 
 
 def _acknowledge(session: Session, member: Member, message: incoming.Acknowledge) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
 from pellucid.instance import loading, records, states
 from pellucid.instance.app import create_app
 from pellucid.instance.handover import Handover
@@ -26,7 +27,8 @@ class Instance:
     """A viewer. source: what it shows at first; without one, it waits for a file or an array. state: the name of a
     saved one, or a file with it, to be shown instead.
 
-    port 0 takes a free one. With a certificate, other machines can reach it, by TLS. What cannot be opened or drawn is refused here, before there is a URL.
+    port 0 takes a free one. With a certificate, other machines can reach it, by TLS. What cannot be opened or drawn is
+    refused here, before there is a URL.
     """
 
     def __init__(
@@ -59,8 +61,8 @@ class Instance:
                 ws_max_size=LARGEST_MESSAGE_BYTES,
                 ws_per_message_deflate=False,  # Pictures are compressed already.
                 timeout_graceful_shutdown=PATIENCE_S,
-                ssl_certfile=certificate and certificate.certificate,
-                ssl_keyfile=certificate and certificate.key,
+                ssl_certfile=None if certificate is None else certificate.certificate,
+                ssl_keyfile=None if certificate is None else certificate.key,
             )
         )
 
@@ -116,7 +118,15 @@ def _listening(port: int, host: str) -> socket.socket:
     return listener
 
 
-def default_roots(source: str | None) -> tuple[Path, ...]:
-    """The folder of the file that is shown, and where the viewer was started."""
-    here = Path.cwd()
-    return (here,) if source is None else (Path(source).absolute().parent, here)
+def default_roots(source: str | None) -> tuple[str, ...]:
+    """Where the file that is shown lies, and where the viewer was started.
+
+    >>> default_roots("/data/scan.h5:/entry/data")[0], default_roots("s3://bucket/scans/rock.zarr")[0]
+    ('/data', 's3://bucket/scans')
+    """
+    here = str(Path.cwd())
+    if source is None:
+        return (here,)
+    location = Location.parse(source)
+    beside = location.path.rstrip("/").rpartition("/")[0] if location.is_remote else location.local.absolute().parent
+    return (str(beside), here)
