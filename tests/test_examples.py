@@ -16,6 +16,7 @@ PRINTS = {
     "01_open_and_cut": r"\(64, 96, 96\) voxels of uint8.*values from 10 to 200.*corner: mean 10;",
     "02_convert_and_pyramid": r"level 1: \(48, 64, 80\).*the same: True.*\(10, 128, 160\) voxels of uint8, 0 to 255",
     "03_many_blocks": r"(\d{5}) peaks in 27 blocks, \1 in one piece",
+    "04_view_an_array": r"picture \(240, 320, 4\) uint8 brightest \d{2,3}.*as it was given: True",
 }
 
 

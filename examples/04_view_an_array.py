@@ -1,0 +1,20 @@
+"""Show an array in a browser, steer the view from here, and take picture and voxels back."""
+
+import numpy as np
+
+import pellucid as pl
+
+with pl.start() as viewer:  # a process of its own; ends with this block
+    print("open in a browser:", viewer.url.partition("?")[0])  # all of viewer.url lets others in
+
+    z, y, x = np.ogrid[-1:1:64j, -1:1:64j, -1:1:64j]
+    shell = np.exp(-20 * (np.sqrt(x**2 + y**2 + z**2) - 0.7) ** 2)
+    viewer.render_volume(shell.astype(np.float32), spacing=(0.5, 0.5, 0.5), unit="mm")
+
+    viewer.shading = "occlusion"
+    viewer.camera = viewer.camera.orbited(azimuth_deg=30, elevation_deg=15)
+    picture = viewer.screenshot(320, 240)
+    print("picture", picture.shape, picture.dtype, "brightest", int(picture[..., :3].max()))
+
+    middle = viewer.retrieve_volume(pl.Box((32, 0, 0), (33, 64, 64)))
+    print("middle slice as it was given:", bool(np.array_equal(middle, shell[32:33].astype(np.float32))))

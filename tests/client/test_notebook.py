@@ -1,0 +1,61 @@
+"""In a notebook a viewer shows itself: live where there is a front end, as a picture where there is none."""
+
+import base64
+import io
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import nbformat
+import numpy as np
+import pytest
+from PIL import Image
+
+import pellucid
+from pellucid.client import notebook
+from tests.suite_report import ROOT
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The example, run from its first to its last cell by a kernel without a front end."""
+    example = nbformat.read(ROOT / "examples" / "05_notebook.ipynb", as_version=4)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_DEVICE": "cpu"}
+    folder = str(tmp_path_factory.mktemp("notebook"))
+    client = nbclient.NotebookClient(example, timeout=120, resources={"metadata": {"path": folder}})
+    return client.execute(env=environment)
+
+
+def outputs(executed: Any) -> list[dict[str, Any]]:
+    """What the cells with results show."""
+    found = [output for cell in executed.cells for output in cell.get("outputs", [])]
+    return [output["data"] for output in found if output["output_type"] == "execute_result"]
+
+
+def test_the_example_shows_a_widget_and_a_picture(executed: Any) -> None:
+    shown, value_range, returned = outputs(executed)
+    assert set(shown) == {"text/plain", "image/png", VIEW}
+    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(shown["image/png"]))))
+    assert pixels.shape == (*notebook.PICTURE[::-1], 4)
+    assert pixels[270, 480, :3].max() > 60 and pixels[0, 0, :3].max() == 0  # the ball, and nothing around it
+    assert value_range["text/plain"].endswith(", 0.9418513302449147)")
+    assert returned["text/plain"].startswith("((360, 640, 4), (1, 96, 96), 0.9")
+
+
+def test_no_token_is_kept_in_a_notebook(executed: Any) -> None:
+    assert not re.search(r"token=[\w-]{8}", json.dumps(executed))
+
+
+def test_outside_a_notebook_it_is_a_line_of_text(running: pellucid.Viewer) -> None:
+    assert running._repr_mimebundle_() == {"text/plain": repr(running)}
+    assert running.token not in repr(running)
+
+
+def test_the_example_is_kept_without_results() -> None:
+    example = json.loads(Path(ROOT / "examples" / "05_notebook.ipynb").read_text())
+    assert [cell["outputs"] for cell in example["cells"] if cell["cell_type"] == "code"] == [[]] * 5

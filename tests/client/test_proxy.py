@@ -1,0 +1,75 @@
+"""A viewer behind a notebook server's proxy: its page, its requests and its WebSocket work below the proxy's prefix."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+import pellucid
+from pellucid.instance.protocol.parts import VERSION
+
+PATIENCE_S = 60
+SERVED = re.compile(r"http://127\.0\.0\.1:(\d+)/lab-less/")
+
+
+@pytest.fixture(scope="module")
+def notebook_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A notebook server with a prefix, as behind a hub; its port."""
+    folder = tmp_path_factory.mktemp("server")
+    settings = ["--ServerApp.base_url=/lab-less/", "--IdentityProvider.token=", "--ServerApp.allow_root=True"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_server", "--no-browser", "--port=0", "--ip=127.0.0.1", *settings],
+        cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **_folders(folder)},
+    )  # fmt: skip
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if found := SERVED.search(line):
+            break
+    else:
+        pytest.fail(said)
+    yield int(found[1])
+    process.terminate()
+    process.communicate()
+
+
+def _folders(folder: Path) -> dict[str, str]:
+    return {f"JUPYTER_{kind}_DIR": str(folder / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
+
+
+def test_below_the_prefix_of_a_notebook_server(notebook_server: int, viewer: pellucid.Viewer) -> None:
+    prefix = f"/lab-less/proxy/{viewer.port}/"
+    origin = f"http://127.0.0.1:{notebook_server}"
+    with httpx.Client(base_url=origin + prefix, timeout=PATIENCE_S) as browser:
+        assert "This viewer is closed" in browser.get("api/about").text
+        page = browser.get("", params={"token": viewer.token})
+        assert page.status_code == 200 and "<!doctype html>" in page.text.lower()
+        (cookie,) = (one for one in browser.cookies.jar if one.name.startswith("pellucid"))
+        assert cookie.path == prefix.rstrip("/")  # The rest of the host does not get it.
+        assert browser.get("api/about").json()["capability"] == "own"
+        patch = {"changes": [{"path": ["volumes", 0, "shading"], "value": "none"}]}
+        assert browser.patch("api/scene", json=patch, headers={"Origin": origin}).status_code == 200
+        kept = f"{cookie.name}={cookie.value}"
+    assert viewer.shading == "none"
+    address = f"ws://127.0.0.1:{notebook_server}{prefix}ws"
+    with connect(address, origin=origin, additional_headers={"Cookie": kept}, max_size=None) as socket:
+        hello = {"type": "hello", "version": VERSION, "width": 64, "height": 48, "encodings": ["jpeg", "png"]}
+        socket.send(json.dumps(hello))
+        assert json.loads(socket.recv(timeout=PATIENCE_S))["type"] == "welcome"
+        while isinstance(socket.recv(timeout=PATIENCE_S), str):
+            pass  # The first that is no text is a picture.
+
+
+def test_a_page_from_elsewhere_is_refused_also_there(notebook_server: int, viewer: pellucid.Viewer) -> None:
+    address = f"http://127.0.0.1:{notebook_server}/lab-less/proxy/{viewer.port}/api/about"
+    with httpx.Client(timeout=PATIENCE_S) as browser:
+        told = browser.get(address, params={"token": viewer.token}, headers={"Origin": "http://evil.example"})
+    assert told.status_code == 403
