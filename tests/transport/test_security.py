@@ -11,6 +11,7 @@ import pytest
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, TokenRefused, TransferInvalid, Unreachable, UnsupportedType
+from pellucid.transport import door
 from pellucid.transport.address import Address, Certificate
 from pellucid.transport.announcement import Announcement, Label, announce
 from pellucid.transport.connecting import Options, send
@@ -104,6 +105,22 @@ def test_strangers_are_let_go(noise: bytes, listener: Listener) -> None:
                 pass
     send(str(listener.address), SMALL, token=TOKEN)
     assert (listener.receive(WAIT_S).array == SMALL).all()
+
+
+def test_a_stranger_who_trickles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "HANDSHAKE_S", 0.3)
+    with (
+        Listener(token=TOKEN) as listener,
+        socket.create_connection(("127.0.0.1", listener.address.port)) as connection,
+    ):
+        connection.settimeout(0.05)
+        connection.recv(65536)  # the greeting
+        with pytest.raises((ConnectionError, EOFError)):
+            for _ in range(400):
+                connection.sendall(b"P")
+                with suppress(TimeoutError):
+                    if not connection.recv(1):
+                        raise EOFError
 
 
 @pytest.mark.parametrize(

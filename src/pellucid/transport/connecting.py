@@ -36,6 +36,7 @@ LOG = logging.getLogger(__name__)
 class Options:
     """How to send. lane: auto takes the best that both ends have. attempts: how often a broken transfer is taken up.
 
+    streams: connections over TCP when retrieving; when sending, the receiving end says how many.
     limit_bytes: the largest array that is taken when retrieving. window_bytes: how much of a stream may be under way.
     """
 

@@ -68,7 +68,10 @@ class Door:
             threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
 
     def _admit(self, connection: socket.socket) -> None:
-        """Let a connection in that shows the token."""
+        """Let a connection in that shows the token, soon: a byte now and then does not keep the door open."""
+        deadline = threading.Timer(HANDSHAKE_S, _cut, (connection,))
+        deadline.daemon = True
+        deadline.start()
         try:
             try:
                 channel = Channel(self._prepared(connection), Patience(HANDSHAKE_S, self._is_closing))
@@ -77,6 +80,7 @@ class Door:
                 connection.close()
                 raise
             finally:
+                deadline.cancel()
                 self._strangers.release()
             self._enter(opening, channel)
         except (PellucidError, OSError) as error:
@@ -91,3 +95,8 @@ class Door:
             return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
         except ssl.SSLError as error:
             raise TransferBroken(f"TLS failed: {error}") from error
+
+
+def _cut(connection: socket.socket) -> None:
+    with suppress(OSError):  # It went away by itself.
+        connection.shutdown(socket.SHUT_RDWR)
