@@ -33,6 +33,9 @@ SURFACE = 0.1
 """Of the value range, per voxel: what changes so much is lit as a surface. What changes less is lit the less by its
 direction, which is that of noise."""
 
+FLAT = 1e-6
+"""Of the gradient at which all is surface: what changes less has no direction that rounding would not change."""
+
 REACH = 16.0
 """How far, in voxels, something may stand and still take ambient light away."""
 

@@ -69,6 +69,8 @@ def composite_shaded_by(shade: Any) -> Any:
         if entry[3] <= 0.0:
             return gathered
         slope = wp.transpose(layer.to_voxel) * gradient_in(here, at)
+        if not wp.isfinite(slope):  # Beside voxels that are NaN or infinite.
+            slope = wp.vec3()
         towards = wp.where(layer.light.is_headlight != 0, -direction, layer.light.towards)
         base = wp.vec3(entry[0], entry[1], entry[2])
         color = shade(value, base, slope, at, -direction, towards, layer.parameters)

@@ -64,8 +64,10 @@ def add_surfaces(
     for i in range(levels.shape[0]):
         # A ray that climbs meets the low surfaces first, one that descends the high ones.
         which = wp.where(value < before, levels.shape[0] - 1 - i, i)
-        if (before < levels[which]) != (value < levels[which]):
-            exact = refine(layer.field, ray, far - view.step, far, levels[which], value >= levels[which])
+        level = levels[which]
+        # In so many words: where a value is NaN, there is no surface.
+        if (before < level and value >= level) or (before >= level and value < level):
+            exact = refine(layer.field, ray, far - view.step, far, level, value >= level)
             base = wp.vec3(colors[which][0], colors[which][1], colors[which][2])
             at = ray.origin + ray.speed * exact
             gathered, passed = meet_surfaces(gathered, view, pixel[0], pixel[1], passed, exact)

@@ -10,13 +10,15 @@ Not here: how much light reaches a place (light_kernels), shadings of users (use
 import warp as wp
 
 from pellucid.fields.sampling import Grid, gradient_in
-from pellucid.rendering.illumination import DISTANCE, EVERY, OPEN_SKY
+from pellucid.rendering.illumination import DISTANCE, EVERY, FLAT, OPEN_SKY
 from pellucid.rendering.kernels.rays import SHADINGS, Layer, Light
 
 wp.set_module_options({"fast_math": True})
 
 SPARSE = wp.constant(float(EVERY))
 SKY = wp.constant(OPEN_SKY)
+LEVEL = wp.constant(FLAT)
+STEEPEST = wp.constant(1.0e18)
 BEFORE = wp.constant(DISTANCE)
 GRADIENT = wp.constant(SHADINGS["gradient"])
 SHADOW = wp.constant(SHADINGS["shadow"])
@@ -39,13 +41,12 @@ def lit_surface(light: Light, normal: wp.vec3, direction: wp.vec3, base: wp.vec3
 def lit_along(layer: Layer, slope: wp.vec3, direction: wp.vec3, base: wp.vec3):
     """Blinn-Phong by a gradient in voxels; the smaller it is, the more light comes from everywhere."""
     flat = base * (layer.light.ambient + layer.light.diffuse)
-    normal = wp.transpose(layer.to_voxel) * slope
+    normal = wp.transpose(layer.to_voxel) * slope * layer.firmness
     length = wp.length(normal)
-    if length < 1.0e-9:
+    # Beside voxels that are NaN or infinite there is no gradient, and no comparison with it is true.
+    if not (length > LEVEL and length < STEEPEST):
         return flat
-    return wp.lerp(
-        flat, lit_surface(layer.light, normal / length, direction, base), wp.min(length * layer.firmness, 1.0)
-    )
+    return wp.lerp(flat, lit_surface(layer.light, normal / length, direction, base), wp.min(length, 1.0))
 
 
 @wp.func

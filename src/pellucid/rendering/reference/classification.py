@@ -30,7 +30,7 @@ def by_value(transfer: TransferFunction, table: Voxels, values: Voxels) -> Voxel
 def edge_factor(edges: Edges, slopes: Voxels) -> Voxels:
     """(n,): how much of the material counts. slopes: magnitudes of gradients, change of the value per voxel."""
     low, high = edges.gradient_range
-    rows = (slopes - low) * ((EDGE_TABLE_SIZE - 1) / (high - low)) + 0.5
+    rows = np.nan_to_num((slopes - low) * ((EDGE_TABLE_SIZE - 1) / (high - low)) + 0.5)
     factors: Voxels = edges.table()[np.clip(rows, 0, EDGE_TABLE_SIZE - 1).astype(int)].astype(float)
     return factors
 

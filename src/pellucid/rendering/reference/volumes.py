@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.illumination import DISTANCE, OPEN_SKY, Question, firmness_of, question_of
+from pellucid.rendering.illumination import DISTANCE, FLAT, OPEN_SKY, Question, firmness_of, question_of
 from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.light import light_at, light_grid
 from pellucid.rendering.reference.scenery import Picture, Scenery, Walk, nothing, over
@@ -327,15 +327,19 @@ def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) ->
 
 
 def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light, firmness: float = np.inf) -> Voxels:
-    """Blinn-Phong, both sides alike; the smaller the gradient, the more light comes from everywhere."""
+    """Blinn-Phong, both sides alike; the smaller the gradient, the more light comes from everywhere.
+
+    Beside voxels that are NaN or infinite there is no gradient.
+    """
+    gradient = np.where(np.isfinite(gradient).all(axis=1, keepdims=True), gradient, 0) * min(firmness, 1e30)
     length = np.linalg.norm(gradient, axis=1)
-    normal = gradient / np.maximum(length, 1e-12)[:, None]
+    normal = gradient / np.maximum(length, FLAT)[:, None]
     towards_light = -directions if light.direction is None else np.broadcast_to(_to_light(light), directions.shape)
     half = towards_light - directions
     half = half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None]
     diffuse = np.abs(np.sum(normal * towards_light, axis=1))
     specular = np.abs(np.sum(normal * half, axis=1)) ** light.shininess
-    surface = np.minimum(np.where(length < 1e-9, 0, length) * min(firmness, 1e30), 1)
+    surface = np.minimum(np.where(length < FLAT, 0, length), 1)
     brightness = light.ambient + light.diffuse * (1 + surface * (diffuse - 1))
     shine = light.specular * specular * surface
     shaded: Voxels = base * brightness[:, None] + shine[:, None]

@@ -15,7 +15,7 @@ import warp as wp
 
 from pellucid.device import Device
 from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, PADDED
-from pellucid.rendering.illumination import DISTANCE, EVERY, OPEN_SKY
+from pellucid.rendering.illumination import DISTANCE, EVERY, FLAT, OPEN_SKY
 from pellucid.rendering.kernels.gathering import OPAQUE
 from pellucid.rendering.kernels.rays import SHADINGS, Layer, View
 
@@ -26,7 +26,7 @@ LANES = TILE * TILE
 FARTHEST = 2**31
 """Voxels from one to another of the samples that are taken at once: they are counted in 32 bits."""
 
-_FLOATS = {"EDGE": CELL, "OPAQUE": OPAQUE, "EVERY": EVERY, "SKY": OPEN_SKY, "BEFORE": DISTANCE}
+_FLOATS = {"EDGE": CELL, "OPAQUE": OPAQUE, "EVERY": EVERY, "SKY": OPEN_SKY, "BEFORE": DISTANCE, "LEVEL": FLAT}
 _WHOLES = {
     "N": LANES,
     "SIDE": TILE,

@@ -185,7 +185,8 @@ auto along_gradient = [&](int q, const F* in) -> Lit {
     else step_by_step(in, gradient);
     for (int a = 0; a < 3; ++a) gradient[a] *= 0.5f * here.scale[a];
     for (int a = 0; a < 3; ++a)
-        slope[a] = to_voxel[0][a] * gradient[0] + to_voxel[1][a] * gradient[1] + to_voxel[2][a] * gradient[2];
+        slope[a] = (to_voxel[0][a] * gradient[0] + to_voxel[1][a] * gradient[1] + to_voxel[2][a] * gradient[2])
+                   * layer.firmness;
     const F steepness = length_of(slope);
     const auto& light = layer.light;
     float towards[3], half[3], size = 0.0f;
@@ -194,8 +195,9 @@ auto along_gradient = [&](int q, const F* in) -> Lit {
     size = __builtin_sqrtf(size);
     const F to_light = (slope[0] * towards[0] + slope[1] * towards[1] + slope[2] * towards[2]) / steepness;
     const F to_half = (slope[0] * half[0] + slope[1] * half[1] + slope[2] * half[2]) / (steepness * size);
-    const F surface = least(steepness * layer.firmness, 1.0f - zero);
-    const I is_flat = steepness < 1.0e-9f;
+    const F surface = least(steepness, 1.0f - zero);
+    // Beside voxels that are NaN or infinite there is no gradient, and no comparison with it is true.
+    const I is_flat = ~((steepness > LEVEL) & (steepness < 1.0e18f));
     const F turned = is_flat ? zero : surface * (__builtin_elementwise_abs(to_light) - 1.0f);
     const F shine = light.specular * powered(__builtin_elementwise_abs(to_half), light.shininess);
     return {light.ambient + light.diffuse * (1.0f + turned), is_flat ? zero : surface * shine};
