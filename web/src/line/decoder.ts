@@ -22,6 +22,8 @@ export function decodeStill(picture: Uint8Array<ArrayBuffer>, encoding: Encoding
   return createImageBitmap(new Blob([picture], { type: `image/${encoding}` }));
 }
 
+const PATIENCE_MS = 1500;
+
 interface Waiting {
   resolve: (frame: VideoFrame) => void;
   reject: (reason: Error) => void;
@@ -45,6 +47,7 @@ export class VideoStream {
     }
     return new Promise((resolve, reject) => {
       this.waiting.set(header.number, { resolve, reject });
+      setTimeout(() => this.lose(header.number), PATIENCE_MS);
       decoder.decode(new EncodedVideoChunk({ type: header.is_key ? "key" : "delta", timestamp: header.number, data: picture }));
     });
   }
@@ -69,6 +72,13 @@ export class VideoStream {
     // Without this the decoder holds one frame back.
     this.decoder.configure({ codec, optimizeForLatency: true });
     this.configured = wanted;
+  }
+
+  /** A frame that never comes out would keep the instance waiting for its acknowledgement. */
+  private lose(number: number): void {
+    if (!this.waiting.has(number)) return;
+    this.close();
+    this.onLost();
   }
 
   private finished(frame: VideoFrame): void {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Progress, Welcome } from "../protocol";
+import type { FrameHeader, Progress, Welcome } from "../protocol";
 import { SCENE, STATE, VOLUME } from "../testing/examples";
 import { reduce } from "./reducer";
-import { canSteer, sceneOf } from "./selectors";
-import { BEGINNING, type PageState } from "./state";
+import { canSteer, isPictureCurrent, sceneOf } from "./selectors";
+import { BEGINNING, type PageState, type Timing } from "./state";
 
 const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: "heard" }): PageState => reduce(state, message);
 const OPEN = hear(BEGINNING, { type: "heard", message: STATE, atMs: 0 });
@@ -67,6 +67,15 @@ describe("the state", () => {
     const known = reduce(done, { type: "profile", id: 1, profile: { values: [1, 2], length: 5 } });
     expect(known.measures[0]?.profile?.length).toBe(5);
     expect(reduce(known, { type: "forget-measure", id: 1 }).measures).toEqual([]);
+  });
+
+  it("knows whether the picture is the newest", () => {
+    const header = { revision: 4, camera: SCENE.camera } as FrameHeader;
+    const shown = reduce(OPEN, { type: "shown", shown: { header, timing: {} as Timing, framesPerSecond: 1 } });
+    expect(isPictureCurrent(shown)).toBe(true);
+    expect(isPictureCurrent(reduce(shown, { type: "look", camera: { ...SCENE.camera, height: 3 } }))).toBe(false);
+    expect(isPictureCurrent(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe(false);
+    expect(isPictureCurrent(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe(false);
   });
 
   it("knows who may steer", () => {

@@ -1,6 +1,6 @@
 // What components read of the state. Here: the scene as it is meant to be, who may do what.
 
-import type { LayerDescription, Scene, VolumeLayer } from "../protocol";
+import type { Camera, LayerDescription, Scene, VolumeLayer } from "../protocol";
 import { changedBy } from "./scene";
 import type { PageState } from "./state";
 
@@ -43,6 +43,16 @@ export function chosenVolume(state: PageState): ChosenVolume | null {
   if (lastVolume && lastVolume.layer === layer && lastVolume.description === description && lastVolume.index === index) return lastVolume;
   lastVolume = { index, layer, description };
   return lastVolume;
+}
+
+const numbers = (one: Camera): number[] => [...one.position, ...one.target, ...one.up, one.height, one.field_of_view_deg ?? 0];
+
+/** Whether the picture shows the newest scene from the newest camera. */
+export function isPictureCurrent({ shown, server, camera, sent, queued }: PageState): boolean {
+  if (!shown || !server || !camera || sent.length + queued.length > 0) return false;
+  const seen = shown.header.camera;
+  const wanted = numbers(camera);
+  return shown.header.revision >= server.revision && numbers(seen).every((one, index) => Math.abs(one - (wanted[index] ?? 0)) < 1e-6);
 }
 
 export const isOwner = (state: PageState): boolean => state.welcome?.capability === "own";
