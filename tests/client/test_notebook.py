@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 import nbclient
@@ -18,13 +17,14 @@ import pellucid
 from pellucid.client import notebook
 from tests.suite_report import ROOT
 
+EXAMPLE = ROOT / "examples" / "05_notebook.ipynb"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The example, run from its first to its last cell by a kernel without a front end."""
-    example = nbformat.read(ROOT / "examples" / "05_notebook.ipynb", as_version=4)
+    example = nbformat.reads(EXAMPLE.read_text(), as_version=4)  # type: ignore[no-untyped-call]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_DEVICE": "cpu"}
     folder = str(tmp_path_factory.mktemp("notebook"))
     client = nbclient.NotebookClient(example, timeout=120, resources={"metadata": {"path": folder}})
@@ -57,5 +57,5 @@ def test_outside_a_notebook_it_is_a_line_of_text(running: pellucid.Viewer) -> No
 
 
 def test_the_example_is_kept_without_results() -> None:
-    example = json.loads(Path(ROOT / "examples" / "05_notebook.ipynb").read_text())
+    example = json.loads(EXAMPLE.read_text())
     assert [cell["outputs"] for cell in example["cells"] if cell["cell_type"] == "code"] == [[]] * 5

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 import pellucid
 from pellucid.instance.protocol.parts import VERSION
@@ -60,7 +61,7 @@ def test_below_the_prefix_of_a_notebook_server(notebook_server: int, viewer: pel
         kept = f"{cookie.name}={cookie.value}"
     assert viewer.shading == "none"
     address = f"ws://127.0.0.1:{notebook_server}{prefix}ws"
-    with connect(address, origin=origin, additional_headers={"Cookie": kept}, max_size=None) as socket:
+    with connect(address, origin=Origin(origin), additional_headers={"Cookie": kept}, max_size=None) as socket:
         hello = {"type": "hello", "version": VERSION, "width": 64, "height": 48, "encodings": ["jpeg", "png"]}
         socket.send(json.dumps(hello))
         assert json.loads(socket.recv(timeout=PATIENCE_S))["type"] == "welcome"
