@@ -1370,6 +1370,7 @@ struct work {
     struct transfer *transfer;
     const uint32_t *missing;
     uint32_t missing_count;
+    uint8_t *memory; /* the receiving end's, on one machine */
     atomic_uint next;
     pthread_mutex_t lock;
     int code;
@@ -1404,7 +1405,8 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-static int run_streams(struct work *work, int (*run)(struct work *, struct channel *, pellucid_error *),
+/* Run so many threads, each on a stream of its own where there are streams. */
+static int run_workers(struct work *work, int count, int (*run)(struct work *, struct channel *, pellucid_error *),
                        pellucid_error *error) {
     struct worker workers[MOST_STREAMS];
     int started = 0;
@@ -1412,9 +1414,9 @@ static int run_streams(struct work *work, int (*run)(struct work *, struct chann
     work->code = PELLUCID_OK;
     atomic_init(&work->next, 0);
     pthread_mutex_init(&work->lock, NULL);
-    for (; started < work->link->stream_count; started++) {
+    for (; started < count; started++) {
         workers[started].work = work;
-        workers[started].channel = &work->link->streams[started];
+        workers[started].channel = started < work->link->stream_count ? &work->link->streams[started] : NULL;
         if (pthread_create(&workers[started].thread, NULL, worker_main, &workers[started]) != 0) {
             pellucid_error none;
             give_up(work, no_memory(&none, 0), &none);
@@ -1427,6 +1429,11 @@ static int run_streams(struct work *work, int (*run)(struct work *, struct chann
     if (work->code != PELLUCID_OK && error != NULL)
         *error = work->error;
     return reason(&work->link->control, work->code, error);
+}
+
+static int run_streams(struct work *work, int (*run)(struct work *, struct channel *, pellucid_error *),
+                       pellucid_error *error) {
+    return run_workers(work, work->link->stream_count, run, error);
 }
 
 struct piece_head {
@@ -1481,20 +1488,29 @@ static void *attach(struct channel *control, uint64_t bytes, pellucid_error *err
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+static int copy_pieces(struct work *work, struct channel *unused, pellucid_error *error) {
+    struct transfer *transfer = work->transfer;
+    (void)unused;
+    for (uint32_t i; (i = atomic_fetch_add(&work->next, 1)) < work->missing_count;) {
+        uint64_t start, length = span(transfer, work->missing[i], &start);
+        populate(work->memory + start, length);
+        memcpy(work->memory + start, (const uint8_t *)transfer->array.data + start, length);
+        TRY(advance(&work->link->watch, length, error));
+        if (has_news(&work->link->control, 0))
+            return broken(error, "the other end went away");
+    }
+    return PELLUCID_OK;
+}
+
 static int send_in_memory(struct link *link, struct transfer *transfer, const uint32_t *missing, uint32_t count,
                           pellucid_error *error) {
-    uint8_t *memory = attach(&link->control, transfer->bytes, error);
-    int code = memory == NULL ? PELLUCID_PROTOCOL : PELLUCID_OK;
-    for (uint32_t i = 0; i < count && code == PELLUCID_OK; i++) {
-        uint64_t start, length = span(transfer, missing[i], &start);
-        populate(memory + start, length);
-        memcpy(memory + start, (const uint8_t *)transfer->array.data + start, length);
-        code = advance(&link->watch, length, error);
-        if (code == PELLUCID_OK && has_news(&link->control, 0))
-            code = reason(&link->control, broken(error, "the other end went away"), error);
-    }
-    if (memory != NULL)
-        munmap(memory, transfer->bytes > 0 ? transfer->bytes : 1);
+    struct work work = {.link = link, .transfer = transfer, .missing = missing, .missing_count = count};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    work.memory = attach(&link->control, transfer->bytes, error);
+    if (work.memory == NULL)
+        return PELLUCID_PROTOCOL;
+    int code = run_workers(&work, cores < 1 ? 1 : cores < 4 ? (int)cores : 4, copy_pieces, error);
+    munmap(work.memory, transfer->bytes > 0 ? transfer->bytes : 1);
     return code != PELLUCID_OK ? code : say_word(&link->control, "sent", error);
 }
 
