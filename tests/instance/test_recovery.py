@@ -30,7 +30,7 @@ def shade(page: Page, hash: str) -> int:
     return int(page.hear_text("state")["revision"])
 
 
-@pytest.mark.parametrize(("text", "why"), [(NULL, "crashed"), (FOR_EVER, "caught in drawing")])
+@pytest.mark.parametrize(("text", "why"), [(NULL, "crashed"), (FOR_EVER, "caught in shading")])
 def test_the_last_good_shading_is_back_after_a_bad_one(fresh: Instance, text: str, why: str) -> None:
     red, bad = compiled(fresh, RED), compiled(fresh, text)
     with open_page(fresh) as page:

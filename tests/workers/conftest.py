@@ -68,7 +68,7 @@ def ear() -> Ear:
 @pytest.fixture
 def worker(ear: Ear) -> Iterator[SupervisedWorker]:
     """A Worker that has the sample."""
-    started = SupervisedWorker("cpu", ear, Deadlines(drawing=1.0))
+    started = SupervisedWorker("cpu", ear, Deadlines(shading=1.0))
     voxels = sample(EDGE)
     shared = SharedArray.create(voxels.shape, voxels.dtype)
     shared.array[...] = voxels

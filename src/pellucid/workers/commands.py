@@ -19,7 +19,8 @@ from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.rendering.user_shading import Parameter
 
-Stage = Literal["idle", "loading", "compiling", "drawing"]
+Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
+"""What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
 Voxel = tuple[int, int, int]
 
 

@@ -112,13 +112,15 @@ class Drawing:
         self._done = wish.number
 
     def _draw_view(self, wish: Draw, index: int, view: View) -> None:
+        stage = _stage_of(view)
+
         def is_cancelled() -> bool:
-            self.sign("drawing")
+            self.sign(stage)
             return bool(self._jobs) or not self._is_latest(wish)
 
         sources = sources_of(view.scene)
         if sources <= self._loaded:
-            self.sign("drawing")  # What takes long now is no reading.
+            self.sign(stage)  # What takes long now is no reading.
         started = time.perf_counter()
         for frame, is_exact in self._refining.frames(wish, view, self.shown.get(0), is_cancelled):
             if is_cancelled():
@@ -134,15 +136,20 @@ class Drawing:
     def _take(self, snapshot: Snapshot) -> None:
         try:
             view, started = snapshot.view, time.perf_counter()
-            frame = self.renderer.render(view.scene, view.width, view.height, is_cancelled=self._go_on)
-            self._hand_over(Handing(-1, snapshot.request, 0, True, started), frame, self._go_on)
+            go_on = self._going_on(_stage_of(view))
+            frame = self.renderer.render(view.scene, view.width, view.height, is_cancelled=go_on)
+            self._hand_over(Handing(-1, snapshot.request, 0, True, started), frame, go_on)
         except Exception as error:  # noqa: BLE001  # As above.
             self._speaking.failed(error, request=snapshot.request)
 
-    def _go_on(self) -> bool:
+    def _going_on(self, stage: Stage) -> Callable[[], bool]:
         """Whether to stop: never; but somebody is alive."""
-        self.sign()
-        return False
+
+        def go_on() -> bool:
+            self.sign(stage)
+            return False
+
+        return go_on
 
     def _hand_over(self, handing: "Handing", frame: Frame, is_cancelled: Callable[[], bool]) -> None:
         render_ms = (time.perf_counter() - handing.started) * 1000
@@ -192,3 +199,7 @@ class Handing:
     view: int
     is_exact: bool
     started: float
+
+
+def _stage_of(view: View) -> Stage:
+    return "shading" if any(layer.shading == "user" for layer in view.scene.volumes) else "drawing"

@@ -31,17 +31,19 @@ OnAnswer = Callable[[Any, int | None], None]
 class Deadlines:
     """For how long, in seconds, a Worker may give no sign of life.
 
-    start: until it has its device. silence: no message at all. drawing, loading, compiling: no progress in that.
+    start: until it has its device. silence: no message at all. shading, drawing, loading, compiling: no progress in
+    that. Light is worked out for a whole volume at once, which takes a CPU its time; users' code gets less.
     """
 
     start: float = 120.0
     silence: float = 15.0
-    drawing: float = 30.0
+    shading: float = 20.0
+    drawing: float = 600.0
     loading: float = 600.0
     compiling: float = 600.0
 
     def of(self, stage: Stage) -> float:
-        return {"drawing": self.drawing, "loading": self.loading, "compiling": self.compiling}.get(stage, float("inf"))
+        return float("inf") if stage == "idle" else float(getattr(self, stage))
 
 
 @dataclass(frozen=True)
