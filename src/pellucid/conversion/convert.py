@@ -17,19 +17,16 @@ import numpy as np
 
 from pellucid.box import Box, Shape, triple
 from pellucid.conversion.partial import Partial
-from pellucid.conversion.tasks import CopyTask, ReduceTask
+from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
+from pellucid.conversion.tasks import CopyTask
 from pellucid.conversion.values import ValueMap, plan_values
 from pellucid.conversion.wish import Conversion, read_wishes
-from pellucid.engines.budget import choose_block
 from pellucid.engines.engine import Engine, make_engine
-from pellucid.engines.markers import Markers, job_key
-from pellucid.engines.run import run
-from pellucid.errors import DiskFull, InvalidInput, PellucidError, TooLarge
+from pellucid.errors import DiskFull, InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
-from pellucid.volume.blocks import Block, split
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
@@ -73,19 +70,6 @@ def pyramid(source: Source, target: str | Path | Location, **wishes: Any) -> Vol
 
 
 @dataclass(frozen=True)
-class _Stage:
-    """One task on all its blocks: the copy, or the making of one level."""
-
-    name: str
-    task: CopyTask | ReduceTask
-    blocks: list[Block]
-
-    @property
-    def key(self) -> str:
-        return job_key(self.task, self.blocks)
-
-
-@dataclass(frozen=True)
 class _Job:
     """One conversion: the plan made from the wish, and carrying it out."""
 
@@ -114,36 +98,19 @@ class _Job:
             partial.discard()  # Refused: nothing was worked for yet.
             raise
         for stage in stages:
-            self._run(stage, partial.folder)
+            for _ in run_stage(stage, self.engine, partial.folder, self.cancel):
+                pass
         with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
             writer.finish()
         partial.publish()
 
-    def _plan(self, output: Location, *, is_resumed: bool) -> list[_Stage]:
+    def _plan(self, output: Location, *, is_resumed: bool) -> list[Stage]:
         """All stages, each with blocks that fit: what cannot fit is refused before the first one runs."""
         with closing(open_writer(output, self.layout, resume=is_resumed)) as writer:
             self._refuse_unshareable(writer.is_shareable)
             grains = writer.grains
-        stages = [self._stage("Copying", self._copy_task(output, grains[0]))]
-        for level in range(1, len(self.layout.levels)):
-            task = ReduceTask(str(output), self.layout, level, self.wish.reduce, grains[level], after=stages[-1].key)
-            stages.append(self._stage(f"Making level {level}", task))
-        return stages
-
-    def _stage(self, name: str, task: CopyTask | ReduceTask) -> _Stage:
-        options = self.engine.options
-        try:
-            block = choose_block(
-                task.shape, task.grain, task.wished, task.cost, options.memory_bytes // options.workers
-            )
-        except TooLarge:  # One block at a time may still fit.
-            block = choose_block(task.shape, task.grain, task.wished, task.cost, options.memory_bytes)
-        return _Stage(name, task, split(task.shape, block))
-
-    def _run(self, stage: _Stage, folder: Path) -> None:
-        with closing(Markers(folder / stage.name.lower().replace(" ", "-"), stage.key)) as markers:
-            for _ in run(stage.task, stage.blocks, self.engine, name=stage.name, markers=markers, cancel=self.cancel):
-                pass
+        first = plan_stage("Copying", self._copy_task(output, grains[0]), self.engine)
+        return plan_levels_after(first, output, self.layout, self.wish.reduce, grains, self.engine)
 
     def _key(self) -> str:
         location = self.volume.location

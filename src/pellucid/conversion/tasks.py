@@ -51,6 +51,10 @@ class CopyTask:
         """The block that reads every chunk of the source once."""
         return self.source_chunk
 
+    @property
+    def smallest(self) -> Shape:
+        return self.grain
+
     def needs(self, block: Block) -> Resources:
         return Resources(self.cost(block.core.shape))
 
@@ -100,6 +104,10 @@ class ReduceTask:
 
     @property
     def wished(self) -> Shape:
+        return self.grain
+
+    @property
+    def smallest(self) -> Shape:
         return self.grain
 
     def needs(self, block: Block) -> Resources:

@@ -1,0 +1,87 @@
+"""The stages of a job that makes a volume: its first task, then one task for each coarser level.
+
+Here: Stage, planning stages with blocks that fit into memory, running one with markers.
+Not here: the tasks, the output's name and place (partial).
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pellucid.box import Shape
+from pellucid.conversion.tasks import ReduceTask
+from pellucid.engines.budget import choose_block
+from pellucid.engines.engine import Engine
+from pellucid.engines.markers import Markers, job_key
+from pellucid.engines.run import run
+from pellucid.engines.task import Done, Task
+from pellucid.errors import TooLarge
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Layout
+from pellucid.volume.blocks import Block, split
+
+
+class VolumeTask(Task, Protocol):
+    """A task whose blocks tile one volume.
+
+    wished: the block that suits its input. smallest: the least that it can make at once, in whole grains.
+    """
+
+    @property
+    def shape(self) -> Shape: ...
+
+    @property
+    def wished(self) -> Shape: ...
+
+    @property
+    def smallest(self) -> Shape: ...
+
+    def cost(self, shape: Shape) -> int:
+        """Bytes that a block of this shape takes."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One task on all its blocks."""
+
+    name: str
+    task: VolumeTask
+    blocks: list[Block]
+
+    @property
+    def key(self) -> str:
+        return job_key(self.task, self.blocks)
+
+
+def plan_stage(name: str, task: VolumeTask, engine: Engine) -> Stage:
+    """Blocks that fit into the engine's memory, for all its workers at once where that can be."""
+    options = engine.options
+    try:
+        block = _block(task, options.memory_bytes // options.workers)
+    except TooLarge:  # One block at a time may still fit.
+        block = _block(task, options.memory_bytes)
+    return Stage(name, task, split(task.shape, block))
+
+
+def _block(task: VolumeTask, budget_bytes: int) -> Shape:
+    return choose_block(task.shape, task.smallest, task.wished, task.cost, budget_bytes)
+
+
+def plan_levels_after(
+    first: Stage, output: Location, layout: Layout, how: str, grains: Sequence[Shape], engine: Engine
+) -> list[Stage]:
+    """All stages of a job: the first, and one for each coarser level."""
+    stages = [first]
+    for level in range(1, len(layout.levels)):
+        task = ReduceTask(str(output), layout, level, how, grains[level], after=stages[-1].key)
+        stages.append(plan_stage(f"Making level {level}", task, engine))
+    return stages
+
+
+def run_stage(stage: Stage, engine: Engine, folder: Path, cancel: threading.Event) -> Iterator[Done]:
+    """Results as they finish, those of an earlier run first; what is finished is marked in the folder."""
+    with closing(Markers(folder / stage.name.lower().replace(" ", "-"), stage.key)) as markers:
+        yield from run(stage.task, stage.blocks, engine, name=stage.name, markers=markers, cancel=cancel)
