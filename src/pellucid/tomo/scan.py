@@ -66,6 +66,10 @@ class Frames:
     def dtype(self) -> np.dtype[Any]:
         return self.volume.dtype
 
+    def untimed(self) -> "Frames":
+        """The same frames, taken to be as far from one projection as from the next: before all of them."""
+        return Frames(self.volume, self.indices, np.full(self.count, -1.0))
+
     def choose(self, which: Any) -> "Frames":
         """Some of these frames: a slice, indices or a mask."""
         return Frames(self.volume, self.indices[which], self.times[which])

@@ -84,14 +84,14 @@ def _angles(name: str, found: Found, options: ScanOptions, count: int) -> tuple[
 def _calibration(name: str, found: Found, what: str, asked: str, own: Frames | None) -> Frames | None:
     if asked == NONE:
         return None
-    if asked:
-        return _chosen(found, asked)
-    if own is None or own.count == 0:
+    frames = _chosen(found, asked) if asked else own
+    if frames is None or frames.count == 0:
         raise InvalidInput(
             f"{name} has no {what}.",
             do=f"Name them with --{what} (a dataset, a file, or frames:0:10), or say --{what} none.",
         )
-    return own
+    # Frames of another dataset or file carry no time that could be compared.
+    return frames if frames.volume is found.all_frames.volume else frames.untimed()
 
 
 def _chosen(found: Found, text: str) -> Frames:

@@ -1,0 +1,193 @@
+"""From counts to attenuation: flats, darks, the guard against too little light, bad projections, air, binning.
+
+Here: Calibration, Correction and attenuate(); mend(), level_air() and bin_frames() on a device.
+Not here: single hot pixels (zingers), rings (rings), what the steps mean (reference_steps).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.device import Array, Device, choose, launch, primitives
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.scan import Floats, Frames, Scan
+
+FLOOR_COUNTS = 2.0
+"""Fewer counts than this say nothing: they are taken to be so many."""
+
+FLOOR_TRANSMISSION = 1e-6
+"""The same for a scan without flats, whose values are shares of the beam."""
+
+BAD_SHARE = 0.5
+"""A row of a projection with more of its pixels clipped than this is replaced."""
+
+FLATS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What the detector gives without sample and without beam, for some rows.
+
+    flats: (group, row, column), less the dark; frames with no projection between them are one group. times: of the
+    groups. dark: (row, column). floor: the least count that is believed.
+    """
+
+    flats: Voxels
+    times: Floats
+    dark: Voxels
+    floor: float = FLOOR_COUNTS
+
+    @classmethod
+    def of(cls, scan: Scan, rows: tuple[int, int] | None = None) -> "Calibration":
+        """Read a scan's flats and darks, a few frames at a time."""
+        top, bottom = rows or (0, scan.rows)
+        shape = (bottom - top, scan.columns)
+        dark = np.zeros(shape) if scan.darks is None else mean_frame(scan.darks, (top, bottom))
+        if scan.flats is None:
+            return cls(np.ones((1, *shape), np.float32), np.zeros(1), dark.astype(np.float32), FLOOR_TRANSMISSION)
+        groups = flat_groups(scan.flats.times, scan.projections.times)
+        flats = [mean_frame(scan.flats.choose(group), (top, bottom)) - dark for group in groups]
+        times = np.array([scan.flats.times[group].mean() for group in groups])
+        return cls(np.stack(flats).astype(np.float32), times, dark.astype(np.float32))
+
+
+def flat_groups(flat_times: Floats, projection_times: Floats) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Indices of the flats that were taken together, in the order of time.
+
+    >>> [group.tolist() for group in flat_groups(np.array([0.0, 1, 9, 10]), np.arange(2.0, 9))]
+    [[0, 1], [2, 3]]
+    """
+    order = np.argsort(flat_times, kind="stable")
+    passed = np.searchsorted(np.sort(projection_times), flat_times[order])
+    return list(np.split(order, np.flatnonzero(np.diff(passed)) + 1))
+
+
+def mean_frame(frames: Frames, rows: tuple[int, int]) -> Floats:
+    """The average of all frames, in double precision, with few of them in memory at once."""
+    total = np.zeros((rows[1] - rows[0], frames.columns))
+    for first in range(0, frames.count, FLATS_AT_ONCE):
+        total += frames.read((first, min(frames.count, first + FLATS_AT_ONCE)), rows).sum(axis=0, dtype=np.float64)
+    return total / frames.count
+
+
+def flat_shares(times: Floats, flat_times: Floats) -> tuple[Voxels, Voxels]:
+    """For every projection the group of flats before it, and how far it is on the way to the next; ends are level.
+
+    >>> groups, shares = flat_shares(np.array([0.0, 5.0, 12.0]), np.array([1.0, 11.0]))
+    >>> groups.tolist(), (10 * shares).round().tolist()
+    ([0, 0, 1], [0.0, 4.0, 0.0])
+    """
+    place = np.interp(times, flat_times, np.arange(len(flat_times)))
+    groups = np.floor(place).astype(np.int32)
+    return groups, (place - groups).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """What came out of the correction: sinograms (row, view, column) on the device, and what was wrong.
+
+    clipped: per (row, view), how many pixels were below the floor or no number.
+    """
+
+    sinograms: Array
+    clipped: Voxels
+
+    @property
+    def clipped_share(self) -> float:
+        return float(self.clipped.sum() / self.sinograms.size)
+
+    @property
+    def bad(self) -> Voxels:
+        """Per (row, view): whether the row of that projection is of no use."""
+        return np.asarray(self.clipped > BAD_SHARE * self.sinograms.shape[2])
+
+    def warnings(self) -> list[str]:
+        """One sentence for everything that a person should know."""
+        said = []
+        if self.clipped_share > 0:
+            said.append(f"{100 * self.clipped_share:.2g} % of all pixels had too little light or no value.")
+        views = np.flatnonzero(self.bad.any(axis=0) & ~self.bad.all(axis=0))
+        if len(views):
+            listed = ", ".join(map(str, views[:10])) + (" and more" if len(views) > 10 else "")
+            said.append(f"Rows of the projections {listed} were black and are replaced by their neighbours.")
+        return said
+
+
+def attenuate(projections: Array, times: Floats, calibration: Calibration, device: Device | None = None) -> Correction:
+    """-ln of the transmission of raw projections (view, row, column); nothing that is not finite comes out."""
+    from pellucid.tomo.kernels import correction as kernels
+
+    device = device or choose()
+    room = primitives(device)
+    views, rows, columns = projections.shape
+    if calibration.dark.shape != (rows, columns):
+        raise InvalidInput(
+            f"Projections of {(rows, columns)} pixels came with a dark of {calibration.dark.shape}.",
+            do="Make the calibration for the same rows of the scan.",
+        )
+    groups, shares = flat_shares(times, calibration.times)
+    sinograms = room.empty((rows, views, columns), np.float32)
+    clipped = room.zeros((rows, views), np.int32)
+    fixed = [room.to_device(array) for array in (calibration.dark, calibration.flats, groups, shares)]
+    inputs = [room.to_device(projections), *fixed, calibration.floor]
+    kernel = kernels.for_type(kernels.attenuate, "raw", projections.dtype)
+    launch(kernel, (views, rows, columns), inputs=inputs, outputs=[sinograms, clipped], device=device)
+    return Correction(sinograms, room.to_host(clipped))
+
+
+def mend(sinograms: Array, bad: Voxels, angles_rad: Floats, device: Device | None = None) -> None:
+    """Replace, in place, rows of sinograms by what lies between the nearest good views; a slice without any is left.
+
+    bad: per (row, view).
+    """
+    from pellucid.tomo.kernels import correction as kernels
+
+    device = device or choose()
+    room = primitives(device)
+    parts = [mending(row, angles_rad) for row in bad]
+    rows = np.repeat(np.arange(len(bad), dtype=np.int32), [len(part[0]) for part in parts])
+    if not len(rows):
+        return
+    views, before, after, shares = (np.concatenate(column) for column in zip(*parts, strict=True))
+    inputs = [room.to_device(array) for array in (rows, views, before, after, shares)]
+    launch(kernels.mend, (len(rows), sinograms.shape[2]), inputs=inputs, outputs=[sinograms], device=device)
+
+
+def mending(bad: Voxels, angles_rad: Floats) -> tuple[Voxels, Voxels, Voxels, Voxels]:
+    """For every bad view: itself, the good ones before and after it, and how far it is on the way between them.
+
+    >>> [part.tolist() for part in mending(np.array([False, True, False, True]), np.arange(4.0))]
+    [[1, 3], [0, 2], [2, 2], [0.5, 0.0]]
+    """
+    good = np.flatnonzero(~bad)
+    views = np.flatnonzero(bad) if len(good) else np.empty(0, np.int64)
+    place = np.searchsorted(good, views)
+    before, after = good[np.maximum(place - 1, 0)], good[np.minimum(place, max(len(good) - 1, 0))]
+    whole = angles_rad[after] - angles_rad[before]
+    shares = np.divide(angles_rad[views] - angles_rad[before], whole, out=np.zeros(len(views)), where=whole != 0)
+    return views.astype(np.int32), before.astype(np.int32), after.astype(np.int32), shares.astype(np.float32)
+
+
+def level_air(sinograms: Array, margin: int = 10, device: Device | None = None) -> None:
+    """Subtract, in place, from every row the mean of so many columns at both ends, where there should be only air."""
+    from pellucid.tomo.kernels import correction as kernels
+
+    rows, views, columns = sinograms.shape
+    if not 1 <= margin <= columns // 2:
+        raise InvalidInput(f"There are no {margin} columns of air in {columns}.", do=f"Give 1 to {columns // 2}.")
+    launch(kernels.subtract_air, (views, rows), inputs=[margin], outputs=[sinograms], device=device)
+
+
+def bin_frames(frames: Array, factor: int, device: Device | None = None) -> Array:
+    """Means of squares of so many pixels; rows and columns that fill no square are left out."""
+    from pellucid.tomo.kernels import correction as kernels
+
+    count, rows, columns = frames.shape
+    if not 1 <= factor <= min(rows, columns):
+        raise InvalidInput(f"Frames of {rows} x {columns} pixels cannot be binned by {factor}.", do="Give less.")
+    room = primitives(device)
+    binned = room.empty((count, rows // factor, columns // factor), np.float32)
+    kernel = kernels.for_type(kernels.bin_pixels, "frames", frames.dtype)
+    launch(kernel, binned.shape, inputs=[factor, frames], outputs=[binned], device=device)
+    return binned

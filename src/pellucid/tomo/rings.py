@@ -1,0 +1,209 @@
+"""Ring removal: columns of sinograms that are wrong in every view.
+
+Here: the methods and their settings; the algorithms of Vo, Atwood and Drakopoulos (2018) on a device.
+Not here: what they mean (reference_rings), wavelets and regularisation (ring_filters).
+
+Columns are sorted once. Dividing a column by a factor keeps its order (a negative one turns it around), and so does
+replacing it by the median of sorted columns: algorithms 5 and 3 can both work on the ranks of the same sort.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.device import Array, Device, Portion, choose, launch, primitives
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.threads import Threads
+from pellucid.tomo.reference_rings import dead_columns, detect, widened
+from pellucid.tomo.ring_filters import remove_regularized, remove_wavelet
+
+METHODS = ("none", "vo-sorting", "vo-large", "vo-dead", "vo-all", "fourier-wavelet", "titarenko")
+LARGEST_WINDOW = 127
+LARGEST_SORT = 8192
+"""Views that a block of CUDA threads can sort in the memory that it shares."""
+
+_WINDOWS = (31, 63, LARGEST_WINDOW)
+
+
+@dataclass(frozen=True)
+class RingSettings:
+    """How rings are removed.
+
+    snr: how far a column stands out before it counts. large_size, small_size: columns of the medians of algorithms 5
+    and 6, and of 3. drop: share of the views left out when the brightness of a column is judged. level, sigma: of the
+    wavelet method. strength: of the regularised one.
+    """
+
+    method: str = "vo-all"
+    snr: float = 3.0
+    large_size: int = 61
+    small_size: int = 21
+    drop: float = 0.1
+    level: int = 4
+    sigma: float = 1.0
+    strength: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InvalidInput(f"There is no ring removal {self.method!r}.", do=f"Choose one of: {', '.join(METHODS)}.")
+        for size in (self.large_size, self.small_size):
+            if not (1 <= size <= LARGEST_WINDOW and size % 2):
+                raise InvalidInput(f"A median over {size} columns cannot be taken.", do="Give an odd number below 128.")
+
+
+def remove_rings(sinograms: Array, settings: RingSettings, device: Device | None = None) -> Array:
+    """Sinograms (slice, view, column) of a device without rings; everything in them has to be finite."""
+    device = device or choose()
+    if settings.method == "none":
+        return sinograms
+    if settings.method == "titarenko":
+        return remove_regularized(sinograms, settings.strength, device)
+    if settings.method == "fourier-wavelet":
+        return remove_wavelet(sinograms, settings.level, settings.sigma, device)
+    if device.is_cuda:
+        return _remove_vo(sinograms, settings, device)
+    cleaned = np.empty_like(sinograms)
+    for index in range(len(sinograms)):  # One at a time: its columns stay in the processor's caches.
+        cleaned[index : index + 1] = _remove_vo(sinograms[index : index + 1], settings, device)
+    return cleaned
+
+
+def _remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Array:
+    from pellucid.tomo.kernels import rings as kernels
+
+    slices, views, columns = sinograms.shape
+    room = primitives(device)
+    turned = room.empty((slices, columns, views), np.float32)
+    launch(kernels.turn, (views, slices, columns), inputs=[sinograms], outputs=[turned], device=device)
+    cleaned = room.empty(sinograms.shape, np.float32)
+    if settings.method in ("vo-all", "vo-dead"):
+        _fill_dead(turned, settings, device)
+    if settings.method == "vo-dead":
+        launch(kernels.turn, (columns, slices, views), inputs=[turned], outputs=[cleaned], device=device)
+        return cleaned
+    ranked, order = _sorted(turned, device)
+    divisors = room.to_device(np.ones((slices, columns), np.float32))
+    if settings.method in ("vo-all", "vo-large"):
+        ranked, divisors = _level_large(ranked, turned, settings, device)
+    if settings.method in ("vo-all", "vo-sorting"):
+        ranked = _medians(ranked, settings.small_size, device)
+    launch(
+        kernels.put_back, (columns, slices, views), inputs=[divisors, order, ranked], outputs=[cleaned], device=device
+    )
+    return cleaned
+
+
+# Algorithm 6
+
+
+def _fill_dead(turned: Array, settings: RingSettings, device: Device) -> None:
+    from pellucid.tomo.kernels import rings as kernels
+
+    room, (slices, columns, views) = primitives(device), turned.shape
+    found = room.empty((slices, columns), np.float64)
+    launch(kernels.measure_restlessness, (columns, slices), inputs=[turned], outputs=[found], device=device)
+    masks = [dead_columns(values, settings.snr, settings.large_size) for values in room.to_host(found)]
+    lists = [_beside(mask) for mask in masks]
+    places = np.repeat(np.arange(slices, dtype=np.int32), [len(one[0]) for one in lists])
+    if len(places):
+        wrong, before, after = (np.concatenate(parts) for parts in zip(*lists, strict=True))
+        inputs = [room.to_device(array) for array in (places, wrong, before, after)]
+        launch(kernels.fill_columns, (views, len(places)), inputs=inputs, outputs=[turned], device=device)
+
+
+def _beside(mask: Voxels) -> tuple[Voxels, Voxels, Voxels]:
+    """The bad columns, and the good ones next to each on the left and on the right."""
+    wrong, good = np.flatnonzero(mask), np.flatnonzero(~mask)
+    place = np.searchsorted(good, wrong)
+    return wrong.astype(np.int32), good[place - 1].astype(np.int32), good[place].astype(np.int32)
+
+
+# Algorithms 5 and 3
+
+
+def _sorted(turned: Array, device: Device) -> tuple[Array, Array]:
+    """Every column sorted, and the views in that order; equal values keep theirs."""
+    slices, columns, views = turned.shape
+    room = primitives(device)
+    if not device.is_cuda:
+        return _sort_on_cpu(turned)
+    from pellucid.tomo.kernels import rings as kernels
+
+    if views > LARGEST_SORT:
+        order = room.argsort(turned)
+        return room.sort(turned), order.astype(np.int32)
+    ranked, order = room.empty(turned.shape, np.float32), room.empty(turned.shape, np.int32)
+    length = max(512, 1 << (views - 1).bit_length())
+    shape = (slices, columns, kernels.SORT_THREADS)
+    outputs = [ranked, order]
+    launch(
+        kernels.sort_cuda(length),
+        shape,
+        inputs=[turned],
+        outputs=outputs,
+        device=device,
+        block_dim=kernels.SORT_THREADS,
+    )
+    return ranked, order
+
+
+def _sort_on_cpu(turned: Voxels) -> tuple[Voxels, Voxels]:
+    """Value and view as one number of 64 bits: NumPy sorts those in vectors, and does not sort pairs."""
+    ranked, order = np.empty(turned.shape, np.float32), np.empty(turned.shape, np.int32)
+    flat, ranked_rows, order_rows = (array.reshape(-1, turned.shape[2]) for array in (turned, ranked, order))
+    places = np.arange(turned.shape[2], dtype=np.int64)
+
+    def sort_rows(rows: slice) -> None:
+        bits = flat[rows].view(np.int32)
+        # Integers in the order of the numbers: of negative ones, all bits but the sign are turned over.
+        bits = bits ^ (bits >> 31 & 0x7FFFFFFF)
+        keys = bits.astype(np.int64) << 32 | places
+        keys.sort(axis=1)
+        order_rows[rows] = keys & 0xFFFFFFFF
+        high = (keys >> 32).astype(np.int32)
+        ranked_rows[rows] = (high ^ (high >> 31 & 0x7FFFFFFF)).view(np.float32)
+
+    threads = Threads()
+    try:
+        threads.spread(sort_rows, [slice(first, first + 32) for first in range(0, len(flat), 32)])
+    finally:
+        threads.close()
+    return ranked, order
+
+
+def _level_large(ranked: Array, spare: Array, settings: RingSettings, device: Device) -> tuple[Array, Array]:
+    """Ranked columns divided by how much too bright they are, the worst replaced; and those divisors."""
+    from pellucid.tomo.kernels import rings as kernels
+
+    room, (slices, columns, views) = primitives(device), ranked.shape
+    smooth = _medians(ranked, settings.large_size, device)
+    left_out = int(0.5 * settings.drop * views)
+    sums = []
+    for stack in (ranked, smooth):
+        found = room.empty((slices, columns), np.float64)
+        launch(kernels.sum_columns, (columns, slices), inputs=[left_out, stack], outputs=[found], device=device)
+        sums.append(room.to_host(found))
+    own, usual = sums
+    factors = np.divide(own, usual, out=np.ones_like(own), where=(usual != 0) & (own != 0))
+    masks = np.stack([widened(detect(one, settings.snr)) for one in factors]).astype(np.uint8)
+    divisors = room.to_device(np.where(masks, 1.0, factors).astype(np.float32))
+    inputs = [divisors, room.to_device(masks), smooth, ranked]
+    launch(kernels.level_columns, (columns, slices, views), inputs=inputs, outputs=[spare], device=device)
+    return spare, divisors
+
+
+def _medians(ranked: Array, size: int, device: Device) -> Array:
+    """The median over neighbouring columns, rank by rank."""
+    from pellucid.tomo.kernels import rings as kernels
+
+    slices, columns, ranks = ranked.shape
+    smooth = primitives(device).empty(ranked.shape, np.float32)
+    window = next(largest for largest in _WINDOWS if size <= largest)
+    if device.is_cuda:
+        shape = (slices, -(-columns // kernels.SPAN), ranks)
+        launch(kernels.median_cuda(window), shape, inputs=[ranked, size], outputs=[smooth], device=device)
+    else:
+        packets = Portion((-(-ranks // kernels.LANES), slices), heft=kernels.LANES * columns)
+        launch(kernels.median_cpu(window), packets, inputs=[ranked, size], outputs=[smooth], device=device)
+    return smooth

@@ -1,0 +1,121 @@
+"""Correction is its definition on every device, lets nothing but numbers past, and gives the tooth its golden values."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pellucid.device import Device, primitives
+from pellucid.errors import InvalidInput
+from pellucid.tomo import reference_steps as reference
+from pellucid.tomo.backprojection import Geometry, back_project
+from pellucid.tomo.correction import Calibration, attenuate, bin_frames, level_air, mend
+from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.rings import RingSettings, remove_rings
+from pellucid.tomo.scan import Frames, Scan
+from tests.shared_data import shared
+
+RANDOM = np.random.default_rng(3)
+RAW = RANDOM.integers(0, 5000, (8, 3, 40)).astype(np.uint16)
+DARKS = RANDOM.integers(90, 110, (2, 3, 40)).astype(np.uint16)
+BEFORE = RANDOM.integers(4000, 6000, (2, 3, 40)).astype(np.uint16)
+AFTER = RANDOM.integers(5000, 7000, (3, 3, 40)).astype(np.uint16)
+
+
+def scan_between_flats(raw: Any = RAW) -> Scan:
+    """Two flats, the projections, three flats; time is counted in frames."""
+    flats = np.concatenate([BEFORE, AFTER])
+    timed = Frames.from_array(flats)
+    timed = Frames(timed.volume, timed.indices, np.array([0.0, 1, 10, 11, 12]))
+    angles = np.arange(8) * np.pi / 8
+    return Scan("s", "simulated", Frames.from_array(raw, 2.0), angles, timed, Frames.from_array(DARKS).untimed())
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.float32, np.int32, np.float64, np.uint8])
+def test_flats_are_interpolated_in_time(dtype: Any, device: Device) -> None:
+    raw = (RAW // 20 if dtype == np.uint8 else RAW).astype(dtype)
+    scan = scan_between_flats(raw)
+    found = attenuate(raw, scan.projections.times, Calibration.of(scan), device)
+    dark = DARKS.mean(axis=0)
+    share = ((np.arange(8) + 2 - 0.5) / 10.5)[:, None, None]
+    flats = BEFORE.mean(axis=0) * (1 - share) + AFTER.mean(axis=0) * share - dark
+    wanted, clipped = reference.attenuate(raw, flats, dark, 2.0)
+    np.testing.assert_allclose(primitives(device).to_host(found.sinograms), wanted, atol=2e-5)
+    np.testing.assert_array_equal(found.clipped, clipped)
+
+
+def test_nothing_but_numbers_comes_out(device: Device) -> None:
+    raw = RAW.astype(np.float32)
+    raw[0, 0, :5] = [np.nan, np.inf, -np.inf, -1e30, 0]
+    raw[1, 1] = 0
+    found = attenuate(raw, np.arange(8.0) + 2, Calibration.of(scan_between_flats()), device)
+    assert np.isfinite(primitives(device).to_host(found.sinograms)).all()
+    assert found.clipped[0, 0] >= 5 and found.bad[1, 1] and found.bad.sum() == 1
+    assert any("projections 1 were black" in said for said in found.warnings())
+
+
+def test_black_rows_come_from_their_neighbours(device: Device) -> None:
+    ramp = np.arange(6, dtype=np.float32)[None, :, None] * np.ones((2, 6, 4), np.float32)
+    broken = ramp.copy()
+    bad = np.zeros((2, 6), np.bool_)
+    bad[0, [2, 3]] = bad[1, 0] = True
+    broken[bad] = 99
+    room = primitives(device)
+    sinograms = room.to_device(broken)
+    mend(sinograms, bad, np.arange(6.0), device)
+    ramp[1, 0] = 1  # nothing lies before the first: it becomes the next
+    np.testing.assert_allclose(room.to_host(sinograms), ramp, atol=1e-6)
+    mend(sinograms, np.ones((2, 6), np.bool_), np.arange(6.0), device)
+    np.testing.assert_allclose(room.to_host(sinograms), ramp, atol=1e-6)
+
+
+def test_rows_are_corrected_the_same_alone_and_together() -> None:
+    scan = scan_between_flats()
+    whole = attenuate(RAW, scan.projections.times, Calibration.of(scan)).sinograms
+    part = attenuate(scan.projections.read(rows=(1, 2)), scan.projections.times, Calibration.of(scan, (1, 2)))
+    np.testing.assert_array_equal(part.sinograms, whole[1:2])
+    with pytest.raises(InvalidInput, match="same rows"):
+        attenuate(RAW, scan.projections.times, Calibration.of(scan, (1, 2)))
+
+
+def test_a_scan_without_flats_is_transmission() -> None:
+    frames = np.full((2, 1, 3), np.exp(-0.5), np.float32)
+    scan = Scan("s", "simulated", Frames.from_array(frames), np.arange(2.0))
+    found = attenuate(frames, scan.projections.times, Calibration.of(scan))
+    np.testing.assert_allclose(found.sinograms, 0.5, atol=1e-6)
+    assert found.warnings() == []
+
+
+def test_air_and_binning(device: Device) -> None:
+    room = primitives(device)
+    stack = RANDOM.normal(size=(2, 3, 30)).astype(np.float32)
+    level = (stack[..., :4].mean(axis=2) + stack[..., -4:].mean(axis=2)) / 2
+    leveled = room.to_device(stack.copy())
+    level_air(leveled, 4, device)
+    np.testing.assert_allclose(room.to_host(leveled), stack - level[..., None], atol=1e-5)
+    frames = RAW[:, :, :39]
+    wanted = frames.reshape(8, 1, 3, 13, 3).mean(axis=(2, 4))
+    np.testing.assert_allclose(room.to_host(bin_frames(room.to_device(frames), 3, device)), wanted, rtol=1e-6)
+    with pytest.raises(InvalidInput, match="cannot be binned by 4"):
+        bin_frames(room.to_device(frames), 4, device)
+
+
+@pytest.mark.parametrize(
+    ("rings", "golden"),
+    [
+        (RingSettings("none"), (-0.00377378, 0.0104451, 0.000703478, 0.00207434)),
+        (RingSettings("vo-sorting", small_size=5), (-0.00353448, 0.0102618, 0.000703643, 0.00207173)),
+    ],
+)
+def test_the_tooth_has_its_golden_values(rings: RingSettings, golden: tuple[float, ...], device: Device) -> None:
+    scan = open_scan(shared("ct/tooth.h5"))
+    calibration = Calibration.of(scan, (0, 1))
+    found = attenuate(scan.projections.read(rows=(0, 1)), scan.projections.times, calibration, device)
+    assert found.warnings() == []
+    cleaned = remove_rings(found.sinograms, rings, device)
+    geometry = Geometry.shared(np.arange(181) * np.pi / 181, 296.0, 1)
+    filtered = filter_sinograms(cleaned, "chesler", padding="none", device=device)
+    image = primitives(device).to_host(back_project(filtered, geometry, device))
+    numbers = (image.min(), image.max(), image.mean(), image.std())
+    np.testing.assert_allclose(numbers, golden, rtol=3e-6)
