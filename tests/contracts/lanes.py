@@ -116,7 +116,7 @@ def after(event: Callable[[float], object], action: Callable[[], None]) -> threa
 
 
 class LaneContract:
-    """Subclass it and set ``lane``. certificate and address may be overridden for a lane that needs more."""
+    """Subclass it and set ``lane``; ``listening`` may be overridden where the listening end needs more."""
 
     lane: str
 

@@ -1,6 +1,20 @@
-"""Every lane passes the contract."""
+"""Every lane passes the contract; so does TCP with TLS."""
 
-from tests.contracts.lanes import LaneContract
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from pellucid.transport.address import Certificate
+from pellucid.transport.host import Host, Limits
+from pellucid.transport.listening import Listener
+from tests.contracts.lanes import TOKEN, LaneContract
+from tests.transport.certificates import make_certificate
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 class TestSharedMemory(LaneContract):
@@ -9,6 +23,20 @@ class TestSharedMemory(LaneContract):
 
 class TestTcp(LaneContract):
     lane = "tcp"
+
+
+class TestTls(LaneContract):
+    lane = "tcp"
+    files: Certificate
+
+    @pytest.fixture(autouse=True)
+    def use_files(self, files: Certificate) -> None:
+        self.files = files
+
+    @contextmanager
+    def listening(self, host: Host, limits: Limits) -> Iterator[Listener]:
+        with Listener(token=TOKEN, host=host, limits=limits, certificate=self.files) as listener:
+            yield listener
 
 
 class TestUcx(LaneContract):

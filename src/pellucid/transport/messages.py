@@ -27,7 +27,7 @@ LONGEST_BODY = 128 * 1024
 POLL_S = 0.2
 _PREFIX = struct.Struct("<4sII")
 REFUSED = "refused"
-NOTHING_YET = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+NOTHING_YET = (BlockingIOError, TimeoutError)
 
 
 @dataclass(frozen=True)
@@ -99,16 +99,23 @@ class Patience:
             raise TransferBroken(f"the other end said nothing for {self.timeout_s:g} s")
 
 
+def _wait_in_turns(connection: socket.socket) -> None:
+    if isinstance(connection, ssl.SSLSocket):
+        connection.settimeout(POLL_S)
+        return
+    # The kernel's own timeouts: with Python's, every call would be two. Python's TLS takes no notice of them.
+    connection.setblocking(True)
+    for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        connection.setsockopt(socket.SOL_SOCKET, direction, struct.pack("@ll", 0, round(POLL_S * 1e6)))
+
+
 class Channel:
     """One connection. Reading and writing wait in short turns, so that a cancel is noticed."""
 
     def __init__(self, connection: socket.socket, patience: Patience) -> None:
-        # The kernel's own timeouts: with Python's, every call would be two.
-        connection.setblocking(True)
-        for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            connection.setsockopt(socket.SOL_SOCKET, direction, struct.pack("@ll", 0, round(POLL_S * 1e6)))
         self.connection = connection
         self._flags = 0 if isinstance(connection, ssl.SSLSocket) else socket.MSG_WAITALL
+        _wait_in_turns(connection)
         self.patience = patience
         self.is_local = connection.family == socket.AF_UNIX
         self._descriptors: list[int] = []
