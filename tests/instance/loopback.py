@@ -19,9 +19,10 @@ from PIL import Image
 from websockets.sync.client import ClientConnection, connect
 
 from pellucid.formats.protocol import Voxels
+from pellucid.instance.app import create_app
 from pellucid.instance.protocol.parts import VERSION, Capability
 from pellucid.instance.server import HOST, Instance
-from pellucid.instance.session import Setup
+from pellucid.instance.session import Session, Setup
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
@@ -103,6 +104,15 @@ class Page:
         """The scene heard of last."""
         scene: Scene = build(Scene, self.state["scene"], "scene")
         return scene
+
+
+def interface() -> dict[str, Any]:
+    """The OpenAPI document."""
+    session = Session(Setup())
+    try:
+        return create_app(session).openapi()
+    finally:
+        session.close()
 
 
 def as_sent(camera: Camera) -> Any:

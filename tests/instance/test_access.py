@@ -11,14 +11,13 @@ from websockets.sync.client import connect
 
 from pellucid.errors import DeviceUnavailable, InvalidInput
 from pellucid.instance import connection
-from pellucid.instance.app import create_app
 from pellucid.instance.capabilities import RANKS, Tokens, allows
 from pellucid.instance.protocol import incoming
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, VERSION, Capability
 from pellucid.instance.routes.page import page_files
 from pellucid.instance.server import HOST, Instance
-from pellucid.instance.session import Session, Setup
-from tests.instance.loopback import PATIENCE_S, Page, address, http, open_page
+from pellucid.instance.session import Setup
+from tests.instance.loopback import PATIENCE_S, Page, address, http, interface, open_page
 
 # What each route needs. A route that is not listed fails the test below.
 ROUTES: dict[str, Capability] = {
@@ -78,7 +77,7 @@ def is_alive(instance: Instance) -> bool:
 
 
 def route_names() -> set[str]:
-    paths = create_app(Session(Setup())).openapi()["paths"]
+    paths = interface()["paths"]
     return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
 
 

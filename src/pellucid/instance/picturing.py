@@ -23,7 +23,7 @@ from pellucid.workers.supervision import Picture, SupervisedWorker
 
 REST_S = 0.3
 """How long nothing has to change before the exact picture is drawn, unless the page says that it is at rest."""
-BUDGET_MS, CUDA_BUDGET_MS = 90.0, 14.0
+BUDGET_MS, CUDA_BUDGET_MS = 80.0, 14.0
 """What a rough picture may take: ten and more a second on a CPU, sixty on a card."""
 VIEWS: tuple[View, View] = ("main", "other")
 
