@@ -154,15 +154,17 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
   const session = useSession();
   const hasVolume = useSelect((state) => (state.server?.scene.volumes.length ?? 0) > 0);
   const [dataset, setDataset] = useState("");
-  const { facts, problem } = useFacts(dataset ? `${entry.path}:${dataset}` : entry.path);
+  const isVolume = entry.kind === "volume";
+  // Facts are told of volumes; points and meshes are opened to see what they are.
+  const { facts, problem } = useFacts(isVolume ? (dataset ? `${entry.path}:${dataset}` : entry.path) : "");
   const path = dataset ? `${entry.path}:${dataset}` : entry.path;
   const open = (how: NonNullable<LoadRequest["how"]>): void => void opened(session, { path, how });
-  const isOpenable = problem === null && facts?.problem === "";
+  const isOpenable = !isVolume || (problem === null && facts?.problem === "");
   return (
     <div className="facts">
       <h3 title={entry.path}>{entry.name}</h3>
       {problem ? <Problem problem={problem} /> : null}
-      {facts ? <FactLines facts={facts} /> : problem ? null : <p className="hint">looking…</p>}
+      {facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">looking…</p>}
       {facts && facts.datasets.length > 1 ? (
         <select className="field" aria-label="Dataset" value={dataset} onChange={(event) => setDataset(event.currentTarget.value)}>
           <option value="">Choose what to open…</option>
@@ -180,7 +182,7 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
         <Button isDisabled={!isOpenable} onClick={() => open("add")}>
           Add as a layer
         </Button>
-        {entry.kind === "volume" && hasVolume ? (
+        {isVolume && hasVolume ? (
           <Button isDisabled={!isOpenable} onClick={() => open("labels")}>
             As labels
           </Button>
@@ -193,6 +195,7 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
 function useFacts(path: string): { facts: FileFacts | null; problem: RequestRefused | null } {
   const [known, setKnown] = useState<{ path: string; facts: FileFacts | null; problem: RequestRefused | null }>({ path: "", facts: null, problem: null });
   useEffect(() => {
+    if (path === "") return undefined;
     let isWanted = true;
     factsOf(path).then(
       (facts) => (isWanted ? setKnown({ path, facts, problem: null }) : undefined),
