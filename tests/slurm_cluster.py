@@ -78,7 +78,7 @@ class SlurmCluster:
 
     def start_controller(self) -> None:
         self.command("slurmctld")
-        wait_until(lambda: "idle" in self._nodes() or "mix" in self._nodes() or "alloc" in self._nodes())
+        wait_until(lambda: self._nodes() not in ("", "unk") and not self._nodes().endswith("*"))
 
     def stop_controller(self) -> None:
         _end(self.folder / "slurmctld.pid")
@@ -99,8 +99,9 @@ class SlurmCluster:
             _end(self.folder / f"{name}.pid")
 
     def _nodes(self) -> str:
+        """The state of the node; with a star where it has not answered yet."""
         with suppress(subprocess.CalledProcessError):
-            return self.command("sinfo", "--noheader", "--format=%t")
+            return self.command("sinfo", "--noheader", "--format=%t").strip()
         return ""
 
 

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # A terminal that lacks a sign of ours shows another instead.
     try:
-        with progress.use(progress.Silent() if options.quiet else progress.automatic()):
+        with progress.use(_reporter(options)):
             code = int(options.run(options))
             sys.stdout.flush()
             return code
@@ -35,6 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.debug:
             raise
         return _told(error)
+
+
+def _reporter(options: argparse.Namespace) -> progress.Reporter:
+    if options.progress_file:
+        from pellucid.cli.progress_file import ProgressFile
+
+        return ProgressFile(options.progress_file)
+    return progress.Silent() if options.quiet else progress.automatic()
 
 
 def _told(error: BaseException) -> int:
@@ -67,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
     parser.add_argument("--quiet", action="store_true", default=default, help="no progress")
+    parser.add_argument(
+        "--progress-file", default=argparse.SUPPRESS if default is argparse.SUPPRESS else "", metavar="FILE",
+        help="keep the progress there, as JSON, for another program",
+    )  # fmt: skip
     parser.add_argument("--debug", action="store_true", default=default, help="show where an error comes from")
 
 

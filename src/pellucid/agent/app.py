@@ -1,0 +1,113 @@
+"""What the agent answers: its routes.
+
+Here: the application: starting, listing, ending, logs, estimates, metrics.
+Not here: who may ask (instance.guard), ways to viewers (proxy), what happens (keeper).
+"""
+
+import asyncio
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from pellucid.agent import home
+from pellucid.agent.changes import Changes
+from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
+from pellucid.agent.keeper import Keeper
+from pellucid.agent.records import Record, told
+from pellucid.agent.wishes import TaskWish, ViewerWish
+from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, SchedulerUnreachable
+from pellucid.instance.capabilities import Tokens
+from pellucid.instance.guard import Guard
+from pellucid.instance.process import refusal
+from pellucid.instance.product import PRODUCT
+
+VERSION = 1
+"""Of these routes."""
+LONGEST_WAIT_S = 60.0
+STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, SchedulerUnreachable: 503}
+
+
+def create_app(keeper: Keeper, tokens: Tokens, changes: Changes) -> FastAPI:
+    """Behind the guard: whoever has the agent's token is the person it serves."""
+    app = FastAPI(title="Pellucid agent", version=PRODUCT, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(Guard, tokens=tokens)
+    _add_refusals(app)
+    _add_starting(app, keeper)
+    _add_watching(app, keeper, changes)
+    home.add(app)
+    return app
+
+
+def _add_starting(app: FastAPI, keeper: Keeper) -> None:
+    @app.post("/api/instances")
+    async def start_viewer(wish: ViewerWish) -> dict[str, Any]:
+        return entry(keeper, await asyncio.to_thread(keeper.start, wish))
+
+    @app.post("/api/tasks")
+    async def start_task(wish: TaskWish) -> dict[str, Any]:
+        return entry(keeper, await asyncio.to_thread(keeper.start, wish))
+
+    @app.delete("/api/jobs/{id}")
+    async def cancel(id: str) -> dict[str, Any]:
+        await asyncio.to_thread(keeper.cancel, id)
+        return entry(keeper, keeper.get(id))
+
+    @app.get("/api/estimate")
+    async def estimated(shape: Annotated[list[int], Query()], dtype: str = "float32") -> dict[str, int]:
+        wanted = estimate(volume_bytes(shape, dtype), keeper.site.node)
+        refuse_impossible(wanted, keeper.site.node)
+        return {"gpus": wanted.gpus, "memory_bytes": wanted.memory_bytes}
+
+
+def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
+    @app.get("/api/about")
+    async def about() -> dict[str, Any]:
+        return {"version": VERSION, "product": PRODUCT, "scheduler": keeper.site.scheduler}
+
+    @app.get("/api/jobs")
+    async def jobs() -> list[dict[str, Any]]:
+        return [entry(keeper, record) for record in keeper.records]
+
+    @app.get("/api/jobs/{id}")
+    async def job(id: str, unlike: str = "", wait_s: float = 0.0) -> dict[str, Any]:
+        """With ``unlike``, the answer waits until it is in another phase than that, or until wait_s are over."""
+        await changes.until(lambda: keeper.get(id).state.phase != unlike, min(wait_s, LONGEST_WAIT_S))
+        return entry(keeper, keeper.get(id))
+
+    @app.get("/api/jobs/{id}/log", response_class=PlainTextResponse)
+    async def log(id: str) -> str:
+        return "\n".join(await asyncio.to_thread(keeper.lines, id)) + "\n"
+
+    @app.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> str:
+        counts = Counter((record.kind, record.state.phase) for record in keeper.records)
+        lines = ["# TYPE pellucid_jobs gauge"]
+        lines += [f'pellucid_jobs{{kind="{kind}",phase="{phase}"}} {n}' for (kind, phase), n in sorted(counts.items())]
+        return "\n".join(lines) + "\n"
+
+
+def entry(keeper: Keeper, record: Record) -> dict[str, Any]:
+    """A record as it is told, with the way to it. path: below the agent's own address; "" where there is no way yet."""
+    told_of = told(record)
+    del told_of["handle"]
+    address = keeper.address(record.id) if record.kind == "viewer" else None
+    progress = keeper.progress(record.id) if record.kind == "task" else None
+    path = f"i/{record.id}/?token={address.token}" if address is not None else ""
+    return told_of | {"path": path, "progress": None if progress is None else vars(progress)}
+
+
+def _add_refusals(app: FastAPI) -> None:
+    @app.exception_handler(PellucidError)
+    async def refused(_: Request, error: PellucidError) -> JSONResponse:
+        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
+        return JSONResponse(refusal(error), status)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        what = f"The request was not understood: {place}: {first['msg']}."
+        return JSONResponse(refusal(InvalidInput(what, do="Check that both ends have the same version.")), 422)

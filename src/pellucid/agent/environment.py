@@ -1,0 +1,19 @@
+"""What a job needs from the surroundings of the agent.
+
+Here: for_jobs: the variables that a job is started with, none of them secret.
+Not here: starting it (jobs).
+"""
+
+import os
+from pathlib import Path
+
+import pellucid.errors
+
+SOURCES = Path(pellucid.errors.__file__).parents[1]
+PREFIXES = ("PELLUCID_", "XDG_")
+
+
+def for_jobs() -> dict[str, str]:
+    """Settings, and where this Pellucid is: a job must find the same one, and the same records."""
+    ours = {name: value for name, value in os.environ.items() if name.startswith(PREFIXES)}
+    return ours | {"PYTHONPATH": str(SOURCES)}

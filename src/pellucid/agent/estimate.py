@@ -1,0 +1,53 @@
+"""How many GPUs and how much memory a volume takes.
+
+Here: estimate, from shape and type, and the refusal of what no node has.
+Not here: what the site's nodes have (jobs.site), enforcing it (instance).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pellucid.errors import InvalidInput, TooLarge
+from pellucid.jobs.job import Resources
+from pellucid.jobs.site import Node
+
+DEVICE_RESERVE_BYTES = 2 * 2**30
+"""Of each GPU: context, compiled code, pictures and what they are made from."""
+HOST_RESERVE_BYTES = 4 * 2**30
+OVERHEAD = 1.1
+"""Beside the voxels there are value ranges of bricks, and halos where several GPUs share a volume."""
+
+
+def volume_bytes(shape: Sequence[int], dtype: str) -> int:
+    try:
+        itemsize = np.dtype(dtype).itemsize
+    except TypeError as error:
+        raise InvalidInput(f"There is no type {dtype!r}.", do="Give one such as uint8, uint16 or float32.") from error
+    if len(shape) != 3 or min(shape) < 1:
+        raise InvalidInput(f"A volume cannot have shape {tuple(shape)}.", do="Give three numbers above 0: z, y, x.")
+    return math.prod(shape) * itemsize
+
+
+def estimate(nbytes: int, node: Node) -> Resources:
+    """What a viewer of so many bytes is asked for; without a description of the nodes, one GPU.
+
+    >>> eighty = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
+    >>> estimate(3072**3 * 4, eighty).gpus
+    2
+    """
+    needs = math.ceil(nbytes * OVERHEAD)
+    each = node.gpu_memory_bytes - DEVICE_RESERVE_BYTES
+    gpus = math.ceil(needs / each) if node.gpu_memory_bytes and each > 0 else 1
+    return Resources(gpus=max(1, gpus), memory_bytes=nbytes + HOST_RESERVE_BYTES)
+
+
+def refuse_impossible(wanted: Resources, node: Node) -> None:
+    """Before anything is queued: what one node does not have, waiting will not bring."""
+    if node.gpus and wanted.gpus > node.gpus:
+        what = f"{wanted.gpus} GPUs are asked for, and a node has {node.gpus}."
+        raise InvalidInput(what, do="Show a level of lower resolution, crop it, or ask for fewer with gpus=.")
+    if node.memory_bytes and wanted.memory_bytes > node.memory_bytes:
+        do = "Show a level of lower resolution, crop it, or ask for less memory."
+        raise TooLarge(wanted.memory_bytes, node.memory_bytes, do=do)

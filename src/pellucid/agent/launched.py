@@ -1,0 +1,64 @@
+"""A viewer inside a job.
+
+Here: main, which ``python -m pellucid.agent.launched FOLDER`` runs on whatever machine the job got.
+Not here: starting the job (keeper), the viewer (instance).
+
+The wish is in the folder, and the address goes there when the viewer listens: nobody has to be there to take it.
+"""
+
+import logging
+import signal
+import socket
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pellucid.agent.certificate import make_certificate
+from pellucid.agent.records import ADDRESS, WISH, Address
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.instance.server import Instance
+from pellucid.instance.session import Setup
+from pellucid.jobs.job import read_json, write_json
+from pellucid.transport.address import Certificate
+
+TERMINATED = 128 + signal.SIGTERM
+LOOPBACK = "127.0.0.1"
+
+
+def main() -> None:
+    logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
+    # The server hands a signal on when it has ended: without this, what is left behind would not be cleared away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    folder = Path(sys.argv[1])
+    try:
+        instance, certificate = _begun(folder)
+    except PellucidError as error:
+        logging.getLogger(__name__).error("%s %s", error.what, error.do)
+        sys.exit(2)
+    write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
+    try:
+        instance.run()
+    finally:
+        (folder / ADDRESS).unlink(missing_ok=True)
+
+
+def _begun(folder: Path) -> tuple[Instance, Certificate | None]:
+    wish: dict[str, Any] | None = read_json(folder / WISH)
+    if wish is None:
+        raise InvalidInput(f"There is no wish in {folder}.", do="Start the viewer through pellucid.start().")
+    # Only where the agent is on another machine does anybody have to be let in from there.
+    certificate = make_certificate(folder) if wish["is_remote"] else None
+    setup = Setup(wish["device"], tuple(wish["roots"]), wish["grace_s"])
+    return Instance(wish["source"], setup, 0, wish["state"], certificate), certificate
+
+
+def _address(instance: Instance, certificate: Certificate | None) -> Address:
+    token = instance.session.tokens.own
+    if certificate is None:
+        return Address(LOOPBACK, instance.port, token)
+    return Address(socket.gethostname(), instance.port, token, certificate.certificate.read_text())
+
+
+if __name__ == "__main__":
+    main()

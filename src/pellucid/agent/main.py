@@ -1,0 +1,182 @@
+"""The agent's process.
+
+Here: main, which ``python -m pellucid.agent.main`` runs: the lease, the door, the routes, the watch.
+Not here: each of them (its module), starting it (client).
+
+It ends by itself when nothing runs and nobody has asked for a while; the next one finds everything as it was.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from pellucid.agent.app import create_app
+from pellucid.agent.audit import Audit
+from pellucid.agent.changes import Changes
+from pellucid.agent.keeper import LOCAL_POLL_S, Keeper
+from pellucid.agent.lease import RENEWED_EVERY_S, Lease
+from pellucid.agent.proxy import Door
+from pellucid.agent.records import Address, Record
+from pellucid.errors import NotFound, PellucidError
+from pellucid.instance.capabilities import Tokens
+from pellucid.jobs.job import private_folder, read_json, write_json
+from pellucid.jobs.site import read_site
+from pellucid.settings import current
+
+log = logging.getLogger(__name__)
+HOST = "127.0.0.1"
+IDLE_MINUTES = 30.0
+QUIET_POLL_S = 1.0
+PATIENCE_S = 2
+
+
+def agent_folder() -> Path:
+    return current().state_folder / "agent"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("pellucid.agent")
+    parser.add_argument("--port", type=int, default=0, help="port on this machine (default: the same as last time)")
+    parser.add_argument("--idle-minutes", type=float, default=IDLE_MINUTES, help="end after so long with nothing to do")
+    parser.add_argument("--ready", type=int, default=-1, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
+    # The server hands a signal on when it has ended: without this, the lease would not be given back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        asyncio.run(Agent(agent_folder(), options.idle_minutes * 60).run(options.port, options.ready))
+    except PellucidError as error:
+        _say(options.ready, f"{error.what} {error.do}")
+        sys.exit(f"pellucid: {error.what}\n{error.do}")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The same at every start, so that pages that are open go on working."""
+
+    port: int
+    token: str = field(repr=False)
+
+    @classmethod
+    def of(cls, folder: Path) -> "Identity":
+        known = read_json(folder / "identity.json") or {}
+        token = known.get("token")
+        return cls(int(known.get("port", 0)), token if isinstance(token, str) else secrets.token_urlsafe(24))
+
+
+class Agent:
+    """One person's agent, on this machine until it ends."""
+
+    def __init__(self, folder: Path, idle_s: float) -> None:
+        self._folder, self._idle_s = private_folder(folder), idle_s
+        self._lease = Lease(self._folder)
+        self._audit = Audit(self._folder / "audit.jsonl")
+        self._used_at = time.monotonic()
+
+    async def run(self, port: int, ready: int) -> None:
+        """Until it is told to end, has nothing to do, or has lost its lease."""
+        self._lease.take()
+        inner = Path(tempfile.mkdtemp(prefix="pellucid-agent-"))
+        try:
+            await self._serve(inner, port, ready)
+        finally:
+            self._lease.give_back()
+            shutil.rmtree(inner, ignore_errors=True)
+
+    async def _serve(self, inner: Path, port: int, ready: int) -> None:
+        identity, changes = Identity.of(self._folder), Changes()
+
+        def changed(record: Record) -> None:
+            self._audit.note(record)
+            changes.tell()
+
+        self._keeper = Keeper(self._folder / "jobs", read_site(current().site_file), changed)
+        tokens = Tokens(own=identity.token)
+        config = uvicorn.Config(
+            create_app(self._keeper, tokens, changes), log_level="warning", access_log=False, server_header=False,
+            timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        door = Door(str(inner / "socket"), self._find, self._use)
+        url = await self._opened(door, port or identity.port, tokens)
+        work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
+        self._lease.renew(url)
+        _say(ready, "ready")
+        try:
+            await self._server.serve(sockets=[_listening(inner / "socket")])
+        finally:
+            await door.close()
+            for task in work:
+                task.cancel()
+
+    async def _opened(self, door: Door, port: int, tokens: Tokens) -> str:
+        try:
+            port = await door.open(HOST, port)
+        except OSError:  # Somebody else has last time's port.
+            port = await door.open(HOST, 0)
+        write_json(self._folder / "identity.json", {"port": port, "token": tokens.own})
+        return f"http://{HOST}:{port}/?token={tokens.own}"
+
+    def _use(self) -> None:
+        self._used_at = time.monotonic()
+
+    async def _find(self, id: str) -> Address | None:
+        with suppress(NotFound):
+            address = await asyncio.to_thread(self._keeper.address, id)
+            if address is not None and address.host == socket.gethostname():
+                return Address(HOST, address.port, address.token, address.certificate)
+            return address
+        return None
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self._keeper.poll)
+            except Exception:
+                # The edge of the watch: one bad look must not end all later ones.
+                log.exception("looking after the jobs failed")
+            is_busy = self._keeper.is_busy
+            self._used_at = time.monotonic() if is_busy else self._used_at
+            if time.monotonic() - self._used_at > self._idle_s:
+                self._server.should_exit = True
+            await asyncio.sleep(LOCAL_POLL_S if self._keeper.is_starting else QUIET_POLL_S)
+
+    async def _renew(self, url: str) -> None:
+        while True:
+            await asyncio.sleep(RENEWED_EVERY_S)
+            if not await asyncio.to_thread(self._lease.renew, url):
+                log.warning("another agent has taken over")
+                self._server.should_exit = True
+
+
+def _listening(path: Path) -> socket.socket:
+    """In a folder that nobody else can enter."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    listener.listen(128)
+    return listener
+
+
+def _say(descriptor: int, word: str) -> None:
+    """To whoever started this and waits."""
+    if descriptor >= 0:
+        with suppress(OSError):
+            os.write(descriptor, word.encode())
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main()

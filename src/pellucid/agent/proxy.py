@@ -1,0 +1,165 @@
+"""One port for everything: each connection is led to the agent's own pages, or to a viewer on whatever machine.
+
+Here: Door, which listens; after the head of a request it only moves bytes.
+Not here: heads (heads), who may come in (whoever a connection is led to asks for its token).
+
+One request per connection: so nothing has to be known of what follows the head, HTTP or WebSocket.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import cast
+
+from pellucid.agent.heads import LONGEST_HEAD, Head, NotHttp, answer
+from pellucid.agent.records import Address
+
+log = logging.getLogger(__name__)
+HEAD_S = 20.0
+CONNECT_S = 10.0
+MOST_WAITING_BYTES = 2**20
+
+Finder = Callable[[str], Awaitable[Address | None]]
+"""The address of a viewer by its id; None where there is none."""
+
+
+class Side(asyncio.Protocol):
+    """One end of a connection through the door: what comes in goes out at the other, as fast as that one takes it."""
+
+    def __init__(self, other: "Side | None" = None) -> None:
+        self.other = other
+        self.transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(MOST_WAITING_BYTES)
+
+    def data_received(self, data: bytes) -> None:
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.write(data)
+
+    def pause_writing(self) -> None:
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self.other is not None and self.other.transport is not None:
+            with suppress(RuntimeError):  # Closed meanwhile.
+                self.other.transport.resume_reading()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.close()
+        self.transport = None
+
+
+class Entrance(Side):
+    """The end towards a browser or program: it collects the head of the request, and asks where it leads."""
+
+    def __init__(self, lead: Callable[["Entrance", Head, bytes], Awaitable[None]]) -> None:
+        super().__init__()
+        self._lead, self._collected = lead, bytearray()
+        self._leading: asyncio.Task[None] | None = None
+        self._deadline = asyncio.get_running_loop().call_later(HEAD_S, self.refuse, 408, "No request came in time.")
+
+    def data_received(self, data: bytes) -> None:
+        if self._leading is not None:
+            super().data_received(data)
+            return
+        self._collected += data
+        end = self._collected.find(b"\r\n\r\n")
+        if end >= 0:
+            self._begin(bytes(self._collected[:end]), bytes(self._collected[end + 4 :]))
+        elif len(self._collected) > LONGEST_HEAD:
+            self.refuse(431, "The request's head is too long.")
+
+    def _begin(self, head: bytes, rest: bytes) -> None:
+        self._deadline.cancel()
+        try:
+            parsed = Head.parse(head)
+        except NotHttp as error:
+            self.refuse(400, str(error))
+            return
+        if self.transport is not None:
+            self.transport.pause_reading()
+        self._leading = asyncio.ensure_future(self._lead(self, parsed, rest))
+
+    def refuse(self, status: int, why: str, location: str = "") -> None:
+        if self.transport is not None:
+            self.transport.write(answer(status, why, location))
+            self.transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._deadline.cancel()
+        if self._leading is not None:
+            self._leading.cancel()
+        super().connection_lost(error)
+
+
+class Door:
+    """own: the Unix socket of the agent's own pages. find: where viewers are. on_use: called for every request."""
+
+    def __init__(self, own: str, find: Finder, on_use: Callable[[], None] = lambda: None) -> None:
+        self._own, self._find, self._on_use = own, find, on_use
+        self._server: asyncio.Server | None = None
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    async def open(self, host: str, port: int) -> int:
+        """Listen; the port, which is a free one where 0 was asked for."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Entrance(self._lead), host, port)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def _lead(self, entrance: Entrance, head: Head, rest: bytes) -> None:
+        viewer, is_bare = head.viewer
+        self._on_use()
+        try:
+            if viewer is not None and is_bare:
+                entrance.refuse(308, "A stroke belongs at the end.", head.with_stroke)
+                return
+            address = None if viewer is None else await self._find(viewer)
+            if viewer is not None and address is None:
+                entrance.refuse(404, "There is no such viewer, or it has ended.")
+                return
+            inner = await asyncio.wait_for(self._connected(entrance, address), CONNECT_S)
+        except (OSError, TimeoutError, ssl.SSLError) as error:
+            log.warning("A viewer cannot be reached: %s", error)
+            entrance.refuse(502, "The viewer cannot be reached just now.")
+            return
+        self._join(entrance, inner, head.forwarded(viewer) + rest)
+
+    async def _connected(self, entrance: Entrance, address: Address | None) -> Side:
+        loop = asyncio.get_running_loop()
+        if address is None:
+            _, side = await loop.create_unix_connection(lambda: Side(entrance), self._own)
+        else:
+            context = self._context(address) if address.certificate else None
+            name = "" if context is not None else None
+            _, side = await loop.create_connection(
+                lambda: Side(entrance), address.host, address.port, ssl=context, server_hostname=name
+            )
+        return side
+
+    def _join(self, entrance: Entrance, inner: Side, first: bytes) -> None:
+        if entrance.transport is None or inner.transport is None:
+            if inner.transport is not None:
+                inner.transport.close()
+            return
+        inner.transport.write(first)
+        entrance.other = inner
+        entrance.transport.resume_reading()
+
+    def _context(self, address: Address) -> ssl.SSLContext:
+        """Believes the viewer's own certificate, and no other, whatever names are in it."""
+        if address.certificate not in self._contexts:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.load_verify_locations(cadata=address.certificate)
+            self._contexts[address.certificate] = context
+        return self._contexts[address.certificate]

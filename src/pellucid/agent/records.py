@@ -1,0 +1,119 @@
+"""What the agent knows of each instance and task: one small file in a folder of its own.
+
+Here: Record, and Shelf, which reads and writes them; Address, which a viewer writes beside its record.
+Not here: what follows from them (keeper), who may write them (lease).
+
+Two never write one file: the agent writes ``record.json``; the job writes ``address.json``, ``progress.json`` and
+what every job leaves behind. So nothing is lost where no agent is there when a job begins or ends.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pellucid.errors import InvalidInput
+from pellucid.jobs.job import Resources, Submitted, private_folder, read_json, write_json
+from pellucid.jobs.states import State
+from pellucid.rendering.documents import build
+
+RECORD, ADDRESS, PROGRESS, WISH = "record.json", "address.json", "progress.json", "wish.json"
+BEGINNING = State("starting")
+ID = re.compile(r"[0-9a-f]{10}")
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One instance or task. scheduler: local or slurm. handle: what the scheduler calls it; "" until that is known.
+
+    state: as it was known last. created_at, cancelled_at, ended_at: seconds since 1970; 0 where that is still to come.
+    """
+
+    id: str
+    kind: Literal["viewer", "task"]
+    name: str
+    created_at: float
+    scheduler: str
+    resources: Resources
+    handle: str = ""
+    state: State = BEGINNING
+    cancelled_at: float = 0.0
+    ended_at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a viewer listens. certificate: in PEM form, the only one to be believed; "" where no TLS is spoken."""
+
+    host: str
+    port: int
+    token: str = field(repr=False)
+    certificate: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a task is. fraction: 0 to 1; None where nobody knows."""
+
+    name: str
+    fraction: float | None
+    text: str
+
+
+class Shelf:
+    """The folders of all records. Only their owner can enter."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = private_folder(folder)
+
+    def place(self, id: str) -> Path:
+        return self.folder / id
+
+    def create(self, record: Record, wish: dict[str, Any]) -> None:
+        """The record is there before anything is started, so that nothing that was started is ever without one."""
+        private_folder(self.place(record.id))
+        write_json(self.place(record.id) / WISH, wish)
+        self.write(record)
+
+    def write(self, record: Record) -> None:
+        write_json(self.place(record.id) / RECORD, asdict(record))
+
+    def all(self) -> Iterator[Record]:
+        for folder in self.folder.iterdir():
+            record = _read(Record, folder / RECORD) if ID.fullmatch(folder.name) else None
+            if record is not None and record.id == folder.name:
+                yield record
+
+    def address(self, id: str) -> Address | None:
+        return _read(Address, self.place(id) / ADDRESS)
+
+    def progress(self, id: str) -> Progress | None:
+        return _read(Progress, self.place(id) / PROGRESS)
+
+    def submitted(self, record: Record) -> Submitted:
+        return Submitted(record.id, record.handle, self.place(record.id))
+
+    def forget(self, id: str) -> None:
+        shutil.rmtree(self.place(id), ignore_errors=True)
+
+
+def _read(kind: type[Kind], path: Path) -> Kind | None:
+    """None where it is not there, or makes no sense."""
+    content = read_json(path)
+    if content is None:
+        return None
+    try:
+        read: Kind = build(kind, content, path.name)
+    except InvalidInput:
+        return None
+    return read
+
+
+def told(record: Record) -> dict[str, Any]:
+    """A record as plain data."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(record)))
+    return plain

@@ -1,0 +1,110 @@
+"""What a person asks the agent for.
+
+Here: ViewerWish and TaskWish, and the resources that they come to.
+Not here: starting it (keeper), how it arrives (app), what the site allows (jobs.site).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
+from pellucid.errors import InvalidInput
+from pellucid.jobs.job import Resources
+from pellucid.jobs.site import Site
+
+COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct")
+"""What may run as a task; nothing that itself waits for somebody."""
+GRACE_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Of what the site decided, what one person wants otherwise; None where not."""
+
+    scheduler: str | None = None
+    partition: str | None = None
+    account: str | None = None
+    constraint: str | None = None
+    time_limit_minutes: int | None = None
+    options: tuple[str, ...] | None = None
+
+    def of(self, site: Site) -> Site:
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return site.overridden(given)
+
+
+@dataclass(frozen=True)
+class ViewerWish:
+    """gpus: None to have it estimated from shape and dtype; 0 for a viewer on the CPU. memory_bytes, cores: 0 for an
+    estimate. source: what is shown at first. roots: what the page may open. grace_s: it ends after so long without use.
+    """
+
+    gpus: int | None = None
+    shape: tuple[int, int, int] | None = None
+    dtype: str = "float32"
+    memory_bytes: int = 0
+    cores: int = 0
+    name: str = ""
+    source: str | None = None
+    state: str = ""
+    device: str | None = None
+    roots: tuple[str, ...] = ()
+    grace_s: float = GRACE_S
+    overrides: Overrides = Overrides()
+
+    @property
+    def title(self) -> str:
+        return self.name or (self.source or "viewer").rstrip("/").rpartition("/")[2]
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.shape is None else volume_bytes(self.shape, self.dtype)
+
+    def resources(self, site: Site) -> Resources:
+        estimated = estimate(self.nbytes, site.node) if self.shape else Resources(gpus=int(bool(site.node.gpus)))
+        wanted = Resources(
+            estimated.gpus if self.gpus is None else self.gpus,
+            self.memory_bytes or estimated.memory_bytes,
+            self.cores,
+            site.time_limit_minutes if site.scheduler != "local" else 0,
+        )
+        refuse_impossible(wanted, site.node)
+        return wanted
+
+
+@dataclass(frozen=True)
+class TaskWish:
+    """arguments: as for the command line, the command first. folder: where relative paths start."""
+
+    arguments: tuple[str, ...]
+    folder: str
+    gpus: int = 0
+    memory_bytes: int = 0
+    cores: int = 0
+    name: str = ""
+    overrides: Overrides = Overrides()
+
+    def __post_init__(self) -> None:
+        if not self.arguments or self.arguments[0] not in COMMANDS:
+            asked = self.arguments[0] if self.arguments else ""
+            raise InvalidInput(f"{asked!r} cannot run as a task.", do=f"Choose one of: {', '.join(COMMANDS)}.")
+        if not self.folder.startswith("/"):
+            raise InvalidInput(f"{self.folder!r} is no whole path.", do="Give the folder that paths start from.")
+
+    @property
+    def title(self) -> str:
+        return self.name or " ".join(self.arguments)
+
+    def resources(self, site: Site) -> Resources:
+        minutes = site.time_limit_minutes if site.scheduler != "local" else 0
+        wanted = Resources(self.gpus, self.memory_bytes, self.cores, minutes)
+        refuse_impossible(wanted, site.node)
+        return wanted
+
+
+Wish = ViewerWish | TaskWish
+
+
+def without_overrides(wish: Wish) -> dict[str, Any]:
+    """What the job itself has to know."""
+    return vars(replace(wish, overrides=Overrides())) | {"overrides": {}}

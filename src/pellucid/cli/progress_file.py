@@ -1,0 +1,29 @@
+"""Progress for another program, such as the agent whose task this is.
+
+Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well.
+Not here: what is in the file (agent.records.Progress).
+"""
+
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from pellucid import progress
+from pellucid.agent.records import Progress
+from pellucid.jobs.job import write_json
+
+
+class ProgressFile(progress.Lines):
+    """The file has the state of the task that spoke last, and is always whole."""
+
+    interval_s = 0.5
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = Path(path)
+
+    def report(self, update: progress.Update) -> None:
+        made = Progress(update.name, update.fraction, progress.sentence(update))
+        with suppress(OSError):  # The work goes on where nobody can be told of it.
+            write_json(self._path, asdict(made))
+        super().report(update)

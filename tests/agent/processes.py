@@ -1,0 +1,114 @@
+"""A real agent in a process of its own, which can be killed and started again.
+
+Here: AgentProcess: asking it, waiting for phases, killing it; reading what processes show of themselves.
+Not here: tests.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.suite_report import ROOT
+
+PATIENCE_S = 60.0
+
+
+class AgentProcess:
+    """folder: its state folder. site: the text of the site file."""
+
+    def __init__(self, folder: Path, site: str = "", **environment: str) -> None:
+        self.folder = folder
+        (folder / "site.toml").write_text(site)
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "src"),
+            "PELLUCID_STATE_FOLDER": str(folder),
+            "PELLUCID_SITE_FILE": str(folder / "site.toml"),
+            **environment,
+        }
+
+    def start(self) -> None:
+        reading, writing = os.pipe()
+        command = [sys.executable, "-m", "pellucid.agent.main", "--ready", str(writing)]
+        self.process = subprocess.Popen(command, pass_fds=[writing], env=self.environment)
+        os.close(writing)
+        with open(reading, "rb") as pipe:  # noqa: PTH123
+            said = pipe.read()
+        assert said == b"ready", said
+        self.url = json.loads((self.folder / "agent/agent.json").read_text())["url"]
+        self.base, _, self.token = self.url.partition("?token=")
+        headers = {"Authorization": f"Bearer {self.token}"}
+        self.client = httpx.Client(base_url=self.base, headers=headers, timeout=PATIENCE_S)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(PATIENCE_S)
+
+    def ask(self, method: str, path: str, **more: Any) -> Any:
+        answer = self.client.request(method, path, **more)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def view(self, **wish: object) -> str:
+        """Start a viewer; its id."""
+        return str(self.ask("POST", "/api/instances", json={"device": "cpu", **wish})["id"])
+
+    def run(self, folder: Path, *arguments: str, **wish: object) -> str:
+        """Start a task; its id."""
+        wish = {"arguments": arguments, "folder": str(folder), **wish}
+        return str(self.ask("POST", "/api/tasks", json=wish)["id"])
+
+    def until(self, id: str, *phases: str) -> dict[str, Any]:
+        """Until it is in one of these; what is over stays so, and would be waited for in vain."""
+        told: dict[str, Any] = self.ask("GET", f"/api/jobs/{id}")
+        while (phase := told["state"]["phase"]) not in phases:
+            assert phase not in ("ended", "failed", "lost"), told["state"]
+            told = self.ask("GET", f"/api/jobs/{id}", params={"unlike": phase, "wait_s": 30})
+        return told
+
+    def cancel(self, id: str) -> None:
+        self.ask("DELETE", f"/api/jobs/{id}")
+
+    def place(self, id: str) -> Path:
+        return self.folder / "agent/jobs" / id
+
+
+@contextmanager
+def agent(folder: Path, site: str = "", **environment: str) -> Iterator[AgentProcess]:
+    """An agent until the block ends, and with it everything that it started."""
+    started = AgentProcess(folder, site, **environment)
+    started.start()
+    try:
+        yield started
+        running = [one["id"] for one in started.ask("GET", "/api/jobs") if one["state"]["phase"] not in OVER]
+        for id in running:
+            started.cancel(id)
+        for id in running:
+            started.until(id, *OVER)
+    finally:
+        started.stop()
+
+
+OVER = ("ended", "failed", "lost")
+
+
+def shown_by_processes() -> str:
+    """Arguments and environments of every process of this machine, as anybody (or this person) can read them."""
+    shown = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        for name in ("cmdline", "environ"):
+            with suppress(OSError):
+                shown.append((folder / name).read_bytes().decode("latin-1"))
+    return "\n".join(shown)

@@ -1,0 +1,58 @@
+"""What a volume takes, and what is refused early."""
+
+import pytest
+
+from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
+from pellucid.agent.wishes import Overrides, TaskWish, ViewerWish
+from pellucid.errors import InvalidInput, NotAllowed, TooLarge
+from pellucid.jobs.job import Resources
+from pellucid.jobs.site import Node, Site
+
+NODE = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "gpus"),
+    [((64, 64, 64), "uint8", 1), ((2048, 2048, 2048), "float32", 1), ((3072, 3072, 3072), "float32", 2),
+     ((4096, 4096, 4096), "float32", 4)],
+)  # fmt: skip
+def test_gpus_follow_from_shape_and_type(shape: tuple[int, int, int], dtype: str, gpus: int) -> None:
+    wanted = estimate(volume_bytes(shape, dtype), NODE)
+    assert wanted.gpus == gpus
+    assert wanted.memory_bytes == volume_bytes(shape, dtype) + 4 * 2**30
+
+
+def test_without_a_description_of_nodes_one_gpu_is_asked_for() -> None:
+    assert estimate(10**12, Node()).gpus == 1
+
+
+def test_what_no_node_has_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="8 GPUs are asked for, and a node has 4"):
+        refuse_impossible(Resources(gpus=8), NODE)
+    with pytest.raises(TooLarge, match=r"600.0 GiB of memory and 512.0 GiB"):
+        refuse_impossible(Resources(memory_bytes=600 * 2**30), NODE)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((1, 2), "uint8"), ((0, 1, 1), "uint8"), ((1, 1, 1), "voxels")])
+def test_what_is_no_volume_is_refused(shape: tuple[int, ...], dtype: str) -> None:
+    with pytest.raises(InvalidInput):
+        volume_bytes(shape, dtype)
+
+
+def test_what_is_asked_for_wins_over_the_estimate() -> None:
+    site = Site("slurm", time_limit_minutes=90, node=NODE)
+    wish = ViewerWish(gpus=3, shape=(8, 8, 8), memory_bytes=2**30, cores=5)
+    assert wish.resources(site) == Resources(3, 2**30, 5, 90)
+    assert ViewerWish().resources(site).gpus == 1
+    assert ViewerWish().resources(Site()) == Resources()
+
+
+def test_wishes_keep_to_what_the_site_allows() -> None:
+    site = Site("slurm", may_override=("partition",))
+    assert Overrides(partition="long").of(site).partition == "long"
+    with pytest.raises(NotAllowed):
+        Overrides(options=("--uid=0",)).of(site)
+    with pytest.raises(InvalidInput, match="cannot run as a task"):
+        TaskWish(("doctor",), "/")
+    with pytest.raises(InvalidInput, match="no whole path"):
+        TaskWish(("convert", "a", "b"), "data")

@@ -1,0 +1,66 @@
+"""Heads of requests: where they lead, what is passed on, what is refused."""
+
+import pytest
+
+from pellucid.agent.heads import Head, NotHttp, answer
+
+ID = "0123456789"
+
+
+def head(target: str, *headers: str, method: str = "GET") -> Head:
+    return Head.parse("\r\n".join([f"{method} {target} HTTP/1.1", *headers]).encode())
+
+
+@pytest.mark.parametrize(
+    ("target", "leads"),
+    [
+        ("/", (None, False)),
+        ("/api/jobs", (None, False)),
+        (f"/i/{ID}/", (ID, False)),
+        (f"/i/{ID}/api/scene?x=1", (ID, False)),
+        (f"/i/{ID}", (ID, True)),
+        (f"/i/{ID}?token=a", (ID, True)),
+        (f"/i/{ID}0/", (None, False)),
+        ("/i/../etc/passwd", (None, False)),
+    ],
+)
+def test_where_it_leads(target: str, leads: tuple[str | None, bool]) -> None:
+    assert head(target).viewer == leads
+
+
+def test_a_viewer_sees_its_own_path_and_one_request() -> None:
+    came = head(f"/i/{ID}/api/scene?a=b", "Host: here:1", "Connection: keep-alive", "Cookie: c=d")
+    assert came.forwarded(ID).decode().split("\r\n") == [
+        "GET /api/scene?a=b HTTP/1.1", "Host: here:1", "Cookie: c=d", "Connection: close", "", "",
+    ]  # fmt: skip
+
+
+def test_an_upgrade_stays_one() -> None:
+    came = head(f"/i/{ID}/ws", "Host: here", "Connection: keep-alive, Upgrade", "Upgrade: websocket")
+    assert b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n" in came.forwarded(ID)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"GET /",
+        b"GET / HTTP/2",
+        b"GET http://elsewhere/ HTTP/1.1",
+        b"GET /a b HTTP/1.1",
+        b"GET / HTTP/1.1\r\nno colon",
+        b"GET / HTTP/1.1\r\nA: b\r\n folded: yes",
+        b"GET / HTTP/1.1\r\nA : b",
+        b"GET / HTTP/1.1\r\nA: b\nC: d",
+        b"\x16\x03\x01\x02\x00",
+    ],
+)
+def test_what_is_no_request_is_refused(raw: bytes) -> None:
+    with pytest.raises(NotHttp):
+        Head.parse(raw)
+
+
+def test_a_short_answer() -> None:
+    assert answer(404, "Gone.").startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert b"\r\nLocation: /i/x/\r\n" in answer(308, "There.", head("/i/x").with_stroke)
+    assert head("/i/x?token=a").with_stroke == "/i/x/?token=a"

@@ -1,0 +1,175 @@
+"""What follows from what a scheduler says, and what survives the end of an agent."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pellucid.agent import keeper as keeping
+from pellucid.agent.keeper import ENDING_S, KEPT_S, Keeper, derived
+from pellucid.agent.records import Record, Shelf
+from pellucid.agent.wishes import TaskWish, ViewerWish
+from pellucid.errors import InvalidInput, NotFound
+from pellucid.jobs.job import Job, Resources, Submitted, write_json
+from pellucid.jobs.site import Site
+from pellucid.jobs.states import State
+
+SITE = Site("slurm", poll_s=0.0)
+VIEWER = Record("0123456789", "viewer", "v", 0.0, "slurm", Resources(), "7", State("queued"))
+
+
+class Told:
+    """A scheduler whose states are set by the test."""
+
+    def __init__(self) -> None:
+        self.said: dict[str, State] = {}
+        self.jobs: list[Job] = []
+        self.cancelled: list[tuple[str, bool]] = []
+        self.questions = 0
+        self.refusal: Exception | None = None
+
+    def submit(self, job: Job, site: Site) -> str:
+        if self.refusal is not None:
+            raise self.refusal
+        self.jobs.append(job)
+        self.said.setdefault(job.id, State("queued", "Priority", place=3))
+        return str(len(self.jobs))
+
+    def states(self, jobs: Iterable[Submitted]) -> dict[str, State]:
+        self.questions += 1
+        return {job.id: self.said.get(job.id, State("lost")) for job in jobs}
+
+    def cancel(self, job: Submitted, is_urgent: bool = False) -> None:
+        self.cancelled.append((job.id, is_urgent))
+
+
+@pytest.fixture
+def scheduler(monkeypatch: pytest.MonkeyPatch) -> Told:
+    told = Told()
+    monkeypatch.setattr(keeping, "make_scheduler", lambda _: told)
+    return told
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("job", "has_address", "phase", "last"),
+    [
+        (State("queued", "Resources", 2), False, "queued", ""),
+        (State("running"), False, "starting", ""),
+        (State("running"), True, "running", ""),
+        (State("queued"), True, "running", ""),
+        (State("unknown", "no answer"), True, "unknown", "queued"),
+        (State("failed", "It ended with code 1."), True, "failed", ""),
+        (State("lost"), False, "lost", "queued"),
+    ],
+)
+def test_the_state_of_a_viewer(job: State, has_address: bool, phase: str, last: str) -> None:
+    state = derived(VIEWER, job, has_address)
+    assert (state.phase, state.last) == (phase, last)
+
+
+def test_what_was_known_before_stays_known_while_nothing_is() -> None:
+    unsure = replace(VIEWER, state=State("unknown", last="running"))
+    assert derived(unsure, State("unknown", "still no answer"), False).last == "running"
+
+
+def test_what_was_stopped_ends_by_that() -> None:
+    stopped = replace(VIEWER, cancelled_at=5.0)
+    assert derived(stopped, State("running"), True).phase == "ending"
+    assert derived(stopped, State("failed", "It was killed."), True) == State("ended", "It was stopped.")
+
+
+def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None:
+    first = Keeper(tmp_path, SITE)
+    ids = [first.start(ViewerWish(name=name)).id for name in ("queued", "starting", "running", "gone")]
+    scheduler.said |= dict(
+        zip(ids, [State("queued", "Resources"), State("running"), State("running"), State("lost")], strict=True)
+    )
+    write_json(tmp_path / ids[2] / "address.json", {"host": "n1", "port": 1, "token": "t", "certificate": ""})
+    second = Keeper(tmp_path, SITE)
+    second.poll()
+    assert [second.get(id).state.phase for id in ids] == ["queued", "starting", "running", "lost"]
+    assert scheduler.questions == 1
+    assert second.get(ids[3]).state.last == "queued"
+    address = second.address(ids[2])
+    assert (
+        address is not None
+        and address.host == "n1"
+        and "t" not in repr(address).replace("port", "").replace("host", "")
+    )
+
+
+def test_one_whose_number_was_never_written_down_is_asked_for_all_the_same(scheduler: Told, tmp_path: Path) -> None:
+    Shelf(tmp_path).create(replace(VIEWER, handle=""), {})
+    scheduler.said[VIEWER.id] = State("running")
+    keeper = Keeper(tmp_path, SITE)
+    keeper.poll()
+    assert keeper.get(VIEWER.id).state.phase == "starting"
+
+
+def test_what_is_refused_leaves_nothing(scheduler: Told, tmp_path: Path) -> None:
+    scheduler.refusal = InvalidInput("Slurm refused: no.", do="Ask for less.")
+    keeper = Keeper(tmp_path, SITE)
+    with pytest.raises(InvalidInput, match="Slurm refused"):
+        keeper.start(ViewerWish())
+    assert list(tmp_path.iterdir()) == [] and keeper.records == []
+    with pytest.raises(NotFound):
+        keeper.cancel("none")
+
+
+def test_what_does_not_end_is_made_to(scheduler: Told, tmp_path: Path) -> None:
+    clock = Clock()
+    keeper = Keeper(tmp_path, SITE, clock=clock)
+    id = keeper.start(ViewerWish()).id
+    scheduler.said[id] = State("running")
+    keeper.cancel(id)
+    keeper.poll()
+    assert keeper.get(id).state.phase == "ending"
+    clock.now += ENDING_S
+    keeper.poll()
+    assert scheduler.cancelled == [(id, False), (id, True)]
+    scheduler.said[id] = State("ended", "It was cancelled.")
+    keeper.poll()
+    keeper.cancel(id)
+    assert keeper.get(id).state == State("ended", "It was stopped.") and len(scheduler.cancelled) == 2
+
+
+def test_what_is_over_is_kept_for_a_week(scheduler: Told, tmp_path: Path) -> None:
+    clock = Clock()
+    keeper = Keeper(tmp_path, SITE, clock=clock)
+    id = keeper.start(ViewerWish()).id
+    scheduler.said[id] = State("ended", "It ended by itself.")
+    keeper.poll()
+    clock.now += KEPT_S
+    keeper.poll()
+    assert [record.id for record in keeper.records] == [id]
+    clock.now += 1
+    keeper.poll()
+    assert keeper.records == [] and list(tmp_path.iterdir()) == []
+
+
+def test_a_hundred_that_wait_do_not_slow_the_next(scheduler: Told, tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, SITE)
+    for _ in range(120):
+        keeper.start(ViewerWish())
+    keeper.poll()
+    assert scheduler.questions == 1
+    assert {record.state.place for record in keeper.records} == {3}
+    assert keeper.start(ViewerWish()).state.phase == "queued"
+
+
+def test_a_task_runs_in_its_folder_and_says_nothing_of_itself_in_its_script(scheduler: Told, tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, SITE)
+    record = keeper.start(TaskWish(("convert", "a.npy", "b.zarr"), "/data/my scans"))
+    (job,) = scheduler.jobs
+    assert job.command[:2] == ("/usr/bin/env", "--chdir=/data/my scans")
+    assert job.command[3:7] == ("-m", "pellucid", "convert", "a.npy")
+    assert job.command[-1] == str(tmp_path / record.id / "progress.json")
+    assert record.name == "convert a.npy b.zarr"

@@ -1,0 +1,144 @@
+"""Viewers and tasks on this machine, through a real agent that is killed on the way."""
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+from pellucid.volume.sample import sample
+from tests.agent.processes import AgentProcess, agent, shown_by_processes
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scans")
+    np.save(folder / "ball.npy", sample(24))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
+    with agent(tmp_path_factory.mktemp("state")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def viewer(running: AgentProcess, scans: Path) -> str:
+    """A viewer that has survived the end of its agent."""
+    id = running.view(source=str(scans / "ball.npy"), roots=[str(scans)], name="a ball")
+    running.until(id, "running")
+    before = running.url
+    running.kill()
+    running.start()
+    assert running.url == before  # Pages that are open go on working.
+    return id
+
+
+def address(running: AgentProcess, id: str) -> tuple[str, str]:
+    """Where a viewer is behind the door, and its token."""
+    path, _, token = running.until(id, "running")["path"].partition("?token=")
+    return running.base + path, token
+
+
+def test_a_restarted_agent_finds_its_viewer(running: AgentProcess, viewer: str) -> None:
+    told = running.until(viewer, "running")
+    assert (told["name"], told["kind"], told["state"]["reason"]) == ("a ball", "viewer", "")
+    assert [one["id"] for one in running.ask("GET", "/api/jobs") if one["kind"] == "viewer"] == [viewer]
+
+
+def test_the_viewer_draws_behind_the_door(running: AgentProcess, viewer: str) -> None:
+    base, token = address(running, viewer)
+    bearer = {"Authorization": f"Bearer {token}"}
+    asked: dict[str, str | int] = {"width": 32, "height": 24, "format": "raw"}
+    pixels = httpx.get(f"{base}api/screenshot", params=asked, headers=bearer, timeout=60).content
+    picture = np.frombuffer(pixels, np.uint8).reshape(24, 32, 4)
+    assert len(np.unique(picture[..., :3].reshape(-1, 3), axis=0)) > 10
+    page = httpx.get(base, params={"token": token})
+    assert page.status_code == 200 and "<html" in page.text
+    assert httpx.get(base.rstrip("/"), params={"token": token}).headers["location"].startswith(f"/i/{viewer}/?token=")
+
+
+def test_a_web_socket_goes_through(running: AgentProcess, viewer: str) -> None:
+    base, token = address(running, viewer)
+    with connect(f"{base.replace('http', 'ws', 1)}ws?token={token}", max_size=None) as socket:
+        socket.send(json.dumps({"type": "hello", "version": 2, "width": 64, "height": 48}))
+        assert json.loads(socket.recv(timeout=60))["type"] == "welcome"
+
+
+def test_nobody_gets_in_without_the_token(running: AgentProcess, viewer: str) -> None:
+    base, token = address(running, viewer)
+    for path in ("", "api/jobs", "api/about", f"api/jobs/{viewer}", f"api/jobs/{viewer}/log", "metrics", "home.js"):
+        assert httpx.get(running.base + path).status_code == 403, path
+        assert httpx.get(running.base + path, params={"token": token}).status_code == 403, path
+    assert httpx.delete(f"{running.base}api/jobs/{viewer}").status_code == 403
+    assert httpx.get(f"{base}api/volume").status_code == 403
+    assert httpx.get(f"{base}api/volume", headers={"Authorization": f"Bearer {running.token}"}).status_code == 403
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(f"{base.replace('http', 'ws', 1)}ws")
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(f"{base.replace('http', 'ws', 1)}ws?token={token}", origin=Origin("http://elsewhere.example"))
+
+
+def test_no_secret_can_be_seen_from_outside(running: AgentProcess, viewer: str) -> None:
+    _, token = address(running, viewer)
+    shown = shown_by_processes()
+    assert viewer in shown  # Its process is among them.
+    assert token not in shown and running.token not in shown
+    assert token not in (running.place(viewer) / "script.sh").read_text()
+    folder = running.folder / "agent"
+    open_to_others = [path for path in folder.rglob("*") if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    assert [str(path) for path in open_to_others] == []
+
+
+def test_an_agent_is_small(running: AgentProcess, viewer: str) -> None:
+    status = Path(f"/proc/{running.process.pid}/status").read_text()
+    kib = int(status.partition("VmRSS:")[2].split()[0])
+    assert kib < 100 * 1024
+
+
+def test_there_is_one_agent(running: AgentProcess, viewer: str) -> None:
+    with pytest.raises(AssertionError, match="Your agent runs already"):
+        AgentProcess(running.folder).start()
+
+
+def test_a_task_converts_and_its_progress_is_kept(running: AgentProcess, scans: Path) -> None:
+    id = running.run(scans, "convert", "ball.npy", "ball.zarr")
+    told = running.until(id, "ended")
+    assert told["state"]["reason"] == "It ended by itself."
+    assert told["progress"]["fraction"] == 1.0
+    assert (scans / "ball.zarr").exists()
+
+
+def test_a_task_that_fails_says_why(running: AgentProcess, scans: Path) -> None:
+    id = running.run(scans, "convert", "none.npy", "none.zarr")
+    state = running.until(id, "failed")["state"]
+    assert state["reason"] == "It ended with code 1."
+    assert "There is nothing at" in state["log"][0]
+    assert "There is nothing at" in running.client.get(f"/api/jobs/{id}/log").text
+
+
+def test_what_makes_no_sense_is_refused(running: AgentProcess) -> None:
+    refused = running.client.post("/api/tasks", json={"arguments": ["view", "x"], "folder": "/"})
+    assert refused.status_code == 400 and "cannot run as a task" in refused.json()["what"]
+    refused = running.client.post("/api/instances", json={"overrides": {"scheduler": "pbs"}})
+    assert refused.status_code == 400 and "Choose from: local, slurm" in refused.json()["do"]
+    assert running.client.post("/api/instances", json={"gpus": "many"}).status_code == 422
+    assert running.client.get("/api/jobs/0123456789").status_code == 404
+    assert running.client.get("/i/0123456789/").status_code == 404
+
+
+def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> None:
+    base, token = address(running, viewer)
+    running.cancel(viewer)
+    assert running.until(viewer, "ended")["state"]["reason"] == "It was stopped."
+    assert httpx.get(base, params={"token": token}).status_code == 404
+    phases = [json.loads(line)["what"] for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
+    assert {"starting", "running", "ending", "ended", "failed"} <= set(phases)
+    assert 'pellucid_jobs{kind="viewer",phase="ended"} 1' in running.client.get("/metrics").text
