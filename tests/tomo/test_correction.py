@@ -1,4 +1,4 @@
-"""Correction is its definition on every device, lets nothing but numbers past, and gives the tooth its golden values."""
+"""Correction is its definition on every device and lets nothing but numbers past; the tooth has its golden values."""
 
 from typing import Any
 

@@ -23,11 +23,11 @@ def attenuate(raw: Voxels, flats: Voxels, dark: Voxels, floor: float) -> tuple[F
     return values.transpose(1, 0, 2), (is_bad | is_endless).sum(axis=2).T
 
 
-def remove_zingers(frames: Voxels, size: int, threshold: float) -> Floats:
-    """Pixels brighter than the median around them by more than a share of it become that median."""
-    values = frames.astype(np.float64)
-    median = scipy.ndimage.median_filter(values, (1, size, size), mode="reflect")
-    return np.where(values > median * (1 + threshold), median, values)
+def remove_zingers(sinogram: Voxels, size: int, threshold: float) -> Floats:
+    """Pixels of a sinogram (view, column) that are below the median around them by more than a threshold become it."""
+    values = sinogram.astype(np.float64)
+    median = scipy.ndimage.median_filter(values, size, mode="reflect")
+    return np.where(median > values + threshold, median, values)
 
 
 def paganin(transmission: Voxels, strength: float, pad: int) -> Floats:
