@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
-from pellucid.device import choose
+from pellucid.device import choose, runtime
 from pellucid.fields.cells import cell_ranges, touched_cells
 from pellucid.fields.dense import DenseField
+from pellucid.fields.sampled import vacancy_of
+from pellucid.fields.vacancy_kernels import FARTHEST
 from pellucid.formats.protocol import Voxels
 from pellucid.volume import statistics
 from pellucid.volume.volume import Volume
@@ -58,3 +60,14 @@ def test_an_array_is_drawn_from_where_it_lies() -> None:
 def test_a_voxel_at_a_border_touches_both_cells() -> None:
     assert touched_cells(Box((8, 3, 3), (9, 4, 4)), (40, 40, 40)) == Box((0, 0, 0), (2, 1, 1))
     assert touched_cells(Box((39, 0, 3), (40, 40, 4)), (40, 40, 40)) == Box((4, 0, 0), (5, 5, 1))
+
+
+@pytest.mark.parametrize("shape", [(6, 7, 300), (1, 40, 3), (20, 5, 1)])
+def test_vacancy_is_the_distance_to_the_nearest_visible_cell(shape: tuple[int, int, int]) -> None:
+    occupied = (np.random.default_rng(2).random(shape) < 0.02).astype(np.uint8)
+    occupied[0, 0, 0] = 1
+    visible, cells = np.argwhere(occupied), np.indices(shape).reshape(3, -1).T
+    distance = np.abs(cells[:, None] - visible[None]).max(axis=2).min(axis=1).clip(0, FARTHEST).reshape(shape)
+    warp, device = runtime.start(), choose("cpu")
+    found = vacancy_of(warp.array(occupied, device=device.name), device).numpy()
+    assert np.array_equal(found, distance)

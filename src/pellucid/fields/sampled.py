@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape, grid_shape
-from pellucid.device import Device, launch, never, runtime
+from pellucid.device import Device, Portion, launch, never, runtime
 from pellucid.device.pinned import to_host
 from pellucid.fields.labels import LabelVolume
 from pellucid.fields.sizes import BRICK, CELL
@@ -153,6 +153,10 @@ def _distance(cells: Any, most: int, device: Device) -> Any:
     launch(vacancy_kernels.begin, cells.shape, [cells, most], [distance], device)
     for axis in range(3):
         spread = warp.empty(cells.shape, dtype=warp.uint8, device=device.name)
-        launch(vacancy_kernels.spread, cells.shape, [axis, distance], [spread], device)
+        if device.is_cuda:
+            launch(vacancy_kernels.spread, cells.shape, [axis, distance], [spread], device)
+        else:
+            rows = Portion(cells.shape[:2], heft=cells.shape[2])
+            launch(vacancy_kernels.spread_rows, rows, [axis, distance], [spread], device)
         distance = spread
     return distance

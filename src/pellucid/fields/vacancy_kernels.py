@@ -63,6 +63,59 @@ def spread(
     after[z, y, x] = wp.uint8(nearest)
 
 
+@wp.func_native(
+    f"constexpr int MOST = {FARTHEST};"
+    """
+    constexpr int TOGETHER = 256;
+    const int nz = before.shape[0], ny = before.shape[1], nx = before.shape[2];
+    const int at = axis == 0 ? z : y, length = axis == 0 ? nz : ny;
+    const long long stride = axis == 0 ? (long long)(ny) * nx : nx;
+    const unsigned char* row = before.data + ((long long)(z) * ny + y) * nx;
+    for (int first = 0; first < nx; first += TOGETHER) {
+        const int count = wp::min(TOGETHER, nx - first);
+        unsigned char nearest[TOGETHER];
+        for (int i = 0; i < count; ++i) nearest[i] = row[first + i];
+        for (int way = 1; way < MOST; ++way) {
+            unsigned char largest = 0;
+            for (int i = 0; i < count; ++i) largest = nearest[i] > largest ? nearest[i] : largest;
+            if (largest <= way) break;  // Nothing that is farther away is nearer.
+            for (int side = -way; side <= way; side += 2 * way) {
+                int begin = 0, end = count;
+                if (axis == 2) begin = wp::max(0, -(first + side)), end = wp::min(count, nx - first - side);
+                else if (at + side < 0 || at + side >= length) continue;
+                const unsigned char* other = row + first + (axis == 2 ? side : side * stride);
+                const unsigned char here = (unsigned char)(way);
+                for (int i = begin; i < end; ++i) {
+                    const unsigned char there = other[i] > here ? other[i] : here;
+                    nearest[i] = there < nearest[i] ? there : nearest[i];
+                }
+            }
+        }
+        for (int i = 0; i < count; ++i) after.data[((long long)(z) * ny + y) * nx + first + i] = nearest[i];
+    }
+"""
+)
+def spread_row(
+    axis: wp.int32,
+    z: wp.int32,
+    y: wp.int32,
+    before: wp.array3d(dtype=wp.uint8),
+    after: wp.array3d(dtype=wp.uint8),
+): ...
+
+
+@wp.kernel(enable_backward=False)
+def spread_rows(
+    first: wp.int32,
+    axis: wp.int32,
+    before: wp.array3d(dtype=wp.uint8),
+    after: wp.array3d(dtype=wp.uint8),
+):
+    """The same as spread, a row of cells at once: what a CPU does many of in one instruction."""
+    z, y = wp.tid()
+    spread_row(axis, z + first, y, before, after)
+
+
 @wp.kernel(enable_backward=False)
 def find_steep(
     first: wp.int32,

@@ -26,4 +26,3 @@ def thinned(volume: Volume) -> Volume:
     n = ceil((array.size / MOST_VOXELS) ** (1 / 3))
     z, y, x = volume.spacing
     return Volume.from_array(np.ascontiguousarray(array[::n, ::n, ::n]), (z * n, y * n, x * n), volume.unit)
-
