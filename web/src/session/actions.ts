@@ -49,7 +49,7 @@ export const ACTIONS = {
   files: { name: "Open a file", group: "Tools", keys: ["o"], run: toggleFiles, isAllowed: isOwner },
   slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canSteer(state) && (state.layers?.layers.length ?? 0) > 0 },
   clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canSteer },
-  measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring },
+  measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: (state) => state.welcome?.capability !== "look" },
   compare: { name: "Side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteer },
   capture: { name: "Picture or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: (state) => state.welcome?.capability !== "look" },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },

@@ -164,6 +164,8 @@ export class Session {
   }
 
   private refused(refusal: Refusal): void {
+    // A question that could not be answered while something else goes on is not worth a word.
+    if (refusal.request.startsWith("probe-")) return this.prober.answered({ type: "probed", request: refusal.request, hit: null });
     if (this.patcher.refused(refusal)) this.notify("error", refusal.what, refusal.do);
   }
 
