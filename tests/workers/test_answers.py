@@ -16,7 +16,7 @@ from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.sample import sample
 from pellucid.volume.volume import open_volume
 from pellucid.workers import commands
-from pellucid.workers.sources import Handed
+from pellucid.workers.sources import MappedArray
 from pellucid.workers.supervision import SupervisedWorker
 from tests.workers.conftest import EDGE, PATIENCE_S, SOURCE, SPACING, Ear, small
 
@@ -25,7 +25,7 @@ VOXELS = sample(EDGE)
 
 def test_the_exact_picture_is_the_renderers_own(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
     renderer = Renderer(choose("cpu"))
-    renderer.add(Handed(VOXELS, SPACING, "um").volume(SOURCE))
+    renderer.add(MappedArray(VOXELS, SPACING, "um").volume(SOURCE))
     wanted = renderer.render(scene, 48, 32).rgba
     np.testing.assert_array_equal(ear.exact(worker.draw(small(scene), 50, True)), wanted)
     np.testing.assert_array_equal(worker.take(small(scene)[0]).result(PATIENCE_S), wanted)

@@ -27,7 +27,7 @@ from pellucid.rendering.renderer import Renderer
 from pellucid.workers import commands, describing, reading
 from pellucid.workers.drawing import Drawing
 from pellucid.workers.line import Line
-from pellucid.workers.sources import Handed, Sources
+from pellucid.workers.sources import MappedArray, Sources
 
 HEARTBEAT_S = 0.5
 READERS = 2
@@ -111,7 +111,7 @@ class WorkerMain:
 
     def _use(self, command: commands.UseArray, descriptor: int) -> None:
         shared = SharedArray(descriptor, command.shape, np.dtype(command.dtype))
-        volume = self._sources.use(command.source, Handed(shared.array, command.spacing, command.unit))
+        volume = self._sources.use(command.source, MappedArray(shared.array, command.spacing, command.unit))
         shared.close()  # The array keeps the memory.
         self.drawing.renderer.add(volume)
         self.say(commands.Done(command.request))

@@ -18,8 +18,8 @@ MOST_OPEN = 16
 
 
 @dataclass(frozen=True)
-class Handed:
-    """An array that was handed over."""
+class MappedArray:
+    """An array that was handed over, as this process sees its memory."""
 
     array: Voxels
     spacing: Spacing
@@ -34,11 +34,11 @@ class Sources:
     """Volumes by name. Any thread may ask."""
 
     def __init__(self) -> None:
-        self._handed: dict[str, Handed] = {}
+        self._handed: dict[str, MappedArray] = {}
         self._opened: dict[str, Volume] = {}
         self._lock = threading.Lock()
 
-    def use(self, source: str, handed: Handed) -> Volume:
+    def use(self, source: str, handed: MappedArray) -> Volume:
         with self._lock:
             self._handed[source] = handed
             self._opened[source] = handed.volume(source)
@@ -49,7 +49,7 @@ class Sources:
             self._handed.pop(source, None)
             self._opened.pop(source, None)
 
-    def handed(self, source: str) -> Handed | None:
+    def handed(self, source: str) -> MappedArray | None:
         return self._handed.get(source)
 
     def volume(self, source: str, time: float = 0.0) -> Volume:

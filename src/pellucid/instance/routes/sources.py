@@ -23,7 +23,6 @@ from pellucid.workers import commands
 
 router = APIRouter(prefix="/api", tags=["sources"], responses=REFUSALS, dependencies=[needs("own")])
 PIECE = 4 * 2**20
-LARGEST_PIECE = 64 * 2**20
 Offset = Annotated[int, Query(ge=0)]
 
 
