@@ -20,7 +20,7 @@ from pellucid.instance.protocol.parts import MOST_CLIENTS, VERSION, Capability, 
 from pellucid.instance.protocol.wire import read, to_text
 from pellucid.instance.session import Session
 
-WRONG_GREETING, ENDED = 4000, 4001
+WRONG_GREETING = 4000
 BUSY = 1013
 GREETING_S = 10.0
 
