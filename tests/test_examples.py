@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import pytest
 
+from pellucid.volume.sample import sample
 from tests.suite_report import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -22,15 +24,31 @@ PRINTS = {
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_CACHE_FOLDER": str(tmp_path / "cache")}
-    run = subprocess.run(
-        [sys.executable, str(example)],
-        cwd=tmp_path,
+    printed = run(example, tmp_path)
+    assert re.search(PRINTS[example.stem], printed, re.DOTALL), printed
+
+
+def test_what_the_readme_shows_first_works_as_printed(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "scan.h5", "w") as file:
+        file["/entry/data"] = sample(128)
+    (shown, *_) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    program = tmp_path / "shown.py"
+    program.write_text(shown + "print(middle.shape, rgba.shape, viewer.shading, rgba[..., :3].max() > 60)")
+    assert run(program, tmp_path, limit_s=3 * LIMIT_S) == "(1, 128, 128) (1080, 1920, 4) shadow True\n"
+    assert (tmp_path / "scan.zarr").is_dir()
+
+
+def run(program: Path, folder: Path, limit_s: float = LIMIT_S) -> str:
+    """What a program prints, run in a folder."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_CACHE_FOLDER": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=limit_s,
         check=False,
     )
-    assert run.returncode == 0, run.stderr
-    assert re.search(PRINTS[example.stem], run.stdout, re.DOTALL), run.stdout
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -72,7 +72,8 @@ class AsyncViewer:
 
 async def start_async(**options: Any) -> AsyncViewer:
     """As start, awaited."""
-    return AsyncViewer(await asyncio.to_thread(starting.start, **options))
+    started: Viewer = await asyncio.to_thread(lambda: starting.start(**{**options, "wait": True}))
+    return AsyncViewer(started)
 
 
 async def connect_async(url: str) -> AsyncViewer:

@@ -1,7 +1,7 @@
-"""Instances of this machine: started, found, attached to.
+"""Instances: started, found, attached to.
 
 Here: start, connect, instances.
-Not here: what to do with one (viewer), the process itself (instance.process).
+Not here: what to do with one (viewer), the process itself (instance.process), those that the agent starts (pending).
 """
 
 import os
@@ -12,19 +12,44 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from pellucid.client.connection import raised
 from pellucid.errors import WorkerLost
+from pellucid.jobs.site import read_site
+from pellucid.settings import current
 from pellucid.workers.line import Line
 
 if TYPE_CHECKING:
+    from pellucid.client.pending import JobOptions, Pending
     from pellucid.client.viewer import Viewer
     from pellucid.instance.records import Record
 
 PATIENCE_S = 180.0
 
 
+@overload
+def start(
+    *,
+    device: str | None = ...,
+    roots: Iterable[str | Path] = ...,
+    port: int = ...,
+    grace_minutes: float = ...,
+    keep: bool = ...,
+    wait: Literal[True] = ...,
+    **job: "Unpack[JobOptions]",
+) -> "Viewer": ...
+@overload
+def start(
+    *,
+    device: str | None = ...,
+    roots: Iterable[str | Path] = ...,
+    port: int = ...,
+    grace_minutes: float = ...,
+    keep: bool = ...,
+    wait: Literal[False],
+    **job: "Unpack[JobOptions]",
+) -> "Pending": ...
 def start(
     *,
     device: str | None = None,
@@ -32,12 +57,22 @@ def start(
     port: int = 0,
     grace_minutes: float = 60.0,
     keep: bool = False,
-) -> "Viewer":
-    """A viewer in a process of its own on this machine, ready to be used.
+    wait: bool = True,
+    **job: "Unpack[JobOptions]",
+) -> "Viewer | Pending":
+    """A viewer in a process of its own, ready to be used: on this machine, or on a node where the site has Slurm.
 
     It ends with this program, or after ``grace_minutes`` without use; with keep, it outlives the program. roots: what
     the page may open, besides this folder and those that ``load`` opens. device: cpu, cuda, cuda:1; else what there is.
+
+    What is asked for in ``job`` (gpus="auto", shape, dtype, memory, cores, partition, ...), the agent finds a place for:
+    such a viewer outlives this program. Without wait, what comes back tells when it is expected to start.
     """
+    if job or not wait or _is_elsewhere():
+        from pellucid.client.pending import ask_for
+
+        pending = ask_for(job, device=device, roots=roots, grace_minutes=grace_minutes)
+        return pending.wait() if wait else pending
     ours, theirs = socket.socketpair()
     process = _launched(theirs)
     # What this end needs is imported while the other end starts.
@@ -57,10 +92,22 @@ def connect(url: str) -> "Viewer":
 
 
 def instances() -> "list[Record]":
-    """The viewers that you have running on this machine, the oldest first; ``connect(found.url)`` attaches to one."""
+    """The viewers that you have on this machine, and those that your agent keeps, the oldest first.
+
+    ``connect(found.url)`` attaches to one; those of the agent (Kept) also have an id and a state.
+    """
+    from pellucid.client.pending import kept
     from pellucid.instance.records import running
 
-    return running()
+    through_agent = kept()
+    tokens = {one.url.partition("?token=")[2] for one in through_agent}
+    here = [one for one in running() if one.url.partition("?token=")[2] not in tokens]
+    return sorted([*here, *through_agent], key=lambda record: record.started_at)
+
+
+def _is_elsewhere() -> bool:
+    """Whether the site wants viewers to run somewhere else than here."""
+    return read_site(current().site_file).scheduler != "local"
 
 
 def _launched(line: socket.socket) -> "subprocess.Popen[bytes]":

@@ -42,7 +42,8 @@ LOOK_AGAIN_S = 0.5
 class Viewer:
     """A running viewer. Every call returns when it is done; any thread may call.
 
-    end: waits for the process to end where this program started it.
+    device: that draws; pid: of the viewer's process on its machine. end: waits for that process, where this program has
+    started it.
     """
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None) -> None:
@@ -53,6 +54,7 @@ class Viewer:
             what = f"The viewer has version {about['version']} of the protocol, and this program {PROTOCOL}."
             raise InvalidInput(what, do="Start it with the Pellucid that is installed here.")
         self.device: str = about["device"]
+        self.pid: int = about["pid"]
         self._lane: Lane = lane_to(self._connection, about["socket"])
 
     @property

@@ -1,0 +1,102 @@
+"""Talking to this person's agent.
+
+Here: Agency: found, or started where none is there; what it is asked.
+Not here: the agent (agent), viewers that it starts (pending).
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pellucid.agent.environment import SOURCES
+from pellucid.agent.lease import holder
+from pellucid.client.connection import Connection
+from pellucid.errors import InvalidInput, WorkerLost
+from pellucid.jobs.job import private_folder
+from pellucid.jobs.processes import Process
+from pellucid.settings import current
+
+TRIES = 100
+LOOK_AGAIN_S = 0.1
+
+
+class Agency:
+    """url: the agent's address with its token."""
+
+    def __init__(self, url: str) -> None:
+        self._connection = Connection(url)
+
+    @classmethod
+    def found(cls) -> "Agency | None":
+        """The agent that runs on this machine, if one does. One on another machine cannot be reached from here."""
+        has = holder(_folder())
+        if has is None or has.is_gone(time.time()):
+            return None
+        if not Process.parse(has.process).is_here:
+            do = "Start viewers from there, or end it there: it ends by itself when nothing runs."
+            raise InvalidInput(f"Your agent runs on {has.host}.", do=do)
+        return cls(has.url) if has.url else None
+
+    @classmethod
+    def ready(cls) -> "Agency":
+        """The agent that runs, or a new one."""
+        for _ in range(TRIES):
+            if (agency := cls.found()) is not None:
+                return agency
+            said = _started()
+            if said != "ready" and "runs already" not in said and "at this moment" not in said:
+                raise WorkerLost("starting the agent", said or f"{_folder() / 'agent.log'} says more")
+            if said != "ready":  # Somebody else's start is under way, and cannot be waited for from here.
+                time.sleep(LOOK_AGAIN_S)
+        raise WorkerLost("starting the agent", f"{_folder() / 'agent.log'} says more")
+
+    @property
+    def address(self) -> str:
+        """Without the token."""
+        return self._connection.address
+
+    def start(self, wish: Mapping[str, Any]) -> dict[str, Any]:
+        return self._told("POST", "/api/instances", wish)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = self._connection.ask("GET", "/api/jobs")
+        return listed
+
+    def job(self, id: str, unlike: str = "", wait_s: float = 0.0) -> dict[str, Any]:
+        """What is known of one; with ``unlike``, when it is in another phase, or wait_s are over."""
+        return self._told("GET", f"/api/jobs/{id}", None, unlike=unlike, wait_s=wait_s)
+
+    def log(self, id: str) -> str:
+        return self._connection.exchange("GET", f"/api/jobs/{id}/log").decode(errors="replace")
+
+    def cancel(self, id: str) -> None:
+        self._connection.ask("DELETE", f"/api/jobs/{id}")
+
+    def _told(self, method: str, path: str, body: object, **query: object) -> dict[str, Any]:
+        told: dict[str, Any] = self._connection.ask(method, path, body, **query)
+        return told
+
+
+def _folder() -> Path:
+    return current().state_folder / "agent"
+
+
+def _started() -> str:
+    """Start an agent that outlives this program; what it says when it is ready, or cannot be."""
+    reading, writing = os.pipe()
+    log = os.open(private_folder(_folder()) / "agent.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        subprocess.Popen(
+            [sys.executable, "-m", "pellucid.agent.main", "--ready", str(writing)],
+            pass_fds=[writing], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        )  # fmt: skip
+    finally:
+        os.close(writing)
+        os.close(log)
+    with open(reading) as pipe:  # noqa: PTH123
+        return pipe.read()

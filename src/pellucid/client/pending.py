@@ -1,0 +1,172 @@
+"""Viewers that the agent starts: on their way, and when they are there.
+
+Here: JobOptions, Pending, JobViewer, Kept, and asking the agent for one.
+Not here: viewers of this program's own (starting), talking to the agent (agency).
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from pellucid.client.agency import Agency
+from pellucid.client.viewer import Viewer
+from pellucid.errors import JobOver
+from pellucid.instance.records import Record
+from pellucid.jobs.job import Resources
+from pellucid.jobs.site import OVERRIDES
+from pellucid.jobs.states import State
+from pellucid.rendering.documents import build
+from pellucid.settings import parse_size
+
+ASK_AGAIN_S = 30.0
+SHOWN_LINES = 5
+READY = State("running")
+
+
+class JobOptions(TypedDict, total=False):
+    """What a viewer is to have, and where. gpus: "auto" for an estimate from shape (z, y, x) and dtype; 0 for none. memory:
+    such as "64GiB". The rest are the site's choices, as far as it lets them be made.
+    """
+
+    gpus: int | Literal["auto"]
+    shape: tuple[int, int, int]
+    dtype: str
+    memory: str | int
+    cores: int
+    name: str
+    scheduler: Literal["local", "slurm"]
+    partition: str
+    account: str
+    constraint: str
+    time_limit_minutes: int
+    options: tuple[str, ...]
+
+
+class Pending:
+    """A viewer that was asked for. ``wait`` gives it as soon as it can be used."""
+
+    def __init__(self, agency: Agency, told: dict[str, Any]) -> None:
+        self._agency, self._told = agency, told
+        self.id: str = told["id"]
+        self.name: str = told["name"]
+
+    @property
+    def state(self) -> State:
+        """As it is now: queued (place, reason, expected_start), starting, running, ending, ended, failed, lost, unknown."""
+        self._told = self._agency.job(self.id)
+        return _state(self._told)
+
+    @property
+    def expected_start(self) -> float | None:
+        """Seconds since 1970; None where the scheduler does not know yet."""
+        return self.state.expected_start
+
+    @property
+    def resources(self) -> Resources:
+        """What was asked for, estimated where nothing was said."""
+        resources: Resources = build(Resources, self._told["resources"], "resources")
+        return resources
+
+    @property
+    def log(self) -> str:
+        return self._agency.log(self.id)
+
+    def wait(self, timeout_s: float | None = None) -> "JobViewer":
+        """Until it can be used; raises JobOver where it never will be, and TimeoutError where that takes too long."""
+        deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
+        while not self._is_ready():
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError(f"The viewer is {_state(self._told).phase} after {timeout_s} s.")
+            self._told = self._agency.job(self.id, _state(self._told).phase, min(left_s, ASK_AGAIN_S))
+        return JobViewer(self, self._agency.address + self._told["path"])
+
+    def _is_ready(self) -> bool:
+        state = _state(self._told)
+        if state.is_over or state.phase == "ending":
+            raise JobOver(self.name, state.reason or "It is being stopped.", state.log[-SHOWN_LINES:])
+        # Where the scheduler cannot be asked, a viewer that was there may well be.
+        return bool(self._told["path"]) and "running" in (state.phase, state.last)
+
+    def shutdown(self) -> None:
+        """End it, in whatever state it is."""
+        self._agency.cancel(self.id)
+
+    def until_over(self, timeout_s: float | None = None) -> None:
+        """Until it has ended; after the timeout it is made to."""
+        deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
+        state = self.state
+        while not state.is_over:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                self.shutdown()
+                deadline = float("inf")
+            told = self._agency.job(self.id, state.phase, min(max(left_s, 0.0), ASK_AGAIN_S))
+            state = _state(told)
+
+    def __repr__(self) -> str:
+        return f"Pending({self.name!r}, {_state(self._told).phase})"
+
+
+class JobViewer(Viewer):
+    """A viewer that the agent keeps. job: its life there, with its log."""
+
+    def __init__(self, job: Pending, url: str) -> None:
+        self.job = job
+        super().__init__(url, job.until_over)
+
+    @property
+    def state(self) -> State:
+        return self.job.state
+
+
+@dataclass(frozen=True)
+class Kept(Record):
+    """A viewer that the agent keeps, wherever it runs. url: "" while it has none. id: by which the agent knows it."""
+
+    id: str = ""
+    state: State = READY
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.state.is_over
+
+    @property
+    def pending(self) -> Pending:
+        """To wait for it, or to end it."""
+        agency = Agency.ready()
+        return Pending(agency, agency.job(self.id))
+
+
+def ask_for(job: JobOptions, *, device: str | None, roots: Iterable[str | Path], grace_minutes: float) -> Pending:
+    """Ask the agent for a viewer."""
+    overrides = {name: value for name, value in job.items() if name in OVERRIDES}
+    wish: dict[str, Any] = {name: value for name, value in job.items() if name not in (*OVERRIDES, "memory", "gpus")}
+    if job.get("gpus", "auto") != "auto":
+        wish["gpus"] = job["gpus"]
+    if "memory" in job:
+        wish["memory_bytes"] = parse_size(job["memory"])
+    folders = [str(Path(root).expanduser().absolute()) for root in (Path.cwd(), *roots)]
+    wish |= {"device": device, "roots": folders, "grace_s": grace_minutes * 60, "overrides": overrides}
+    agency = Agency.ready()
+    return Pending(agency, agency.start(wish))
+
+
+def kept() -> list[Kept]:
+    """The viewers that the agent keeps and that are not over; none where no agent runs."""
+    agency = Agency.found()
+    told = [] if agency is None else [one for one in agency.jobs() if one["kind"] == "viewer"]
+    return [one for one in (_kept(agency, one) for one in told if agency is not None) if one.is_alive]
+
+
+def _kept(agency: Agency, told: dict[str, Any]) -> Kept:
+    url = agency.address + told["path"] if told["path"] else ""
+    state = _state(told)
+    return Kept(url, 0, state.node, told["created_at"], -1, told["id"], state)
+
+
+def _state(told: dict[str, Any]) -> State:
+    state: State = build(State, told["state"], "state")
+    return state
