@@ -76,3 +76,23 @@ def test_changes_are_no_longer_heard_after_closing(device: Device) -> None:
     volume.changed(volume.box)
     field.begin()
     assert field.revision == 1  # The coarsest level, at the beginning.
+
+
+def test_who_announces_faster_than_is_drawn_is_not_heard_for_ever(device: Device) -> None:
+    voxels = np.zeros(SHAPE, np.uint8)
+    volume = Volume.from_array(voxels)
+    field = DenseField(volume, device)
+    refreshed: list[Box] = []
+    field._refresh = refreshed.append  # type: ignore[method-assign]
+    for _ in range(1000):
+        volume.changed(BLOCKS[0])
+    volume.changed(Box((60, 0, 0), (99, 200, 5)))
+    volume.changed(Box((70, 0, 0), (80, 5, 5)))
+    field.begin()
+    assert refreshed == [BLOCKS[0], Box((60, 0, 0), (64, 96, 5))]
+    refreshed.clear()
+    for y in range(96):
+        volume.changed(Box((3, y, 0), (5, y + 1, 80)))
+    field.begin()
+    assert sum(box.size for box in refreshed) == 2 * 96 * 80
+    assert len(refreshed) < 64

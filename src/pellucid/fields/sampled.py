@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box, Shape, grid_shape
+from pellucid.box import Box, Shape, grid_shape, triple
 from pellucid.device import Device, Portion, launch, never, runtime
 from pellucid.device.pinned import to_host
 from pellucid.fields.labels import LabelVolume
@@ -21,6 +21,11 @@ from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.volume.volume import Volume
 
 __all__ = ["SampledField", "VisibleBricks", "solidity_of", "vacancy_of"]
+
+
+MOST_CHANGES = 64
+"""Boxes that wait to be taken up; more become one around all: who announces faster than is drawn would be heard for
+ever."""
 
 
 class SampledField:
@@ -60,8 +65,10 @@ class SampledField:
 
     def changed(self, box: Box) -> None:
         """The voxels of a box are new; from any thread. They are taken up before the next picture."""
-        with self._lock:
-            self._changes.append(box)
+        inside = box.intersect(Box.whole(self.shape))
+        if not inside.is_empty:
+            with self._lock:
+                self._changes = _noted(self._changes, inside)
 
     def begin(self) -> None:
         """Before a picture: take up what changed, and forget what the last picture saw."""
@@ -70,7 +77,7 @@ class SampledField:
         self.revision += len(changes)
         self.changes += len(changes)
         for box in changes:
-            self._refresh(box.intersect(Box.whole(self.shape)))
+            self._refresh(box)
         self._wanted.zero_()
         self._seen_on_host = None
 
@@ -160,3 +167,14 @@ def _distance(cells: Any, most: int, device: Device) -> Any:
             launch(vacancy_kernels.spread_rows, rows, [axis, distance], [spread], device)
         distance = spread
     return distance
+
+
+def _noted(changes: list[Box], box: Box) -> list[Box]:
+    """Boxes that changed, and one more; what lies within another needs no place of its own."""
+    if any(known.contains(box) for known in changes):
+        return changes
+    changes = [*(known for known in changes if not box.contains(known)), box]
+    if len(changes) <= MOST_CHANGES:
+        return changes
+    starts, stops = zip(*((known.start, known.stop) for known in changes), strict=True)
+    return [Box(triple(map(min, zip(*starts, strict=True))), triple(map(max, zip(*stops, strict=True))))]
