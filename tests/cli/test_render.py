@@ -51,6 +51,7 @@ def test_look(scan: Path) -> None:
     assert layer.clip == pellucid.Box((0, 20, 0), (40, 40, 40))
     (layer,) = scene_of(scan, "--isovalue", "50", "--isovalue", "150", "--preset", "viridis").volumes
     assert (layer.mode, [surface.value for surface in layer.isosurfaces]) == ("isosurface", [50.0, 150.0])
+    assert scene_of(scan, "--shading", "ao").volumes[0].shading == "occlusion"
     plain, denser = scene_of(scan).volumes[0], scene_of(scan, "--opacity", "2").volumes[0]
     for (_, one), (_, two) in zip(plain.transfer.opacities, denser.transfer.opacities, strict=True):
         assert two == pytest.approx(1 - (1 - one) ** 2)
@@ -208,6 +209,7 @@ def test_a_path_into_a_folder(scan: Path, tmp_path: Path) -> None:
         (["-o", "{folder}/a.png", "--preset", "rust"], "There is no preset 'rust'"),
         (["-o", "{folder}/a.png", "--beside", "nowhere"], "There is nothing at nowhere."),
         (["-o", "{folder}/a.mp4", "--path", "nowhere.json"], "No such file"),
+        (["-o", "{folder}/a.png", "--parameter", "strength=1"], "Give --shading-file too."),
         (["-o", "{folder}/a.mp4", "--path", "p.json", "--turntable", "3"], "either --turntable or --path"),
     ],
 )
@@ -220,7 +222,7 @@ def test_errors_say_what_to_do(
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--background", "mauve"], ["--zoom", "0"], ["--slice", "w=3"], ["--view", "inside"]]
+    "wrong", [["--background", "mauve"], ["--zoom", "0"], ["--slice", "w=3"], ["--view", "inside"], ["--size", "0x20"]]
 )
 def test_misuse_shows_the_usage(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -7,6 +7,7 @@ import pytest
 
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.automatic_scenery import with_scenery
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.colors import color_points
 from pellucid.rendering.frame import Frame, to_rgba8
@@ -230,3 +231,16 @@ def test_layers_go_through_json() -> None:
         meshes=(MeshLayer("b.ply", (0.1, 0.2, 0.3), False, Transform(translation=(1.0, 2.0, 3.0))),),
     )
     assert Scene.from_json(scene.to_json()) == scene
+
+
+def test_triangles_with_a_corner_that_is_no_number_are_left_out(renderer: Renderer) -> None:
+    corners = np.array([[-2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [0.0, 2.0, 0.0], [np.nan, 0.0, 0.0], [np.inf, 0.0, 0.0]])
+    whole, holed = (Mesh(corners[:n], np.array([[0, 1, 2], [0, 1, 3], [2, 1, 4]])[: n - 2]) for n in (3, 5))
+    seen = [renderer.render(Scene(camera=FRONT, meshes=(MeshLayer(one.name),)), SIZE, SIZE) for one in (whole, holed)]
+    assert seen[0].rgba[..., :3].max() > 100
+    assert (seen[0].rgba == seen[1].rgba).all()
+
+
+def test_a_cloud_of_one_point_is_framed() -> None:
+    point = Points(np.array([[5.0, 5.0, 5.0]]), np.array([2.0]))
+    assert with_scenery(Scene(), [point.name], []).camera.target == (5.0, 5.0, 5.0)

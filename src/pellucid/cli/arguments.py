@@ -59,8 +59,8 @@ def shape_argument(text: str) -> Shape:
 def size_argument(text: str) -> tuple[int, int]:
     """``1920x1080``: pixels across and down."""
     width, _, height = text.partition("x")
-    if not (width.isdecimal() and height.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, both from 1")
     return int(width), int(height)
 
 
@@ -82,6 +82,11 @@ def parameter_argument(text: str) -> tuple[str, float]:
         return name.strip(), float(value)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, with a number") from None
+
+
+def shading_argument(text: str) -> str:
+    """The name of a shading; ``ao`` is what most call ambient occlusion."""
+    return "occlusion" if text == "ao" else text
 
 
 def levels_argument(text: str) -> int | Literal["auto"]:

@@ -18,6 +18,7 @@ from pellucid.cli.arguments import (
     parameter_argument,
     positive_argument,
     range_argument,
+    shading_argument,
     size_argument,
     slice_argument,
 )
@@ -62,7 +63,9 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
     )
     group.add_argument("--mode", choices=MODES)
     group.add_argument("--isovalue", type=float, action="append", default=[], help="draw this isosurface; repeatable")
-    group.add_argument("--shading", choices=SHADINGS, help="how it is lit")
+    group.add_argument(
+        "--shading", type=shading_argument, choices=SHADINGS, help="how it is lit; ao is short for occlusion"
+    )
     group.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values from dark to bright")
     group.add_argument("--gamma", type=positive_argument, help="bends the way from dark to bright; 1 is straight")
     group.add_argument(
@@ -183,6 +186,8 @@ def _along(path: CameraPath, scene: Scene, fps: float) -> list[Scene]:
 
 def _check_output(options: argparse.Namespace) -> None:
     """Refuse before anything is read or drawn."""
+    if options.parameter and not options.shading_file:
+        raise InvalidInput("There is no shading for these parameters.", do="Give --shading-file too.")
     if options.turntable and options.path:
         raise InvalidInput("A movie goes around or along a path.", do="Give either --turntable or --path.")
     wants_movie = bool(options.turntable or options.path)

@@ -23,6 +23,7 @@ class TriangleMesh:
 
     def __init__(self, mesh: Mesh, layer: MeshLayer, device: Device) -> None:
         _check_fits(mesh, device)
+        mesh = mesh.without_gaps()
         self.count = len(mesh.triangles)
         self._device, self._is_lit = device, int(layer.is_lit)
         if not self.count:

@@ -265,7 +265,7 @@ class Scene:
 
 
 def _migrated(document: Any) -> Any:
-    if not isinstance(document, dict) or not isinstance(document.get("version"), int):
+    if not isinstance(document, dict) or type(document.get("version")) is not int:
         raise InvalidInput("This is no scene: it has no version.", do="Give the JSON that Scene.to_json writes.")
     version = document["version"]
     if not 1 <= version <= VERSION:

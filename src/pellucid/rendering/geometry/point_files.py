@@ -76,10 +76,13 @@ def _read_csv(path: Path) -> Voxels:
     """With a line of names in front, or without one: then the four columns in order."""
     with path.open(encoding="utf-8-sig") as file:
         names = [name.strip().strip('"').lower() for name in file.readline().split(",")]
+        is_empty = not file.readline().strip()
     has_names = not _is_number(names[0])
     if has_names and (missing := [name for name in COLUMNS if name not in names]):
         raise InvalidInput(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}.", do=REMEDY)
     wanted = [names.index(name) for name in COLUMNS] if has_names else range(len(COLUMNS))
+    if has_names and is_empty:
+        return np.empty((0, len(COLUMNS)))
     read: Voxels = np.loadtxt(
         path, np.float64, delimiter=",", skiprows=int(has_names), usecols=list(wanted), ndmin=2, encoding="utf-8-sig"
     )

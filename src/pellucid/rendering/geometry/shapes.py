@@ -81,6 +81,15 @@ class Mesh:
     def bounds(self) -> Bounds:
         return _bounds(self.vertices)
 
+    def without_gaps(self) -> "Mesh":
+        """Without the triangles of which a corner is NaN or infinite: they would spoil the normals of their
+        neighbours. All of them, where there are none such."""
+        is_known = np.isfinite(self.vertices).all(axis=1)
+        if is_known.all():
+            return self
+        known = np.where(is_known[:, None], self.vertices, 0)
+        return Mesh(known, self.triangles[is_known[self.triangles].all(axis=1)], self.normals)
+
     def smooth_normals(self) -> Voxels:
         """Unit vectors (n, 3): its own normals, or at every vertex the mean of its triangles by their area."""
         if self.normals is not None:
