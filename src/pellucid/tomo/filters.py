@@ -106,18 +106,20 @@ def padded_length(columns: int, padding: str) -> int:
     return int(fast)
 
 
-def filter_sinograms(sinograms: Array, name: str, *, padding: str = "auto", device: Device | None = None) -> Array:
+def filter_sinograms(
+    sinograms: Array, name: str, *, padding: str = "auto", device: Device | None = None, out: Array | None = None
+) -> Array:
     """Sinograms (slice, view, column) of a device, filtered along their columns.
 
     padding: "edge" continues rows beyond the detector, fading out over half its width; "auto" does so for slices that
-    are cut off at the border, each judged by itself.
+    are cut off at the border, each judged by itself. out: where to put them; may be the sinograms.
     """
     device = device or choose()
     room = primitives(device)
     slices, views, columns = sinograms.shape
     length = padded_length(columns, padding)
     gains = room.to_device(response(name, length).astype(np.float32))
-    kept = room.empty(sinograms.shape, np.float32)
+    kept = room.empty(sinograms.shape, np.float32) if out is None else out
     batch = max(1, BATCH_BYTES // (views * length * 4)) if device.is_cuda else 1
     for start in range(0, slices, batch):
         part = slice(start, min(slices, start + batch))

@@ -39,8 +39,11 @@ def reconstruct_by_gridding(
     at_once = per_pair * (CUDA_PAIRS if device.is_cuda else settings.current().threads)
     for start in range(0, slices, at_once):
         some = slice(start, min(slices, start + at_once))
-        grid = _filled_grid(sinograms[some], geometry.part(some), name, padding, device)
-        _take(_transformed(grid, columns, device), per_pair, geometry.part(some), images[some], device)
+        part = geometry.part(some)
+        # No name for the grid: it would outlive its use into the next one's making.
+        lines = _transformed(_filled_grid(sinograms[some], part, name, padding, device), columns, device)
+        _take(lines, per_pair, part, images[some], device)
+        del lines
     return images
 
 

@@ -1,0 +1,66 @@
+"""What is wished of a reconstruction, apart from the scan and the output.
+
+Here: Recipe, checked when it is made, and read from words.
+Not here: what the steps do (correction, rings, filters and so on), the order of things (slabs).
+"""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from pellucid.errors import InvalidInput
+from pellucid.tomo.filters import FILTERS, PADDINGS
+from pellucid.tomo.rings import RingSettings
+
+METHODS = ("direct", "gridding", "sirt", "cgls")
+AUTOMATIC = "auto"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Every choice of a reconstruction, with a sensible default.
+
+    center: the column of the axis in the middle row, or "auto"; tilt: columns that it moves by from one row to the
+    next. zingers: by how much less than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at
+    both ends that are taken to be air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding.
+    iterations, is_nonnegative: of sirt and cgls. is_circle: whether pixels that not all views see are left at 0.
+    """
+
+    center: float | str = AUTOMATIC
+    tilt: float = 0.0
+    zingers: float = 0.0
+    air: int = 0
+    rings: RingSettings = field(default_factory=lambda: RingSettings(method="none"))
+    method: str = "direct"
+    filter: str = "chesler"
+    padding: str = "auto"
+    iterations: int = 50
+    is_nonnegative: bool = False
+    is_circle: bool = True
+
+    def __post_init__(self) -> None:
+        _check_choice("method", self.method, METHODS)
+        _check_choice("filter", self.filter, tuple(FILTERS))
+        _check_choice("padding", self.padding, PADDINGS)
+        if isinstance(self.center, str) and self.center != AUTOMATIC:
+            raise InvalidInput(f"{self.center!r} is no center.", do='Give a column, such as 1023.5, or "auto".')
+        if self.iterations < 1 or self.air < 0 or self.zingers < 0:
+            raise InvalidInput(
+                "Iterations are from 1; columns of air, and the threshold of zingers, from 0.", do="Give such numbers."
+            )
+
+    def as_words(self) -> dict[str, Any]:
+        """For the report of a run: every choice by its name."""
+        return asdict(self)
+
+
+def read_recipe(words: dict[str, Any]) -> Recipe:
+    """A Recipe from words; one that is not known is refused with those that are."""
+    known = [entry.name for entry in fields(Recipe)]
+    if unknown := sorted(set(words) - set(known)):
+        raise InvalidInput(f"A recipe has no {unknown[0]!r}.", do=f"It has: {', '.join(known)}.")
+    return Recipe(**words)
+
+
+def _check_choice(what: str, chosen: str, choices: tuple[str, ...]) -> None:
+    if chosen not in choices:
+        raise InvalidInput(f"There is no {what} {chosen!r}.", do=f"Choose one of: {', '.join(choices)}.")

@@ -1,0 +1,180 @@
+"""From the raw rows of a scan to the slices of a slab: all steps of a recipe, a few slices at a time.
+
+Here: make_slab, and how much memory it takes.
+Not here: the steps themselves, files (pipeline).
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pellucid import settings
+from pellucid.device import Array, Device, primitives, synchronize
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.backprojection import Geometry, back_project
+from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
+from pellucid.tomo.filters import filter_sinograms, padded_length
+from pellucid.tomo.gridding import grid_size, reconstruct_by_gridding
+from pellucid.tomo.iterative import cgls, sirt
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.rings import remove_rings
+from pellucid.tomo.scan import Floats, Scan
+from pellucid.tomo.zingers import remove_zingers
+
+Put = Callable[[int, Voxels], None]
+"""Takes how many slices came before, and slices (slice, row, column) in attenuation per pixel; may overwrite them."""
+
+AT_ONCE = 16
+"""Slices whose sinograms are in memory at once: as many as lie side by side in a vector."""
+
+
+@dataclass
+class Account:
+    """What was noticed while slabs were made: seconds of every step, pixels without light and with a stray
+    photon, sentences for people."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    clipped: int = 0
+    zingers: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def timing(self, step: str, device: Device | None = None) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        if device is not None:
+            synchronize(device)
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Take in what a block said of itself."""
+        for step, seconds in result.get("seconds", {}).items():
+            self.seconds[step] = self.seconds.get(step, 0.0) + seconds
+        self.clipped += result.get("clipped", 0)
+        self.zingers += result.get("zingers", 0)
+        self.warn(result.get("warnings", []))
+
+    def warn(self, sentences: list[str]) -> None:
+        self.warnings += [sentence for sentence in sentences if sentence not in self.warnings]
+
+
+@dataclass(frozen=True)
+class SlabPlan:
+    """What is the same for all slabs of a scan.
+
+    axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next.
+    """
+
+    recipe: Recipe
+    axis: tuple[float, float]
+    device: Device
+
+    def geometry(self, angles_rad: Floats, rows: tuple[int, int]) -> Geometry:
+        axes: Floats = self.axis[0] + self.axis[1] * np.arange(*rows, dtype=np.float64)
+        return Geometry(angles_rad, axes, self.recipe.is_circle)
+
+
+def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, account: Account, put: Put) -> None:
+    """Hand over the slices of a slab, some at a time; raw: (view, row, column) of ``rows`` of the scan."""
+    with account.timing("calibrate"):
+        calibration = Calibration.of(scan, rows)
+    whole = plan.geometry(scan.angles_rad, rows)
+    for start in range(0, raw.shape[1], AT_ONCE):
+        some = slice(start, min(raw.shape[1], start + AT_ONCE))
+        flats, dark = calibration.flats[:, some], calibration.dark[some]
+        part = Calibration(flats, calibration.times, dark, calibration.floor)
+        sinograms = _corrected(raw[:, some], scan, part, plan, account)
+        with account.timing("reconstruct", plan.device):
+            slices = _reconstructed(sinograms, whole.part(some), plan.recipe, plan.device)
+        del sinograms
+        with account.timing("hand over"):
+            put(start, primitives(plan.device).to_host(slices))
+        del slices  # The next ones need the room.
+
+
+def _corrected(raw: Voxels, scan: Scan, calibration: Calibration, plan: SlabPlan, account: Account) -> Array:
+    """Sinograms (row, view, column), ready to be reconstructed."""
+    device = plan.device
+    with account.timing("correct", device):
+        corrected = attenuate(raw, scan.projections.times, calibration, device)
+        account.clipped += int(corrected.clipped.sum())
+        account.warn([sentence for sentence in corrected.warnings() if "%" not in sentence])
+        mend(corrected.sinograms, corrected.bad, scan.angles_rad, device)
+        if plan.recipe.air:
+            level_air(corrected.sinograms, plan.recipe.air, device)
+    with account.timing("rings", device):
+        return _cleaned(corrected.sinograms, plan, account)
+
+
+def _cleaned(sinograms: Array, plan: SlabPlan, account: Account) -> Array:
+    """Without zingers and rings. On the CPU in place, so that a step takes no more besides than one slice."""
+    parts = [slice(None)] if plan.device.is_cuda else [slice(n, n + 1) for n in range(len(sinograms))]
+    for part in parts:
+        cleaned = sinograms[part]
+        if plan.recipe.zingers:
+            cleaned, count = remove_zingers(cleaned, plan.recipe.zingers, device=plan.device)
+            account.zingers += count
+        cleaned = remove_rings(cleaned, plan.recipe.rings, plan.device)
+        if plan.device.is_cuda:
+            return cleaned
+        sinograms[part] = cleaned
+    return sinograms
+
+
+def _reconstructed(sinograms: Array, geometry: Geometry, recipe: Recipe, device: Device) -> Array:
+    match recipe.method:
+        case "gridding":
+            return reconstruct_by_gridding(sinograms, geometry, recipe.filter, padding=recipe.padding, device=device)
+        case "sirt":
+            return sirt(sinograms, geometry, recipe.iterations, is_nonnegative=recipe.is_nonnegative, device=device)
+        case "cgls":
+            return cgls(sinograms, geometry, recipe.iterations, device=device)
+        case _:
+            filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms)
+            return back_project(sinograms, geometry, device)
+
+
+# Memory
+
+
+@dataclass(frozen=True)
+class SlabSize:
+    """What memory depends on: slices, views and columns of a slab, bytes of a raw and of a written voxel."""
+
+    slices: int
+    views: int
+    columns: int
+    raw_itemsize: int
+    itemsize: int
+
+    @property
+    def pixels(self) -> int:
+        """Of all raw rows."""
+        return self.slices * self.views * self.columns
+
+
+def slab_bytes(size: SlabSize, recipe: Recipe) -> int:
+    """What making a slab on the CPU takes at its peak: raw rows, written voxels, and the slices under work."""
+    frames = 4 * (3 * size.slices + AT_ONCE) * size.columns  # Flats and darks, while they are averaged.
+    whole = size.pixels * size.raw_itemsize + size.slices * size.columns**2 * size.itemsize
+    return whole + frames + work_bytes(size, recipe)
+
+
+def work_bytes(size: SlabSize, recipe: Recipe) -> int:
+    """What the slices that are worked on at once take."""
+    at_once = min(size.slices, AT_ONCE)
+    sinograms, slices = 4 * at_once * size.views * size.columns, 4 * at_once * size.columns**2
+    length = padded_length(size.columns, recipe.padding)
+    packed = 4 * AT_ONCE * size.views * (size.columns + 3)
+    if recipe.method == "gridding":
+        together = min(at_once, 2 * settings.current().threads)
+        rows, grid = 4 * together * size.views * length, 4 * together * grid_size(size.columns) ** 2
+        return sinograms + slices + max(3 * rows, rows + grid, 2 * grid + slices * together // at_once)
+    if recipe.method in ("sirt", "cgls"):
+        return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.columns**2
+    filtering = 12 * size.views * length
+    return sinograms + max(filtering, packed + slices)

@@ -1,0 +1,194 @@
+"""From a scan's file to a volume: values, invariance, resuming, memory, and the report."""
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid.box import Box
+from pellucid.conversion.values import ValueMap
+from pellucid.device import Device
+from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.errors import InvalidInput, OutputExists, TooLarge
+from pellucid.formats.protocol import Layout, Level
+from pellucid.tomo.pipeline import Output, Running, SlabTask, reconstruct
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.recipe import Recipe, read_recipe
+from pellucid.tomo.rings import RingSettings
+from pellucid.volume.blocks import Block
+from tests.conversion.interrupted import StopsAfter
+from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
+
+RECIPE = Recipe(center=AXIS, filter="ramachandran")
+OPTIONS = ScanOptions(pixel_size_um=PIXEL_UM)
+THIN = Output(chunk=(4, 16, 16))
+PLENTY = 2**30
+LITTLE = 500_000
+"""Enough for four slices."""
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_scan(tmp_path_factory.mktemp("scan") / "scan.h5")
+
+
+def running(workers: int = 1, memory_bytes: int = PLENTY, name: str = "local", device: str = "cpu") -> Running:
+    return Running(make_engine(name, EngineOptions(workers, memory_bytes)), device)
+
+
+@pytest.mark.parametrize("method", ["direct", "gridding", "sirt", "cgls"])
+def test_values_are_attenuation_per_cm(scan: Path, method: str, device: Device, tmp_path: Path) -> None:
+    recipe = Recipe(center=AXIS, method=method, filter="ramachandran", iterations=30)
+    with reconstruct(scan, tmp_path / "a.zarr", recipe, THIN, OPTIONS, running(device=device.name)) as volume:
+        assert volume.shape == (20, COLUMNS, COLUMNS)
+        assert (volume.spacing, volume.unit) == ((5.0, 5.0, 5.0), "um")
+        for image in volume.read():
+            assert inside(image).mean() == pytest.approx(MU_PER_CM, rel=0.02)
+
+
+def test_neither_workers_nor_memory_nor_engine_change_a_voxel(scan: Path, tmp_path: Path) -> None:
+    expected = reconstruct(scan, tmp_path / "a.zarr", RECIPE, THIN, OPTIONS, running()).read()
+    ways = {
+        "two workers": (THIN, running(2)),
+        "little memory": (THIN, running(1, LITTLE)),
+        "other chunks": (Output(chunk=(7, 48, 48)), running(3)),
+        "serial": (THIN, running(1, name="serial")),
+    }
+    for name, (output, how) in ways.items():
+        found = reconstruct(scan, tmp_path / f"{name}.zarr", RECIPE, output, OPTIONS, how).read()
+        np.testing.assert_array_equal(found, expected, name)
+
+
+def test_a_tilted_axis_and_rows_of_the_scan(scan: Path, tmp_path: Path) -> None:
+    straight = reconstruct(scan, tmp_path / "a.zarr", RECIPE, Output(rows=(5, 9)), OPTIONS, running()).read()
+    slight = Recipe(center=AXIS, filter="ramachandran", tilt=1e-7)
+    tilted = reconstruct(scan, tmp_path / "b.zarr", slight, Output(rows=(5, 9)), OPTIONS, running()).read()
+    assert straight.shape == (4, COLUMNS, COLUMNS)
+    np.testing.assert_allclose(tilted, straight, atol=1e-2)
+
+
+def test_interrupted_it_continues(scan: Path, tmp_path: Path) -> None:
+    target = tmp_path / "a.zarr"
+    stops = StopsAfter(2, memory_bytes=LITTLE)
+    with pytest.raises(KeyboardInterrupt):
+        reconstruct(scan, target, RECIPE, THIN, OPTIONS, Running(stops, "cpu"))
+    assert not target.exists()
+    rest = StopsAfter(-1, memory_bytes=LITTLE)
+    found = reconstruct(scan, target, RECIPE, THIN, OPTIONS, Running(rest, "cpu"))
+    assert (stops.finished, rest.finished) == (2, 3)
+    whole = reconstruct(scan, tmp_path / "b.zarr", RECIPE, THIN, OPTIONS, running())
+    np.testing.assert_array_equal(found.read(), whole.read())
+
+
+def test_bytes_with_a_stated_range_and_levels(scan: Path, tmp_path: Path) -> None:
+    output = Output(dtype="uint8", value_range=(-10.0, 50.0), levels=2, chunk=(4, 16, 16))
+    with reconstruct(scan, tmp_path / "a.n5", RECIPE, output, OPTIONS, running()) as volume:
+        assert volume.dtype == np.uint8
+        assert [level.shape for level in volume.levels] == [(20, 48, 48), (10, 24, 24)]
+        values = inside(volume.read()[3]).mean() / 255 * 60 - 10
+        assert values == pytest.approx(MU_PER_CM, rel=0.02)
+
+
+def test_the_report_says_everything(scan: Path, tmp_path: Path) -> None:
+    recipe = Recipe(center=AXIS, rings=RingSettings("vo-sorting"))
+    reconstruct(scan, tmp_path / "a.zarr", recipe, THIN, OPTIONS, running()).close()
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["recipe"]["filter"] == "chesler"
+    assert report["recipe"]["rings"]["method"] == "vo-sorting"
+    assert report["axis"] == pytest.approx([AXIS, AXIS])
+    assert report["output"]["value_unit"] == "1/cm"
+    assert report["output"]["spacing"] == [5.0, 5.0, 5.0]
+    assert report["scan"]["projections"] == 72
+    assert {"read", "correct", "rings", "reconstruct", "write"} <= report["seconds"].keys()
+    assert "numpy" in report["versions"]
+    assert report["warnings"] == []
+
+
+def test_an_unknown_pixel_size_is_said(scan: Path, tmp_path: Path) -> None:
+    with reconstruct(scan, tmp_path / "a.zarr", RECIPE, THIN, None, running()) as volume:
+        assert inside(volume.read()[3]).mean() == pytest.approx(MU_PER_CM * PIXEL_UM * 1e-4, rel=0.01)
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["warnings"] == ["The pixel size is not known: values are attenuation per pixel, and spacing is 1."]
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(center=80.0),
+        Recipe(center=80.0, padding="none", rings=RingSettings("vo-all")),
+        Recipe(center=80.0, method="gridding"),
+        Recipe(center=80.0, method="sirt", iterations=2),
+        Recipe(center=80.0, method="cgls", iterations=2),
+    ],
+    ids=["direct", "rings", "gridding", "sirt", "cgls"],
+)
+def test_the_estimate_of_memory_is_what_is_used(recipe: Recipe, tmp_path: Path) -> None:
+    columns, rows, views = 160, 40, 110
+    path = _noise(tmp_path / "noise.h5", (views, rows, columns))
+    layout = Layout((Level((rows, columns, columns), (40, 160, 160)),), np.dtype(np.float32))
+    task = SlabTask(
+        str(path), ScanOptions(), recipe, (80.0, 0.0), 0, 1.0, "memory", layout,
+        ValueMap("float32"), (40, 160, 160), views, 2, "cpu",
+    )  # fmt: skip
+    block = Block(0, Box.whole((rows, columns, columns)), Box.whole((rows, columns, columns)))
+    used = _peak(task, block, path)
+    assert 0.99 <= task.needs(block).memory_bytes / used <= 1.3
+
+
+class _Nowhere:
+    """A writer that keeps nothing."""
+
+    def write(self, box: Box, voxels: object) -> None: ...
+
+
+def _peak(task: SlabTask, block: Block, path: Path) -> int:
+    from pellucid.tomo.reading.opening import open_scan
+
+    scan = open_scan(path)
+    task._make(block.core, scan, _Nowhere())  # Kernels are compiled and libraries loaded.
+    tracemalloc.start()
+    task._make(block.core, scan, _Nowhere())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    scan.close()
+    return peak
+
+
+def _noise(path: Path, shape: tuple[int, int, int]) -> Path:
+    import h5py
+
+    counts = np.random.default_rng(0).integers(5_000, 20_000, shape, dtype=np.uint16)
+    with h5py.File(path, "w") as file:
+        file["exchange/data"] = counts
+        file["exchange/data_white"] = np.full((1, *shape[1:]), 20_000, np.uint16)
+        file["exchange/data_dark"] = np.zeros((1, *shape[1:]), np.uint16)
+        file["exchange/theta"] = np.arange(shape[0]) * 180 / shape[0]
+    return path
+
+
+def test_what_cannot_be_is_refused_before_anything_runs(scan: Path, tmp_path: Path) -> None:
+    with pytest.raises(TooLarge):
+        reconstruct(scan, tmp_path / "a.zarr", RECIPE, THIN, OPTIONS, running(1, 100_000))
+    with pytest.raises(InvalidInput, match=r"no rows 5:99.*0:20"):
+        reconstruct(scan, tmp_path / "a.zarr", RECIPE, Output(rows=(5, 99)), OPTIONS, running())
+    with pytest.raises(InvalidInput, match="does not fit into uint8 without a range"):
+        reconstruct(scan, tmp_path / "a.zarr", RECIPE, Output(dtype="uint8"), OPTIONS, running())
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "b.zarr").mkdir()
+    with pytest.raises(OutputExists):
+        reconstruct(scan, tmp_path / "b.zarr", RECIPE, THIN, OPTIONS, running())
+
+
+def test_a_recipe_is_checked() -> None:
+    assert read_recipe({"filter": "hann"}).filter == "hann"
+    for words, said in (
+        ({"method": "magic"}, "no method 'magic'.*direct, gridding, sirt, cgls"),
+        ({"filter": "ram"}, "no filter 'ram'"),
+        ({"center": "left"}, "'left' is no center"),
+        ({"iterations": 0}, "from 1"),
+        ({"speed": 1}, "no 'speed'.*center, tilt"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            read_recipe(words)
