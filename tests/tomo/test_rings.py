@@ -30,7 +30,7 @@ def example() -> Sinogram:
 @pytest.mark.parametrize("method", VO)
 def test_vo_is_its_definition(method: str, device: Device) -> None:
     stack = example()
-    found = without_rings(stack, RingSettings(method, large_size=51), device)
+    found = without_rings(stack, RingSettings(method, large_size=51, small_size=21), device)
     for one, wanted in zip(found, stack, strict=True):
         np.testing.assert_allclose(one, VO[method](wanted.astype(np.float64)), rtol=1e-5, atol=1e-6)
 
@@ -89,7 +89,7 @@ def test_as_algotom_does_it(device: Device) -> None:
     from algotom.prep import removal  # here: it compiles at import
 
     one, _ = striped(clean())
-    found = without_rings(one[None], RingSettings("vo-all", large_size=51), device)[0]
+    found = without_rings(one[None], RingSettings("vo-all", large_size=51, small_size=21), device)[0]
     np.testing.assert_allclose(found, removal.remove_all_stripe(one, 3.0, 51, 21), atol=2e-3)
     np.testing.assert_allclose(
         without_rings(one[None], RingSettings("vo-sorting", small_size=21), device)[0],

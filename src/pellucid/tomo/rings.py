@@ -7,7 +7,7 @@ Columns are sorted once. Dividing a column by a factor keeps its order (a negati
 replacing it by the median of sorted columns: algorithms 5 and 3 can both work on the ranks of the same sort.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,14 +31,15 @@ class RingSettings:
     """How rings are removed.
 
     snr: how far a column stands out before it counts. large_size, small_size: columns of the medians of algorithms 5
-    and 6, and of 3. drop: share of the views left out when the brightness of a column is judged. level, sigma: of the
+    and 6, and of 3; without them a share of the detector, for wide medians wear off what is small. drop: share of the
+    views left out when the brightness of a column is judged. level, sigma: of the
     wavelet method. strength: of the regularised one.
     """
 
     method: str = "vo-all"
     snr: float = 3.0
-    large_size: int = 61
-    small_size: int = 21
+    large_size: int | None = None
+    small_size: int | None = None
     drop: float = 0.1
     level: int = 4
     sigma: float = 1.0
@@ -48,13 +49,29 @@ class RingSettings:
         if self.method not in METHODS:
             raise InvalidInput(f"There is no ring removal {self.method!r}.", do=f"Choose one of: {', '.join(METHODS)}.")
         for size in (self.large_size, self.small_size):
-            if not (1 <= size <= LARGEST_WINDOW and size % 2):
+            if size is not None and not (1 <= size <= LARGEST_WINDOW and size % 2):
                 raise InvalidInput(f"A median over {size} columns cannot be taken.", do="Give an odd number below 128.")
+
+    def fitted(self, columns: int) -> "RingSettings":
+        """The same with every size given, for a detector of so many columns.
+
+        >>> fitted = RingSettings().fitted(640)
+        >>> fitted.large_size, fitted.small_size, RingSettings().fitted(2560).large_size
+        (19, 7, 61)
+        """
+        large = self.large_size or _odd(min(61, max(11, 0.03 * columns)))
+        small = self.small_size or _odd(min(21, max(5, 0.01 * columns)))
+        return replace(self, large_size=large, small_size=small)
+
+
+def _odd(size: float) -> int:
+    return int(size) // 2 * 2 + 1
 
 
 def remove_rings(sinograms: Array, settings: RingSettings, device: Device | None = None) -> Array:
     """Sinograms (slice, view, column) of a device without rings; everything in them has to be finite."""
     device = device or choose()
+    settings = settings.fitted(sinograms.shape[2])
     if settings.method == "none":
         return sinograms
     if settings.method == "titarenko":
@@ -87,7 +104,7 @@ def _remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Arra
     if settings.method in ("vo-all", "vo-large"):
         ranked, divisors = _level_large(ranked, turned, settings, device)
     if settings.method in ("vo-all", "vo-sorting"):
-        ranked = _medians(ranked, settings.small_size, device)
+        ranked = _medians(ranked, settings.small_size or 1, device)
     launch(
         kernels.put_back, (columns, slices, views), inputs=[divisors, order, ranked], outputs=[cleaned], device=device
     )
@@ -103,7 +120,7 @@ def _fill_dead(turned: Array, settings: RingSettings, device: Device) -> None:
     room, (slices, columns, views) = primitives(device), turned.shape
     found = room.empty((slices, columns), np.float64)
     launch(kernels.measure_restlessness, (columns, slices), inputs=[turned], outputs=[found], device=device)
-    masks = [dead_columns(values, settings.snr, settings.large_size) for values in room.to_host(found)]
+    masks = [dead_columns(values, settings.snr, settings.large_size or 1) for values in room.to_host(found)]
     lists = [_beside(mask) for mask in masks]
     places = np.repeat(np.arange(slices, dtype=np.int32), [len(one[0]) for one in lists])
     if len(places):
@@ -177,7 +194,7 @@ def _level_large(ranked: Array, spare: Array, settings: RingSettings, device: De
     from pellucid.tomo.kernels import rings as kernels
 
     room, (slices, columns, views) = primitives(device), ranked.shape
-    smooth = _medians(ranked, settings.large_size, device)
+    smooth = _medians(ranked, settings.large_size or 1, device)
     left_out = int(0.5 * settings.drop * views)
     sums = []
     for stack in (ranked, smooth):
