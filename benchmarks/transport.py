@@ -52,7 +52,7 @@ class Size:
         return f"{amount(self.nbytes, 'B')} float32, {STREAMS} streams, median of {self.repeats}, taking turns"
 
 
-FULL = Size(nbytes=4 * 2**30, iperf_s=3, repeats=5)
+FULL = Size(nbytes=4 * 2**30, iperf_s=3, repeats=3)
 QUICK = Size(nbytes=2**28, iperf_s=1, repeats=3)
 
 

@@ -17,6 +17,12 @@ EXAMPLES = [
     errors.SharedChunk((3, 3, 3), (2, 2, 2)),
     errors.WorkerLost("reading", "killed"),
     errors.MissingPackage("pyspark", "spark"),
+    errors.Unreachable("node7:5100", "Connection refused"),
+    errors.TokenRefused("node7:5100"),
+    errors.TransferTooLarge(announced=2**31, limit=2**30),
+    errors.TransferInvalid("it sent piece 9 of 6"),
+    errors.TransferBroken("the other end closed the connection", done=2**20, total=2**30),
+    errors.TransferBusy("scan"),
 ]
 
 
