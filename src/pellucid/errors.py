@@ -363,6 +363,14 @@ class ViewerUnreachable(PellucidError):
         super().__init__(f"The viewer at {address} does not answer: {why}.", do=do)
 
 
+class JobOver(PellucidError):
+    """A viewer or task that ended before it could be used. log: the last lines that it wrote."""
+
+    def __init__(self, name: str, why: str, log: Iterable[str] = ()) -> None:
+        said = "; ".join(line.strip() for line in log)
+        super().__init__(f"{name} will not start. {why}", do=f"Its log ends: {said}" if said else "Start another.")
+
+
 class SchedulerUnreachable(PellucidError):
     """The scheduler could not be asked. Nothing is known about the jobs; they may well run."""
 

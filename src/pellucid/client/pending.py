@@ -26,8 +26,10 @@ READY = State("running")
 
 
 class JobOptions(TypedDict, total=False):
-    """What a viewer is to have, and where. gpus: "auto" for an estimate from shape (z, y, x) and dtype; 0 for none. memory:
-    such as "64GiB". The rest are the site's choices, as far as it lets them be made.
+    """What a viewer is to have, and where.
+
+    gpus: "auto" for an estimate from shape (z, y, x) and dtype; 0 for none. memory: such as "64GiB". From scheduler on
+    they are the site's choices, as far as it lets them be made.
     """
 
     gpus: int | Literal["auto"]
@@ -54,7 +56,7 @@ class Pending:
 
     @property
     def state(self) -> State:
-        """As it is now: queued (place, reason, expected_start), starting, running, ending, ended, failed, lost, unknown."""
+        """As it is now; while it is queued, with place, reason and expected_start."""
         self._told = self._agency.job(self.id)
         return _state(self._told)
 

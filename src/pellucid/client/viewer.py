@@ -22,6 +22,7 @@ from pellucid.client.lanes import Lane, lane_to
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.jobs.states import State
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.documents import build
 from pellucid.rendering.geometry.mesh_files import save_mesh
@@ -213,6 +214,11 @@ class Viewer:
         except ViewerUnreachable:
             return False
         return True
+
+    @property
+    def state(self) -> State:
+        """running or ended; of one that the agent keeps, all that is known there."""
+        return State("running" if self.is_running else "ended")
 
     def shutdown(self) -> None:
         """End the viewer, also for those who watch; nothing happens where it has ended already."""

@@ -1,0 +1,88 @@
+"""Viewers through the agent: asked for, waited for, found, ended while they wait."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pellucid
+from pellucid import settings
+from pellucid.agent.lease import holder
+from pellucid.client.pending import JobViewer, Kept
+from pellucid.errors import InvalidInput, JobOver
+from pellucid.jobs.processes import Process
+from pellucid.volume.sample import sample
+from tests.slurm_cluster import SlurmCluster, wait_until
+
+SLURM = """
+scheduler = "slurm"
+partition = "main"
+poll_s = 0.3
+may_override = ["time_limit_minutes"]
+[node]
+gpus = 2
+gpu_memory = "4GiB"
+memory = "7GiB"
+"""
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A person of whom nothing runs yet; their agent is ended at the end."""
+    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path))
+    monkeypatch.setenv("PELLUCID_SITE_FILE", str(tmp_path / "site.toml"))
+    with settings.use(settings.load()):
+        yield tmp_path
+        agent = holder(tmp_path / "agent")
+        if agent is not None:
+            process = Process.parse(agent.process)
+            os.kill(process.pid, signal.SIGTERM)
+            wait_until(lambda: not process.is_alive)
+
+
+def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
+    pending = pellucid.start(device="cpu", gpus=0, name="mine", wait=False)
+    assert pending.state.phase == "starting" and pending.expected_start is None
+    viewer = pending.wait()
+    assert isinstance(viewer, JobViewer) and str(viewer.state.phase) == "running"
+    viewer.render_volume(sample(16))
+    assert viewer.screenshot(32, 24).shape == (24, 32, 4)
+    (found,) = pellucid.instances()
+    assert isinstance(found, Kept) and found.is_alive and found.url == viewer.url
+    assert pellucid.connect(found.url).device == "cpu"
+    viewer.shutdown()
+    assert str(viewer.state.phase) == "ended"
+    assert pellucid.instances() == []
+    with pytest.raises(JobOver, match=r"mine will not start\. It"):
+        pending.wait()
+
+
+def test_a_viewer_that_cannot_be_says_why(state: Path) -> None:
+    with pytest.raises(JobOver, match="There is no device 'cuda:77' here"):
+        pellucid.start(device="cuda:77", scheduler="local")
+
+
+def test_without_an_agent_none_is_started_to_list_nothing(state: Path) -> None:
+    assert pellucid.instances() == []
+    assert not (state / "agent").exists()
+
+
+def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> None:
+    (state / "site.toml").write_text(SLURM)
+    slurm.command("sbatch", "--gpus=2", "--time=5", "--output=/dev/null", "--wrap=sleep 600", "--job-name=held")
+    pending = pellucid.start(shape=(1024, 1024, 1024), dtype="uint16", time_limit_minutes=5, wait=False)
+    assert (pending.resources.gpus, pending.resources.memory_bytes) == (2, 6 * 2**30)
+    wait_until(lambda: pending.expected_start)
+    assert pending.state.phase == "queued" and pending.state.reason == "Resources"
+    with pytest.raises(TimeoutError, match="is queued"):
+        pending.wait(timeout_s=0.1)
+    (found,) = pellucid.instances()
+    assert isinstance(found, Kept) and found.url == "" and found.state.phase == "queued"
+    found.pending.shutdown()
+    pending.until_over()
+    assert pending.state.reason == "It was stopped."
+    slurm.command("scancel", "--name=held")
+    with pytest.raises(InvalidInput, match="3 GPUs are asked for"):
+        pellucid.start(gpus=3)
