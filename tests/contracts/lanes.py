@@ -280,17 +280,14 @@ class LaneContract:
         with pytest.raises(TransferTooLarge, match=r"60 bytes.*at most 10 bytes"):
             retrieve(str(listener.address), {"box": "all"}, token=TOKEN, options=options)
 
-    def test_memory_is_asked_for_first(self, listener: Listener) -> None:
-        with allocate(str(listener.address), (3, 4, 5), "int16", token=TOKEN, options=Options(self.lane)) as wanted:
-            wanted.array[...] = SMALL
+    @pytest.mark.parametrize("depth", [3, 0])
+    def test_memory_is_asked_for_first(self, depth: int, listener: Listener) -> None:
+        with allocate(str(listener.address), (depth, 4, 5), "int16", token=TOKEN, options=Options(self.lane)) as wanted:
+            wanted.array[...] = SMALL[:depth]
             report = wanted.send()
-        assert (listener.receive(WAIT_S).array == SMALL).all()
-        assert report.nbytes == (0 if self.lane == "shm" else SMALL.nbytes)
-
-    def test_memory_for_nothing(self, listener: Listener) -> None:
-        with allocate(str(listener.address), (0, 4, 5), "int16", token=TOKEN, options=Options(self.lane)) as wanted:
-            wanted.send()
-        assert listener.receive(WAIT_S).array.shape == (0, 4, 5)
+        received = listener.receive(WAIT_S).array
+        assert received.shape == (depth, 4, 5) and (received == SMALL[:depth]).all()
+        assert report.nbytes == (0 if self.lane == "shm" else SMALL[:depth].nbytes)
 
     def test_the_sender_is_killed(self, listener: Listener, keeper: Keeper) -> None:
         with peer("send", str(listener.address), TOKEN, self.lane, "stall") as child:
