@@ -78,7 +78,8 @@ def test_labels_over_values(renderer: Renderer, things: Voxels, changes: dict[st
     layer = replace(layer, **in_layer)  # type: ignore[arg-type]
     rest = {name: value for name, value in changes.items() if name not in in_layer}
     scene = Scene((VolumeLayer(str(grey.location), GREY), layer), CAMERA, **rest)  # type: ignore[arg-type]
-    assert psnr(renderer, scene, {str(grey.location): grey, str(labels.location): labels}) >= 45
+    decibels_of_it = psnr(renderer, scene, {str(grey.location): grey, str(labels.location): labels})
+    assert decibels_of_it >= (40 if renderer.device.is_cuda else 45)
 
 
 def psnr(renderer: Renderer, scene: Scene, volumes: dict[str, Volume]) -> float:

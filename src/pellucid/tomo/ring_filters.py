@@ -110,17 +110,22 @@ def _join(low: Array, high: Array, device: Device, *, along_views: bool) -> Arra
     return values
 
 
+def _in_rows(spectrum: Array) -> Array:
+    """The same with its last axis together in memory: a transform along another one may leave it scattered on CUDA."""
+    return spectrum if spectrum.flags.c_contiguous else spectrum.copy()
+
+
 def _damped(stripes: Array, sigma: float, device: Device) -> Array:
     from pellucid.tomo.kernels import ring_filters as kernels
 
     room, (slices, views, columns) = primitives(device), stripes.shape
-    spectrum = room.fft(stripes, axes=(1,))
+    spectrum = _in_rows(room.fft(stripes, axes=(1,)))
     frequencies = np.fft.fftfreq(views, 1 / views)
     gains = room.to_device((1 - np.exp(-(frequencies**2) / (2 * sigma**2))).astype(np.float32))
     numbers = spectrum.view(np.float32)
     launch(kernels.damp, (views, slices, 2 * columns), inputs=[gains], outputs=[numbers], device=device)
     kept = room.empty(stripes.shape, np.float32)
-    back = room.ifft(spectrum, axes=(1,)).view(np.float32).reshape(slices, views, columns, 2)
+    back = _in_rows(room.ifft(spectrum, axes=(1,))).view(np.float32).reshape(slices, views, columns, 2)
     launch(kernels.take_real, (views, slices, columns), inputs=[back], outputs=[kept], device=device)
     return kept
 

@@ -13,6 +13,7 @@ from typing import Any
 import warp as wp
 
 TAPS = 6
+HALF = wp.constant(0.5 * TAPS)
 WIDE = 8
 STEPS = 512
 """TAPS: cells of the grid, along each axis, that a sample is spread over; WIDE: the same, rounded up to a vector.
@@ -97,7 +98,7 @@ def spread_cuda(
     a = gain * (real * wp.cos(angle) - imaginary * wp.sin(angle))
     b = gain * (real * wp.sin(angle) + imaginary * wp.cos(angle))
     scale = wp.float64(k) * wp.float64(size) / wp.float64(length)
-    corner = wp.float64(size // 2) - wp.float64(0.5) * wp.float64(TAPS)
+    corner = wp.float64(size // 2) - wp.float64(HALF)
     x = scale * turns[view, 0] + corner
     y = -scale * turns[view, 1] + corner
     column = wp.int32(wp.ceil(x))
