@@ -16,7 +16,19 @@ import pellucid
 from pellucid import progress
 from pellucid.errors import PellucidError
 
-COMMANDS = ("info", "convert", "pyramid", "slices", "render", "view", "mesh", "demo", "transport", "doctor")
+COMMANDS = (
+    "info",
+    "convert",
+    "pyramid",
+    "reconstruct",
+    "slices",
+    "render",
+    "view",
+    "mesh",
+    "demo",
+    "transport",
+    "doctor",
+)
 INTERRUPTED = 130
 
 

@@ -21,7 +21,7 @@ class Recipe:
 
     center: the column of the axis in the middle row, or "auto"; tilt: columns that it moves by from one row to the
     next. zingers: by how much less than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at
-    both ends that are taken to be air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding.
+    both ends that are taken to be air, 0 for none. rings: how they are removed. filter, padding: of direct, gridding.
     iterations, is_nonnegative: of sirt and cgls. is_circle: whether pixels that not all views see are left at 0.
     """
 

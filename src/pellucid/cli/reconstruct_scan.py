@@ -1,0 +1,125 @@
+"""Carrying out ``pellucid reconstruct``: the volume, or a picture of some slices.
+
+Here: arguments to a recipe, previews, the picture of several centers.
+Not here: reconstructing (tomo).
+"""
+
+import argparse
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.cli.contact_sheet import save_contact_sheet
+from pellucid.cli.info import report
+from pellucid.device import choose
+from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.errors import InvalidInput
+from pellucid.settings import load
+from pellucid.tomo.pipeline import Output, Running, find_axis, reconstruct
+from pellucid.tomo.preview import preview_rows, try_centers
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import AUTOMATIC, Recipe
+from pellucid.tomo.rings import RingSettings
+
+MOST_CENTERS = 100
+
+
+def reconstruct_scan(options: argparse.Namespace) -> int:
+    """The exit code."""
+    centers = _centers(options.center)
+    if len(centers) > 1 or options.preview is not None:
+        return _look(options, centers)
+    settings = load(memory_bytes=options.memory, threads=options.workers)
+    engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
+    running = Running(engine, options.device, options.overwrite)
+    volume = reconstruct(
+        options.source, options.output, _recipe(options, centers[0]), _output(options), _scan_options(options), running
+    )
+    volume.close()
+    report(volume.location)
+    return 0
+
+
+def _look(options: argparse.Namespace, centers: list[float | str]) -> int:
+    """A picture in the place of a volume: of some rows, or of one row with several centers."""
+    device = choose(options.device)
+    with closing(open_scan(options.source, _scan_options(options))) as scan:
+        rows = _whole_numbers(options.preview) if options.preview else [scan.rows // 2]
+        recipe = _recipe(options, centers[0])
+        if len(centers) > 1:
+            columns = [float(center) for center in centers]
+            slices = try_centers(scan, rows[0], columns, recipe, device)
+            captions = [f"center {column:g}" for column in columns]
+        else:
+            axis = find_axis(scan, recipe)
+            slices = preview_rows(scan, rows, recipe, axis, device)
+            captions = [f"row {row}, center {axis[0] + axis[1] * row:g}" for row in rows]
+    path = Path(f"{options.output.rstrip('/')}.preview.png")
+    save_contact_sheet(slices, captions, path)
+    progress.note(f"wrote {path}")
+    return 0
+
+
+def _centers(text: str) -> list[float | str]:
+    """One center, or FIRST:LAST:STEP with the last included."""
+    if text == AUTOMATIC:
+        return [AUTOMATIC]
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) == 1:
+        return [numbers[0]]
+    if len(numbers) != 3 or numbers[2] <= 0 or numbers[1] < numbers[0]:
+        raise InvalidInput(
+            f"{text!r} is no center.", do="Give a column, auto, or FIRST:LAST:STEP such as 1020:1030:0.5."
+        )
+    first, last, step = numbers
+    centers = np.arange(first, last + step / 2, step).tolist()
+    if len(centers) > MOST_CENTERS:
+        raise InvalidInput(f"{text} are {len(centers)} centers.", do=f"Try at most {MOST_CENTERS} at a time.")
+    return list(centers)
+
+
+def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
+    return Recipe(
+        center=center,
+        tilt=options.tilt,
+        zingers=options.zingers,
+        air=options.air,
+        rings=RingSettings(method=options.ring),
+        method=options.method,
+        filter=options.filter,
+        padding=options.padding,
+        iterations=options.iterations,
+        is_nonnegative=options.nonnegative,
+        is_circle=not options.square,
+    )
+
+
+def _output(options: argparse.Namespace) -> Output:
+    if options.range == "auto":
+        raise InvalidInput("The range of a volume is not known before it is made.", do="Give --range LOW,HIGH.")
+    rows = _row_range(options.rows) if options.rows else None
+    return Output(options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows)
+
+
+def _scan_options(options: argparse.Namespace) -> ScanOptions:
+    return ScanOptions(options.projections, options.flats, options.darks, options.angles, options.pixel_size)
+
+
+def _row_range(text: str) -> tuple[int, int]:
+    first, _, stop = text.partition(":")
+    if not (first.isdecimal() and stop.isdecimal()):
+        raise InvalidInput(f"{text!r} are no rows.", do="Give FIRST:STOP, such as 100:200.")
+    return int(first), int(stop)
+
+
+def _whole_numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isdecimal() for part in parts):
+        raise InvalidInput(f"{text!r} are no rows.", do="Give one, or several with commas: 100,200,300.")
+    return [int(part) for part in parts]

@@ -1,0 +1,77 @@
+"""``pellucid reconstruct``: the volume, the preview, and several centers."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pellucid.cli.main import main
+from pellucid.volume.volume import open_volume
+from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_scan(tmp_path_factory.mktemp("scan") / "scan.h5", rows=6))
+
+
+def run(*arguments: object) -> int:
+    return main(["reconstruct", *map(str, arguments), "--quiet", "--device", "cpu"])
+
+
+def test_a_scan_becomes_a_volume(scan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "a.zarr"
+    assert (
+        run(scan, "-o", target, "--center", AXIS, "--pixel-size", PIXEL_UM, "--ring", "vo-sorting", "--levels", "2")
+        == 0
+    )
+    assert "6 × 48 × 48" in capsys.readouterr().out
+    with open_volume(target) as volume:
+        assert len(volume.levels) == 2
+        assert inside(volume.read()[2]).mean() == pytest.approx(MU_PER_CM, rel=0.02)
+    assert (tmp_path / "a.zarr.report.json").exists()
+
+
+def test_bytes_need_a_range(scan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = (scan, "-o", tmp_path / "a.n5", "--center", AXIS, "--dtype", "uint8", "--rows", "1:4")
+    assert run(*common) == 1
+    assert "--range LOW,HIGH" in capsys.readouterr().err
+    assert run(*common, "--range=-0.01,0.03") == 0
+    with open_volume(tmp_path / "a.n5") as volume:
+        assert (volume.shape, volume.dtype) == ((3, COLUMNS, COLUMNS), np.dtype(np.uint8))
+
+
+def test_a_preview_is_a_picture_and_no_volume(scan: str, tmp_path: Path) -> None:
+    assert run(scan, "-o", tmp_path / "a.zarr", "--center", AXIS, "--preview", "2") == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zarr.preview.png"]
+    picture = np.asarray(Image.open(tmp_path / "a.zarr.preview.png"))
+    slice_of_it = picture[-COLUMNS:, :COLUMNS]
+    assert inside(slice_of_it).mean() > 150
+    assert slice_of_it[:4, :4].mean() < 100
+
+
+def test_several_centers_on_one_sheet(scan: str, tmp_path: Path) -> None:
+    assert run(scan, "-o", tmp_path / "a.zarr", "--center", "22.2:23.2:0.5", "--preview", "1") == 0
+    picture = Image.open(tmp_path / "a.zarr.preview.png")
+    assert picture.size == (2 * 54 - 6, 2 * (54 + 22) - 6)  # Three slices, two by two.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--center", "left"), "'left' is no center"),
+        (("--center", "1:2"), "FIRST:LAST:STEP"),
+        (("--center", "0:40:0.01"), "at most 100"),
+        (("--center", "20", "--preview", "99"), "from 0 to 5"),
+        (("--center", "20", "--rows", "all"), "FIRST:STOP"),
+        (("--center", "20", "--filter", "ram-lak"), "ramachandran, shepp-logan"),
+        (("--center", "20", "--ring", "magic"), "vo-sorting"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    scan: str, arguments: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(scan, "-o", tmp_path / "a.zarr", *arguments) == 1
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
