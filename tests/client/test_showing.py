@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pellucid
+from pellucid.client.connection import Connection
 from pellucid.client.lanes import OverHttp, SameHost
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, UnsupportedType, WrongDimensions
@@ -96,6 +97,13 @@ def test_over_http_only_the_roots_are_open(
     attached._lane = OverHttp(attached._connection)
     with pytest.raises(NotAllowed, match="outside the folders"):
         attached.load(path)
+
+
+def test_the_socket_wants_the_owners_token(running: Viewer, array: Voxels) -> None:
+    about = running._connection.ask("GET", "/api/about")
+    stranger = Connection("http://127.0.0.1/?token=wrong")
+    with pytest.raises(NotAllowed, match="may not hand arrays over"):
+        SameHost(stranger, about["socket"]).retrieve(0, "")
 
 
 def test_points_and_a_mesh(driven: Viewer) -> None:

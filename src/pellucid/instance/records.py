@@ -6,7 +6,6 @@ Not here: attaching to one (client), viewers on other machines (agent).
 The address in a record has the owner's token: the folder and the files are closed to everybody else.
 """
 
-import json
 import logging
 import os
 import socket
@@ -16,6 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pellucid.errors import InvalidInput
+from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.processes import birth as birth_of
 from pellucid.rendering.documents import build
 from pellucid.settings import current
@@ -50,12 +50,8 @@ def write(record: Record, folder: Path | None = None) -> Path | None:
     """Write a record down, whole or not at all; where it is. None where it cannot be: the viewer runs all the same."""
     folder = folder or records_folder()
     path = folder / f"{record.host}-{uuid4().hex}.json"
-    partial = path.with_suffix(".partial")
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:  # noqa: PTH123
-            json.dump(asdict(record), file)
-        partial.rename(path)
+        write_json(private_folder(folder) / path.name, asdict(record))
     except OSError as error:
         log.warning("This viewer will not be listed: %s cannot be written to: %s.", folder, error.strerror)
         return None
@@ -80,9 +76,9 @@ def running(folder: Path | None = None) -> list[Record]:
 
 
 def _read(path: Path) -> Record | None:
-    """None where it is gone since, or not a record."""
+    """None where it is gone since, not a record, or not this person's."""
     try:
-        record: Record = build(Record, json.loads(path.read_text()), "record")
-    except (OSError, ValueError, InvalidInput):
+        record: Record = build(Record, read_json(path), "record")
+    except InvalidInput:
         return None
     return record
