@@ -45,7 +45,7 @@ function why(job) {
 
 function wanted({ gpus, memory_bytes: memory }) {
   const parts = [gpus ? `${gpus} GPU${gpus > 1 ? "s" : ""}` : "", memory ? `${(memory / 2 ** 30).toFixed(1)} GiB` : ""];
-  return parts.filter(Boolean).join(", ") || "nothing special";
+  return parts.filter(Boolean).join(", ");
 }
 
 async function showLog(job) {
