@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Camera } from "../protocol";
-import { alongLine, centred, framing, moved, project, rayThrough, scaleAt, turned, visibleHeight, withPerspective, zoomed } from "./camera";
+import { alongLine, axesOf, centred, framing, lookingFromNext, moved, project, rayThrough, scaleAt, turned, visibleHeight, withPerspective, zoomed } from "./camera";
 import { distance } from "./vector";
 
 const AHEAD: Camera = { position: [0, 0, 4], target: [0, 0, 0], up: [0, 1, 0], field_of_view_deg: 30, height: 2 };
@@ -48,6 +48,16 @@ describe("camera", () => {
     const camera = centred(AHEAD, [1, 2, -3]);
     expect(camera.target).toEqual([1, 2, -3]);
     expect(camera.position).toEqual([1, 2, 1]);
+  });
+
+  it("looks from the ends of an axis in turn", () => {
+    const right = lookingFromNext(AHEAD, 0);
+    expect(distance(right.position, [4, 0, 0])).toBeLessThan(1e-9);
+    expect(distance(lookingFromNext(right, 0).position, [-4, 0, 0])).toBeLessThan(1e-9);
+    const above = lookingFromNext(AHEAD, 1);
+    expect(above.position[1]).toBeCloseTo(4, 4);
+    expect(axesOf(above).up[2]).toBeCloseTo(-1, 4);
+    expect(axesOf(lookingFromNext({ ...AHEAD, position: [4, 0, 0], up: [0, 0, 1] }, 2)).up[1]).toBeCloseTo(1, 4);
   });
 
   it("shows the target at the same size in parallel and in perspective", () => {

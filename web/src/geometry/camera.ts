@@ -2,11 +2,12 @@
 // Here: turn, move, zoom, frame; projection to the picture and rays through it. Not here: the mouse (view/).
 
 import type { Camera } from "../protocol";
-import { add, clamp, cross, dot, length, rotate, scale, subtract, unit, type Vector } from "./vector";
+import { add, clamp, cross, dot, length, rotate, scale, subtract, unit, withAxis, type Vector } from "./vector";
 
 /** Radians; a little short of straight up, where left and right would swap. */
 const POLE = 1.55;
 const NEAREST = 1e-9;
+const TILT = 1e-3;
 
 export interface Axes {
   right: Vector;
@@ -80,10 +81,23 @@ export function centred(camera: Camera, centre: Vector): Camera {
   return shifted(camera, subtract(centre, camera.target));
 }
 
-/** From one of the six sides, or any direction, at the same distance; up stays up where it can. */
-export function lookingFrom(camera: Camera, direction: Vector, up: Vector): Camera {
+/** From the end of an axis (0, 1, 2 for x, y, z), at the same distance; what is up stays up.
+ *
+ * Seen from above or below, "up" is along the line of sight: a thousandth of tilt says which side is the front. */
+export function lookingFrom(camera: Camera, axis: number, isPositive: boolean): Camera {
+  const upright = mainAxis(camera.up);
+  const up = withAxis([0, 0, 0], upright, Math.sign(camera.up[upright] ?? 1));
+  const straight = withAxis([0, 0, 0], axis, isPositive ? 1 : -1);
+  const front: Vector = upright === 2 ? [0, -1, 0] : [0, 0, 1];
+  const direction = axis === upright ? add(straight, scale(front, TILT)) : straight;
   const arm = scale(unit(direction), length(subtract(camera.position, camera.target)));
-  return { ...camera, position: add(camera.target, arm), up: up };
+  return { ...camera, position: add(camera.target, arm), up };
+}
+
+/** From the end of an axis, or from the other end where it looks from there already. */
+export function lookingFromNext(camera: Camera, axis: number): Camera {
+  const seen = unit(subtract(camera.position, camera.target))[axis] ?? 0;
+  return lookingFrom(camera, axis, seen < 0.999);
 }
 
 /** Perspective and parallel show the target at the same size. */
@@ -152,6 +166,12 @@ export function scaleAt(camera: Camera, point: Vector): number {
   const depth = dot(subtract(point, camera.position), forward);
   return 2 * Math.max(depth, 0) * Math.tan((camera.field_of_view_deg * Math.PI) / 360);
 }
+
+const mainAxis = (vector: Vector): 0 | 1 | 2 => {
+  const [x, y, z] = [Math.abs(vector[0]), Math.abs(vector[1]), Math.abs(vector[2])];
+  if (z >= x && z >= y) return 2;
+  return y >= x ? 1 : 0;
+};
 
 function shifted(camera: Camera, shift: Vector): Camera {
   return {

@@ -1,6 +1,6 @@
 // What keys and buttons do. Here: every action once, with its name and keys, for the rail, the keyboard and the help.
 
-import { moved, turned, zoomed } from "../geometry/camera";
+import { lookingFromNext, moved, turned, zoomed } from "../geometry/camera";
 import { middle } from "../geometry/slices";
 import type { Camera } from "../protocol";
 import { areSlicesShown, canSteer, isComparing, isOwner } from "../state/selectors";
@@ -28,6 +28,13 @@ function look(change: (camera: Camera) => Camera): (session: Session) => void {
   };
 }
 
+function lookAlong(axis: number): (session: Session) => void {
+  return (session) => {
+    const { camera } = session.store.get();
+    if (camera) fly(session, lookingFromNext(camera, axis));
+  };
+}
+
 function toggle(part: "isPanelOpen" | "isQuiet" | "areStatisticsShown" | "areClipHandlesShown"): (session: Session) => void {
   return (session) => session.page({ [part]: !session.store.get().interface[part] });
 }
@@ -44,6 +51,9 @@ export const ACTIONS = {
   nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canSteer },
   farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canSteer },
   home: { name: "First view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canSteer },
+  fromX: { name: "Look along x", group: "View", keys: ["x"], run: lookAlong(0), isAllowed: canSteer },
+  fromY: { name: "Look along y", group: "View", keys: ["y"], run: lookAlong(1), isAllowed: canSteer },
+  fromZ: { name: "Look along z", group: "View", keys: ["z"], run: lookAlong(2), isAllowed: canSteer },
   undo: { name: "Undo", group: "Tools", keys: ["Control+z"], run: (session) => session.send({ type: "undo" }), isAllowed: (state) => canSteer(state) && (state.server?.can_undo ?? false) },
   redo: { name: "Redo", group: "Tools", keys: ["Control+Shift+z", "Control+y"], run: (session) => session.send({ type: "redo" }), isAllowed: (state) => canSteer(state) && (state.server?.can_redo ?? false) },
   files: { name: "Open a file", group: "Tools", keys: ["o"], run: toggleFiles, isAllowed: isOwner },

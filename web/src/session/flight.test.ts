@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { distance, length, subtract } from "../geometry/vector";
 import { SCENE } from "../testing/examples";
-import { between } from "./flight";
+import { between, isOpposite } from "./flight";
 
 it("begins here, ends there, and keeps its distance on the way", () => {
   const from = SCENE.camera;
@@ -10,4 +10,9 @@ it("begins here, ends there, and keeps its distance on the way", () => {
   expect(distance(between(from, to, 1).position, to.position)).toBeLessThan(1e-12);
   const half = between(from, to, 0.5);
   expect(length(subtract(half.position, half.target))).toBeCloseTo(4, 12);
+});
+
+it("does not fly through the target", () => {
+  expect(isOpposite(SCENE.camera, { ...SCENE.camera, position: [0, 0, -4] })).toBe(true);
+  expect(isOpposite(SCENE.camera, { ...SCENE.camera, position: [4, 0, 0] })).toBe(false);
 });

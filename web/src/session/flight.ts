@@ -1,6 +1,6 @@
 // The camera on its way to another place, softly. Whoever touches it meanwhile has it.
 
-import { add, scale, subtract, unit, type Vector } from "../geometry/vector";
+import { add, dot, scale, subtract, unit, type Vector } from "../geometry/vector";
 import type { Camera } from "../protocol";
 import type { Session } from "./session";
 
@@ -10,7 +10,8 @@ let underWay = 0;
 export function fly(session: Session, to: Camera): void {
   const from = session.store.get().camera;
   const flight = ++underWay;
-  if (!from || matchMedia("(prefers-reduced-motion: reduce)").matches) return session.look(to, false);
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (!from || isStill || isOpposite(from, to)) return session.look(to, false);
   const began = performance.now();
   let last = from;
   const step = (): void => {
@@ -38,6 +39,10 @@ export function between(from: Camera, to: Camera, share: number): Camera {
     height: from.height + (to.height - from.height) * share,
   };
 }
+
+/** Half-way to the other side the eye would go through the target. */
+export const isOpposite = (from: Camera, to: Camera): boolean =>
+  dot(unit(subtract(from.position, from.target)), unit(subtract(to.position, to.target))) < -0.9;
 
 const mix = (a: Vector, b: Vector, share: number): Vector => add(scale(a, 1 - share), scale(b, share));
 const eased = (share: number): number => 1 - (1 - share) ** 3;

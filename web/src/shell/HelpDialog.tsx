@@ -29,6 +29,7 @@ const VIEW: readonly [string, string][] = [
   ["← → ↑ ↓", "Turn"],
   ["Shift ← → ↑ ↓", "Move"],
   ["+ −", "Zoom"],
+  ["X Y Z", "Along an axis, and from its other end"],
   ["Home", "First view"],
 ];
 

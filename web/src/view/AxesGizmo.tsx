@@ -34,12 +34,10 @@ export function AxesGizmo(): ReactNode {
     y: -dot(arm.direction, up) * RADIUS,
     depth: dot(arm.direction, forward),
   })).toSorted((a, b) => b.depth - a.depth);
-  const lookFrom = ({ direction, name }: Arm): void => {
+  const lookFrom = ({ name, isPositive }: Arm): void => {
     const now = session.store.get().camera;
     if (!now || !maySteer) return;
-    // Up stays up; seen from above or below, what was at the back is at the top.
-    const stands: Vector = name === "y" ? [0, 0, direction[1] > 0 ? -1 : 1] : [0, 1, 0];
-    fly(session, lookingFrom(now, direction, stands));
+    fly(session, lookingFrom(now, "xyz".indexOf(name), isPositive));
   };
   return (
     <svg className="axes grows" viewBox="-42 -42 84 84" aria-label="Directions of the axes">
