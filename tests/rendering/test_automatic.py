@@ -206,3 +206,24 @@ def test_real_labels_are_known() -> None:
     path = shared("em/fibsem_2.h5")
     with open_volume(f"{path}:/labels") as labels, open_volume(f"{path}:/raw") as raw:
         assert [holds_labels(labels), holds_labels(raw)] == [True, False]
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0, -7.5, 1e30])
+def test_one_value_everywhere_is_a_grey_block(renderer: Renderer, value: float) -> None:
+    rgba = picture(renderer, Volume.from_array(np.full((9, 9, 9), value, np.float32)))
+    assert np.abs(rgba[SIZE // 2, SIZE // 2, :3].astype(int) - 127).max() <= 3
+
+
+def test_the_few_voxels_that_differ_are_seen(renderer: Renderer) -> None:
+    voxels = np.zeros((41, 41, 41), np.uint8)
+    voxels[19:22, 19:22, 19:22] = 200
+    seen = visible(picture(renderer, Volume.from_array(voxels)))
+    assert seen[SIZE // 2, SIZE // 2]
+    assert not seen[:, :5].any() and not seen[:5].any()
+
+
+def test_a_small_range_far_from_zero(renderer: Renderer) -> None:
+    volume = Volume.from_array((1000 + 0.005 * ball()).astype(np.float32))
+    low, high = automatic_scene(volume).volumes[0].transfer.value_range
+    assert 999.99 < low < 1000 and 1000.009 < high < 1000.02
+    assert visible(picture(renderer, volume))[SIZE // 2, SIZE // 2]

@@ -83,7 +83,7 @@ def test_who_announces_faster_than_is_drawn_is_not_heard_for_ever(device: Device
     volume = Volume.from_array(voxels)
     field = DenseField(volume, device)
     refreshed: list[Box] = []
-    field._refresh = refreshed.append  # type: ignore[method-assign]
+    field._refresh = refreshed.append  # type: ignore[assignment,method-assign]
     for _ in range(1000):
         volume.changed(BLOCKS[0])
     volume.changed(Box((60, 0, 0), (99, 200, 5)))

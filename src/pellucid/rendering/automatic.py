@@ -128,6 +128,8 @@ def air_threshold(histogram: Histogram) -> float | None:
     Air is a peak among the dark values, with a valley still among them, and enough voxels before that. The threshold is
     the foot of the peak, and a little more for its noise.
     """
+    if _is_constant(histogram):
+        return None
     counts, edges = _coarse(histogram)
     peak = int(counts[: round(DARK_PEAK * len(counts))].argmax())
     behind = counts[peak:]
@@ -153,10 +155,21 @@ def _coarse(histogram: Histogram) -> tuple[Voxels, Voxels]:
 
 
 def _window(histogram: Histogram) -> tuple[float, float]:
-    """From dark to bright, without the few voxels that lie far outside."""
-    low = histogram.percentile(DARKEST_PERCENT)
+    """From dark to bright, without the few voxels that lie far outside.
+
+    Where nearly all voxels have one value, the few others are what is to be seen; if there are none, it is grey.
+    """
+    first, last = float(histogram.edges[0]), float(histogram.edges[-1])
+    if _is_constant(histogram):
+        around = max(last - first, abs(first))
+        return first - around, first + around
+    low, high = histogram.percentile(DARKEST_PERCENT), histogram.percentile(BRIGHTEST_PERCENT)
     one_bin = float(histogram.edges[1] - histogram.edges[0])
-    return low, max(histogram.percentile(BRIGHTEST_PERCENT), low + one_bin)
+    return (low, high) if high - low > one_bin else (first, last)
+
+
+def _is_constant(histogram: Histogram) -> bool:
+    return int(np.count_nonzero(histogram.counts)) <= 1
 
 
 def _filled_boxes(volume: Volume, air: float | None) -> Voxels:

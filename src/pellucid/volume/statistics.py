@@ -21,6 +21,7 @@ from pellucid.volume.cache import load, store
 
 BRICK = 32
 PIECE_BYTES = 32 * 2**20
+FINEST = 2**-50
 
 
 class Readable(Protocol):
@@ -92,10 +93,13 @@ class Statistics:
         low, high = self.brick_ranges().overall
         if np.isnan(low):  # No voxel has a value.
             low, high = 0.0, 1.0
-        high = high if high > low else low + 1
+        # Bins must be wide enough that float64 can tell their edges apart.
+        high = max(high if high > low else low + 1, low + FINEST * bins * abs(low))
         edges = np.linspace(low, high, bins + 1)
+        # In float64, or float32 counts in its own precision, and refuses a small range far from 0.
+        ends = np.float64(low), np.float64(high)
         # Not by the edges: that equal bins are asked for makes it several times faster.
-        count = lambda _, voxels: np.histogram(voxels, bins, (low, high))[0]  # noqa: E731
+        count = lambda _, voxels: np.histogram(voxels, bins, ends)[0]  # noqa: E731
         pieces = _each_piece(self._volume, "Counting voxels", count)
         return np.sum(list(pieces), axis=0), edges
 

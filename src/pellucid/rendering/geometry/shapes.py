@@ -84,7 +84,7 @@ class Mesh:
     def without_gaps(self) -> "Mesh":
         """Without the triangles of which a corner is NaN or infinite: they would spoil the normals of their
         neighbours. All of them, where there are none such."""
-        is_known = np.isfinite(self.vertices).all(axis=1)
+        is_known = np.asarray(np.isfinite(self.vertices).all(axis=1))
         if is_known.all():
             return self
         known = np.where(is_known[:, None], self.vertices, 0)
