@@ -24,6 +24,7 @@ COMMANDS = (
     "slices",
     "render",
     "view",
+    "agent",
     "mesh",
     "demo",
     "transport",

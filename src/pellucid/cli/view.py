@@ -55,12 +55,12 @@ def serve(source: str | None, options: argparse.Namespace) -> None:
     setup = Setup(options.device, roots, grace_s=options.grace * 60 or NEVER_S)
     instance = Instance(source, setup, options.port, options.state)
     print(f"{instance.url}\nCtrl-C ends it.", flush=True)
-    if not options.no_browser and _has_browser():
+    if not options.no_browser and has_browser():
         webbrowser.open(instance.url)
     with suppress(KeyboardInterrupt):  # The usual end, and no failure.
         instance.run()
 
 
-def _has_browser() -> bool:
+def has_browser() -> bool:
     """Whether a browser would open in a window; one in the terminal would cover the address."""
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -55,12 +55,21 @@ class Agency:
         raise WorkerLost("starting the agent", f"{_folder() / 'agent.log'} says more")
 
     @property
+    def url(self) -> str:
+        """Of the agent's own page, with its token."""
+        return self._connection.url
+
+    @property
     def address(self) -> str:
         """Without the token."""
         return self._connection.address
 
     def start(self, wish: Mapping[str, Any]) -> dict[str, Any]:
         return self._told("POST", "/api/instances", wish)
+
+    def run(self, wish: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a task."""
+        return self._told("POST", "/api/tasks", wish)
 
     def jobs(self) -> list[dict[str, Any]]:
         listed: list[dict[str, Any]] = self._connection.ask("GET", "/api/jobs")

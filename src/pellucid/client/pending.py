@@ -28,7 +28,8 @@ READY = State("running")
 class JobOptions(TypedDict, total=False):
     """What a viewer is to have, and where.
 
-    gpus: "auto" for an estimate from shape (z, y, x) and dtype; 0 for none. memory: such as "64GiB". From scheduler on
+    gpus: "auto" for an estimate from shape (z, y, x) and dtype; 0 for none. memory: such as "64GiB". source: what is
+    shown at first. From scheduler on
     they are the site's choices, as far as it lets them be made.
     """
 
@@ -38,6 +39,7 @@ class JobOptions(TypedDict, total=False):
     memory: str | int
     cores: int
     name: str
+    source: str
     scheduler: Literal["local", "slurm"]
     partition: str
     account: str

@@ -1,0 +1,65 @@
+"""Commands for what outlives them: start, list, open, run, logs, stop."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from pellucid import settings
+from pellucid.agent.lease import holder
+from pellucid.cli.main import main
+from pellucid.jobs.processes import Process
+from pellucid.volume.sample import sample
+from tests.slurm_cluster import wait_until
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A person of whom nothing runs yet, in a folder with a scan; their agent is ended at the end."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(folder))
+    monkeypatch.setenv("PELLUCID_SITE_FILE", str(tmp_path / "site.toml"))
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "ball.npy", sample(16))
+    with settings.use(settings.load()):
+        yield folder
+        if (agent := holder(folder / "agent")) is not None:
+            process = Process.parse(agent.process)
+            os.kill(process.pid, signal.SIGTERM)
+            wait_until(lambda: not process.is_alive)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_a_viewer_is_started_listed_opened_and_stopped(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "list") == "Nothing runs.\n"
+    assert main(["stop", "abc"]) == 1
+    assert "Nothing runs." in capsys.readouterr().err
+    url = said(capsys, "start", "ball.npy", "--gpus", "0", "--device", "cpu").strip()
+    assert httpx.get(url).status_code == 200
+    line = said(capsys, "list")
+    id = line.split()[0]
+    assert line.split() == [id, "viewer", "running", "ball.npy"]
+    assert said(capsys, "open", id[:4], "--no-browser").strip() == url
+    assert httpx.get(said(capsys, "open", "--no-browser").strip()).status_code == 200
+    assert '"kind": "viewer"' in said(capsys, "show", id) and "token" not in said(capsys, "show", id)
+    assert said(capsys, "stop", id).split()[2] == "ended"
+    assert said(capsys, "list") == "Nothing runs.\n"
+    assert "It was stopped" in said(capsys, "list", "--all")
+
+
+def test_a_task_runs_and_is_waited_for(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = said(capsys, "run", "--wait", "--", "convert", "ball.npy", "ball.zarr")
+    assert done.split()[1:3] == ["task", "ended"] and Path("ball.zarr").exists()
+    assert main(["run", "--wait", "--", "convert", "none.npy", "none.zarr"]) == 1
+    failed = capsys.readouterr().out.split()[0]
+    assert "There is nothing at" in said(capsys, "logs", failed)
+    assert main(["run", "--", "view", "ball.npy"]) == 1
+    assert "cannot run as a task" in capsys.readouterr().err
