@@ -1,0 +1,242 @@
+"""Where the axis of rotation is: from two opposite views, or from a whole sinogram.
+
+Here: correlation and phase correlation of opposite views, Vo's double wedge, a straight line through many slices.
+Not here: scans whose axis is at the border of the detector (offset_scans), using the axis (backprojection).
+
+The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
+it: what is at column j from the front is at column 2 axis - j from behind. Mirrored in the middle of the detector
+instead, it has to be moved by a shift of 2 axis - (columns - 1): whole shifts are tried, which are half columns.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.fft
+import scipy.ndimage
+
+from pellucid import settings
+from pellucid.device import choose
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.correction import Calibration, attenuate
+from pellucid.tomo.scan import Floats, Scan
+
+SMALLEST_OVERLAP = 0.5
+"""Of the columns, that two opposite views share at least while one is moved over the other."""
+
+MOST_VIEWS, MOST_COLUMNS = 720, 1024
+"""Of the sinogram that is searched coarsely: a larger one is thinned."""
+
+DROPPED_FREQUENCIES = 20
+_ROWS_TRIED = 9
+
+
+def by_correlation(front: Voxels, behind: Voxels) -> float:
+    """From a view at 0 and one at 180 degrees (rows, column): where they differ least when one is mirrored.
+
+    Whole columns are tried (half columns of the axis); a parabola through the best three tells the place between them.
+    """
+    mirrored = np.atleast_2d(behind)[:, ::-1].astype(np.float64)
+    front = np.atleast_2d(front).astype(np.float64)
+    columns = front.shape[1]
+    most = int(columns * (1 - SMALLEST_OVERLAP))
+    shifts = np.arange(-most, most + 1)
+    differences = [float(np.mean(_overlap(front, mirrored, shift))) for shift in shifts.tolist()]
+    return float(columns - 1 + _lowest(shifts.astype(np.float64), np.array(differences))) / 2
+
+
+def _overlap(front: Floats, mirrored: Floats, shift: int) -> Floats:
+    """Squared differences of what both show, one moved to the right by so many columns."""
+    columns = front.shape[1]
+    a, b = front[:, max(0, shift) : columns + min(0, shift)], mirrored[:, max(0, -shift) : columns - max(0, shift)]
+    return np.asarray((a - b) ** 2)
+
+
+def by_phase_correlation(front: Voxels, behind: Voxels) -> float:
+    """The same by the phases of a transform: fast, and indifferent to brightness, for views that show the whole sample.
+
+    The peak is made finer by a transform that is eight times as long.
+    """
+    mirrored, front = np.atleast_2d(behind)[:, ::-1].astype(np.float64), np.atleast_2d(front).astype(np.float64)
+    columns = front.shape[1]
+    length = scipy.fft.next_fast_len(2 * columns, real=True)
+    window = np.hanning(columns + 2)[1:-1]
+    spectra = [scipy.fft.rfft((view - view.mean()) * window, length) for view in (front, mirrored)]
+    cross = (spectra[0] * np.conj(spectra[1])).sum(axis=0)
+    cross /= np.maximum(np.abs(cross), 1e-12 * np.abs(cross).max() + 1e-300)
+    # High frequencies are mostly noise.
+    cross *= np.exp(-((np.arange(len(cross)) / len(cross) / 0.3) ** 2))
+    peaks = scipy.fft.irfft(cross, 8 * length)
+    best = int(np.argmax(peaks))
+    shift = (best if best < 4 * length else best - 8 * length) / 8
+    return float((columns - 1 + shift) / 2)
+
+
+def by_double_wedge(
+    sinogram: Voxels, angles_rad: Floats, around: float | None = None, reach: float | None = None
+) -> float:
+    """From a half turn (view, column): where the sinogram of the full turn has least outside its double wedge.
+
+    around: a first guess; by default from the opposite views. reach: columns searched on both sides of it, by default a
+    tenth of the detector.
+    """
+    views, columns = sinogram.shape
+    if views < 8 or columns < 16:
+        raise InvalidInput(f"A sinogram of {views} x {columns} is too small for the axis.", do="Give the center.")
+    around = _guess(sinogram, angles_rad) if around is None else around
+    reach = min(50.0, max(4.0, columns / 10)) if reach is None else reach
+    half = np.asarray(_half_turn(sinogram, angles_rad), np.float32)
+    coarse, factor = _thinned(scipy.ndimage.gaussian_filter(half, (3, 1)))
+    # Binned by a factor, column j is at (j - (factor - 1) / 2) / factor.
+    best = _best(coarse, (around - (factor - 1) / 2) / factor, reach / factor) * factor + (factor - 1) / 2
+    fine = scipy.ndimage.gaussian_filter(half, (2, 2))[:: max(1, len(half) // MOST_VIEWS)]
+    return _best(fine, best, factor + 1.5)
+
+
+def _guess(sinogram: Voxels, angles_rad: Floats) -> float:
+    """The median of what opposite views say and the middle, so that one of them may be wrong."""
+    said = [METHODS[name](sinogram, angles_rad) for name in ("correlation", "phase-correlation")]
+    return float(np.median([*said, (sinogram.shape[1] - 1) / 2]))
+
+
+def _half_turn(sinogram: Voxels, angles_rad: Floats) -> Voxels:
+    """The views of the first half turn, without one that repeats the first from behind."""
+    turned = np.abs(angles_rad - angles_rad[0])
+    step = np.median(np.abs(np.diff(angles_rad)))
+    return np.asarray(sinogram[turned < np.pi - step / 2])
+
+
+def _thinned(half: Voxels) -> tuple[Voxels, int]:
+    factor = max(1, half.shape[1] // MOST_COLUMNS)
+    some = half[:: max(1, len(half) // MOST_VIEWS)]
+    width = some.shape[1] // factor * factor
+    return some[:, :width].reshape(len(some), -1, factor).mean(axis=2), factor
+
+
+def _best(half: Voxels, around: float, reach: float) -> float:
+    """The axis with the least outside the wedge, within so many columns of a guess."""
+    columns = half.shape[1]
+    mask = wedge_mask(2 * len(half), columns)
+    shift = round(2 * around) - (columns - 1)
+    shifts = np.arange(shift - int(2 * reach), shift + int(2 * reach) + 1)
+    shifts = shifts[np.abs(shifts) <= columns * (1 - SMALLEST_OVERLAP)]
+    if not len(shifts):
+        return around
+    values = np.array([_outside(half, mask, int(one)) for one in shifts])
+    return float(columns - 1 + _lowest(shifts.astype(np.float64), values)) / 2
+
+
+def wedge_mask(views: int, columns: int, ratio: float = 0.5) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Where the transform of a full turn (views, columns // 2 + 1) is all but zero, for a sample within the detector.
+
+    A point at radius r adds no more than 2π r u cycles per turn at the frequency u: above that is nothing. Low
+    frequencies along the views are left out, for there the border of the detector shows.
+    """
+    cycles = np.abs(np.fft.fftfreq(views, 1 / views))[:, None]
+    frequencies = np.fft.rfftfreq(columns)[None]
+    dropped = min(DROPPED_FREQUENCIES, int(np.ceil(0.05 * views)))
+    return np.asarray((cycles > 2 * np.pi * ratio * columns * frequencies) & (cycles > dropped))
+
+
+def _outside(half: Voxels, mask: Voxels, shift: int) -> float:
+    """What a full turn has where nothing should be, when the view from behind is moved by a shift."""
+    columns = half.shape[1]
+    # Where the view from behind does not reach, the same columns of the views in opposite order stand in.
+    behind = half[::-1].copy()
+    kept = slice(max(0, shift), columns + min(0, shift))
+    behind[:, kept] = half[:, ::-1][:, max(0, -shift) : columns - max(0, shift)]
+    full = np.concatenate([half, behind])
+    return float(np.abs(scipy.fft.rfft2(full, workers=settings.current().threads)[mask]).mean())
+
+
+def _lowest(places: Floats, values: Floats) -> float:
+    """The place of the lowest value, between places by a parabola through it and its neighbours.
+
+    >>> _lowest(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.5]))
+    1.1666666666666667
+    """
+    best = int(np.argmin(values))
+    if not 0 < best < len(values) - 1:
+        return float(places[best])
+    left, middle, right = values[best - 1 : best + 2]
+    curve = left - 2 * middle + right
+    offset = 0.5 * (left - right) / curve if curve > 0 else 0.0
+    return float(places[best] + offset * (places[best + 1] - places[best]))
+
+
+@dataclass(frozen=True)
+class AxisLine:
+    """The column of the axis in row 0, and by how many columns it moves from one row to the next.
+
+    >>> AxisLine(100.0, 0.5).at(np.array([0.0, 4.0])).tolist()
+    [100.0, 102.0]
+    """
+
+    column: float
+    slope: float = 0.0
+
+    def at(self, rows: Floats) -> Floats:
+        return self.column + self.slope * np.asarray(rows, np.float64)
+
+    @property
+    def roll_rad(self) -> float:
+        """How far the detector is turned against the axis."""
+        return float(np.arctan(self.slope))
+
+
+def through(rows: Floats, columns: Floats, tolerance: float = 1.0) -> AxisLine:
+    """A straight line through the axes of several slices; those further from it than the tolerance do not count.
+
+    The median of the slopes of all pairs is not moved by a few slices that have nothing in them.
+    """
+    rows, columns = np.asarray(rows, np.float64), np.asarray(columns, np.float64)
+    if len(rows) < 3:
+        return AxisLine(float(np.median(columns)))
+    first, second = np.triu_indices(len(rows), 1)
+    slope = float(np.median((columns[second] - columns[first]) / (rows[second] - rows[first])))
+    start = float(np.median(columns - slope * rows))
+    good = np.abs(columns - start - slope * rows) <= tolerance
+    if good.sum() >= 3:
+        slope, start = map(float, np.polyfit(rows[good], columns[good], 1))
+    return AxisLine(start, slope)
+
+
+def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Floats], float]:
+    """A method of two views on a sinogram: the first view, and the one nearest to half a turn later."""
+
+    def of_sinogram(sinogram: Voxels, angles_rad: Floats) -> float:
+        opposite = int(np.argmin(np.abs(np.abs(angles_rad - angles_rad[0]) - np.pi)))
+        return method(sinogram[:1], sinogram[opposite : opposite + 1])
+
+    return of_sinogram
+
+
+METHODS: dict[str, Callable[[Voxels, Floats], float]] = {
+    "double-wedge": by_double_wedge,
+    "correlation": _opposite(by_correlation),
+    "phase-correlation": _opposite(by_phase_correlation),
+}
+
+
+def find_axis(
+    scan: Scan, method: str = "double-wedge", rows: Sequence[int] | None = None, *, is_tilted: bool = False
+) -> AxisLine:
+    """The axis of a scan from some of its rows; by default a few across the detector.
+
+    is_tilted: whether the axis may move from row to row; otherwise it is the median of what the rows say.
+    """
+    if method not in METHODS:
+        raise InvalidInput(f"There is no way {method!r} to find the axis.", do=f"Choose one of: {', '.join(METHODS)}.")
+    count = min(scan.rows, _ROWS_TRIED if is_tilted else 3)
+    rows = rows or np.unique(np.linspace(0, scan.rows - 1, count + 2).round().astype(int)[1:-1]).tolist()
+    found = np.array([METHODS[method](_sinogram(scan, row), scan.angles_rad) for row in rows])
+    if not is_tilted:
+        return AxisLine(float(np.median(found)))
+    return through(np.array(rows, np.float64), found)
+
+
+def _sinogram(scan: Scan, row: int) -> Voxels:
+    frames = scan.projections.read(rows=(row, row + 1))
+    found = attenuate(frames, scan.projections.times, Calibration.of(scan, (row, row + 1)), choose("cpu"))
+    return np.asarray(found.sinograms[0])

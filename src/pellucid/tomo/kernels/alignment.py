@@ -1,0 +1,69 @@
+"""Views put together and turned, in kernels.
+
+Here: opposite views joined to one wide one; frames turned in their plane.
+Not here: where the axis is, and how far the detector is turned (axis, offset_scans).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+
+@wp.kernel(enable_backward=False)
+def stitch(
+    first: wp.int32,
+    total: wp.int32,
+    start: wp.int32,
+    half: wp.int32,
+    sinograms: wp.array3d(dtype=wp.float32),
+    joined: wp.array3d(dtype=wp.float32),
+):
+    """Column j of a view is column total - j of the view half a turn later; start is the first j that either sees.
+
+    Where both see it, they are mixed: each counts more the further it is from its own border.
+    """
+    view, place, column = wp.tid()
+    view += first
+    columns = sinograms.shape[2]
+    front = column + start
+    behind = total - front
+    own = wp.min(front, columns - 1 - front) + 1
+    other = wp.min(behind, columns - 1 - behind) + 1
+    value = wp.float32(0.0)
+    if own > 0 and other > 0:
+        share = wp.float32(other) / wp.float32(own + other)
+        value = (1.0 - share) * sinograms[place, view, front] + share * sinograms[place, view + half, behind]
+    elif own > 0:
+        value = sinograms[place, view, front]
+    elif other > 0:
+        value = sinograms[place, view + half, behind]
+    joined[place, view, column] = value
+
+
+@wp.kernel(enable_backward=False)
+def turn_frames(
+    first: wp.int32,
+    cosine: wp.float32,
+    sine: wp.float32,
+    frames: wp.array3d(dtype=wp.float32),
+    turned: wp.array3d(dtype=wp.float32),
+):
+    """Every frame turned about its middle, interpolated linearly; beyond the border is the border."""
+    frame, row, column = wp.tid()
+    frame += first
+    rows = frames.shape[1]
+    columns = frames.shape[2]
+    y = wp.float32(row) - wp.float32(rows - 1) / 2.0
+    x = wp.float32(column) - wp.float32(columns - 1) / 2.0
+    at_y = wp.clamp(cosine * y - sine * x + wp.float32(rows - 1) / 2.0, 0.0, wp.float32(rows - 1))
+    at_x = wp.clamp(sine * y + cosine * x + wp.float32(columns - 1) / 2.0, 0.0, wp.float32(columns - 1))
+    top = wp.min(wp.int32(at_y), wp.max(rows - 2, 0))
+    left = wp.min(wp.int32(at_x), wp.max(columns - 2, 0))
+    bottom = wp.min(top + 1, rows - 1)
+    right = wp.min(left + 1, columns - 1)
+    down = at_y - wp.float32(top)
+    across = at_x - wp.float32(left)
+    above = frames[frame, top, left] * (1.0 - across) + frames[frame, top, right] * across
+    below = frames[frame, bottom, left] * (1.0 - across) + frames[frame, bottom, right] * across
+    turned[frame, row, column] = above * (1.0 - down) + below * down

@@ -1,0 +1,109 @@
+"""Full turns with the axis at the border of the detector, and detectors that are turned against the axis.
+
+Here: the overlap of opposite views, joining them to half a turn of wide views; turning frames upright.
+Not here: axes near the middle (axis).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.device import Array, Device, launch, primitives
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+
+SMALLEST_OVERLAP = 8
+
+
+@dataclass(frozen=True)
+class OffsetAxis:
+    """total: a column and the one that shows the same from behind add up to it. columns: of the detector.
+
+    >>> axis = OffsetAxis(total=180, columns=100)
+    >>> axis.column, axis.overlap, axis.joined_columns, axis.joined_axis
+    (90.0, 19, 181, 90.0)
+    """
+
+    total: int
+    columns: int
+
+    @property
+    def column(self) -> float:
+        """Of the axis, on the detector."""
+        return self.total / 2
+
+    @property
+    def start(self) -> int:
+        """The first column that a view or the one behind it shows; negative where the axis is at the left."""
+        return min(0, self.total - self.columns + 1)
+
+    @property
+    def overlap(self) -> int:
+        """Columns that both show."""
+        return min(self.total, self.columns - 1) - max(0, self.total - self.columns + 1) + 1
+
+    @property
+    def joined_columns(self) -> int:
+        return 2 * self.columns - self.overlap
+
+    @property
+    def joined_axis(self) -> float:
+        """The column of the axis in a joined view."""
+        return self.column - self.start
+
+
+def find_offset_axis(sinogram: Voxels, smallest_overlap: int = SMALLEST_OVERLAP) -> OffsetAxis:
+    """From a full turn (view, column): the overlap in which opposite views differ least, on either side.
+
+    The difference is measured against how much the views vary there, so that empty overlaps do not win.
+    """
+    views, columns = sinogram.shape
+    half = views // 2
+    if half < 2 or columns <= smallest_overlap:
+        raise InvalidInput(
+            f"A full turn of {views} views and {columns} columns has no overlap to find.", do="Give the center."
+        )
+    front, behind = sinogram[:half].astype(np.float64), sinogram[half : 2 * half, ::-1].astype(np.float64)
+    totals = np.arange(smallest_overlap - 1, 2 * columns - smallest_overlap)
+    differences = [_difference(front, behind, int(total)) for total in totals]
+    return OffsetAxis(int(totals[int(np.argmin(differences))]), columns)
+
+
+def _difference(front: Voxels, mirrored: Voxels, total: int) -> float:
+    columns = front.shape[1]
+    first, stop = max(0, total - columns + 1), min(total, columns - 1) + 1
+    a = front[:, first:stop]
+    # Column total - j from behind is column columns - 1 - total + j once mirrored.
+    b = mirrored[:, first + columns - 1 - total : stop + columns - 1 - total]
+    varied = a.var() + b.var()
+    return float(((a - b) ** 2).mean() / varied) if varied > 0 else np.inf
+
+
+def stitch(sinograms: Array, axis: OffsetAxis, device: Device | None = None) -> Array:
+    """Half a turn of wide views (slice, view, column) from a full turn of narrow ones."""
+    from pellucid.tomo.kernels import alignment as kernels
+
+    slices, views, columns = sinograms.shape
+    if columns != axis.columns or views < 2:
+        raise InvalidInput(
+            f"Sinograms of {views} views and {columns} columns do not fit an axis of {axis.columns} columns.",
+            do="Find the axis in sinograms of the same scan.",
+        )
+    joined = primitives(device).empty((slices, views // 2, axis.joined_columns), np.float32)
+    shape = (views // 2, slices, axis.joined_columns)
+    inputs = [axis.total, axis.start, views // 2, sinograms]
+    launch(kernels.stitch, shape, inputs=inputs, outputs=[joined], device=device)
+    return joined
+
+
+def turn_upright(frames: Array, roll_rad: float, device: Device | None = None) -> Array:
+    """Frames (frame, row, column) of a detector that is turned by an angle, so that the axis runs along the columns.
+
+    roll_rad: as AxisLine.roll_rad says it: the axis moves to higher columns in lower rows.
+    """
+    from pellucid.tomo.kernels import alignment as kernels
+
+    turned = primitives(device).empty(frames.shape, np.float32)
+    inputs = [float(np.cos(roll_rad)), float(np.sin(roll_rad)), frames]
+    launch(kernels.turn_frames, frames.shape, inputs=inputs, outputs=[turned], device=device)
+    return turned

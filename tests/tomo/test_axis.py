@@ -1,0 +1,102 @@
+"""The axis is found by every method in simulated scans, and where algotom finds it in real ones."""
+
+import numpy as np
+import pytest
+import scipy.ndimage
+
+from pellucid.device import Device, primitives
+from pellucid.errors import InvalidInput
+from pellucid.tomo.axis import METHODS, AxisLine, by_double_wedge, find_axis, through
+from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis, stitch, turn_upright
+from pellucid.tomo.phantoms import disc, foam
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
+from tests.shared_data import shared
+
+ANGLES = np.arange(181) * np.pi / 180
+SAMPLE = foam(45, 40)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("axis", [63.5, 58.3, 70.75])
+def test_the_axis_is_found_within_a_quarter_of_a_column(method: str, axis: float) -> None:
+    scan = simulate(SAMPLE, Detector(3, 128, axis_column=axis), ANGLES, Faults(is_noisy=True, rings=3))
+    assert find_axis(scan, method).column == pytest.approx(axis, abs=0.25)
+
+
+def test_a_wide_sinogram_is_thinned_and_the_axis_still_exact() -> None:
+    detector, angles = Detector(1, 2100, axis_column=1061.5), np.arange(360) * np.pi / 360
+    sinogram = integrals(foam(800, 60), detector, angles)[:, 0].astype(np.float32)
+    assert by_double_wedge(sinogram, angles) == pytest.approx(1061.5, abs=0.25)
+
+
+@pytest.mark.parametrize(("name", "row", "theirs"), [("ct/tooth.h5", 0, 295.0), ("ct/savu_tiff", 67, 85.5)])
+def test_where_algotom_finds_it(name: str, row: int, theirs: float) -> None:
+    found = find_axis(open_scan(shared(name)), "double-wedge", [row])
+    assert found.column == pytest.approx(theirs, abs=0.25)
+
+
+def test_a_tilted_axis_has_a_center_per_slice() -> None:
+    scan = simulate(foam(50, 80), Detector(61, 128, axis_column=62.0, tilt=0.05), ANGLES)
+    found = find_axis(scan, is_tilted=True)
+    np.testing.assert_allclose(found.at(np.arange(61.0)), 62 + 0.05 * (np.arange(61.0) - 30), atol=0.3)
+    assert found.roll_rad == pytest.approx(np.arctan(0.05), abs=0.01)
+
+
+def test_empty_slices_do_not_bend_the_line() -> None:
+    rows = np.arange(9.0)
+    columns = 100 + 0.25 * rows
+    columns[[2, 7]] = 30
+    line = through(rows, columns)
+    assert (line.column, line.slope) == pytest.approx((100, 0.25))
+    assert through(rows[:2], np.array([5.0, 7.0])) == AxisLine(6.0)
+
+
+@pytest.mark.parametrize("axis", [110.0, 113.5, 17.5, 14.0])
+def test_an_offset_scan_becomes_half_a_turn_of_wide_views(axis: float, device: Device) -> None:
+    """The joined views are those of a detector nearly twice as wide."""
+    sample, turn = foam(100, 60), np.arange(360) * np.pi / 180
+    narrow = integrals(sample, Detector(2, 128, axis_column=axis), turn).transpose(1, 0, 2).astype(np.float32)
+    found = find_offset_axis(narrow[0])
+    assert found.column == axis
+    room = primitives(device)
+    joined = room.to_host(stitch(room.to_device(narrow), found, device))
+    wide = Detector(2, found.joined_columns, axis_column=found.joined_axis)
+    np.testing.assert_allclose(joined, integrals(sample, wide, turn[:180]).transpose(1, 0, 2), atol=1e-5)
+
+
+def test_a_turned_detector_is_put_upright(device: Device) -> None:
+    room = primitives(device)
+    frames = np.random.default_rng(0).normal(size=(2, 33, 48)).astype(np.float32)
+    frames = scipy.ndimage.gaussian_filter(frames, (0, 3, 3))
+    roll = 0.03
+    found = room.to_host(turn_upright(room.to_device(frames), roll, device))
+    matrix = np.array([[np.cos(roll), -np.sin(roll)], [np.sin(roll), np.cos(roll)]])
+    middle = (np.array(frames.shape[1:]) - 1) / 2
+    for one, wanted in zip(found, frames, strict=True):
+        turned = scipy.ndimage.affine_transform(wanted, matrix, middle - matrix @ middle, order=1, mode="nearest")
+        np.testing.assert_allclose(one, turned, atol=1e-5)
+
+
+def test_an_axis_that_leans_stands_upright_after_turning() -> None:
+    detector = Detector(65, 65, tilt=0.1)
+    frame = integrals(disc(10), detector, np.zeros(1)).astype(np.float32)
+    upright = turn_upright(frame, AxisLine(32.0, 0.1).roll_rad)[0]
+
+    def centres(rows: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[float]:
+        return [float((row * np.arange(65)).sum() / row.sum()) for row in (rows[20], rows[44])]
+
+    leaning, standing = np.ptp(centres(frame[0])), np.ptp(centres(upright))
+    assert leaning == pytest.approx(2.4, abs=0.3) and standing < 0.3
+
+
+def test_what_cannot_be_found_is_said() -> None:
+    with pytest.raises(InvalidInput, match="too small for the axis"):
+        by_double_wedge(np.zeros((4, 20), np.float32), np.arange(4.0))
+    with pytest.raises(InvalidInput, match="no overlap to find"):
+        find_offset_axis(np.zeros((10, 8)))
+    with pytest.raises(InvalidInput, match="do not fit an axis of 9 columns"):
+        stitch(np.zeros((1, 4, 8), np.float32), OffsetAxis(4, 9))
+    scan = simulate(SAMPLE, Detector(1, 64), ANGLES)
+    with pytest.raises(InvalidInput, match="no way 'magic'"):
+        find_axis(scan, "magic")
