@@ -1,5 +1,6 @@
 """What a program shows is what it gave: arrays of every kind, files, points, meshes; on this machine and over HTTP."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,24 @@ def test_points_and_a_mesh(driven: Viewer) -> None:
     assert points.transfer.value_range == (1.0, 3.0)
     driven.render_mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]], how="add")
     assert len(driven.scene.points) == len(driven.scene.meshes) == 1
+
+
+def test_of_a_large_array_also_the_rarest_value_is_soon_known(running: Viewer) -> None:
+    large = np.tile(np.arange(160, dtype=np.uint8), (160, 160, 1))
+    large[81, 81, 81] = 255  # Between the voxels that are looked at before the first picture.
+    running.render_volume(large)
+    histogram = histogram_of(running)
+    deadline = time.monotonic() + 60
+    while histogram["high"] < 255 and time.monotonic() < deadline:
+        histogram = histogram_of(running)
+    assert (histogram["low"], histogram["high"], histogram["counts"][-1]) == (0.0, 255.0, 1)
+    assert sum(histogram["counts"]) == pytest.approx(large.size, rel=0.01)
+
+
+def histogram_of(viewer: Viewer) -> dict[str, Any]:
+    (layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
+    histogram: dict[str, Any] = layer["histogram"]
+    return histogram
 
 
 def test_labels_lie_over_a_volume(viewer: Viewer, array: Voxels) -> None:

@@ -21,7 +21,7 @@ from pellucid.instance.protocol.parts import (
 )
 from pellucid.rendering.colors import color_maps
 from pellucid.rendering.scene import Mode, Scene, ShadingName
-from pellucid.workers.commands import Described, Facts
+from pellucid.workers.commands import Described, Facts, Measured
 
 How = Literal["replace", "add", "labels"]
 
@@ -35,6 +35,13 @@ class Catalogue:
 
     def add(self, source: str, described: Described) -> None:
         self._described[source] = described
+
+    def measured(self, source: str, measured: Measured) -> None:
+        """What all voxels say, where some were looked at before."""
+        described = self._described.get(source)
+        if described is not None and described.facts is not None:
+            known = replace(described.facts, low=measured.low, high=measured.high, counts=measured.counts)
+            self._described[source] = replace(described, facts=replace(known, is_estimated=False))
 
     def forget(self, source: str) -> None:
         self._described.pop(source, None)

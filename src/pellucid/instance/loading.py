@@ -6,6 +6,7 @@ Not here: reading (workers), names that may be opened (files).
 
 import asyncio
 import json
+from concurrent.futures import Future
 
 from pellucid.box import Box
 from pellucid.errors import InvalidInput, PellucidError
@@ -61,7 +62,26 @@ async def load(session: Session, source: str, how: How, name: str = "") -> int:
         session.catalogue.names[source] = name
     now = Pair(session.history.scene, session.history.other)
     _take(session, placed(now, described, how))
+    if described.facts is not None and described.facts.is_estimated:
+        _measure(session, source)
     return session.history.revision
+
+
+def _measure(session: Session, source: str) -> None:
+    """Go through all voxels while the first picture is looked at, and tell what was found."""
+    question = lambda request: commands.Measure(request, source)  # noqa: E731
+    loop = asyncio.get_running_loop()
+
+    def tell(done: "Future[commands.Measured]") -> None:
+        if done.exception() is None and not loop.is_closed():
+            loop.call_soon_threadsafe(_was_measured, session, source, done.result())
+
+    session.worker.ask("measuring", question).add_done_callback(tell)
+
+
+def _was_measured(session: Session, source: str, measured: commands.Measured) -> None:
+    session.catalogue.measured(source, measured)
+    session.tell(session.catalogue.message(session.history.scene))
 
 
 def _take(session: Session, pair: Pair) -> None:

@@ -99,6 +99,14 @@ class Describe:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """The values of a volume that was described by some of its voxels; answered by Measured."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
 class Inspect:
     """What a file holds, without reading its voxels; answered by Inspected."""
 
@@ -235,7 +243,8 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a volume is. counts: voxels in equal bins from low to high."""
+    """What a volume is. counts: voxels in equal bins from low to high. is_estimated: from some of the voxels, so that
+    a few may lie outside."""
 
     shape: Voxel
     spacing: Spacing
@@ -244,6 +253,17 @@ class Facts:
     levels: int
     times: int
     channels: int
+    low: float
+    high: float
+    counts: tuple[int, ...]
+    is_estimated: bool = False
+
+
+@dataclass(frozen=True)
+class Measured:
+    """low, high: of all voxels; counts: in equal bins between them, still from some."""
+
+    request: int
     low: float
     high: float
     counts: tuple[int, ...]
@@ -330,12 +350,12 @@ class Progressed:
 
 
 Command = (
-    Draw | Release | Snapshot | UseArray | Forget | Compile | Describe | Inspect | Probe | Slice | Profile | Retrieve
-    | Export | Cancel
+    Draw | Release | Snapshot | UseArray | Forget | Compile | Describe | Measure | Inspect | Probe | Slice | Profile
+    | Retrieve | Export | Cancel
 )  # fmt: skip
 Answer = (
-    Ready | Alive | Drawn | Failed | Done | Compiled | Described | Inspected | Probed | Sliced | Profiled | Retrieved
-    | Progressed
+    Ready | Alive | Drawn | Failed | Done | Compiled | Described | Measured | Inspected | Probed | Sliced | Profiled
+    | Retrieved | Progressed
 )  # fmt: skip
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*Command.__args__, *Answer.__args__)}
 

@@ -1,6 +1,6 @@
 """What a file or an array is, and how it is best shown at first.
 
-Here: describe, for volumes, points and meshes; inspect, which reads no voxel.
+Here: describe, for volumes, points and meshes; measure, which goes through all voxels; inspect, which reads none.
 Not here: what people choose afterwards (instance).
 """
 
@@ -22,7 +22,7 @@ from pellucid.rendering.scene import Scene
 from pellucid.volume.series import open_series
 from pellucid.volume.thinned import thinned
 from pellucid.volume.volume import Volume
-from pellucid.workers.commands import Describe, Described, Facts, Inspect, Inspected
+from pellucid.workers.commands import Describe, Described, Facts, Inspect, Inspected, Measure, Measured
 from pellucid.workers.sources import Sources
 
 BINS = 256
@@ -73,8 +73,18 @@ def facts_of(volume: Volume) -> Facts:
     low, high = float(histogram.edges[0]), float(histogram.edges[-1])
     return Facts(
         volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
-        low, high, tuple(round(count / share) for count in histogram.counts.tolist()),
+        low, high, tuple(round(count / share) for count in histogram.counts.tolist()), seen is not volume,
     )  # fmt: skip
+
+
+def measure(asked: Measure, sources: Sources) -> Measured:
+    """The range of all voxels; those at its ends are counted even if they are few."""
+    volume = sources.volume(asked.source)
+    (low, high), seen = volume.value_range, thinned(volume)
+    low, high = (low, high if high > low else low + 1) if low <= high else (0.0, 1.0)  # No voxel has a value.
+    counts = np.histogram(seen.read(), BINS, (low, high))[0] * (prod(volume.shape) / prod(seen.shape))
+    counts[[0, -1]] = counts[[0, -1]].clip(1)
+    return Measured(asked.request, low, high, tuple(round(count) for count in counts.tolist()))
 
 
 def _describe_points(asked: Describe) -> Described:

@@ -125,6 +125,8 @@ class WorkerMain:
         match command:
             case commands.Describe():
                 self.say(describing.describe(command, self._sources))
+            case commands.Measure():
+                self.say(describing.measure(command, self._sources))
             case commands.Inspect():
                 self.say(describing.inspect(command))
             case commands.Probe():
