@@ -68,6 +68,24 @@ def test_a_compile_error_names_the_line_and_the_last_good_shading_stays(renderer
 @pytest.mark.parametrize(
     ("source", "told"),
     [
+        ("", "Line 1 of the shading: nothing is returned"),
+        ("float a = 1.0f;\na += value;", "Line 2 of the shading: nothing is returned"),
+        ("if (value > 1.0f) {\nreturn color;", "Line 2 of the shading"),
+    ],
+)
+def test_a_text_without_an_end_is_refused(renderer: Renderer, source: str, told: str) -> None:
+    with pytest.raises(ShadingInvalid, match=told):
+        renderer.add_shading(source)
+
+
+def test_where_nothing_is_returned_the_colour_stays(renderer: Renderer, scene: Scene) -> None:
+    plain = drawn(renderer, scene, renderer.add_shading("return color * 1.0f;"))
+    assert drawn(renderer, scene, renderer.add_shading("if (value > 1000.0f) return vec3();")) == plain
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
         ("//@ a = 1\nreturn color;", "Line 1 of the shading: this declares no parameter"),
         ("return color;\n//@ a = 5 in 0 .. 1", "Line 2 of the shading: the default lies outside"),
     ],

@@ -38,6 +38,7 @@ from pellucid.errors import InvalidInput, ShadingInvalid
 DECLARATION = re.compile(r"^\s*(?://|#)\s*@\s*(?:(float|int)\s+)?(\w+)\s*=\s*(\S+)\s+in\s+(\S+)\s*\.\.\s*(\S+)\s*$")
 MARK = re.compile(r"^\s*(//|#)\s*@")
 PYTHON = re.compile(r"^def\s+shade\s*\(", re.MULTILINE)
+RETURN = re.compile(r"\breturn\b")
 # As clang says it, and as NVRTC does.
 FAULT = re.compile(r"shading(?::(\d+):\d+|\((\d+)\)): error: (.*)")
 CORRECT = "Correct that line; the last good shading stays in force."
@@ -110,6 +111,9 @@ class UserShading:
         """The kernel that draws with this shading; ShadingInvalid names the user's line."""
         from pellucid.rendering.kernels import user
 
+        if not RETURN.search(self.source):
+            last = max(1, len(self.source.splitlines()))
+            raise ShadingInvalid(last, "nothing is returned", do="Return a colour, such as: return color;")
         kinds = {parameter.name: parameter.kind for parameter in self.parameters}
         shade = self._python_function(kinds) if self.is_python else user.from_cpp(self.source, kinds)
         kernel = user.composite_shaded_by(shade)
@@ -147,8 +151,9 @@ class UserShading:
     def _fault(self, messages: str, error: Exception) -> ShadingInvalid:
         """What the compiler said, in the user's own lines."""
         found = FAULT.search(f"{messages}\n{error}")
-        if found:
-            return ShadingInvalid(int(found[1] or found[2]), found[3], do=CORRECT)
+        if found:  # What is not closed is only missed after the last line.
+            line = min(int(found[1] or found[2]), len(self.source.splitlines()))
+            return ShadingInvalid(line, found[3], do=CORRECT)
         return self._python_fault(error) if self.is_python else ShadingInvalid(0, _last_line(error), do="Look it over.")
 
     def _python_fault(self, error: Exception) -> ShadingInvalid:

@@ -11,16 +11,8 @@ from typing import Any
 
 import warp as wp
 
-from pellucid.fields.sampling import Grid, gradient_in, locate, value_in
-from pellucid.rendering.kernels.gathering import (
-    OPAQUE,
-    Gathered,
-    add_sample,
-    classified,
-    gather,
-    over_scenery,
-    seen_before,
-)
+from pellucid.fields.sampling import locate
+from pellucid.rendering.kernels.gathering import OPAQUE, add_sample, over_scenery, seen_before
 from pellucid.rendering.kernels.rays import Layer, View, cell_of, first_beyond, make_ray, place
 
 
@@ -57,26 +49,6 @@ def composite_with(add: Any) -> Any:
         depth[row, column] = wp.min(gathered.depth, ray.end)
 
     return composite
-
-
-def composite_shaded_by(shade: Any) -> Any:
-    """The same with a user's shading: shade(value, color, gradient, position, view, light, parameters) -> colour."""
-
-    @wp.func
-    def add(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
-        value = value_in(here, at)
-        entry = classified(layer, value)
-        if entry[3] <= 0.0:
-            return gathered
-        slope = wp.transpose(layer.to_voxel) * gradient_in(here, at)
-        if not wp.isfinite(slope):  # Beside voxels that are NaN or infinite.
-            slope = wp.vec3()
-        towards = wp.where(layer.light.is_headlight != 0, -direction, layer.light.towards)
-        base = wp.vec3(entry[0], entry[1], entry[2])
-        color = shade(value, base, slope, at, -direction, towards, layer.parameters)
-        return gather(gathered, color, entry[3], distance)
-
-    return composite_with(add)
 
 
 composite = composite_with(add_sample)

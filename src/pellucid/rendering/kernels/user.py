@@ -43,7 +43,10 @@ def composite_shaded_by(shade: Any) -> Any:
     @wp.func
     def color_of(layer: Layer, slope: wp.vec3, direction: wp.vec3, at: wp.vec3, value: wp.float32, base: wp.vec3):
         towards = wp.where(layer.light.is_headlight != 0, -direction, layer.light.towards)
-        return shade(value, base, wp.transpose(layer.to_voxel) * slope, at, -direction, towards, layer.parameters)
+        gradient = wp.transpose(layer.to_voxel) * slope
+        if not wp.isfinite(gradient):  # Beside voxels that are NaN or infinite.
+            gradient = wp.vec3()
+        return shade(value, base, gradient, at, -direction, towards, layer.parameters)
 
     return composite_with(step_colored_by(color_of))
 
@@ -56,7 +59,8 @@ def from_cpp(source: str, kinds: Mapping[str, str]) -> Any:
     named = "".join(
         f"const {kind} {name} = ({kind})(parameters[{i}]);\n" for i, (name, kind) in enumerate(kinds.items())
     )
-    snippet = f'using namespace wp; typedef wp::vec3 vec3;\n{named}#line 1 "shading"\n{source}\n'
+    # On a way through the text that returns nothing, anything might happen: there the colour stays as it is.
+    snippet = f'using namespace wp; typedef wp::vec3 vec3;\n{named}#line 1 "shading"\n{source}\nreturn color;\n'
 
     def shade(
         value: wp.float32,
