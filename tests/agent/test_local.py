@@ -142,3 +142,15 @@ def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> No
     phases = [json.loads(line)["what"] for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
     assert {"starting", "running", "ending", "ended", "failed"} <= set(phases)
     assert 'pellucid_jobs{kind="viewer",phase="ended"} 1' in running.client.get("/metrics").text
+
+
+def test_a_viewer_takes_what_it_was_started_for_and_no_more(running: AgentProcess) -> None:
+    id = running.view(shape=[16, 16, 16], dtype="uint8", gpus=0)
+    base, token = address(running, id)
+    bearer = {"Authorization": f"Bearer {token}"}
+    offer = {"shape": [16, 16, 16], "dtype": "|u1", "spacing": [1, 1, 1], "unit": "", "name": "a", "how": "replace"}
+    assert httpx.post(f"{base}api/arrays", json=offer, headers=bearer).status_code == 200
+    refused = httpx.post(f"{base}api/arrays", json=offer | {"shape": [17, 16, 16]}, headers=bearer)
+    assert refused.status_code == 400 and "takes at most 4.0 KiB" in refused.json()["what"]
+    running.cancel(id)
+    running.until(id, "ended")

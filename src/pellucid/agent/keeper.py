@@ -60,7 +60,9 @@ class Keeper:
             secrets.token_hex(5), "viewer" if isinstance(wish, ViewerWish) else "task", wish.title, self._clock(),
             site.scheduler, wish.resources(site),
         )  # fmt: skip
-        self._shelf.create(record, asdict(wish) | {"is_remote": site.scheduler != "local"})
+        nbytes = wish.nbytes if isinstance(wish, ViewerWish) else 0
+        decided = {"is_remote": site.scheduler != "local", "minutes": record.resources.minutes, "most_bytes": nbytes}
+        self._shelf.create(record, asdict(wish) | decided)
         job = Job(
             record.id, _command(wish, self._shelf.place(record.id)), self._shelf.place(record.id), record.resources,
             environment.for_jobs(),

@@ -10,17 +10,21 @@ import logging
 import signal
 import socket
 import sys
+import threading
+import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pellucid.agent.certificate import make_certificate
 from pellucid.agent.records import ADDRESS, WISH, Address
 from pellucid.errors import InvalidInput, PellucidError
-from pellucid.instance.server import Instance
-from pellucid.instance.session import Setup
+from pellucid.instance.relay import Ahead
 from pellucid.jobs.job import read_json, write_json
 from pellucid.transport.address import Certificate
+
+if TYPE_CHECKING:
+    from pellucid.instance.server import Instance
 
 TERMINATED = 128 + signal.SIGTERM
 LOOPBACK = "127.0.0.1"
@@ -30,30 +34,50 @@ def main() -> None:
     logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
     # The server hands a signal on when it has ended: without this, what is left behind would not be cleared away.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    folder = Path(sys.argv[1])
+    folder, began = Path(sys.argv[1]), time.monotonic()
     try:
-        instance, certificate = _begun(folder)
+        wish = _wish(folder)
+        instance, certificate = _begun(folder, wish)
     except PellucidError as error:
         logging.getLogger(__name__).error("%s %s", error.what, error.do)
         sys.exit(2)
     write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
+    if wish["minutes"]:
+        _watch_the_wall(instance, began + wish["minutes"] * 60)
     try:
         instance.run()
     finally:
         (folder / ADDRESS).unlink(missing_ok=True)
 
 
-def _begun(folder: Path) -> tuple[Instance, Certificate | None]:
-    wish: dict[str, Any] | None = read_json(folder / WISH)
+def _wish(folder: Path) -> dict[str, Any]:
+    wish = read_json(folder / WISH)
     if wish is None:
         raise InvalidInput(f"There is no wish in {folder}.", do="Start the viewer through pellucid.start().")
-    # Only where the agent is on another machine does anybody have to be let in from there.
+    return wish
+
+
+def _begun(folder: Path, wish: dict[str, Any]) -> "tuple[Instance, Certificate | None]":
+    ahead = Ahead.of(wish["device"])
+    ahead.worker.start()
+    # The Worker takes as long to begin as this takes to import.
+    from pellucid.instance.server import Instance
+    from pellucid.instance.session import Setup
+
+    # Only where the agent may be on another machine does anybody have to be let in from there.
     certificate = make_certificate(folder) if wish["is_remote"] else None
-    setup = Setup(wish["device"], tuple(wish["roots"]), wish["grace_s"])
+    setup = Setup(wish["device"], tuple(wish["roots"]), wish["grace_s"], most_bytes=wish["most_bytes"], ahead=ahead)
     return Instance(wish["source"], setup, 0, wish["state"], certificate), certificate
 
 
-def _address(instance: Instance, certificate: Certificate | None) -> Address:
+def _watch_the_wall(instance: "Instance", ends_at: float) -> None:
+    from pellucid.agent.wall import Wall
+
+    wall = Wall(instance.session, ends_at - time.monotonic())
+    threading.Thread(target=wall.watch, name="pellucid-wall", daemon=True).start()
+
+
+def _address(instance: "Instance", certificate: Certificate | None) -> Address:
     token = instance.session.tokens.own
     if certificate is None:
         return Address(LOOPBACK, instance.port, token)

@@ -54,6 +54,7 @@ def _add_start(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
     parser.add_argument("--root", action="append", default=[], metavar="FOLDER", help="whose files may be opened")
     parser.add_argument("--grace", type=float, default=60.0, metavar="MINUTES", help="end after so long without use")
+    parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
     parser.add_argument("--no-wait", action="store_true", help="do not wait until it runs")
     _add_place(parser)
     parser.set_defaults(run=start)
@@ -80,7 +81,9 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
 
 
 def start(options: argparse.Namespace) -> int:
-    wished: dict[str, Any] = {name: getattr(options, name) for name in ("dtype", "name", "cores")} | _overrides(options)
+    wished: dict[str, Any] = {
+        name: getattr(options, name) for name in ("dtype", "name", "cores", "state")
+    } | _overrides(options)
     wished |= {"memory": options.memory, "gpus": options.gpus if options.gpus == "auto" else _gpus(options.gpus)}
     roots = list(options.root)
     if options.shape is not None:

@@ -29,7 +29,7 @@ class JobOptions(TypedDict, total=False):
     """What a viewer is to have, and where.
 
     gpus: "auto" for an estimate from shape (z, y, x) and dtype; 0 for none. memory: such as "64GiB". source: what is
-    shown at first. From scheduler on
+    shown at first; state: a saved one, by its name, instead. From scheduler on
     they are the site's choices, as far as it lets them be made.
     """
 
@@ -40,6 +40,7 @@ class JobOptions(TypedDict, total=False):
     cores: int
     name: str
     source: str
+    state: str
     scheduler: Literal["local", "slurm"]
     partition: str
     account: str

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from pellucid.errors import InvalidInput, NotFound, TooLarge, UnsupportedType
+from pellucid.errors import InvalidInput, NotFound, TooLarge, TransferTooLarge, UnsupportedType
 from pellucid.formats.protocol import VOXEL_TYPES
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.protocol.http import ArrayOffer
@@ -33,14 +33,15 @@ class Coming:
 
 
 class Arrays:
-    """By id; the source that a scene has for one is ``memory:ID``."""
+    """By id; the source that a scene has for one is ``memory:ID``. most_bytes: of one; 0 where only memory decides."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = 0) -> None:
+        self._most_bytes = most_bytes
         self._coming: dict[str, Coming] = {}
 
     def announce(self, offer: ArrayOffer) -> tuple[str, int]:
         """Make room. The id, and the bytes that are expected."""
-        nbytes = checked_bytes(offer)
+        nbytes = self.check(offer)
         has = available_memory_bytes()
         if nbytes > has:
             raise TooLarge(nbytes, has, do="Send a part of it, or a smaller type.")
@@ -49,6 +50,13 @@ class Arrays:
         id = uuid4().hex
         self._coming[id] = Coming(offer, SharedArray.create(offer.shape, np.dtype(offer.dtype)))
         return id, nbytes
+
+    def check(self, offer: ArrayOffer) -> int:
+        """How large it is; what can be no volume, or is more than this viewer was started for, is refused."""
+        nbytes = checked_bytes(offer)
+        if self._most_bytes and nbytes > self._most_bytes:
+            raise TransferTooLarge(nbytes, self._most_bytes)
+        return nbytes
 
     def fill(self, id: str, offset: int, piece: bytes) -> None:
         coming = self._get(id)

@@ -100,6 +100,7 @@ class Handover:
 
     def _take(self, offered: object, memory: "_Descriptor") -> int:
         offer = _OFFER.validate_python(offered)
+        self._session.arrays.check(offer)
         handed = taken_over(offer, memory.taken())
         return self._on_loop(show_array(self._session, uuid4().hex, offer, handed))
 

@@ -42,8 +42,8 @@ from pellucid.workers.supervision import Picture
 
 @dataclass(frozen=True)
 class Setup:
-    """How a viewer is started. roots: what it may open. clock: for the grace period, in seconds. ahead: its Worker,
-    where that was started before everything else."""
+    """How a viewer is started. roots: what it may open. clock: for the grace period, in seconds. most_bytes: of an
+    array; 0 where only memory decides. ahead: its Worker, where that was started before everything else."""
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
@@ -51,6 +51,7 @@ class Setup:
     clock: Callable[[], float] = time.monotonic
     deadlines: Deadlines = field(default_factory=Deadlines)
     tokens: Tokens = field(default_factory=Tokens)
+    most_bytes: int = 0
     ahead: Ahead | None = None
 
 
@@ -63,7 +64,7 @@ class Session:
         self.relay, self.worker = ahead.relay, ahead.worker
         self.history = History(Scene())
         self.controls, self.members = Controls(), dict[str, Member]()
-        self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays()
+        self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays(setup.most_bytes)
         self.idle, self.timing = Idleness(setup.grace_s, clock=setup.clock), Timing()
         self.delivery = Delivery(self.timing, lambda: list(self.members.values()))
         self.picturing = Picturing(self.history, self.worker, self.delivery)

@@ -1,0 +1,48 @@
+"""The end of a job's time, seen from inside.
+
+Here: Wall, which warns before it, and saves the scene so that another viewer can take over.
+Not here: who ends the job (the scheduler), ending for lack of use (instance.idle).
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from pellucid.errors import PellucidError
+from pellucid.instance import loading, states
+from pellucid.instance.protocol.outgoing import Refusal
+from pellucid.instance.session import Session
+
+log = logging.getLogger(__name__)
+MARKS_S = (600.0, 120.0)
+"""So long before the end there is a warning."""
+
+
+class Wall:
+    """session: of the viewer. left_s: until its job's time is over."""
+
+    def __init__(self, session: Session, left_s: float) -> None:
+        self._session, self._left_s = session, left_s
+        self._never = threading.Event()
+
+    def watch(self, wait: Callable[[float], object] | None = None) -> None:
+        """On a thread of its own: until the last warning is said. wait: for so many seconds."""
+        wait = wait or self._never.wait
+        left_s = self._left_s
+        for mark_s in MARKS_S:
+            if left_s > mark_s:
+                wait(left_s - mark_s)
+                left_s = mark_s
+            loop = self._session.relay.loop
+            if loop is not None and not loop.is_closed():
+                loop.call_soon_threadsafe(self._warn, left_s)
+
+    def _warn(self, left_s: float) -> None:
+        """On the event loop."""
+        what = f"This viewer ends in {max(1, round(left_s / 60))} minutes: its job's time is over then."
+        try:
+            do = f"Go on in another: pellucid start --state {states.keep(loading.save(self._session))}"
+        except PellucidError as error:
+            log.warning("The scene could not be saved: %s", error)
+            do = "Save what you need."
+        self._session.tell(Refusal(what, do, self._session.history.revision), "steer")

@@ -1,0 +1,38 @@
+"""Before a job's time is over there are warnings, and the scene is saved."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid import settings
+from pellucid.agent.wall import Wall
+from pellucid.instance import states
+from pellucid.volume.sample import sample
+from tests.instance.loopback import open_page, running
+
+
+def test_it_warns_twice_and_what_was_saved_can_be_shown_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "ball.npy", sample(16))
+    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path / "state"))
+    waited: list[float] = []
+    with settings.use(settings.load()), running(str(tmp_path / "ball.npy"), tmp_path) as instance:
+        with open_page(instance) as page:
+            Wall(instance.session, 3600.0).watch(waited.append)
+            first, second = page.hear_text("refusal"), page.hear_text("refusal")
+        assert waited == [3000.0, 480.0]
+        assert [one["what"][:31] for one in (first, second)] == [
+            "This viewer ends in 10 minutes:",
+            "This viewer ends in 2 minutes: ",
+        ]
+        found = re.fullmatch(r"Go on in another: pellucid start --state ([0-9a-f]{10})", second["do"])
+        assert found is not None
+        assert str(tmp_path / "ball.npy") in str(states.kept(found[1]).scene)
+
+
+def test_a_job_that_is_short_warns_as_soon_as_it_can(tmp_path: Path) -> None:
+    waited: list[float] = []
+    with running(None, tmp_path) as instance:
+        Wall(instance.session, 300.0).watch(waited.append)
+    assert waited == [180.0]
