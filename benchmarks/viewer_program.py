@@ -45,7 +45,8 @@ def main() -> None:
         viewer.render_volume(array[:64, :64, :64])
         viewer.screenshot(*SIZE)
         rows += handed_over(viewer, array, repeats)
-    report("viewer-program", rows, f"{array.nbytes >> 20} MiB of {array.dtype}, {SIZE[0]} × {SIZE[1]}, medians", given)
+    what = f"{array.nbytes >> 20} MiB of {array.dtype}, {SIZE[0]} × {SIZE[1]}"
+    report("viewer-program", rows, f"{what}, medians; load of the machine {os.getloadavg()[1]:.0f}", given)
 
 
 def array_of(nbytes: int) -> Voxels:
