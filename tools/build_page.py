@@ -51,8 +51,8 @@ def prepare() -> None:
     if not stamp.is_file() or stamp.read_text() != lock:
         if npm("ci", "--loglevel=error", "--no-progress"):
             sys.exit(
-                "What builds the viewer's page could not be fetched, see above. Without a network, point npm at a local "
-                "registry (npm_config_registry) or install a wheel, which has the page in it."
+                "What builds the viewer's page could not be fetched, see above. Without a network, point npm at a "
+                "local registry (npm_config_registry) or install a wheel, which has the page in it."
             )
         stamp.write_text(lock)
 
