@@ -29,8 +29,12 @@ def detect(values: Floats, snr: float) -> Mask:
     """Algorithm 4: values that stand out from the straight line through the middle half of them, once sorted."""
     count = len(values)
     ranked = np.sort(values)
-    middle = np.arange(count)[count // 4 : count - count // 4 - 1]
-    slope, low = np.polyfit(middle, ranked[middle], 1) if len(middle) > 1 else (0.0, float(np.median(ranked)))
+    middle = np.arange(count, dtype=np.float64)[count // 4 : count - count // 4 - 1]
+    slope, low = (
+        _line(middle, ranked[count // 4 : count - count // 4 - 1])
+        if len(middle) > 1
+        else (0.0, float(np.median(ranked)))
+    )
     high = low + slope * (count - 1)
     noise = max(abs(high - low), 1e-6)
     found = np.zeros(count, np.bool_)
@@ -39,6 +43,13 @@ def detect(values: Floats, snr: float) -> Mask:
     if abs(low - ranked[0]) / noise >= snr:
         found |= values <= low - 0.5 * snr * noise
     return found
+
+
+def _line(x: Floats, y: Floats) -> tuple[float, float]:
+    """Slope and height at 0 of the straight line that is nearest to points."""
+    away = x - x.mean()
+    slope = float((away * y).sum() / (away**2).sum())
+    return slope, float(y.mean() - slope * x.mean())
 
 
 def remove_large(sinogram: Floats, snr: float, size: int, drop: float = 0.1, *, normalize: bool = True) -> Floats:

@@ -21,7 +21,7 @@ from pellucid.tomo.ring_filters import remove_regularized, remove_wavelet
 METHODS = ("none", "vo-sorting", "vo-large", "vo-dead", "vo-all", "fourier-wavelet", "titarenko")
 LARGEST_WINDOW = 127
 LARGEST_SORT = 8192
-"""Views that a block of CUDA threads can sort in the memory that it shares."""
+"""Views that a block of CUDA threads can sort in the memory that it shares; more are sorted on the CPU."""
 
 _WINDOWS = (31, 63, LARGEST_WINDOW)
 
@@ -95,7 +95,7 @@ def _remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Arra
     launch(kernels.turn, (views, slices, columns), inputs=[sinograms], outputs=[turned], device=device)
     cleaned = room.empty(sinograms.shape, np.float32)
     if settings.method in ("vo-all", "vo-dead"):
-        _fill_dead(turned, settings, device)
+        _fill_dead(sinograms, turned, settings, device)
     if settings.method == "vo-dead":
         launch(kernels.turn, (columns, slices, views), inputs=[turned], outputs=[cleaned], device=device)
         return cleaned
@@ -114,12 +114,14 @@ def _remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Arra
 # Algorithm 6
 
 
-def _fill_dead(turned: Array, settings: RingSettings, device: Device) -> None:
+def _fill_dead(sinograms: Array, turned: Array, settings: RingSettings, device: Device) -> None:
     from pellucid.tomo.kernels import rings as kernels
 
     room, (slices, columns, views) = primitives(device), turned.shape
     found = room.empty((slices, columns), np.float64)
-    launch(kernels.measure_restlessness, (columns, slices), inputs=[turned], outputs=[found], device=device)
+    stack = [sinograms, False] if device.is_cuda else [turned, True]
+    shape = (-(-columns // kernels.CHUNK), slices, kernels.CHUNK)
+    launch(kernels.measure_restlessness, shape, inputs=stack, outputs=[found], device=device)
     masks = [dead_columns(values, settings.snr, settings.large_size or 1) for values in room.to_host(found)]
     lists = [_beside(mask) for mask in masks]
     places = np.repeat(np.arange(slices, dtype=np.int32), [len(one[0]) for one in lists])
@@ -148,8 +150,8 @@ def _sorted(turned: Array, device: Device) -> tuple[Array, Array]:
     from pellucid.tomo.kernels import rings as kernels
 
     if views > LARGEST_SORT:
-        order = room.argsort(turned)
-        return room.sort(turned), order.astype(np.int32)
+        ranked, order = _sort_on_cpu(room.to_host(turned))
+        return room.to_device(ranked), room.to_device(order)
     ranked, order = room.empty(turned.shape, np.float32), room.empty(turned.shape, np.int32)
     length = max(512, 1 << (views - 1).bit_length())
     shape = (slices, columns, kernels.SORT_THREADS)
@@ -196,18 +198,29 @@ def _level_large(ranked: Array, spare: Array, settings: RingSettings, device: De
     room, (slices, columns, views) = primitives(device), ranked.shape
     smooth = _medians(ranked, settings.large_size or 1, device)
     left_out = int(0.5 * settings.drop * views)
-    sums = []
-    for stack in (ranked, smooth):
-        found = room.empty((slices, columns), np.float64)
-        launch(kernels.sum_columns, (columns, slices), inputs=[left_out, stack], outputs=[found], device=device)
-        sums.append(room.to_host(found))
-    own, usual = sums
+    own, usual = (_sums(stack, left_out, device) for stack in (ranked, smooth))
     factors = np.divide(own, usual, out=np.ones_like(own), where=(usual != 0) & (own != 0))
     masks = np.stack([widened(detect(one, settings.snr)) for one in factors]).astype(np.uint8)
     divisors = room.to_device(np.where(masks, 1.0, factors).astype(np.float32))
     inputs = [divisors, room.to_device(masks), smooth, ranked]
     launch(kernels.level_columns, (columns, slices, views), inputs=inputs, outputs=[spare], device=device)
     return spare, divisors
+
+
+def _sums(ranked: Array, left_out: int, device: Device) -> Voxels:
+    """Per (slice, column): the sum over the ranks, without so many at either end."""
+    from pellucid.tomo.kernels import rings as kernels
+
+    room, (slices, columns, _) = primitives(device), ranked.shape
+    sums = room.empty((slices, columns), np.float64)
+    inputs = [left_out, ranked]
+    if device.is_cuda:
+        threads = kernels.SUM_THREADS
+        shape = (slices, columns, threads)
+        launch(kernels.sum_cuda(), shape, inputs=inputs, outputs=[sums], device=device, block_dim=threads)
+    else:
+        launch(kernels.sum_columns, (columns, slices), inputs=inputs, outputs=[sums], device=device)
+    return room.to_host(sums)
 
 
 def _medians(ranked: Array, size: int, device: Device) -> Array:

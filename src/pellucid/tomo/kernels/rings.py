@@ -15,10 +15,12 @@ import warp as wp
 LANES = 16
 SMOOTHING = wp.constant(10)
 HALF = wp.constant(5)
+CHUNK = wp.constant(32)
 SPAN = 64
 """Columns that one thread walks on CUDA: the first window of each walk is extra work."""
 
 SORT_THREADS = 256
+SUM_THREADS = 128
 
 
 @wp.kernel(enable_backward=False)
@@ -29,20 +31,39 @@ def turn(first: wp.int32, sinograms: wp.array3d(dtype=wp.float32), turned: wp.ar
     turned[place, across, down] = sinograms[place, down, across]
 
 
+@wp.func
+def value_at(
+    stack: wp.array3d(dtype=wp.float32), is_turned: wp.bool, place: wp.int32, column: wp.int32, view: wp.int32
+):
+    if is_turned:
+        return stack[place, column, view]
+    return stack[place, view, column]
+
+
 @wp.kernel(enable_backward=False)
-def measure_restlessness(first: wp.int32, turned: wp.array3d(dtype=wp.float32), found: wp.array2d(dtype=wp.float64)):
-    """Per (slice, column): the distance of a column from its running mean, summed over the views."""
-    column, place = wp.tid()
-    column += first
-    views = turned.shape[2]
+def measure_restlessness(
+    first: wp.int32, stack: wp.array3d(dtype=wp.float32), is_turned: wp.bool, found: wp.array2d(dtype=wp.float64)
+):
+    """Per (slice, column): the distance of a column from its running mean, summed over the views.
+
+    is_turned: whether the views of a column lie side by side, which a CPU wants, or its neighbours, which CUDA wants.
+    """
+    chunk, place, lane = wp.tid()
+    column = (chunk + first) * CHUNK + lane
+    if column >= found.shape[1]:
+        return
+    views = stack.shape[1]
+    if is_turned:
+        views = stack.shape[2]
     total = wp.float64(0.0)
     window = wp.float64(0.0)
     for i in range(SMOOTHING):
-        window += wp.float64(turned[place, column, mirrored(i - HALF, views)])
+        window += wp.float64(value_at(stack, is_turned, place, column, mirrored(i - HALF, views)))
     for view in range(views):
-        total += wp.abs(wp.float64(turned[place, column, view]) - window / wp.float64(SMOOTHING))
-        window += wp.float64(turned[place, column, mirrored(view + HALF, views)])
-        window -= wp.float64(turned[place, column, mirrored(view - HALF, views)])
+        own = wp.float64(value_at(stack, is_turned, place, column, view))
+        total += wp.abs(own - window / wp.float64(SMOOTHING))
+        window += wp.float64(value_at(stack, is_turned, place, column, mirrored(view + HALF, views)))
+        window -= wp.float64(value_at(stack, is_turned, place, column, mirrored(view - HALF, views)))
     found[place, column] = total
 
 
@@ -184,6 +205,33 @@ def median_cuda(window: int):
         walk(ranked, size, place + first, rank, begin, wp.min(begin + SPAN, ranked.shape[1]), smooth)
 
     return median_columns
+
+
+@cache
+def sum_cuda():
+    """The same as sum_columns; a block is a column."""
+
+    @wp.func_native(_text("summing.cu", THREADS=SUM_THREADS))
+    def sum_column(
+        ranked: wp.array3d(dtype=wp.float32),
+        left_out: wp.int32,
+        slice: wp.int32,
+        column: wp.int32,
+        thread: wp.int32,
+        sums: wp.array2d(dtype=wp.float64),
+    ): ...
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def sum_blocks(
+        first: wp.int32,
+        left_out: wp.int32,
+        ranked: wp.array3d(dtype=wp.float32),
+        sums: wp.array2d(dtype=wp.float64),
+    ):
+        place, column, thread = wp.tid()
+        sum_column(ranked, left_out, place + first, column, thread, sums)
+
+    return sum_blocks
 
 
 @cache

@@ -1,0 +1,126 @@
+"""How fast are sinograms cleaned and the axis found, and how do others do it?
+
+    python -m benchmarks.rings [--quick] [--json FILE]
+
+Sinograms in memory to sinograms in memory, seconds for one, on the CPU beside algotom on the same cores. Where there is
+a CUDA device, the rate of every method there.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+
+from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter, unavailable
+from pellucid.device import Array, Device, choose, primitives, synchronize
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.axis import by_double_wedge
+from pellucid.tomo.correction import Calibration, attenuate
+from pellucid.tomo.phantoms import foam
+from pellucid.tomo.rings import METHODS, RingSettings, remove_rings
+from pellucid.tomo.simulation import Detector, Faults, simulate
+
+TARGET_RATIO = 3.0
+LARGE, SMALL = 51, 21
+"""Columns of the medians, the same for all."""
+
+
+@dataclass(frozen=True)
+class Size:
+    views: int
+    columns: int
+    repeats: int
+
+    def __str__(self) -> str:
+        return f"sinograms of {self.views} views and {self.columns} columns, median of {self.repeats}"
+
+
+FULL = Size(views=1800, columns=2048, repeats=3)
+QUICK = Size(views=450, columns=512, repeats=3)
+
+
+def main() -> None:
+    given = options("Ring removal and the axis of rotation.")
+    size, device = QUICK if given.is_quick else FULL, choose()
+    sinogram, angles = example(size)
+    rows = [*ring_rows(sinogram, size), *axis_rows(sinogram, angles, size)]
+    if device.is_cuda:
+        rows += cuda_rows(sinogram, size, device)
+    report("rings", rows, str(size), given)
+
+
+def example(size: Size) -> tuple[Voxels, Voxels]:
+    """A foam with noise and rings, corrected: one sinogram, and its angles."""
+    angles = np.arange(size.views) * np.pi / size.views
+    detector = Detector(1, size.columns, axis_column=0.49 * size.columns)
+    scan = simulate(foam(0.4 * size.columns, 60, 2 / size.columns), detector, angles, Faults(is_noisy=True, rings=20))
+    found = attenuate(scan.projections.read(), scan.projections.times, Calibration.of(scan), choose("cpu"))
+    return np.asarray(found.sinograms[0]), angles
+
+
+def ring_rows(sinogram: Voxels, size: Size) -> list[Row]:
+    cases = {"vo-all": "remove_all_stripe", "vo-sorting": "remove_stripe_based_sorting"}
+    rows = []
+    for method, theirs in cases.items():
+        settings = RingSettings(method, large_size=LARGE, small_size=SMALL)
+        peer = _peer("algotom.prep.removal", theirs)
+        if peer is None:
+            rows.append(unavailable(method, "algotom", "it is not installed"))
+            continue
+        arguments = (3.0, LARGE, SMALL) if method == "vo-all" else (SMALL, 1)
+        run = {"ours": partial(_clean, sinogram, settings), "algotom": partial(peer, sinogram, *arguments)}
+        taken = interleave(run, size.repeats)
+        rows.append(shorter(method, "s", taken["ours"], "algotom", taken["algotom"]))
+        if method == "vo-all":
+            ratio = taken["algotom"] / taken["ours"]
+            rows.append(faster("vo-all, times algotom", "×", ratio, TARGET, TARGET_RATIO))
+    return rows
+
+
+def axis_rows(sinogram: Voxels, angles: Voxels, size: Size) -> list[Row]:
+    peer = _peer("algotom.prep.calculation", "find_center_vo")
+    if peer is None:
+        return [unavailable("double wedge", "algotom", "it is not installed")]
+    run: dict[str, Callable[[], object]] = {
+        "ours": partial(by_double_wedge, sinogram, angles),
+        "algotom": partial(peer, sinogram),
+    }
+    taken = interleave(run, 1)
+    return [shorter("axis by double wedge", "s", taken["ours"], "algotom", taken["algotom"])]
+
+
+def cuda_rows(sinogram: Voxels, size: Size, device: Device) -> list[Row]:
+    """Many sinograms at once, on the device all the time."""
+    stack = primitives(device).to_device(np.repeat(sinogram[None], 32, axis=0))
+    rows = []
+    for method in METHODS[1:]:
+        run = partial(_clean_and_wait, stack, RingSettings(method), device)
+        taken = interleave({method: run}, size.repeats)[method]
+        rows.append(Row(f"{method} on CUDA", "time of a sinogram", "ms", 1000 * taken / len(stack), "", None, None))
+    return rows
+
+
+def _clean_and_wait(stack: Array, settings: RingSettings, device: Device) -> None:
+    remove_rings(stack, settings, device)
+    synchronize(device)
+
+
+def _clean(sinogram: Voxels, settings: RingSettings) -> object:
+    return remove_rings(sinogram[None], settings, choose("cpu"))
+
+
+def _peer(module: str, name: str) -> Callable[..., object] | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found: Callable[..., object] = getattr(import_module(module), name)
+    except ImportError:
+        return None
+    return found
+
+
+if __name__ == "__main__":
+    main()
