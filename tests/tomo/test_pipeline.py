@@ -25,7 +25,7 @@ RECIPE = Recipe(center=AXIS, filter="ramachandran")
 OPTIONS = ScanOptions(pixel_size_um=PIXEL_UM)
 THIN = Output(chunk=(4, 16, 16))
 PLENTY = 2**30
-LITTLE = 500_000
+LITTLE = 900_000
 """Enough for four slices."""
 
 
@@ -67,6 +67,14 @@ def test_a_tilted_axis_and_rows_of_the_scan(scan: Path, tmp_path: Path) -> None:
     tilted = reconstruct(scan, tmp_path / "b.zarr", slight, Output(rows=(5, 9)), OPTIONS, running()).read()
     assert straight.shape == (4, COLUMNS, COLUMNS)
     np.testing.assert_allclose(tilted, straight, atol=1e-2)
+
+
+def test_the_axis_is_found(scan: Path, tmp_path: Path) -> None:
+    recipe = Recipe(center="correlation", filter="ramachandran")
+    with reconstruct(scan, tmp_path / "a.zarr", recipe, Output(rows=(5, 9)), OPTIONS, running()) as volume:
+        assert inside(volume.read()[2]).mean() == pytest.approx(MU_PER_CM, rel=0.02)
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["axis"] == pytest.approx([AXIS, AXIS], abs=0.5)
 
 
 def test_interrupted_it_continues(scan: Path, tmp_path: Path) -> None:
@@ -186,7 +194,8 @@ def test_a_recipe_is_checked() -> None:
     for words, said in (
         ({"method": "magic"}, "no method 'magic'.*direct, gridding, sirt, cgls"),
         ({"filter": "ram"}, "no filter 'ram'"),
-        ({"center": "left"}, "'left' is no center"),
+        ({"center": "left"}, "no center 'left'.*auto, double-wedge"),
+        ({"center": 3.0, "tilt": "auto"}, "found together with its center"),
         ({"iterations": 0}, "from 1"),
         ({"speed": 1}, "no 'speed'.*center, tilt"),
     ):

@@ -17,6 +17,7 @@ from pellucid.device import choose
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput
 from pellucid.settings import load
+from pellucid.tomo.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.pipeline import Output, Running, find_axis, reconstruct
 from pellucid.tomo.preview import preview_rows, try_centers
 from pellucid.tomo.reading.assembly import ScanOptions
@@ -65,8 +66,8 @@ def _look(options: argparse.Namespace, centers: list[float | str]) -> int:
 
 def _centers(text: str) -> list[float | str]:
     """One center, or FIRST:LAST:STEP with the last included."""
-    if text == AUTOMATIC:
-        return [AUTOMATIC]
+    if text in (AUTOMATIC, *AXIS_METHODS):
+        return [text]
     try:
         numbers = [float(part) for part in text.split(":")]
     except ValueError:
@@ -75,7 +76,8 @@ def _centers(text: str) -> list[float | str]:
         return [numbers[0]]
     if len(numbers) != 3 or numbers[2] <= 0 or numbers[1] < numbers[0]:
         raise InvalidInput(
-            f"{text!r} is no center.", do="Give a column, auto, or FIRST:LAST:STEP such as 1020:1030:0.5."
+            f"{text!r} is no center.",
+            do=f"Give a column, auto, {', '.join(AXIS_METHODS)}, or FIRST:LAST:STEP such as 1020:1030:0.5.",
         )
     first, last, step = numbers
     centers = np.arange(first, last + step / 2, step).tolist()
@@ -87,7 +89,7 @@ def _centers(text: str) -> list[float | str]:
 def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
     return Recipe(
         center=center,
-        tilt=options.tilt,
+        tilt=options.tilt if options.tilt == AUTOMATIC else _number(options.tilt),
         zingers=options.zingers,
         air=options.air,
         rings=RingSettings(method=options.ring),
@@ -123,3 +125,10 @@ def _whole_numbers(text: str) -> list[int]:
     if not all(part.isdecimal() for part in parts):
         raise InvalidInput(f"{text!r} are no rows.", do="Give one, or several with commas: 100,200,300.")
     return [int(part) for part in parts]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is no number.", do="Give one, such as 0.002, or auto.") from None

@@ -20,8 +20,8 @@ PADDINGS = ("auto", "none", "edge")
 TRUNCATED = 0.3
 """A sinogram whose border columns are brighter than this share of its mean is taken to be cut off there."""
 
-BATCH_BYTES = 2**28
-"""Of padded rows that are transformed at once on CUDA; on the CPU it is a slice at a time."""
+BATCH_BYTES = {"cpu": 2**23, "cuda": 2**28}
+"""Of padded rows that are transformed at once: on the CPU as many as its caches hold, but whole slices."""
 
 
 def taps(name: str, count: int) -> Floats:
@@ -120,7 +120,7 @@ def filter_sinograms(
     length = padded_length(columns, padding)
     gains = room.to_device(response(name, length).astype(np.float32))
     kept = room.empty(sinograms.shape, np.float32) if out is None else out
-    batch = max(1, BATCH_BYTES // (views * length * 4)) if device.is_cuda else 1
+    batch = batch_slices(views, length, device)
     for start in range(0, slices, batch):
         part = slice(start, min(slices, start + batch))
         rows = extended(sinograms[part], length, padding, device)
@@ -128,6 +128,11 @@ def filter_sinograms(
         _multiply(spectrum, gains, device)
         _keep(room.irfft(spectrum, (length,)), kept[part], device)
     return kept
+
+
+def batch_slices(views: int, length: int, device: Device) -> int:
+    """Slices whose rows are transformed at once."""
+    return max(1, BATCH_BYTES[device.kind] // (4 * views * length))
 
 
 def extended(sinograms: Array, length: int, padding: str, device: Device) -> Array:
@@ -147,6 +152,9 @@ def extended(sinograms: Array, length: int, padding: str, device: Device) -> Arr
 
 
 def _multiply(spectrum: Array, gains: Array, device: Device) -> None:
+    if not device.is_cuda:  # NumPy does it in vectors, and a kernel of ours number by number.
+        np.multiply(spectrum, gains, out=spectrum)
+        return
     from pellucid.tomo.kernels import filtering
 
     numbers = spectrum.view(np.float32)
@@ -155,6 +163,9 @@ def _multiply(spectrum: Array, gains: Array, device: Device) -> None:
 
 
 def _keep(rows: Array, kept: Array, device: Device) -> None:
+    if not device.is_cuda:
+        np.copyto(kept, rows[:, :, : kept.shape[2]])
+        return
     from pellucid.tomo.kernels import filtering
 
     shape = (kept.shape[1], len(kept), kept.shape[2])

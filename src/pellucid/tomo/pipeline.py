@@ -29,9 +29,10 @@ from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
+from pellucid.tomo import axis
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
-from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.report import Report, report_path
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_bytes
@@ -40,6 +41,7 @@ from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
 CM_UM = 1e4
+AUTOMATIC_AXIS = "double-wedge"
 CHUNK = (64, 64, 64)
 SHARD_CHUNKS = 4
 """Along y and x, of a shard where the format has such."""
@@ -309,9 +311,17 @@ class _Job:
 
 def find_axis(scan: Scan, recipe: Recipe) -> tuple[float, float]:
     """The column of the axis in row 0, and how far it moves from one row to the next."""
-    if isinstance(recipe.center, str):
-        raise InvalidInput("The column of the axis is not known.", do="Give it: --center 1023.5.")
-    return recipe.center - recipe.tilt * (scan.rows - 1) / 2, recipe.tilt
+    middle = (scan.rows - 1) / 2
+    if not isinstance(recipe.center, str):
+        slope = 0.0 if isinstance(recipe.tilt, str) else recipe.tilt
+        return recipe.center - slope * middle, slope
+    if recipe.center == AUTOMATIC and scan.axis_column is not None and not isinstance(recipe.tilt, str):
+        return scan.axis_column - recipe.tilt * middle, recipe.tilt
+    method = AUTOMATIC_AXIS if recipe.center == AUTOMATIC else recipe.center
+    line = axis.find_axis(scan, method, is_tilted=isinstance(recipe.tilt, str))
+    if isinstance(recipe.tilt, str):
+        return line.column, line.slope
+    return line.column - recipe.tilt * middle, recipe.tilt
 
 
 def _checked_rows(scan: Scan, rows: tuple[int, int] | None) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from pellucid.errors import InvalidInput
+from pellucid.tomo.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.filters import FILTERS, PADDINGS
 from pellucid.tomo.rings import RingSettings
 
@@ -19,14 +20,15 @@ AUTOMATIC = "auto"
 class Recipe:
     """Every choice of a reconstruction, with a sensible default.
 
-    center: the column of the axis in the middle row, or "auto"; tilt: columns that it moves by from one row to the
-    next. zingers: by how much less than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at
-    both ends that are taken to be air, 0 for none. rings: how they are removed. filter, padding: of direct, gridding.
-    iterations, is_nonnegative: of sirt and cgls. is_circle: whether pixels that not all views see are left at 0.
+    center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
+    moves by from one row to the next, or "auto". zingers: by how much less than its neighbours a pixel attenuates to be
+    replaced, 0 for never. air: columns at both ends that are taken to be air, 0 for none. rings: how they are removed.
+    filter, padding: of direct and gridding. iterations, is_nonnegative: of sirt and cgls. is_circle: whether pixels
+    that not all views see are left at 0.
     """
 
     center: float | str = AUTOMATIC
-    tilt: float = 0.0
+    tilt: float | str = 0.0
     zingers: float = 0.0
     air: int = 0
     rings: RingSettings = field(default_factory=lambda: RingSettings(method="none"))
@@ -41,8 +43,14 @@ class Recipe:
         _check_choice("method", self.method, METHODS)
         _check_choice("filter", self.filter, tuple(FILTERS))
         _check_choice("padding", self.padding, PADDINGS)
-        if isinstance(self.center, str) and self.center != AUTOMATIC:
-            raise InvalidInput(f"{self.center!r} is no center.", do='Give a column, such as 1023.5, or "auto".')
+        if isinstance(self.center, str):
+            _check_choice("center", self.center, (AUTOMATIC, *AXIS_METHODS))
+        if isinstance(self.tilt, str):
+            _check_choice("tilt", self.tilt, (AUTOMATIC,))
+            if not isinstance(self.center, str):
+                raise InvalidInput(
+                    "The tilt of an axis is found together with its center.", do="Give both, or neither."
+                )
         if self.iterations < 1 or self.air < 0 or self.zingers < 0:
             raise InvalidInput(
                 "Iterations are from 1; columns of air, and the threshold of zingers, from 0.", do="Give such numbers."

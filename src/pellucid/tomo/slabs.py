@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from pellucid import settings
-from pellucid.device import Array, Device, primitives, synchronize
+from pellucid.device import Array, Device, choose, primitives, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
-from pellucid.tomo.filters import filter_sinograms, padded_length
+from pellucid.tomo.filters import batch_slices, filter_sinograms, padded_length
 from pellucid.tomo.gridding import grid_size, reconstruct_by_gridding
 from pellucid.tomo.iterative import cgls, sirt
 from pellucid.tomo.recipe import Recipe
@@ -176,5 +176,6 @@ def work_bytes(size: SlabSize, recipe: Recipe) -> int:
         return sinograms + slices + max(3 * rows, rows + grid, 2 * grid + slices * together // at_once)
     if recipe.method in ("sirt", "cgls"):
         return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.columns**2
-    filtering = 12 * size.views * length
+    batch = min(at_once, batch_slices(size.views, length, choose("cpu")))
+    filtering = 12 * batch * size.views * length
     return sinograms + max(filtering, packed + slices)

@@ -1,0 +1,223 @@
+"""How fast are slices reconstructed from sinograms, and how do others do it?
+
+    python -m benchmarks.reconstruct [--quick] [--json FILE]
+
+Filter and back projection, sinograms in memory to slices in memory, seconds for a slice. On the CPU beside ASTRA's FBP,
+scikit-image's iradon and algotom's FBP, all on the same sinogram. The fast method is compared with our direct one at
+twice the width. Where there is a CUDA device: the rate of direct back projection, slabs as wide as those of SPring-8,
+and 2048 views to 2048³ from host array to host array, with the share of every step.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter, unavailable
+from pellucid.device import Array, Device, choose, primitives, synchronize
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.backprojection import Geometry, back_project
+from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.gridding import reconstruct_by_gridding
+from pellucid.tomo.rings import RingSettings, remove_rings
+
+TARGET_UPDATES_CUDA = 1.0e12
+TARGET_WHOLE_S = {"none": 8.0, "vo-all": 15.0}
+TARGET_FAST = 10.0
+SLABS = ((4432, 3600), (13000, 6000))
+"""Columns and views at SPring-8."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """columns, views: of the comparison with peers. slices: that ours makes at once; its time is divided by them."""
+
+    columns: int
+    views: int
+    slices: int
+    repeats: int
+    whole: int
+
+    def __str__(self) -> str:
+        return f"{self.columns}² slices from {self.views} views"
+
+
+FULL = Size(columns=1024, views=900, slices=16, repeats=3, whole=2048)
+QUICK = Size(columns=256, views=225, slices=16, repeats=3, whole=256)
+
+
+def main() -> None:
+    given = options("Reconstruction of slices.")
+    size, device = QUICK if given.is_quick else FULL, choose()
+    rows = [*peer_rows(size), *fast_rows(size)]
+    if device.is_cuda:
+        rows += [*rate_rows(size, device), *whole_rows(size, device)]
+    report("reconstruct", rows, str(size), given)
+
+
+def disc_sinograms(slices: int, views: int, columns: int) -> tuple[Voxels, Any]:
+    """A disc beside the middle, the same in every slice, and the angles of a half turn."""
+    angles = np.arange(views) * np.pi / views
+    radius, away = 0.3 * columns, 0.1 * columns
+    places = np.arange(columns) - (columns - 1) / 2 - away * np.cos(angles)[:, None]
+    sinogram = (0.02 * np.sqrt(np.maximum(radius**2 - places**2, 0))).astype(np.float32)
+    return np.repeat(sinogram[None], slices, axis=0), angles
+
+
+# Peers, on the CPU
+
+
+def peer_rows(size: Size) -> list[Row]:
+    sinograms, angles = disc_sinograms(size.slices, size.views, size.columns)
+    ours = partial(direct, sinograms, angles, choose("cpu"), "shepp-logan")
+    peers: dict[str, Callable[[Voxels, Any], Callable[[], object]]] = {
+        "ASTRA FBP": astra_fbp,
+        "scikit-image iradon": skimage_iradon,
+        "algotom FBP": algotom_fbp,
+    }
+    rows = []
+    for name, make in peers.items():
+        try:
+            peer = make(sinograms[0], angles)
+        except ImportError as error:
+            rows.append(unavailable("filter and back projection", name, str(error)))
+            continue
+        taken = interleave({"ours": ours, name: peer}, size.repeats)
+        rows.append(shorter(f"direct, {size}", "s a slice", taken["ours"] / size.slices, name, taken[name]))
+    return rows
+
+
+def direct(sinograms: Array, angles: Any, device: Device, name: str) -> Array:
+    geometry = Geometry.shared(angles, (sinograms.shape[2] - 1) / 2, len(sinograms))
+    filtered = filter_sinograms(sinograms, name, padding="none", device=device)
+    return back_project(filtered, geometry, device)
+
+
+def gridded(sinograms: Array, angles: Any, device: Device, name: str) -> Array:
+    geometry = Geometry.shared(angles, (sinograms.shape[2] - 1) / 2, len(sinograms))
+    return reconstruct_by_gridding(sinograms, geometry, name, padding="none", device=device)
+
+
+def astra_fbp(sinogram: Voxels, angles: Any) -> Callable[[], object]:
+    astra = import_module("astra")
+    columns = sinogram.shape[1]
+    rays = astra.create_proj_geom("parallel", 1.0, columns, angles)
+    volume = astra.create_vol_geom(columns, columns)
+    projector = astra.create_projector("linear", rays, volume)
+    measured, made = astra.data2d.create("-sino", rays, sinogram), astra.data2d.create("-vol", volume)
+    wish = astra.astra_dict("FBP")
+    wish |= {"ProjectorId": projector, "ProjectionDataId": measured, "ReconstructionDataId": made}
+    wish["option"] = {"FilterType": "shepp-logan"}
+
+    def run() -> object:
+        algorithm = astra.algorithm.create(wish)
+        astra.algorithm.run(algorithm)
+        astra.algorithm.delete(algorithm)
+        return astra.data2d.get_shared(made)
+
+    return run
+
+
+def skimage_iradon(sinogram: Voxels, angles: Any) -> Callable[[], object]:
+    iradon = import_module("skimage.transform").iradon
+    return partial(iradon, sinogram.T, theta=np.degrees(angles), filter_name="shepp-logan", circle=True)
+
+
+def algotom_fbp(sinogram: Voxels, angles: Any) -> Callable[[], object]:
+    fbp = import_module("algotom.rec.reconstruction").fbp_reconstruction
+    middle = (sinogram.shape[1] - 1) / 2
+    return partial(fbp, sinogram, middle, angles=angles, filter_name="shepp-logan", apply_log=False, gpu=False)
+
+
+def fast_rows(size: Size) -> list[Row]:
+    """The fast method beside the direct one, at twice the width and as many views as columns."""
+    device, columns = choose(), 2 * size.columns
+    sinograms, angles = disc_sinograms(size.slices, columns, columns)
+    rows = primitives(device).to_device(sinograms)
+
+    def timed(method: Callable[[Array, Any, Device, str], Array]) -> None:
+        method(rows, angles, device, "chesler")
+        synchronize(device)
+
+    taken = interleave({"gridding": partial(timed, gridded), "direct": partial(timed, direct)}, size.repeats)
+    ratio = taken["direct"] / taken["gridding"]
+    case = f"gridding against direct, {columns}² from {columns} views, {device.kind.upper()}"
+    each = [taken[name] / size.slices for name in ("gridding", "direct")]
+    return [
+        shorter(case, "s a slice", each[0], "ours, direct", each[1]),
+        faster("the same", "x", ratio, TARGET, TARGET_FAST),
+    ]
+
+
+# On CUDA
+
+
+def rate_rows(size: Size, device: Device) -> list[Row]:
+    """Updates per second of direct back projection, and slabs of eight slices."""
+    whole = (size.whole, size.whole)
+    return [_rate_row(columns, views, device) for columns, views in (whole, *(SLABS if size is FULL else ()))]
+
+
+def _rate_row(columns: int, views: int, device: Device) -> Row:
+    room, slices = primitives(device), 8
+    angles = np.arange(views) * np.pi / views
+    sinograms = room.zeros((slices, views, columns), np.float32)
+    geometry = Geometry.shared(angles, (columns - 1) / 2, slices, is_circle=False)
+
+    def run() -> None:
+        back_project(sinograms, geometry, device)
+        synchronize(device)
+
+    taken = interleave({"ours": run}, 3)["ours"]
+    rate = slices * views * columns**2 / taken
+    return faster(f"direct, 8 slices of {columns}² from {views} views", "updates/s", rate, TARGET, TARGET_UPDATES_CUDA)
+
+
+def whole_rows(size: Size, device: Device) -> list[Row]:
+    """All slices of a cube, host array to host array, with and without ring removal."""
+    raw = np.full((size.whole, size.whole, size.whole), 20_000, np.uint16)
+    made = np.empty(raw.shape, np.float32)
+    rows = []
+    for rings, target in TARGET_WHOLE_S.items():
+        cube(raw[:, :32], made[:32], rings, device)  # Kernels and plans of the transforms.
+        seconds = cube(raw, made, rings, device)
+        total = sum(seconds.values())
+        rows.append(shorter(f"{size.whole} views to {size.whole}³, rings {rings}", "s", total, TARGET, target))
+        rows += [Row(f"of that, {step}", "time", "s", taken, "none", None, None) for step, taken in seconds.items()]
+    return rows
+
+
+def cube(raw: Voxels, made: Voxels, rings: str, device: Device, slab: int = 32) -> dict[str, float]:
+    """Seconds of every step."""
+    from pellucid.tomo.correction import Calibration, attenuate
+
+    views, _, columns = raw.shape
+    room, seconds = primitives(device), dict.fromkeys(("to device", "correct", "rings", "reconstruct", "to host"), 0.0)
+    times, angles = np.arange(views, dtype=np.float64), np.arange(views) * np.pi / views
+
+    def timed(step: str, work: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        result = work()
+        synchronize(device)
+        seconds[step] += time.perf_counter() - start
+        return result
+
+    for start in range(0, raw.shape[1], slab):
+        part = np.ascontiguousarray(raw[:, start : start + slab])
+        count = part.shape[1]
+        flats, dark = np.full((1, count, columns), 30_000, np.float32), np.full((count, columns), 100, np.float32)
+        calibration = Calibration(flats, np.zeros(1), dark)
+        frames = timed("to device", partial(room.to_device, part))
+        sinograms = timed("correct", partial(attenuate, frames, times, calibration, device)).sinograms
+        sinograms = timed("rings", partial(remove_rings, sinograms, RingSettings(rings), device))
+        slices = timed("reconstruct", partial(gridded, sinograms, angles, device, "chesler"))
+        made[start : start + count] = timed("to host", partial(room.to_host, slices))
+    return seconds
+
+
+if __name__ == "__main__":
+    main()
