@@ -20,11 +20,12 @@ def array() -> Voxels:
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pellucid.Viewer]:
     """Started once: every start takes seconds."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:  # Only while it starts: other tests have folders of their own.
         patch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path_factory.mktemp("state")))
         patch.chdir(tmp_path_factory.mktemp("here"))
-        with pellucid.start(device="cpu") as viewer:
-            yield viewer
+        started = pellucid.start(device="cpu")
+    with started:
+        yield started
 
 
 @pytest.fixture
