@@ -6,13 +6,15 @@ Not here: how much light reaches a point (kernels.light; reference.light is the 
 Cost: one float for every 27 voxels, and for each of them a march to the light (shadows) or 14 short ones (occlusion).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pellucid.box import Shape, triple
-from pellucid.device import Device, launch, runtime
+from pellucid.device import Device, Portion, launch, never, runtime
+from pellucid.errors import Cancelled
 from pellucid.fields.sampled import SampledField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
@@ -121,25 +123,29 @@ def _from_light(light: Light, camera: Camera) -> Voxels:
 
 
 class Illumination:
-    """The light in one volume, kept until the question or the volume changes."""
+    """The light in one volume, kept until the question or the volume changes.
+
+    is_cancelled: whether nobody wants the next picture any more; asked while light is worked out, from any thread.
+    """
 
     def __init__(self, field: SampledField) -> None:
         self.field = field
+        self.is_cancelled: Callable[[], bool] = never
         self._question: tuple[Question, int] | None = None
         self._answer: Any = None
 
     def ask(self, question: Question) -> Any:
         """The brightness, 0 to 1, as an array (z, y, x) on the field's device."""
         if (question, self.field.revision) != self._question:
-            self._answer = _work_out(self.field, question, self.field.device)
+            self._answer = _work_out(self.field, question, self.is_cancelled)
             self._question = question, self.field.revision
         return self._answer
 
 
-def _work_out(field: SampledField, question: Question, device: Device) -> Any:
+def _work_out(field: SampledField, question: Question, is_cancelled: Callable[[], bool]) -> Any:
     from pellucid.rendering.kernels import light as kernels
 
-    warp = runtime.start()
+    warp, device = runtime.start(), field.device
     shape = coarse_shape(field.shape)
     light = warp.zeros(shape, dtype=warp.float32, device=device.name)
     opacity = np.frombuffer(question.table, np.float32)
@@ -148,7 +154,9 @@ def _work_out(field: SampledField, question: Question, device: Device) -> Any:
     values = [question.value_low, question.value_scale]
     edges = _pack_edges(question, device)
     inputs = [field.struct, table, *values, edges, towards, question.reach, EVERY]
-    launch(kernels.find_light, shape, inputs, [light], device)
+    launch(kernels.find_light, Portion(shape, 0, is_cancelled), inputs, [light], device)
+    if is_cancelled():
+        raise Cancelled("Working out the light")
     soft = warp.empty(shape, dtype=warp.float32, device=device.name)
     launch(kernels.soften, shape, [light], [soft], device)
     return soft

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.device import Device, prepare_all, runtime
+from pellucid.device import Device, never, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from pellucid.fields.labels import labels_of
 from pellucid.fields.sampled import SampledField
@@ -54,8 +54,10 @@ class Painter:
         layers: list[VolumeLayer | SliceLayer] = [*scene.volumes, *scene.slices]
         return [_field_name(layer, self._store.name_at(layer.source, time)) for layer in layers]
 
-    def begin(self, scene: Scene, fields: list[SampledField], canvas: Canvas) -> Drawing:
-        """A picture of which nothing is drawn yet. fields: what load() gave."""
+    def begin(
+        self, scene: Scene, fields: list[SampledField], canvas: Canvas, is_cancelled: Callable[[], bool] = never
+    ) -> Drawing:
+        """A picture of which nothing is drawn yet. fields: what load() gave. is_cancelled: as for the picture."""
         from pellucid.rendering.kernels import picture, surfaces
 
         warp, size = runtime.start(), canvas.size
@@ -68,7 +70,7 @@ class Painter:
             view.scenery, view.scenery_depth = backdrop.scenery, backdrop.scenery_depth
             pack_part(view, canvas.part, size, self.device)
         layers = [
-            self._kept.layer(scene, layer, field, self._illumination(_field_name(layer, layer.source), field), step)
+            self._kept.layer(scene, layer, field, self._illumination(layer, field, is_cancelled), step)
             for layer, field in zip(scene.volumes, volumes, strict=True)
         ]
         kernel, arguments = self._kernel(scene, layers, volumes) if layers else (surfaces.draw_surfaces, [])
@@ -114,9 +116,11 @@ class Painter:
         packed.parameters = runtime.start().array(values, device=self.device.name)
         return kernel
 
-    def _illumination(self, source: str, field: SampledField) -> Illumination:
+    def _illumination(self, layer: VolumeLayer, field: SampledField, is_cancelled: Callable[[], bool]) -> Illumination:
+        source = _field_name(layer, layer.source)
         if source not in self._illuminations or self._illuminations[source].field is not field:
             self._illuminations[source] = Illumination(field)
+        self._illuminations[source].is_cancelled = is_cancelled
         return self._illuminations[source]
 
     def _kernel(self, scene: Scene, layers: list[Any], fields: list[SampledField]) -> tuple[Any, list[Any]]:

@@ -106,7 +106,7 @@ class Renderer:
         while rounds < MOST_ROUNDS:
             for field in each:
                 field.begin()
-            drawing = self._begin(scene, fields, canvas)
+            drawing = self._begin(scene, fields, canvas, patience.is_cancelled)
             watch.lap("prepare")
             drawing.draw(Portion(canvas.size, 0, patience.is_cancelled))
             _go_on(patience)
@@ -160,9 +160,11 @@ class Renderer:
         shading, *_ = [painter.add_shading(source) for painter in self._painters]
         return shading
 
-    def _begin(self, scene: Scene, fields: list[list[SampledField]], canvas: Canvas) -> Drawing | SharedDrawing:
+    def _begin(
+        self, scene: Scene, fields: list[list[SampledField]], canvas: Canvas, is_cancelled: Callable[[], bool]
+    ) -> Drawing | SharedDrawing:
         if len(self._painters) == 1 or not scene.volumes:
-            return self._painters[0].begin(scene, fields[0], canvas)
+            return self._painters[0].begin(scene, fields[0], canvas, is_cancelled)
         volumes = zip(scene.volumes, fields[0], strict=False)
         layer, largest = max(volumes, key=lambda one: one[1].shape[0] * one[1].shape[1] * one[1].shape[2])
         shared = parts(largest.shape, world_to_voxel(layer, largest), scene.camera, len(self._painters))
