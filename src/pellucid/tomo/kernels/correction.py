@@ -107,3 +107,32 @@ def bin_pixels(first: wp.int32, factor: wp.int32, frames: wp.array3d(dtype=Any),
         for across in range(factor):
             total += wp.float32(frames[frame, row * factor + down, column * factor + across])
     binned[frame, row, column] = total / wp.float32(factor * factor)
+
+
+@wp.kernel(enable_backward=False)
+def transmit(
+    first: wp.int32,
+    bad: wp.array2d(dtype=wp.uint8),
+    sinograms: wp.array3d(dtype=wp.float32),
+    frames: wp.array3d(dtype=wp.float32),
+):
+    """Attenuation (row, view, column) back to transmission (view, row, column); 0 where a row is bad."""
+    view, row, column = wp.tid()
+    view += first
+    value = wp.float32(0.0)
+    if bad[row, view] == wp.uint8(0):
+        value = wp.exp(-sinograms[row, view, column])
+    frames[view, row, column] = value
+
+
+@wp.kernel(enable_backward=False)
+def transmit_again(
+    first: wp.int32,
+    attenuations: wp.array3d(dtype=wp.float32),
+    frames: wp.array3d(dtype=wp.float32),
+):
+    """Attenuation back to transmission, frame by frame; a frame without any light stays 0."""
+    view, row, column = wp.tid()
+    view += first
+    if frames[view, row, column] > 0.0:
+        frames[view, row, column] = wp.exp(-attenuations[view, row, column])
