@@ -4,14 +4,19 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import pellucid
 from pellucid import settings
 from pellucid.agent.lease import holder
+from pellucid.client import viewer as viewing
+from pellucid.client.connection import Connection
+from pellucid.client.lanes import OverHttp
 from pellucid.client.pending import JobViewer, Kept
-from pellucid.errors import InvalidInput, JobOver
+from pellucid.errors import InvalidInput, JobOver, TransferTooLarge
 from pellucid.jobs.processes import Process
 from pellucid.volume.sample import sample
 from tests.slurm_cluster import SlurmCluster, wait_until
@@ -67,6 +72,28 @@ def test_a_viewer_that_cannot_be_says_why(state: Path) -> None:
 def test_without_an_agent_none_is_started_to_list_nothing(state: Path) -> None:
     assert pellucid.instances() == []
     assert not (state / "agent").exists()
+
+
+def test_arrays_go_straight_to_the_node(state: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    (state / "site.toml").write_text(SLURM)
+    # Another machine cannot enter the viewer's Unix socket; here that has to be pretended.
+    monkeypatch.setattr(viewing, "lane_to", lambda connection, _: OverHttp(connection))
+    with pellucid.start(device="cpu", gpus=0, shape=(16, 16, 16), dtype="uint16") as viewer:
+        assert isinstance(viewer, JobViewer) and isinstance(viewer._lane, OverHttp)
+        asked: list[str] = []
+        exchange = Connection.exchange
+
+        def noted(self: Connection, *given: Any, **query: Any) -> bytes:
+            asked.append(self.address)
+            return exchange(self, *given, **query)
+
+        monkeypatch.setattr(Connection, "exchange", noted)
+        array = sample(16)
+        viewer.render_volume(array)
+        assert {address.partition(":")[0] for address in asked} == {"https"}
+        np.testing.assert_array_equal(viewer.retrieve_volume(), array)
+        with pytest.raises(TransferTooLarge, match=r"takes at most 8\.0 KiB"):
+            viewer.render_volume(sample(17))
 
 
 def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> None:

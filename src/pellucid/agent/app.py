@@ -90,13 +90,21 @@ def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
 
 
 def entry(keeper: Keeper, record: Record) -> dict[str, Any]:
-    """A record as it is told, with the way to it. path: below the agent's own address; "" where there is no way yet."""
+    """A record as it is told, with the ways to it.
+
+    path: below the agent's own address; "" where there is no way yet. direct: of a viewer on another machine, its
+    address there and the only certificate to be believed.
+    """
     told_of = told(record)
     del told_of["handle"]
     address = keeper.address(record.id) if record.kind == "viewer" else None
     progress = keeper.progress(record.id) if record.kind == "task" else None
     path = f"i/{record.id}/?token={address.token}" if address is not None else ""
-    return told_of | {"path": path, "progress": None if progress is None else vars(progress)}
+    direct = None
+    if address is not None and address.certificate:
+        url = f"https://{address.host}:{address.port}/?token={address.token}"
+        direct = {"url": url, "certificate": address.certificate}
+    return told_of | {"path": path, "direct": direct, "progress": None if progress is None else vars(progress)}
 
 
 def _add_refusals(app: FastAPI) -> None:

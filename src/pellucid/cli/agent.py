@@ -130,7 +130,7 @@ def show_list(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     for one in _named(options.id):
-        print(json.dumps({name: value for name, value in one.items() if name != "path"}, indent=2))
+        print(json.dumps({name: value for name, value in one.items() if name not in ("path", "direct")}, indent=2))
     return 0
 
 

@@ -6,6 +6,7 @@ Not here: arrays on the same machine (lanes), what the requests mean (viewer).
 
 import http.client
 import json
+import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,9 +20,13 @@ PATIENCE_S = 600.0
 
 
 class Connection:
-    """url: an instance's address with its token. Any thread may ask: every request is a connection of its own."""
+    """url: an instance's address with its token. certificate: in PEM form, where no other is to be believed.
 
-    def __init__(self, url: str) -> None:
+    Any thread may ask: every request is a connection of its own.
+    """
+
+    def __init__(self, url: str, certificate: str = "") -> None:
+        self._certificate = certificate
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -39,6 +44,14 @@ class Connection:
     def address(self) -> str:
         """Without the token, to be shown."""
         return f"{'https' if self._is_secure else 'http'}://{self._host}:{self.port}{self._prefix}/"
+
+    def is_open(self, patience_s: float) -> bool:
+        """Whether somebody listens there, and can be reached from here."""
+        try:
+            socket.create_connection((self._host, self.port), patience_s).close()
+        except OSError:
+            return False
+        return True
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
         """The JSON of an answer; None where it has no body."""
@@ -65,7 +78,9 @@ class Connection:
 
     def _opened(self) -> http.client.HTTPConnection:
         if self._is_secure:
-            context = ssl.create_default_context()
+            context = ssl.create_default_context(cadata=self._certificate or None)
+            # A certificate that was made for one viewer names no machine.
+            context.check_hostname = not self._certificate
             return http.client.HTTPSConnection(self._host, self.port, timeout=PATIENCE_S, context=context)
         return http.client.HTTPConnection(self._host, self.port, timeout=PATIENCE_S)
 
