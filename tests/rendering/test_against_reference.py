@@ -95,12 +95,13 @@ def test_the_picture_is_the_reference_s(renderer: Renderer, voxels: Voxels, chan
 
 
 @pytest.mark.parametrize(
-    "dtype", ["uint8", "int8", "uint16", "int16", "float16", "float32", "float64", "int32", "uint32"]
+    "dtype", ["uint8", "int8", "uint16", "int16", "float16", "float32", "float64", "int32", "uint32", ">i2", ">f4"]
 )
 def test_every_voxel_type(renderer: Renderer, voxels: Voxels, dtype: str) -> None:
     volume = Volume.from_array((voxels // 2).astype(dtype), spacing=(2.0, 1.0, 1.0))
-    scene = scene_of(volume, transfer=replace(TRANSFER, value_range=(0.0, 100.0)))
-    assert psnr(renderer, scene, {str(volume.location): volume}) >= 45
+    for shading in ("none", "gradient"):
+        scene = scene_of(volume, shading=shading, transfer=replace(TRANSFER, value_range=(0.0, 100.0)))
+        assert psnr(renderer, scene, {str(volume.location): volume}) >= 45
 
 
 def test_several_volumes_sample_by_sample(renderer: Renderer, voxels: Voxels) -> None:

@@ -86,6 +86,20 @@ def test_bricks_that_all_fit_change_no_bit(device: Device, changes: dict[str, ob
     assert whole.rgba[..., :3].std() > 10
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int16", "float16", "float32"])
+def test_every_voxel_type_in_bricks_changes_no_bit(device: Device, dtype: str) -> None:
+    volume = Volume.from_array((waves() // 2).astype(dtype))
+    field = BrickField(volume, device, 8 * volume.nbytes)
+    renderer = Renderer(device)
+    renderer.add_field(str(volume.location), field)
+    for shading in ("none", "gradient"):
+        scene = scene_of(volume, shading=shading, transfer=replace(TRANSFER, value_range=(0.0, 125.0)))
+        bricks, whole = renderer.render(scene, SIZE, SIZE), Renderer(device).render(scene, SIZE, SIZE)
+        assert bricks.statistics.full_resolution == 1
+        assert np.abs(bricks.rgba.astype(int) - whole.rgba).max() <= (1 if device.is_cuda else 0)
+        assert whole.rgba[..., :3].std() > 5
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32", "float64"])
 def test_what_is_visible_fits_a_third_of_the_memory(device: Device, dtype: str) -> None:
     volume = Volume.from_array(one_ball().astype(dtype))
