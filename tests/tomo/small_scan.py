@@ -14,11 +14,11 @@ MU_PER_CM = 30.0
 PIXEL_UM = 5.0
 
 
-def write_scan(path: Path, rows: int = 20, views: int = 72) -> Path:
+def write_scan(path: Path, rows: int = 20, views: int = 72, axis: float = AXIS, turn_rad: float = np.pi) -> Path:
     """Data Exchange HDF5 with flats of 20,000 counts and darks of 100."""
-    angles = even_angles(views)
+    angles = even_angles(views, turn_rad)
     per_pixel = MU_PER_CM * PIXEL_UM * 1e-4
-    lengths = [ellipse_sinogram(angles, COLUMNS, AXIS, (10 + row / 4, 9.0), middle=(2.0, 1.0)) for row in range(rows)]
+    lengths = [ellipse_sinogram(angles, COLUMNS, axis, (10 + row / 4, 9.0), middle=(2.0, 1.0)) for row in range(rows)]
     counts = 100 + 20_000 * np.exp(-per_pixel * np.stack(lengths, axis=1))
     with h5py.File(path, "w") as file:
         group = file.create_group("exchange")

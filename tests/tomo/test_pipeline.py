@@ -77,6 +77,20 @@ def test_the_axis_is_found(scan: Path, tmp_path: Path) -> None:
     assert report["axis"] == pytest.approx([AXIS, AXIS], abs=0.5)
 
 
+def test_opposite_views_of_an_offset_scan_are_joined(tmp_path: Path) -> None:
+    path = write_scan(tmp_path / "offset.h5", rows=3, views=200, axis=38.0, turn_rad=2 * np.pi)
+    recipe = Recipe(center="auto", is_offset=True, filter="ramachandran")
+    with reconstruct(path, tmp_path / "a.zarr", recipe, THIN, OPTIONS, running()) as volume:
+        assert volume.shape == (3, 77, 77)
+        image = volume.read()[1, 14:62, 14:62]  # Half a pixel from the middle of a slice as wide as the detector.
+        assert inside(image).mean() == pytest.approx(MU_PER_CM, rel=0.02)
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["axis"] == [38.0, 38.0]
+    half = write_scan(tmp_path / "half.h5", rows=1)
+    with pytest.raises(InvalidInput, match="turned by 180 degrees"):
+        reconstruct(half, tmp_path / "b.zarr", recipe, THIN, OPTIONS, running())
+
+
 def test_interrupted_it_continues(scan: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.zarr"
     stops = StopsAfter(2, memory_bytes=LITTLE)
@@ -137,8 +151,8 @@ def test_the_estimate_of_memory_is_what_is_used(recipe: Recipe, tmp_path: Path) 
     path = _noise(tmp_path / "noise.h5", (views, rows, columns))
     layout = Layout((Level((rows, columns, columns), (40, 160, 160)),), np.dtype(np.float32))
     task = SlabTask(
-        str(path), ScanOptions(), recipe, (80.0, 0.0), 0, 1.0, "memory", layout,
-        ValueMap("float32"), (40, 160, 160), views, 2, "cpu",
+        str(path), ScanOptions(), recipe, (80.0, 0.0), None, 0, 1.0, "memory", layout,
+        ValueMap("float32"), (40, 160, 160), views, columns, 2, "cpu",
     )  # fmt: skip
     block = Block(0, Box.whole((rows, columns, columns)), Box.whole((rows, columns, columns)))
     used = _peak(task, block, path)

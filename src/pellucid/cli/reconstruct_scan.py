@@ -18,7 +18,8 @@ from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput
 from pellucid.settings import load
 from pellucid.tomo.axis import METHODS as AXIS_METHODS
-from pellucid.tomo.pipeline import Output, Running, find_axis, reconstruct
+from pellucid.tomo.pipeline import Output, Running, reconstruct
+from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.preview import preview_rows, try_centers
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
@@ -55,9 +56,9 @@ def _look(options: argparse.Namespace, centers: list[float | str]) -> int:
             slices = try_centers(scan, rows[0], columns, recipe, device)
             captions = [f"center {column:g}" for column in columns]
         else:
-            axis = find_axis(scan, recipe)
-            slices = preview_rows(scan, rows, recipe, axis, device)
-            captions = [f"row {row}, center {axis[0] + axis[1] * row:g}" for row in rows]
+            plan = plan_slabs(scan, recipe, device)
+            slices = preview_rows(scan, rows, plan)
+            captions = [f"row {row}, center {plan.axis[0] + plan.axis[1] * row:g}" for row in rows]
     path = Path(f"{options.output.rstrip('/')}.preview.png")
     save_contact_sheet(slices, captions, path)
     progress.note(f"wrote {path}")
@@ -90,6 +91,7 @@ def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
     return Recipe(
         center=center,
         tilt=options.tilt if options.tilt == AUTOMATIC else _number(options.tilt),
+        is_offset=options.offset,
         zingers=options.zingers,
         air=options.air,
         rings=RingSettings(method=options.ring),

@@ -21,7 +21,7 @@ from pellucid.box import Box, Shape, triple
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.values import ValueMap, plan_values
-from pellucid.device import choose
+from pellucid.device import Device, choose
 from pellucid.engines.engine import Engine, make_engine
 from pellucid.engines.task import Resources, Work
 from pellucid.errors import InvalidInput, PellucidError
@@ -29,10 +29,11 @@ from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
-from pellucid.tomo import axis
+from pellucid.tomo.offset_scans import OffsetAxis
+from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
-from pellucid.tomo.recipe import AUTOMATIC, Recipe
+from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import Report, report_path
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_bytes
@@ -41,7 +42,6 @@ from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
 CM_UM = 1e4
-AUTOMATIC_AXIS = "double-wedge"
 CHUNK = (64, 64, 64)
 SHARD_CHUNKS = 4
 """Along y and x, of a shard where the format has such."""
@@ -74,14 +74,15 @@ class Output:
 class SlabTask:
     """Make slices of a scan and write them to level 0 of the target.
 
-    axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next. first_row: of the
-    scan, of the volume's first slice. scale: from attenuation per pixel to the unit of the output.
+    axis, offset: as in SlabPlan. first_row: of the scan, of the volume's first slice. scale: from attenuation per pixel
+    to the unit of the output.
     """
 
     source: str
     options: ScanOptions
     recipe: Recipe
     axis: tuple[float, float]
+    offset: OffsetAxis | None
     first_row: int
     scale: float
     target: str
@@ -89,6 +90,7 @@ class SlabTask:
     values: ValueMap
     grain: Shape
     views: int
+    columns: int
     raw_itemsize: int
     device: str
 
@@ -113,7 +115,8 @@ class SlabTask:
         return Resources(self.cost(block.core.shape))
 
     def cost(self, shape: Shape) -> int:
-        size = SlabSize(shape[0], self.views, self.shape[2], self.raw_itemsize, self.layout.dtype.itemsize)
+        itemsizes = self.raw_itemsize, self.layout.dtype.itemsize
+        size = SlabSize(shape[0], self.views, self.columns, self.shape[2], *itemsizes)
         return slab_bytes(size, self.recipe)
 
     @contextmanager
@@ -125,7 +128,7 @@ class SlabTask:
 
     def _make(self, box: Box, scan: Scan, writer: Any) -> dict[str, Any]:
         """Returns what is to be known of it in the report."""
-        account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device))
+        account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset)
         rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
         with account.timing("read"):
             raw = scan.projections.read(rows=rows)
@@ -173,7 +176,7 @@ def reconstruct(
             output or Output(),
             is_sharded=format_for_writing(place) == "zarr",
         )
-        job = _Job.planned(scan, wish, running.engine or make_engine(), choose(running.device).name)
+        job = _Job.planned(scan, wish, running.engine or make_engine(), choose(running.device))
         with Partial(place, overwrite=running.overwrite) as partial, partial.naming_target():
             account = job.carry_out(partial, running.cancel)
         report = job.report(scan, place, account)
@@ -195,34 +198,35 @@ class _Wish:
 
 @dataclass(frozen=True)
 class _Job:
-    """One reconstruction: the plan, and carrying it out. axis: as in SlabTask."""
+    """One reconstruction: the plan, and carrying it out."""
 
     wish: _Wish
     engine: Engine
-    device: str
-    axis: tuple[float, float]
+    slabs: SlabPlan
     rows: tuple[int, int]
     scale: float
     values: ValueMap
     layout: Layout
     views: int
+    columns: int
     raw_itemsize: int
 
     @classmethod
-    def planned(cls, scan: Scan, wish: _Wish, engine: Engine, device: str) -> "_Job":
+    def planned(cls, scan: Scan, wish: _Wish, engine: Engine, device: Device) -> "_Job":
         """What can be refused without touching the output is refused here."""
         rows = _checked_rows(scan, wish.output.rows)
         values = plan_values(np.dtype(np.float32), wish.output.dtype, wish.output.value_range)
+        slabs = plan_slabs(scan, wish.recipe, device)
         return cls(
             wish,
             engine,
-            device,
-            find_axis(scan, wish.recipe),
+            slabs,
             rows,
             CM_UM / scan.pixel_size_um if scan.pixel_size_um else 1.0,
             values,
-            _layout(scan, rows, wish, values),
+            _layout(scan, (rows[1] - rows[0], *2 * (slabs.edge(scan),)), wish, values),
             scan.count,
+            scan.columns,
             scan.projections.dtype.itemsize,
         )
 
@@ -257,7 +261,8 @@ class _Job:
             source=self.wish.source,
             options=self.wish.options,
             recipe=self.wish.recipe,
-            axis=self.axis,
+            axis=self.slabs.axis,
+            offset=self.slabs.offset,
             first_row=self.rows[0],
             scale=self.scale,
             target=str(output),
@@ -265,12 +270,13 @@ class _Job:
             values=self.values,
             grain=grain,
             views=self.views,
+            columns=self.columns,
             raw_itemsize=self.raw_itemsize,
-            device=self.device,
+            device=self.slabs.device.name,
         )
 
     def _key(self) -> str:
-        facts = (fingerprint(Location.parse(self.wish.source)), self.wish, self.axis, self.layout, self.device)
+        facts = (fingerprint(Location.parse(self.wish.source)), self.wish, self.slabs, self.layout)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def report(self, scan: Scan, place: Location, account: Account) -> Report:
@@ -279,7 +285,7 @@ class _Job:
         return Report(
             scan=scan_facts(scan),
             recipe=self.wish.recipe.as_words(),
-            axis=tuple(self.axis[0] + self.axis[1] * row for row in (self.rows[0], self.rows[1] - 1)),  # type: ignore[arg-type]
+            axis=tuple(self.slabs.axis[0] + self.slabs.axis[1] * row for row in (self.rows[0], self.rows[1] - 1)),  # type: ignore[arg-type]
             output={
                 "location": str(place),
                 "rows": self.rows,
@@ -291,7 +297,7 @@ class _Job:
                 "spacing": level.spacing,
                 "unit": self.layout.unit,
             },
-            device=self.device,
+            device=self.slabs.device.name,
             wall_s=seconds.pop("wall"),
             seconds=seconds,
             warnings=(*scan.assumptions, *self._warnings(scan, account)),
@@ -309,21 +315,6 @@ class _Job:
         return said
 
 
-def find_axis(scan: Scan, recipe: Recipe) -> tuple[float, float]:
-    """The column of the axis in row 0, and how far it moves from one row to the next."""
-    middle = (scan.rows - 1) / 2
-    if not isinstance(recipe.center, str):
-        slope = 0.0 if isinstance(recipe.tilt, str) else recipe.tilt
-        return recipe.center - slope * middle, slope
-    if recipe.center == AUTOMATIC and scan.axis_column is not None and not isinstance(recipe.tilt, str):
-        return scan.axis_column - recipe.tilt * middle, recipe.tilt
-    method = AUTOMATIC_AXIS if recipe.center == AUTOMATIC else recipe.center
-    line = axis.find_axis(scan, method, is_tilted=isinstance(recipe.tilt, str))
-    if isinstance(recipe.tilt, str):
-        return line.column, line.slope
-    return line.column - recipe.tilt * middle, recipe.tilt
-
-
 def _checked_rows(scan: Scan, rows: tuple[int, int] | None) -> tuple[int, int]:
     first, stop = rows or (0, scan.rows)
     if not 0 <= first < stop <= scan.rows:
@@ -331,8 +322,8 @@ def _checked_rows(scan: Scan, rows: tuple[int, int] | None) -> tuple[int, int]:
     return first, stop
 
 
-def _layout(scan: Scan, rows: tuple[int, int], wish: _Wish, values: ValueMap) -> Layout:
-    shape, output = (rows[1] - rows[0], scan.columns, scan.columns), wish.output
+def _layout(scan: Scan, shape: Shape, wish: _Wish, values: ValueMap) -> Layout:
+    output = wish.output
     chunk = triple(map(min, output.chunk or CHUNK, shape))
     edge = scan.pixel_size_um or 1.0
     levels = plan_levels(Level(shape, chunk, (edge,) * 3), None if output.levels == "auto" else output.levels)

@@ -12,27 +12,22 @@ import numpy as np
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.slabs import Account, SlabPlan, make_slab
 
 
-def preview_rows(
-    scan: Scan, rows: Sequence[int], recipe: Recipe, axis: tuple[float, float], device: Device
-) -> list[Voxels]:
-    """The slices of some rows of a scan, exactly as the whole volume would have them, in attenuation per pixel.
-
-    axis: as in SlabPlan.
-    """
-    plan = SlabPlan(recipe, axis, device)
+def preview_rows(scan: Scan, rows: Sequence[int], plan: SlabPlan) -> list[Voxels]:
+    """The slices of some rows of a scan, exactly as the whole volume would have them, in attenuation per pixel."""
     return [_slice(scan, _read(scan, row), row, plan) for row in rows]
 
 
 def try_centers(scan: Scan, row: int, centers: Sequence[float], recipe: Recipe, device: Device) -> list[Voxels]:
     """One slice of a scan with the axis at each of some columns of that row."""
     raw = _read(scan, row)
-    plans = [SlabPlan(replace(recipe, center=center), (center, 0.0), device) for center in centers]
-    return [_slice(scan, raw, row, plan) for plan in plans]
+    recipes = [replace(recipe, center=center, tilt=0.0) for center in centers]
+    return [_slice(scan, raw, row, plan_slabs(scan, one, device)) for one in recipes]
 
 
 def _read(scan: Scan, row: int) -> Voxels:

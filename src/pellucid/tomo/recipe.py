@@ -21,14 +21,16 @@ class Recipe:
     """Every choice of a reconstruction, with a sensible default.
 
     center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
-    moves by from one row to the next, or "auto". zingers: by how much less than its neighbours a pixel attenuates to be
-    replaced, 0 for never. air: columns at both ends that are taken to be air, 0 for none. rings: how they are removed.
-    filter, padding: of direct and gridding. iterations, is_nonnegative: of sirt and cgls. is_circle: whether pixels
-    that not all views see are left at 0.
+    moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
+    whose opposite views are joined. zingers: by how much less than its neighbours a pixel attenuates to be replaced, 0
+    for never. air: columns at both ends that are taken to be air, 0 for none. rings: how they are removed. filter,
+    padding: of direct and gridding. iterations, is_nonnegative: of sirt and cgls. is_circle: whether pixels that not
+    all views see are left at 0.
     """
 
     center: float | str = AUTOMATIC
     tilt: float | str = 0.0
+    is_offset: bool = False
     zingers: float = 0.0
     air: int = 0
     rings: RingSettings = field(default_factory=lambda: RingSettings(method="none"))
@@ -45,6 +47,8 @@ class Recipe:
         _check_choice("padding", self.padding, PADDINGS)
         if isinstance(self.center, str):
             _check_choice("center", self.center, (AUTOMATIC, *AXIS_METHODS))
+        if self.is_offset and self.tilt != 0:
+            raise InvalidInput("An offset scan cannot be joined along a tilted axis.", do="Leave the tilt at 0.")
         if isinstance(self.tilt, str):
             _check_choice("tilt", self.tilt, (AUTOMATIC,))
             if not isinstance(self.center, str):

@@ -20,6 +20,7 @@ from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
 from pellucid.tomo.filters import batch_slices, filter_sinograms, padded_length
 from pellucid.tomo.gridding import grid_size, reconstruct_by_gridding
 from pellucid.tomo.iterative import cgls, sirt
+from pellucid.tomo.offset_scans import OffsetAxis, stitch
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.rings import remove_rings
 from pellucid.tomo.scan import Floats, Scan
@@ -66,15 +67,24 @@ class Account:
 class SlabPlan:
     """What is the same for all slabs of a scan.
 
-    axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next.
+    axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next. offset: how
+    opposite views are joined, where they are.
     """
 
     recipe: Recipe
     axis: tuple[float, float]
     device: Device
+    offset: OffsetAxis | None = None
+
+    def edge(self, scan: Scan) -> int:
+        """Columns of a slice."""
+        return self.offset.joined_columns if self.offset else scan.columns
 
     def geometry(self, angles_rad: Floats, rows: tuple[int, int]) -> Geometry:
-        axes: Floats = self.axis[0] + self.axis[1] * np.arange(*rows, dtype=np.float64)
+        if self.offset:
+            half, axes = angles_rad[: len(angles_rad) // 2], np.full(rows[1] - rows[0], self.offset.joined_axis)
+            return Geometry(half, axes, self.recipe.is_circle)
+        axes = self.axis[0] + self.axis[1] * np.arange(*rows, dtype=np.float64)
         return Geometry(angles_rad, axes, self.recipe.is_circle)
 
 
@@ -107,7 +117,8 @@ def _corrected(raw: Voxels, scan: Scan, calibration: Calibration, plan: SlabPlan
         if plan.recipe.air:
             level_air(corrected.sinograms, plan.recipe.air, device)
     with account.timing("rings", device):
-        return _cleaned(corrected.sinograms, plan, account)
+        cleaned = _cleaned(corrected.sinograms, plan, account)
+    return stitch(cleaned, plan.offset, device) if plan.offset else cleaned
 
 
 def _cleaned(sinograms: Array, plan: SlabPlan, account: Account) -> Array:
@@ -143,39 +154,50 @@ def _reconstructed(sinograms: Array, geometry: Geometry, recipe: Recipe, device:
 
 @dataclass(frozen=True)
 class SlabSize:
-    """What memory depends on: slices, views and columns of a slab, bytes of a raw and of a written voxel."""
+    """What memory depends on.
+
+    slices: of a slab. views, columns: of the scan. edge: columns of a slice, more than those of the scan where opposite
+    views are joined. raw_itemsize, itemsize: bytes of a raw and of a written voxel.
+    """
 
     slices: int
     views: int
     columns: int
+    edge: int
     raw_itemsize: int
     itemsize: int
 
     @property
-    def pixels(self) -> int:
-        """Of all raw rows."""
-        return self.slices * self.views * self.columns
+    def at_once(self) -> int:
+        return min(self.slices, AT_ONCE)
+
+    @property
+    def joined_views(self) -> int:
+        return self.views // 2 if self.edge > self.columns else self.views
 
 
 def slab_bytes(size: SlabSize, recipe: Recipe) -> int:
     """What making a slab on the CPU takes at its peak: raw rows, written voxels, and the slices under work."""
+    raw = size.slices * size.views * size.columns * size.raw_itemsize
     frames = 4 * (3 * size.slices + AT_ONCE) * size.columns  # Flats and darks, while they are averaged.
-    whole = size.pixels * size.raw_itemsize + size.slices * size.columns**2 * size.itemsize
-    return whole + frames + work_bytes(size, recipe)
+    work = work_bytes(size, recipe)
+    if size.edge > size.columns:
+        joined = 4 * size.at_once * size.joined_views * size.edge
+        work = max(work, 4 * size.at_once * size.views * size.columns + joined)
+    return raw + size.slices * size.edge**2 * size.itemsize + frames + work
 
 
 def work_bytes(size: SlabSize, recipe: Recipe) -> int:
-    """What the slices that are worked on at once take."""
-    at_once = min(size.slices, AT_ONCE)
-    sinograms, slices = 4 * at_once * size.views * size.columns, 4 * at_once * size.columns**2
-    length = padded_length(size.columns, recipe.padding)
-    packed = 4 * AT_ONCE * size.views * (size.columns + 3)
+    """What the slices that are worked on at once take, from their sinograms on."""
+    views, at_once = size.joined_views, size.at_once
+    sinograms, slices = 4 * at_once * views * size.edge, 4 * at_once * size.edge**2
+    length = padded_length(size.edge, recipe.padding)
+    packed = 4 * AT_ONCE * views * (size.edge + 3)
     if recipe.method == "gridding":
         together = min(at_once, 2 * settings.current().threads)
-        rows, grid = 4 * together * size.views * length, 4 * together * grid_size(size.columns) ** 2
+        rows, grid = 4 * together * views * length, 4 * together * grid_size(size.edge) ** 2
         return sinograms + slices + max(3 * rows, rows + grid, 2 * grid + slices * together // at_once)
     if recipe.method in ("sirt", "cgls"):
-        return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.columns**2
-    batch = min(at_once, batch_slices(size.views, length, choose("cpu")))
-    filtering = 12 * batch * size.views * length
-    return sinograms + max(filtering, packed + slices)
+        return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.edge**2
+    batch = min(at_once, batch_slices(views, length, choose("cpu")))
+    return sinograms + max(12 * batch * views * length, packed + slices)

@@ -1,0 +1,62 @@
+"""What has to be known of a scan before slabs of it are made: where the axis is.
+
+Here: plan_slabs.
+Not here: ways to find an axis (axis, offset_scans), making slabs (slabs).
+"""
+
+import numpy as np
+
+from pellucid.device import Device, choose
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo import axis
+from pellucid.tomo.correction import Calibration, attenuate
+from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis
+from pellucid.tomo.recipe import AUTOMATIC, Recipe
+from pellucid.tomo.scan import Scan
+from pellucid.tomo.slabs import SlabPlan
+
+AUTOMATIC_AXIS = "double-wedge"
+
+
+def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
+    """The plan for all slabs of a scan; the axis is looked for where the recipe does not give it."""
+    if not recipe.is_offset:
+        return SlabPlan(recipe, _axis(scan, recipe), device)
+    offset = _offset(scan, recipe)
+    return SlabPlan(recipe, (offset.column, 0.0), device, offset)
+
+
+def _axis(scan: Scan, recipe: Recipe) -> tuple[float, float]:
+    """The column of the axis in row 0, and how far it moves from one row to the next."""
+    middle = (scan.rows - 1) / 2
+    if isinstance(recipe.tilt, str):
+        line = axis.find_axis(scan, _method(recipe), is_tilted=True)
+        return line.column, line.slope
+    if not isinstance(recipe.center, str):
+        column = recipe.center
+    elif recipe.center == AUTOMATIC and scan.axis_column is not None:
+        column = scan.axis_column
+    else:
+        column = axis.find_axis(scan, _method(recipe)).column
+    return column - recipe.tilt * middle, recipe.tilt
+
+
+def _method(recipe: Recipe) -> str:
+    return AUTOMATIC_AXIS if recipe.center == AUTOMATIC else str(recipe.center)
+
+
+def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
+    if not scan.is_full_turn:
+        raise InvalidInput(
+            f"{scan.name} turned by {np.degrees(scan.span_rad):.0f} degrees, and an offset scan takes a full turn.",
+            do="Leave --offset out, or check the angles.",
+        )
+    if not isinstance(recipe.center, str):
+        return OffsetAxis(round(2 * recipe.center), scan.columns)
+    return find_offset_axis(_sinogram(scan, scan.rows // 2))
+
+
+def _sinogram(scan: Scan, row: int) -> Voxels:
+    frames, calibration = scan.projections.read(rows=(row, row + 1)), Calibration.of(scan, (row, row + 1))
+    return np.asarray(attenuate(frames, scan.projections.times, calibration, choose("cpu")).sinograms[0])
