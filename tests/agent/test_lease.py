@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pellucid.agent import lease as lease_module
 from pellucid.agent.lease import LASTS_S, Lease, holder
 from pellucid.errors import InvalidInput
 from pellucid.jobs.job import write_json
@@ -71,3 +72,19 @@ def test_what_makes_no_sense_is_nobodys(tmp_path: Path) -> None:
     write_json(tmp_path / "agent.json", {"process": "?", "renewed_at": 1.0})
     assert holder(tmp_path) is None
     Lease(tmp_path).take()
+
+
+def test_one_that_was_taken_since_the_look_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = lease_module.holder
+
+    def look_then_lose(folder: Path, file: str = "agent.json") -> lease_module.Holder | None:
+        if file == "agent.json" and not (folder / file).exists():
+            written_by(folder, "login-2/5/6", 10**12)  # Somebody else takes it right after this look.
+            return None
+        return looked(folder, file)
+
+    monkeypatch.setattr(lease_module, "holder", look_then_lose)
+    with pytest.raises(InvalidInput, match="on login-2"):
+        Lease(tmp_path).take()
+    assert [path.name for path in tmp_path.iterdir()] == ["agent.json"]
+    assert json.loads((tmp_path / "agent.json").read_text())["process"] == "login-2/5/6"

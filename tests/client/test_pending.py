@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from pellucid.errors import InvalidInput, JobOver, TransferTooLarge
 from pellucid.jobs.processes import Process
 from pellucid.volume.sample import sample
 from tests.slurm_cluster import SlurmCluster, wait_until
+from tests.suite_report import ROOT
 
 SLURM = """
 scheduler = "slurm"
@@ -67,6 +70,17 @@ def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
 def test_a_viewer_that_cannot_be_says_why(state: Path) -> None:
     with pytest.raises(JobOver, match="There is no device 'cuda:77' here"):
         pellucid.start(device="cuda:77", scheduler="local")
+
+
+def test_programs_that_start_at_once_share_one_agent(state: Path) -> None:
+    program = "from pellucid.client.agency import Agency; print(Agency.ready().url)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    programs = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
+        for _ in range(3)
+    ]
+    said = {one.communicate()[0] for one in programs}
+    assert len(said) == 1 and said.pop().startswith("http://127.0.0.1:")
 
 
 def test_without_an_agent_none_is_started_to_list_nothing(state: Path) -> None:

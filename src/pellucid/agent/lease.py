@@ -42,9 +42,9 @@ class Holder:
         return not process.is_alive if process.is_here else now - self.renewed_at > LASTS_S
 
 
-def holder(folder: Path) -> Holder | None:
+def holder(folder: Path, file: str = FILE) -> Holder | None:
     """Who has the lease, gone or not."""
-    content = read_json(folder / FILE)
+    content = read_json(folder / file)
     try:
         found: Holder | None = None if content is None else build(Holder, content, FILE)
         if found is not None:
@@ -63,22 +63,37 @@ class Lease:
 
     def take(self) -> None:
         """Refused while somebody else has it."""
-        before = holder(self._folder)
-        if before is not None and not before.is_gone(self._clock()):
-            do = f"Use that one, or end it there: process {Process.parse(before.process).pid}."
-            raise InvalidInput(f"Your agent runs already, on {before.host}.", do=do)
-        # Of several that find it free, moving it away succeeds for one, and so does making it anew.
-        with suppress(FileNotFoundError):
-            (self._folder / FILE).rename(self._folder / f".{uuid4().hex}.old")
+        self._refuse_if_held(holder(self._folder))
+        self._clear_away()
         mine = self._folder / f".{uuid4().hex}.new"
         write_json(mine, asdict(Holder(self._process, self._clock())))
         try:
-            os.link(mine, self._folder / FILE)
+            os.link(mine, self._folder / FILE)  # Of several that find it free, one succeeds.
         except FileExistsError as error:
             raise InvalidInput("Another agent was started at this moment.", do="Use that one.") from error
         finally:
-            for left in (mine, *self._folder.glob(".*.old")):
-                left.unlink(missing_ok=True)
+            mine.unlink(missing_ok=True)
+
+    def _clear_away(self) -> None:
+        """Move away what a dead holder left; what turns out to be a living one's, taken since the look, is put back."""
+        moved = self._folder / f".{uuid4().hex}.old"
+        try:
+            (self._folder / FILE).rename(moved)
+        except FileNotFoundError:
+            return
+        try:
+            self._refuse_if_held(holder(self._folder, moved.name))
+        except InvalidInput:
+            with suppress(FileExistsError):
+                os.link(moved, self._folder / FILE)
+            raise
+        finally:
+            moved.unlink(missing_ok=True)
+
+    def _refuse_if_held(self, before: Holder | None) -> None:
+        if before is not None and not before.is_gone(self._clock()):
+            do = f"Use that one, or end it there: process {Process.parse(before.process).pid}."
+            raise InvalidInput(f"Your agent runs already, on {before.host}.", do=do)
 
     @property
     def is_held(self) -> bool:

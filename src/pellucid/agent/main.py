@@ -30,7 +30,7 @@ from pellucid.agent.keeper import LOCAL_POLL_S, Keeper
 from pellucid.agent.lease import RENEWED_EVERY_S, Lease
 from pellucid.agent.proxy import Door
 from pellucid.agent.records import Address, Record
-from pellucid.errors import NotFound, PellucidError
+from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.instance.capabilities import Tokens
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
@@ -112,8 +112,9 @@ class Agent:
         self._server = uvicorn.Server(config)
         door = Door(str(inner / "socket"), self._find, self._use)
         url = await self._opened(door, port or identity.port, tokens)
+        if not self._lease.renew(url):
+            raise InvalidInput("Another agent was started at this moment.", do="Use that one.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
-        self._lease.renew(url)
         _say(ready, "ready")
         try:
             await self._server.serve(sockets=[_listening(inner / "socket")])
