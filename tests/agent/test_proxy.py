@@ -1,0 +1,94 @@
+"""The door: bytes go through whole in both directions, however slow an end is; what is no request goes nowhere."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from pellucid.agent.certificate import make_certificate
+from pellucid.agent.proxy import Door
+from pellucid.agent.records import Address
+
+ID = "0123456789"
+HEAD = f"GET /i/{ID}/ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
+PATIENCE_S = 30.0
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A viewer that says what it heard: first the head, then everything."""
+    writer.write(await reader.readuntil(b"\r\n\r\n"))
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+def through_the_door(talk: Talk, folder: Path, is_secured: bool = False, other: bool = False) -> None:
+    """Talk to an echo behind a door. other: the door is told of another certificate than that of the echo."""
+
+    async def meet() -> None:
+        certificate = make_certificate(folder) if is_secured else None
+        context = None if certificate is None else certificate.context()
+        server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=context)
+        pem = "" if certificate is None else certificate.certificate.read_text()
+        pem = make_certificate(folder).certificate.read_text() if other else pem
+        address = Address("127.0.0.1", server.sockets[0].getsockname()[1], "", pem)
+
+        async def find(id: str) -> Address | None:
+            return address if id == ID else None
+
+        door = Door(str(folder / "nobody"), find)
+        reader, writer = await asyncio.open_connection("127.0.0.1", await door.open("127.0.0.1", 0))
+        await asyncio.wait_for(talk(reader, writer), PATIENCE_S)
+        writer.close()
+        await door.close()
+        server.close()
+
+    asyncio.run(meet())
+
+
+@pytest.mark.parametrize("is_secured", [False, True], ids=["plain", "tls"])
+def test_many_bytes_come_back_as_they_went(is_secured: bool, tmp_path: Path) -> None:
+    sent = os.urandom(8 * 2**20)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + sent[:1000])  # What comes with the head belongs to what follows it.
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"GET /ws HTTP/1.1\r\nHost: here\r\n")
+        writer.write(sent[1000:])
+        # Nothing is taken until all of it is on its way: both ends have to be held back, and nothing may be lost.
+        draining = asyncio.ensure_future(writer.drain())
+        came = await reader.readexactly(len(sent))
+        await draining
+        assert hashlib.sha256(came).digest() == hashlib.sha256(sent).digest()
+
+    through_the_door(talk, tmp_path, is_secured)
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (b"GET /i/9999999999/ HTTP/1.1\r\n\r\n", b"404"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"502"),
+        (b"\x16\x03\x01 hello \r\n\r\n", b"400"),
+        (b"GET http://elsewhere/ HTTP/1.1\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nA: " + b"b" * 70_000, b"431"),
+    ],
+)
+def test_what_leads_nowhere_is_told_so(said: bytes, status: bytes, tmp_path: Path) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        assert (await reader.readline()).split()[1] == status
+
+    through_the_door(talk, tmp_path)
+
+
+def test_nobody_with_another_certificate_is_talked_to(tmp_path: Path) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD)
+        assert (await reader.readline()).split()[1] == b"502"
+
+    through_the_door(talk, tmp_path, is_secured=True, other=True)
