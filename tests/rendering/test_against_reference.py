@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
+from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import to_rgba8
@@ -153,3 +154,11 @@ def test_however_small_or_large_values_are_their_surfaces_are_lit_alike(
         scene = scene_of(volume, transfer=replace(TRANSFER, value_range=(low * times, high * times)))
         pictures.append(renderer.render(scene, SIZE, SIZE).rgba.astype(int))
     assert np.abs(pictures[0] - pictures[1]).mean() < 0.1
+
+
+def test_volumes_in_different_units_are_refused(renderer: Renderer, voxels: Voxels) -> None:
+    volume = Volume.from_array(voxels)
+    layer = VolumeLayer(str(volume.location), TRANSFER)
+    tiny = replace(layer, transform=Transform(scale=(1e-7, 1e-7, 1e-7)))
+    with pytest.raises(InvalidInput, match="would never end"):
+        renderer.render(Scene((layer, tiny), CAMERA), SIZE, SIZE)

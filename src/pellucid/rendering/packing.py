@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.device import Device, launch, runtime
+from pellucid.errors import InvalidInput
 from pellucid.fields.sampled import SampledField, vacancy_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
@@ -24,6 +25,8 @@ from pellucid.rendering.user_shading import MOST_PARAMETERS
 
 Size = tuple[int, int]
 NOTHING_THERE = 3.0e38
+MOST_SAMPLES = 2**22
+"""Of one ray: far more than any volume needs, and few enough that float32 counts them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,17 @@ CENTRED = Aim()
 
 def world_step(scene: Scene, fields: list[SampledField]) -> float:
     """World units between samples: the scene's step in voxels of the finest volume."""
-    return scene.step * min(voxel_size(layer, field) for layer, field in zip(scene.volumes, fields, strict=True))
+    pairs = list(zip(scene.volumes, fields, strict=True))
+    step = scene.step * min(voxel_size(layer, field) for layer, field in pairs)
+    longest = max(
+        max(field.shape) * max(field.spacing) * max(map(abs, layer.transform.scale)) for layer, field in pairs
+    )
+    if longest > MOST_SAMPLES * step:
+        raise InvalidInput(
+            f"At steps of {step:g} a ray through {longest:g} world units would never end.",
+            do="Give all volumes in one unit (the scale of their transforms), or a larger step.",
+        )
+    return step
 
 
 def voxel_size(layer: VolumeLayer, field: SampledField) -> float:
