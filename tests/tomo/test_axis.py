@@ -36,6 +36,17 @@ def test_where_algotom_finds_it(name: str, row: int, theirs: float) -> None:
     assert found.column == pytest.approx(theirs, abs=0.25)
 
 
+@pytest.mark.parametrize(("name", "row", "least_negative"), [("ct/tooth.h5", 0, 295.75), ("ct/savu_tiff", 67, 86.0)])
+def test_the_median_is_where_a_slice_has_least_below_zero(name: str, row: int, least_negative: float) -> None:
+    assert find_axis(open_scan(shared(name)), rows=[row]).column == pytest.approx(least_negative, abs=0.3)
+
+
+def test_a_scan_that_ends_a_step_early_has_the_same_axis() -> None:
+    """Seven degrees short of the opposite view, as few views leave it."""
+    scan = simulate(SAMPLE, Detector(1, 128, axis_column=61.0), np.arange(26) * np.pi / 26)
+    assert find_axis(scan, "correlation").column == pytest.approx(61, abs=0.5)
+
+
 def test_a_tilted_axis_has_a_center_per_slice() -> None:
     scan = simulate(foam(50, 80), Detector(61, 128, axis_column=62.0, tilt=0.05), ANGLES)
     found = find_axis(scan, is_tilted=True)

@@ -1,6 +1,7 @@
 """Where the axis of rotation is: from two opposite views, or from a whole sinogram.
 
-Here: correlation and phase correlation of opposite views, Vo's double wedge, a straight line through many slices.
+Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three, and a straight
+line through many slices.
 Not here: scans whose axis is at the border of the detector (offset_scans), using the axis (backprojection).
 
 The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
@@ -203,24 +204,41 @@ def through(rows: Floats, columns: Floats, tolerance: float = 1.0) -> AxisLine:
 
 
 def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Floats], float]:
-    """A method of two views on a sinogram: the first view, and the one nearest to half a turn later."""
+    """A method of two views on a sinogram: the first view, and the one nearest to half a turn later.
+
+    Where the scan ends a step before that, what pairs say that are one and two steps short tells what a pair would say
+    that is exactly opposite.
+    """
 
     def of_sinogram(sinogram: Voxels, angles_rad: Floats) -> float:
-        opposite = int(np.argmin(np.abs(np.abs(angles_rad - angles_rad[0]) - np.pi)))
-        return method(sinogram[:1], sinogram[opposite : opposite + 1])
+        turned = np.abs(angles_rad - angles_rad[0])
+        last = int(np.argmin(np.abs(turned - np.pi)))
+        near = method(sinogram[:1], sinogram[last : last + 1])
+        missing, step = np.pi - turned[last], turned[last] - turned[last - 1]
+        if last < 3 or not 0.1 * step < missing < 1.5 * step:
+            return near
+        pairs = ((0, last - 1), (1, last))
+        far = np.mean([method(sinogram[i : i + 1], sinogram[j : j + 1]) for i, j in pairs])
+        return float(near + (near - far) * missing / step)
 
     return of_sinogram
+
+
+def by_median(sinogram: Voxels, angles_rad: Floats) -> float:
+    """The middle one of what the three ways say: each is wrong at times, and seldom two of them in the same way."""
+    return float(np.median([METHODS[name](sinogram, angles_rad) for name in METHODS if name != "median"]))
 
 
 METHODS: dict[str, Callable[[Voxels, Floats], float]] = {
     "double-wedge": by_double_wedge,
     "correlation": _opposite(by_correlation),
     "phase-correlation": _opposite(by_phase_correlation),
+    "median": by_median,
 }
 
 
 def find_axis(
-    scan: Scan, method: str = "double-wedge", rows: Sequence[int] | None = None, *, is_tilted: bool = False
+    scan: Scan, method: str = "median", rows: Sequence[int] | None = None, *, is_tilted: bool = False
 ) -> AxisLine:
     """The axis of a scan from some of its rows; by default a few across the detector.
 

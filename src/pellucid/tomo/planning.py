@@ -16,7 +16,7 @@ from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.slabs import SlabPlan
 
-AUTOMATIC_AXIS = "double-wedge"
+AUTOMATIC_AXIS = "median"
 
 
 def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
@@ -31,19 +31,21 @@ def _axis(scan: Scan, recipe: Recipe) -> tuple[float, float]:
     """The column of the axis in row 0, and how far it moves from one row to the next."""
     middle = (scan.rows - 1) / 2
     if isinstance(recipe.tilt, str):
-        line = axis.find_axis(scan, _method(recipe), is_tilted=True)
+        line = _found(scan, recipe, is_tilted=True)
         return line.column, line.slope
     if not isinstance(recipe.center, str):
         column = recipe.center
     elif recipe.center == AUTOMATIC and scan.axis_column is not None:
         column = scan.axis_column
     else:
-        column = axis.find_axis(scan, _method(recipe)).column
+        column = _found(scan, recipe).column
     return column - recipe.tilt * middle, recipe.tilt
 
 
-def _method(recipe: Recipe) -> str:
-    return AUTOMATIC_AXIS if recipe.center == AUTOMATIC else str(recipe.center)
+def _found(scan: Scan, recipe: Recipe, *, is_tilted: bool = False) -> axis.AxisLine:
+    if recipe.center == AUTOMATIC:
+        return axis.find_axis(scan, is_tilted=is_tilted)
+    return axis.find_axis(scan, str(recipe.center), is_tilted=is_tilted)
 
 
 def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
