@@ -102,9 +102,10 @@ def test_hdf5_by_dataset_names(tmp_path: Path) -> None:
         open_scan(tmp_path / "scan.h5", ScanOptions("/raw", "none", "none", "/turn"))
 
 
-@pytest.mark.parametrize("name", ["{}_{:04}.tif", "{}/{:04}.tif"])
+@pytest.mark.parametrize("name", ["{}_{:04}.tif", "{}/{:04}.tif", "scan_{}{}.tif"])
 def test_tiff_folders_by_names(name: str, tmp_path: Path) -> None:
-    for kind, frames in (("raw", FRAMES), ("flat", FLATS), ("dark", DARKS)):
+    raw = "" if name.startswith("scan") else "raw"  # scan_1.tif beside scan_flat1.tif
+    for kind, frames in ((raw, FRAMES), ("flat", FLATS), ("dark", DARKS)):
         for index, frame in enumerate(frames):
             path = tmp_path / name.format(kind, index)
             path.parent.mkdir(exist_ok=True)
@@ -119,16 +120,23 @@ def test_tiff_folders_by_names(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
 
 
-def test_hipic_with_its_log(tmp_path: Path) -> None:
-    write_his(tmp_path / "a.his", np.concatenate([FLATS[:1], FRAMES[:4], FLATS[1:], FRAMES[4:]]))
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_hipic_with_its_log(is_folder: bool, tmp_path: Path) -> None:
+    frames = np.concatenate([FLATS[:1], FRAMES[:4], FLATS[1:], FRAMES[4:]])
+    source = tmp_path if is_folder else tmp_path / "a.his"
+    if is_folder:
+        for index, frame in enumerate(frames):
+            write_img(tmp_path / f"d{index + 1}.img", frame)
+    else:
+        write_his(source, frames)
     write_img(tmp_path / "dark.img", DARKS[0])
     kinds = [0, 1, 1, 1, 1, 0, 1, 1, 1, 1]
     angles = iter(DEGREES)
     lines = [f"{10 * i} {next(angles) if kind else 0} {kind}" for i, kind in enumerate(kinds)]
     with pytest.raises(InvalidInput, match="does not say at which angles"):
-        open_scan(tmp_path / "a.his")
+        open_scan(source)
     (tmp_path / "output.log").write_text("time angle kind\n" + "\n".join(lines))
-    scan = open_scan(tmp_path / "a.his")
+    scan = open_scan(source)
     assert scan.flats is not None and scan.darks is not None
     np.testing.assert_array_equal(scan.projections.read(), FRAMES)
     np.testing.assert_array_equal(scan.flats.read(), FLATS)
@@ -136,6 +144,12 @@ def test_hipic_with_its_log(tmp_path: Path) -> None:
     assert scan.flats.times.tolist() == [0, 50] and scan.projections.times.tolist()[3:5] == [40, 60]
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
     assert "output.log is read as" in scan.assumptions[0]
+    (tmp_path / "output.log").write_text("\n".join(lines[1:]))
+    with pytest.raises(InvalidInput, match=r"tells of 9 frames and .* has 10"):
+        open_scan(source)
+    (tmp_path / "output.log").write_text("1 2 7\n")
+    with pytest.raises(InvalidInput, match="is no log of frames"):
+        open_scan(source)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +173,9 @@ def test_a_volume_is_no_scan(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "volume.h5", "w") as file:
         file["data"] = FRAMES
     assert not is_scan(tmp_path / "volume.h5")
+    for name in ("refined_1.tif", "refined_2.tif"):
+        tifffile.imwrite(tmp_path / name, FRAMES[0])
+    assert not is_scan(tmp_path)
     np.save(tmp_path / "volume.npy", FRAMES)
     with pytest.raises(InvalidInput, match="is npy, which is not known as a scan"):
         open_scan(tmp_path / "volume.npy")

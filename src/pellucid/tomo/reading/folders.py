@@ -14,8 +14,8 @@ from pellucid.tomo.reading.assembly import Found, ScanOptions
 from pellucid.tomo.scan import Floats, Frames
 from pellucid.volume.volume import open_volume
 
-_FLAT = re.compile(r"(^|[^a-z])(flat|white|bright|ref|open|ff|i0|gain)", re.IGNORECASE)
-_DARK = re.compile(r"(^|[^a-z])(dark|black|bias|df|offset)", re.IGNORECASE)
+_FLAT = re.compile(r"(^|[^a-z])(flats?|flat_?fields?|whites?|brights?|refs?|ff|i0|open_?beam)([^a-z]|$)", re.IGNORECASE)
+_DARK = re.compile(r"(^|[^a-z])(darks?|dark_?fields?|bias|df)([^a-z]|$)", re.IGNORECASE)
 _ANGLES = ("angles.txt", "angles.csv", "angles.dat", "angles.npy", "theta.txt", "theta.npy")
 _TIFF = (".tif", ".tiff")
 
@@ -44,6 +44,12 @@ def find_folder(folder: Path, options: ScanOptions) -> Found:
     )
 
 
+def is_scan_folder(folder: Path) -> bool:
+    """Whether names tell of flats and of something else; no file is opened."""
+    flats = [bool(_FLAT.search(place)) for place in _places(folder)]
+    return any(flats) and not all(flats)
+
+
 def holds_tiff(folder: Path) -> bool:
     return bool(_places(folder))
 
@@ -52,7 +58,7 @@ def _places(folder: Path) -> Counter[str]:
     """Kinds of TIFF files in a folder and its subfolders, as patterns below it, and how many there are of each."""
     files = [*folder.iterdir(), *(file for inside in folder.iterdir() if inside.is_dir() for file in inside.iterdir())]
     names = [str(file.relative_to(folder)) for file in files if file.suffix.lower() in _TIFF]
-    return Counter(re.sub(r"\d+(?=[^/]*$)", "*", name) for name in names if "/." not in f"/{name}")
+    return Counter(re.sub(r"\d+(?=[^/]*$)", "[0-9]*", name) for name in names if "/." not in f"/{name}")
 
 
 def _frames(folder: Path, pattern: str) -> Frames:

@@ -6,12 +6,15 @@ Not here: the bytes of frames (formats).
 The log has one line for each frame: time, angle in degrees, and what it is (0: I0, without the sample; 1: projection).
 """
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import EmptyFile, InvalidInput
+from pellucid.formats.hipic import is_image
 from pellucid.tomo.reading.assembly import Found
 from pellucid.tomo.scan import Floats, Frames
 from pellucid.volume.volume import open_volume
@@ -19,7 +22,6 @@ from pellucid.volume.volume import open_volume
 LOG = "output.log"
 DARKS = ("dark.img", "dark.his")
 FLAT, PROJECTION = 0, 1
-_NO_FRAME = "dark"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Log:
 def find_hipic(path: Path) -> Found:
     """A .his file, or a folder of .img files; the log and the darks are beside the frames."""
     folder = path if path.is_dir() else path.parent
-    all_frames = Frames.whole(open_volume(f"{path}:/[!{_NO_FRAME[0]}]*.img" if path.is_dir() else path))
+    all_frames = Frames.whole(open_volume(f"{path}:/{_frame_names(path)}" if path.is_dir() else path))
     darks = next((Frames.whole(open_volume(folder / name)) for name in DARKS if (folder / name).is_file()), None)
     if not (folder / LOG).is_file():
         return Found("HiPic", path, all_frames, all_frames, None, darks)
@@ -57,6 +59,15 @@ def find_hipic(path: Path) -> Found:
         log.angles_deg[is_projection],
         assumptions=(said,),
     )
+
+
+def _frame_names(folder: Path) -> str:
+    """The pattern that most of the images in a folder follow, apart from darks."""
+    names = [entry.name for entry in folder.iterdir() if is_image(entry.name) and entry.name.lower() not in DARKS]
+    kinds = Counter(re.sub(r"\d+", "[0-9]*", name) for name in names)
+    if not kinds:
+        raise EmptyFile(f"The folder {folder}, as far as HiPic frames go,")
+    return kinds.most_common(1)[0][0]
 
 
 def read_log(path: Path) -> Log:

@@ -14,7 +14,7 @@ from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.formats.location import Location
 from pellucid.formats.registry import recognise
 from pellucid.tomo.reading.assembly import Found, ScanOptions, assemble
-from pellucid.tomo.reading.folders import find_folder, holds_tiff
+from pellucid.tomo.reading.folders import find_folder, holds_tiff, is_scan_folder
 from pellucid.tomo.reading.hdf5_scans import find_hdf5
 from pellucid.tomo.reading.hipic_scans import find_hipic
 from pellucid.tomo.scan import Scan
@@ -58,7 +58,7 @@ def is_scan(location: str | Path | Location) -> bool:
     try:
         kind = _kind(place)
         if kind == "tiff" and place.local.is_dir():
-            return find_folder(place.local, ScanOptions()).flats is not None
+            return is_scan_folder(place.local)
         if kind == "hdf5":
             with Hdf5Tree(place.local) as tree:
                 return tree.shape("/exchange/data") is not None or any(
