@@ -1,5 +1,6 @@
 """``pellucid reconstruct``: the volume, the preview, and several centers."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,16 @@ def test_a_scan_becomes_a_volume(scan: str, tmp_path: Path, capsys: pytest.Captu
         assert len(volume.levels) == 2
         assert inside(volume.read()[2]).mean() == pytest.approx(MU_PER_CM, rel=0.02)
     assert (tmp_path / "a.zarr.report.json").exists()
+
+
+def test_phase_is_retrieved_and_said(scan: str, tmp_path: Path) -> None:
+    arguments = ("--center", AXIS, "--pixel-size", PIXEL_UM, "--phase", "20,5,500", "--filter", "ramachandran")
+    assert run(scan, "-o", tmp_path / "a.zarr", *arguments) == 0
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["recipe"]["phase"] == {
+        "energy_kev": 20.0, "distance_mm": 5.0, "pixel_size_um": PIXEL_UM, "delta_over_beta": 500.0,
+    }  # fmt: skip
+    assert "retrieving phase" in report["seconds"]
 
 
 def test_bytes_need_a_range(scan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,6 +78,8 @@ def test_several_centers_on_one_sheet(scan: str, tmp_path: Path) -> None:
         (("--center", "20", "--rows", "all"), "FIRST:STOP"),
         (("--center", "20", "--filter", "ram-lak"), "ramachandran, shepp-logan"),
         (("--center", "20", "--ring", "magic"), "vo-sorting"),
+        (("--center", "20", "--phase", "20,5,100"), "--pixel-size"),
+        (("--center", "20", "--pixel-size", "5", "--phase", "20,5"), "KEV,MM,RATIO"),
     ],
 )
 def test_what_is_wrong_is_said(

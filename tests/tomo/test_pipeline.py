@@ -13,6 +13,7 @@ from pellucid.device import Device
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput, OutputExists, TooLarge
 from pellucid.formats.protocol import Layout, Level
+from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, SlabTask, reconstruct
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.recipe import Recipe, read_recipe
@@ -89,6 +90,23 @@ def test_opposite_views_of_an_offset_scan_are_joined(tmp_path: Path) -> None:
     half = write_scan(tmp_path / "half.h5", rows=1)
     with pytest.raises(InvalidInput, match="turned by 180 degrees"):
         reconstruct(half, tmp_path / "b.zarr", recipe, THIN, OPTIONS, running())
+
+
+def test_phase_is_retrieved_from_whole_projections(scan: Path, tmp_path: Path) -> None:
+    phase = Paganin(energy_kev=20, distance_mm=5, pixel_size_um=PIXEL_UM, delta_over_beta=500)
+    recipe = Recipe(center=AXIS, filter="ramachandran", phase=phase)
+    found = reconstruct(scan, tmp_path / "a.zarr", recipe, THIN, OPTIONS, running()).read()
+    plain = reconstruct(scan, tmp_path / "b.zarr", RECIPE, THIN, OPTIONS, running()).read()
+    assert inside(found[10]).mean() == pytest.approx(MU_PER_CM, rel=0.03)
+    steepness = [np.abs(np.diff(image[10], axis=1)).max() for image in (found, plain)]
+    assert steepness[0] < 0.8 * steepness[1]  # It smooths.
+    part = reconstruct(scan, tmp_path / "c.zarr", recipe, Output(rows=(8, 12)), OPTIONS, running(2)).read()
+    np.testing.assert_array_equal(part, found[8:12])
+    stops = StopsAfter(11, memory_bytes=1_100_000)
+    with pytest.raises(KeyboardInterrupt):
+        reconstruct(scan, tmp_path / "d.zarr", recipe, THIN, OPTIONS, Running(stops, "cpu"))
+    resumed = reconstruct(scan, tmp_path / "d.zarr", recipe, THIN, OPTIONS, running()).read()
+    np.testing.assert_array_equal(resumed, found)
 
 
 def test_interrupted_it_continues(scan: Path, tmp_path: Path) -> None:
@@ -169,9 +187,9 @@ def _peak(task: SlabTask, block: Block, path: Path) -> int:
     from pellucid.tomo.reading.opening import open_scan
 
     scan = open_scan(path)
-    task._make(block.core, scan, _Nowhere())  # Kernels are compiled and libraries loaded.
+    task.make(block.core, scan, scan.projections, _Nowhere())  # Kernels are compiled and libraries loaded.
     tracemalloc.start()
-    task._make(block.core, scan, _Nowhere())
+    task.make(block.core, scan, scan.projections, _Nowhere())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     scan.close()

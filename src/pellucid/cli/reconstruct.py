@@ -39,6 +39,7 @@ def _add_steps(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--center", default="auto", help="column of the axis; auto; FIRST:LAST:STEP to try several")
     group.add_argument("--tilt", default="0", help="columns that the axis moves by from row to row, or auto")
     group.add_argument("--offset", action="store_true", help="a full turn with the axis at the detector's border")
+    group.add_argument("--phase", metavar="KEV,MM,RATIO", help="Paganin: energy, distance to the detector, delta/beta")
     group.add_argument("--zingers", type=float, default=0.0, help="threshold in attenuation, such as 0.2")
     group.add_argument("--air", type=int, default=0, help="columns at both ends that are air")
     rings = "none, vo-sorting, vo-large, vo-dead, vo-all, fourier-wavelet or titarenko"

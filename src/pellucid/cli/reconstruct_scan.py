@@ -6,6 +6,7 @@ Not here: reconstructing (tomo).
 
 import argparse
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput
 from pellucid.settings import load
 from pellucid.tomo.axis import METHODS as AXIS_METHODS
+from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, reconstruct
 from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.preview import preview_rows, try_centers
@@ -37,9 +39,8 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
     settings = load(memory_bytes=options.memory, threads=options.workers)
     engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
     running = Running(engine, options.device, options.overwrite)
-    volume = reconstruct(
-        options.source, options.output, _recipe(options, centers[0]), _output(options), _scan_options(options), running
-    )
+    scan_options, recipe = _scan_options(options), _with_phase(options, _recipe(options, centers[0]))
+    volume = reconstruct(options.source, options.output, recipe, _output(options), scan_options, running)
     volume.close()
     report(volume.location)
     return 0
@@ -47,6 +48,8 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
 
 def _look(options: argparse.Namespace, centers: list[float | str]) -> int:
     """A picture in the place of a volume: of some rows, or of one row with several centers."""
+    if options.phase is not None:
+        progress.note("A preview is made without phase retrieval, which would take all rows.")
     device = choose(options.device)
     with closing(open_scan(options.source, _scan_options(options))) as scan:
         rows = _whole_numbers(options.preview) if options.preview else [scan.rows // 2]
@@ -102,6 +105,22 @@ def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
         is_nonnegative=options.nonnegative,
         is_circle=not options.square,
     )
+
+
+def _with_phase(options: argparse.Namespace, recipe: Recipe) -> Recipe:
+    """The recipe with phase retrieval, whose units need the size of a pixel; says how far it will smooth."""
+    if options.phase is None:
+        return recipe
+    numbers = [_number(part) for part in options.phase.split(",")]
+    if len(numbers) != 3:
+        raise InvalidInput(f"{options.phase!r} is not KEV,MM,RATIO.", do="Give such as 20,100,500.")
+    with closing(open_scan(options.source, _scan_options(options))) as scan:
+        pixel_size_um = scan.pixel_size_um
+    if pixel_size_um is None:
+        raise InvalidInput("Phase retrieval needs the size of a pixel.", do="Give --pixel-size, in micrometres.")
+    phase = Paganin(numbers[0], numbers[1], pixel_size_um, numbers[2])
+    progress.note(f"Phase retrieval smooths over {phase.radius_px:.1f} pixels.")
+    return replace(recipe, phase=phase)
 
 
 def _output(options: argparse.Namespace) -> Output:

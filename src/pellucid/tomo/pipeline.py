@@ -30,12 +30,13 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
 from pellucid.tomo.offset_scans import OffsetAxis
+from pellucid.tomo.phase_task import PhaseTask, phase_layout
 from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import Report, report_path
-from pellucid.tomo.scan import Scan
+from pellucid.tomo.scan import Frames, Scan
 from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_bytes
 from pellucid.volume.blocks import Block
 from pellucid.volume.levels import plan_levels
@@ -75,7 +76,7 @@ class SlabTask:
     """Make slices of a scan and write them to level 0 of the target.
 
     axis, offset: as in SlabPlan. first_row: of the scan, of the volume's first slice. scale: from attenuation per pixel
-    to the unit of the output.
+    to the unit of the output. retrieved: the volume that phase retrieval has made of the scan, where it did.
     """
 
     source: str
@@ -93,6 +94,7 @@ class SlabTask:
     columns: int
     raw_itemsize: int
     device: str
+    retrieved: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -122,16 +124,17 @@ class SlabTask:
     @contextmanager
     def open(self) -> Iterator[Work]:
         scan = open_scan(self.source, self.options)
+        frames = Frames.whole(open_volume(self.retrieved)) if self.retrieved else scan.projections
         writer = open_writer(Location.parse(self.target), self.layout, resume=True)
-        with closing(scan), closing(writer):
-            yield lambda block: self._make(block.core, scan, writer)
+        with closing(scan), closing(frames.volume), closing(writer):
+            yield lambda block: self.make(block.core, scan, frames, writer)
 
-    def _make(self, box: Box, scan: Scan, writer: Any) -> dict[str, Any]:
-        """Returns what is to be known of it in the report."""
+    def make(self, box: Box, scan: Scan, frames: Frames, writer: Any) -> dict[str, Any]:
+        """Make and write some slices; returns what is to be known of it in the report."""
         account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset)
         rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
         with account.timing("read"):
-            raw = scan.projections.read(rows=rows)
+            raw = frames.read(rows=rows)
         slab = np.empty(box.shape, self.layout.dtype)
 
         def put(start: int, images: Voxels) -> None:
@@ -207,8 +210,7 @@ class _Job:
     scale: float
     values: ValueMap
     layout: Layout
-    views: int
-    columns: int
+    phase_layout: Layout
     raw_itemsize: int
 
     @classmethod
@@ -225,38 +227,62 @@ class _Job:
             CM_UM / scan.pixel_size_um if scan.pixel_size_um else 1.0,
             values,
             _layout(scan, (rows[1] - rows[0], *2 * (slabs.edge(scan),)), wish, values),
-            scan.count,
-            scan.columns,
+            phase_layout(scan),
             scan.projections.dtype.itemsize,
         )
 
     def carry_out(self, partial: Partial, cancel: threading.Event) -> Account:
         is_resumed = partial.begin(self._key())
         try:
-            stages = self._stages(partial.output, is_resumed=is_resumed)
+            stages = [*self._before(partial.folder, is_resumed=is_resumed)]
+            stages += self._stages(partial, is_resumed=is_resumed)
         except PellucidError:
             partial.discard()  # Refused: nothing was worked for yet.
             raise
         account = Account()
         with account.timing("wall"):
             for stage in stages:
-                for done in run_stage(stage, self.engine, partial.folder, cancel):
-                    account.add(done.result or {})
+                with account.timing(stage.name.lower()):
+                    for done in run_stage(stage, self.engine, partial.folder, cancel):
+                        account.add(done.result or {})
             with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
                 writer.finish()
             partial.publish()
         return account
 
-    def _stages(self, output: Location, *, is_resumed: bool) -> list[Stage]:
-        with closing(open_writer(output, self.layout, resume=is_resumed)) as writer:
+    def _before(self, folder: Path, *, is_resumed: bool) -> list[Stage]:
+        """Phase retrieval, where it is wished."""
+        phase = self.wish.recipe.phase
+        if phase is None:
+            return []
+        phase.check(self.phase_layout.levels[0].shape)
+        place = _retrieved(folder)
+        with closing(open_writer(place, self.phase_layout, resume=is_resumed)) as writer:
+            grain = writer.grains[0]
+            writer.finish()  # Whole from the start: what is in it is known by the markers.
+        task = PhaseTask(
+            self.wish.source,
+            self.wish.options,
+            phase,
+            str(place),
+            self.phase_layout,
+            grain,
+            self.raw_itemsize,
+            self.slabs.device.name,
+        )
+        return [plan_stage("Retrieving phase", task, self.engine)]
+
+    def _stages(self, partial: Partial, *, is_resumed: bool) -> list[Stage]:
+        with closing(open_writer(partial.output, self.layout, resume=is_resumed)) as writer:
             if self.engine.needs_shareable_output and not writer.is_shareable:
                 do = "Use the local engine (threads), or write zarr or n5."
                 raise InvalidInput("This output cannot be worked on by several processes.", do=do)
             grains = writer.grains
-        first = plan_stage("Reconstructing", self._task(output, grains[0]), self.engine)
-        return plan_levels_after(first, output, self.layout, self.wish.output.reduce, grains, self.engine)
+        first = plan_stage("Reconstructing", self._task(partial, grains[0]), self.engine)
+        return plan_levels_after(first, partial.output, self.layout, self.wish.output.reduce, grains, self.engine)
 
-    def _task(self, output: Location, grain: Shape) -> SlabTask:
+    def _task(self, partial: Partial, grain: Shape) -> SlabTask:
+        has_phase = self.wish.recipe.phase is not None
         return SlabTask(
             source=self.wish.source,
             options=self.wish.options,
@@ -265,14 +291,15 @@ class _Job:
             offset=self.slabs.offset,
             first_row=self.rows[0],
             scale=self.scale,
-            target=str(output),
+            target=str(partial.output),
             layout=self.layout,
             values=self.values,
             grain=grain,
-            views=self.views,
-            columns=self.columns,
-            raw_itemsize=self.raw_itemsize,
+            views=self.phase_layout.levels[0].shape[0],
+            columns=self.phase_layout.levels[0].shape[2],
+            raw_itemsize=4 if has_phase else self.raw_itemsize,
             device=self.slabs.device.name,
+            retrieved=str(_retrieved(partial.folder)) if has_phase else "",
         )
 
     def _key(self) -> str:
@@ -313,6 +340,11 @@ class _Job:
         if not scan.pixel_size_um:
             said.append("The pixel size is not known: values are attenuation per pixel, and spacing is 1.")
         return said
+
+
+def _retrieved(folder: Path) -> Location:
+    """Where phase retrieval leaves its frames until the volume is made."""
+    return Location.parse(folder / "phase.n5")
 
 
 def _checked_rows(scan: Scan, rows: tuple[int, int] | None) -> tuple[int, int]:

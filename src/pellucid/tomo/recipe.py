@@ -10,6 +10,7 @@ from typing import Any
 from pellucid.errors import InvalidInput
 from pellucid.tomo.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.filters import FILTERS, PADDINGS
+from pellucid.tomo.phase import Paganin
 from pellucid.tomo.rings import RingSettings
 
 METHODS = ("direct", "gridding", "sirt", "cgls")
@@ -22,15 +23,16 @@ class Recipe:
 
     center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
     moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
-    whose opposite views are joined. zingers: by how much less than its neighbours a pixel attenuates to be replaced, 0
-    for never. air: columns at both ends that are taken to be air, 0 for none. rings: how they are removed. filter,
-    padding: of direct and gridding. iterations, is_nonnegative: of sirt and cgls. is_circle: whether pixels that not
-    all views see are left at 0.
+    whose opposite views are joined. phase: retrieved from whole projections first, or None. zingers: by how much less
+    than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
+    air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations, is_nonnegative:
+    of sirt and cgls. is_circle: whether pixels that not all views see are left at 0.
     """
 
     center: float | str = AUTOMATIC
     tilt: float | str = 0.0
     is_offset: bool = False
+    phase: Paganin | None = None
     zingers: float = 0.0
     air: int = 0
     rings: RingSettings = field(default_factory=lambda: RingSettings(method="none"))
