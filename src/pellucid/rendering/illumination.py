@@ -82,9 +82,11 @@ class Question:
 
 def firmness_of(layer: VolumeLayer, voxel: float) -> float:
     """What the gradient, per world unit, is multiplied by to say how far a sample is lit as a surface, 1 and more being
-    all the way. voxel: world units along its shortest edge. An isosurface is a surface whatever its gradient."""
+    all the way. voxel: world units along its shortest edge. An isosurface is a surface whatever its gradient, and so is
+    the end of a label."""
     low, high = layer.transfer.value_range
-    return FAR_AWAY / (high - low) * voxel if layer.mode == "isosurface" else voxel / (SURFACE * (high - low))
+    is_firm = layer.mode == "isosurface" or layer.labels is not None
+    return FAR_AWAY / (high - low) * voxel if is_firm else voxel / (SURFACE * (high - low))
 
 
 def question_of(layer: VolumeLayer, light: Light, camera: Camera, to_voxel: Voxels) -> Question | None:

@@ -28,6 +28,10 @@ OPAQUE = 0.996
 """Opacity at which a ray ends: what is behind would change an 8-bit colour by at most one."""
 
 
+FIRM = 1e3
+"""From here on all is surface but what rounding leaves of a gradient: of a mesh's normals, of labels."""
+
+
 @dataclass(frozen=True)
 class Rays:
     """Origins and directions (n, 3) in the world (x, y, z), unit length; jitter (n,): fraction of a step."""
@@ -331,7 +335,7 @@ def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light, firmne
 
     Beside voxels that are NaN or infinite there is no gradient.
     """
-    gradient = np.where(np.isfinite(gradient).all(axis=1, keepdims=True), gradient, 0) * min(firmness, 1e30)
+    gradient = np.where(np.isfinite(gradient).all(axis=1, keepdims=True), gradient, 0) * min(firmness, FIRM)
     length = np.linalg.norm(gradient, axis=1)
     normal = gradient / np.maximum(length, FLAT)[:, None]
     towards_light = -directions if light.direction is None else np.broadcast_to(_to_light(light), directions.shape)
@@ -339,7 +343,7 @@ def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light, firmne
     half = half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None]
     diffuse = np.abs(np.sum(normal * towards_light, axis=1))
     specular = np.abs(np.sum(normal * half, axis=1)) ** light.shininess
-    surface = np.minimum(np.where(length < FLAT, 0, length), 1)
+    surface = np.where(length < FLAT, 0, np.minimum(length, 1) if firmness < FIRM else 1)
     brightness = light.ambient + light.diffuse * (1 + surface * (diffuse - 1))
     shine = light.specular * specular * surface
     shaded: Voxels = base * brightness[:, None] + shine[:, None]
