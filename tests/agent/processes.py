@@ -16,6 +16,10 @@ from typing import Any
 
 import httpx
 
+from pellucid.agent.lease import holder
+from pellucid.client.agency import Agency
+from pellucid.jobs.processes import Process
+from tests.slurm_cluster import wait_until
 from tests.suite_report import ROOT
 
 PATIENCE_S = 60.0
@@ -102,6 +106,20 @@ def agent(folder: Path, site: str = "", **environment: str) -> Iterator[AgentPro
 
 
 OVER = ("ended", "failed", "lost")
+
+
+def end_everything(state: Path) -> None:
+    """End the agent of a state folder, and before that whatever it keeps; also where a test came to no good end."""
+    found = holder(state / "agent")
+    if found is None or not (process := Process.parse(found.process)).is_alive:
+        return
+    agency = Agency(found.url)
+    running = [one["id"] for one in agency.jobs() if one["state"]["phase"] not in OVER]
+    for id in running:
+        agency.cancel(id)
+    wait_until(lambda: all(agency.job(id)["state"]["phase"] in OVER for id in running))
+    os.kill(process.pid, signal.SIGTERM)
+    wait_until(lambda: not process.is_alive)
 
 
 def shown_by_processes() -> str:

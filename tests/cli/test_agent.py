@@ -1,7 +1,5 @@
 """Commands for what outlives them: start, list, open, run, logs, stop."""
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +8,9 @@ import numpy as np
 import pytest
 
 from pellucid import settings
-from pellucid.agent.lease import holder
 from pellucid.cli.main import main
-from pellucid.jobs.processes import Process
 from pellucid.volume.sample import sample
-from tests.slurm_cluster import wait_until
+from tests.agent.processes import end_everything
 
 
 @pytest.fixture
@@ -27,10 +23,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     np.save(tmp_path / "ball.npy", sample(16))
     with settings.use(settings.load()):
         yield folder
-        if (agent := holder(folder / "agent")) is not None:
-            process = Process.parse(agent.process)
-            os.kill(process.pid, signal.SIGTERM)
-            wait_until(lambda: not process.is_alive)
+        end_everything(folder)
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -1,7 +1,6 @@
 """Viewers through the agent: asked for, waited for, found, ended while they wait."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,14 +12,13 @@ import pytest
 
 import pellucid
 from pellucid import settings
-from pellucid.agent.lease import holder
 from pellucid.client import viewer as viewing
 from pellucid.client.connection import Connection
 from pellucid.client.lanes import OverHttp
 from pellucid.client.pending import JobViewer, Kept
 from pellucid.errors import InvalidInput, JobOver, TransferTooLarge
-from pellucid.jobs.processes import Process
 from pellucid.volume.sample import sample
+from tests.agent.processes import end_everything
 from tests.slurm_cluster import SlurmCluster, wait_until
 from tests.suite_report import ROOT
 
@@ -43,11 +41,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("PELLUCID_SITE_FILE", str(tmp_path / "site.toml"))
     with settings.use(settings.load()):
         yield tmp_path
-        agent = holder(tmp_path / "agent")
-        if agent is not None:
-            process = Process.parse(agent.process)
-            os.kill(process.pid, signal.SIGTERM)
-            wait_until(lambda: not process.is_alive)
+        end_everything(tmp_path)
 
 
 def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:

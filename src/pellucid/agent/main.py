@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import uvicorn
@@ -39,6 +39,7 @@ from pellucid.settings import current
 log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 IDLE_MINUTES = 30.0
+INNER = "pellucid-agent-"
 QUIET_POLL_S = 1.0
 PATIENCE_S = 2
 
@@ -65,16 +66,21 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Identity:
-    """The same at every start, so that pages that are open go on working."""
+    """The same at every start, so that pages that are open go on working. inner: the folder of its socket."""
 
     port: int
     token: str = field(repr=False)
+    inner: str = ""
 
     @classmethod
     def of(cls, folder: Path) -> "Identity":
         known = read_json(folder / "identity.json") or {}
         token = known.get("token")
-        return cls(int(known.get("port", 0)), token if isinstance(token, str) else secrets.token_urlsafe(24))
+        token = token if isinstance(token, str) else secrets.token_urlsafe(24)
+        return cls(int(known.get("port", 0)), token, str(known.get("inner", "")))
+
+    def write(self, folder: Path) -> None:
+        write_json(folder / "identity.json", asdict(self))
 
 
 class Agent:
@@ -89,15 +95,18 @@ class Agent:
     async def run(self, port: int, ready: int) -> None:
         """Until it is told to end, has nothing to do, or has lost its lease."""
         self._lease.take()
-        inner = Path(tempfile.mkdtemp(prefix="pellucid-agent-"))
+        identity = Identity.of(self._folder)
+        if Path(identity.inner).name.startswith(INNER):  # Left by one that was killed.
+            shutil.rmtree(identity.inner, ignore_errors=True)
+        inner = Path(tempfile.mkdtemp(prefix=INNER))
         try:
-            await self._serve(inner, port, ready)
+            await self._serve(replace(identity, port=port or identity.port, inner=str(inner)), ready)
         finally:
             self._lease.give_back()
             shutil.rmtree(inner, ignore_errors=True)
 
-    async def _serve(self, inner: Path, port: int, ready: int) -> None:
-        identity, changes = Identity.of(self._folder), Changes()
+    async def _serve(self, identity: Identity, ready: int) -> None:
+        inner, changes = Path(identity.inner), Changes()
 
         def changed(record: Record) -> None:
             self._audit.note(record)
@@ -111,7 +120,7 @@ class Agent:
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         door = Door(str(inner / "socket"), self._find, self._use)
-        url = await self._opened(door, port or identity.port, tokens)
+        url = await self._opened(door, identity)
         if not self._lease.renew(url):
             raise InvalidInput("Another agent was started at this moment.", do="Use that one.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
@@ -123,13 +132,13 @@ class Agent:
             for task in work:
                 task.cancel()
 
-    async def _opened(self, door: Door, port: int, tokens: Tokens) -> str:
+    async def _opened(self, door: Door, identity: Identity) -> str:
         try:
-            port = await door.open(HOST, port)
+            port = await door.open(HOST, identity.port)
         except OSError:  # Somebody else has last time's port.
             port = await door.open(HOST, 0)
-        write_json(self._folder / "identity.json", {"port": port, "token": tokens.own})
-        return f"http://{HOST}:{port}/?token={tokens.own}"
+        replace(identity, port=port).write(self._folder)
+        return f"http://{HOST}:{port}/?token={identity.token}"
 
     def _use(self) -> None:
         self._used_at = time.monotonic()
