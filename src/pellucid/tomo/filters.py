@@ -28,7 +28,7 @@ def taps(name: str, count: int) -> Floats:
     """Taps 0 to count - 1 of an even filter.
 
     >>> taps("ramachandran", 3).round(6).tolist(), taps("chesler", 2).round(6).tolist()
-    ([0.25, -0.101321, -0.0], [0.074339, 0.011839])
+    ([0.25, -0.101321, 0.0], [0.074339, 0.011839])
     """
     if name not in FILTERS:
         raise InvalidInput(f"There is no filter {name!r}.", do=f"Choose one of: {', '.join(FILTERS)}.")
