@@ -1,5 +1,7 @@
 """The axis is found by every method in simulated scans, and where algotom finds it in real ones."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -32,13 +34,15 @@ def test_a_wide_sinogram_is_thinned_and_the_axis_still_exact() -> None:
 
 @pytest.mark.parametrize(("name", "row", "theirs"), [("ct/tooth.h5", 0, 295.0), ("ct/savu_tiff", 67, 85.5)])
 def test_where_algotom_finds_it(name: str, row: int, theirs: float) -> None:
-    found = find_axis(open_scan(shared(name)), "double-wedge", [row])
+    with closing(open_scan(shared(name))) as scan:
+        found = find_axis(scan, "double-wedge", [row])
     assert found.column == pytest.approx(theirs, abs=0.25)
 
 
 @pytest.mark.parametrize(("name", "row", "least_negative"), [("ct/tooth.h5", 0, 295.75), ("ct/savu_tiff", 67, 86.0)])
 def test_the_median_is_where_a_slice_has_least_below_zero(name: str, row: int, least_negative: float) -> None:
-    assert find_axis(open_scan(shared(name)), rows=[row]).column == pytest.approx(least_negative, abs=0.3)
+    with closing(open_scan(shared(name))) as scan:
+        assert find_axis(scan, rows=[row]).column == pytest.approx(least_negative, abs=0.3)
 
 
 def test_a_scan_that_ends_a_step_early_has_the_same_axis() -> None:

@@ -1,5 +1,6 @@
 """Correction is its definition on every device and lets nothing but numbers past; the tooth has its golden values."""
 
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -109,9 +110,9 @@ def test_air_and_binning(device: Device) -> None:
     ],
 )
 def test_the_tooth_has_its_golden_values(rings: RingSettings, golden: tuple[float, ...], device: Device) -> None:
-    scan = open_scan(shared("ct/tooth.h5"))
-    calibration = Calibration.of(scan, (0, 1))
-    found = attenuate(scan.projections.read(rows=(0, 1)), scan.projections.times, calibration, device)
+    with closing(open_scan(shared("ct/tooth.h5"))) as scan:
+        calibration = Calibration.of(scan, (0, 1))
+        found = attenuate(scan.projections.read(rows=(0, 1)), scan.projections.times, calibration, device)
     assert found.warnings() == []
     cleaned = remove_rings(found.sinograms, rings, device)
     geometry = Geometry.shared(np.arange(181) * np.pi / 181, 296.0, 1)

@@ -1,6 +1,7 @@
 """Scans are found in every kind of file by content; what is missing is an error, or said to be assumed."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import h5py
@@ -162,9 +163,9 @@ def test_hipic_with_its_log(is_folder: bool, tmp_path: Path) -> None:
 )
 def test_real_scans(name: str, shape: tuple[int, int, int], flats: int, darks: int, last_deg: float) -> None:
     assert is_scan(shared(name))
-    scan = open_scan(shared(name))
-    assert scan.projections.shape == shape
-    facts = scan_facts(scan)
+    with closing(open_scan(shared(name))) as scan:
+        assert scan.projections.shape == shape
+        facts = scan_facts(scan)
     assert (facts["flats"], facts["darks"]) == (flats, darks)
     assert facts["last_angle_deg"] == pytest.approx(last_deg, abs=1e-5)
 

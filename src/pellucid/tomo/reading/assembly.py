@@ -48,6 +48,11 @@ class Found:
     pixel_size_um: float | None = None
     assumptions: tuple[str, ...] = ()
 
+    def close(self) -> None:
+        for frames in (self.all_frames, self.projections, self.flats, self.darks):
+            if frames is not None:
+                frames.volume.close()
+
 
 def assemble(name: str, found: Found, options: ScanOptions) -> Scan:
     """The scan; an error where flats, darks or angles are neither found nor spoken of."""

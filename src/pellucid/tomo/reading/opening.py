@@ -23,7 +23,12 @@ from pellucid.tomo.scan import Scan
 def open_scan(location: str | Path | Location, options: ScanOptions | None = None) -> Scan:
     """The scan at a location. What is missing there has to be said in the options, or is an error."""
     place, options = Location.parse(location), options or ScanOptions()
-    return assemble(str(place), _find(place, options), options)
+    found = _find(place, options)
+    try:
+        return assemble(str(place), found, options)
+    except BaseException:
+        found.close()
+        raise
 
 
 def _find(place: Location, options: ScanOptions) -> Found:
