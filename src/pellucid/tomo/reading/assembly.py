@@ -56,7 +56,8 @@ class Found:
 
 def assemble(name: str, found: Found, options: ScanOptions) -> Scan:
     """The scan; an error where flats, darks or angles are neither found nor spoken of."""
-    projections = _chosen(found, options.projections) if options.projections else found.projections
+    is_numbered = options.projections.startswith(_FRAMES)
+    projections = _numbered(found.all_frames, options.projections) if is_numbered else found.projections
     angles_deg, spoken = _angles(name, found, options, projections.count)
     flats = _calibration(name, found, "flats", options.flats, found.flats)
     darks = _calibration(name, found, "darks", options.darks, found.darks)
@@ -100,13 +101,13 @@ def _calibration(name: str, found: Found, what: str, asked: str, own: Frames | N
 
 
 def _chosen(found: Found, text: str) -> Frames:
+    """Frames by number, by a dataset or a pattern of names inside, or in a file of their own."""
     if text.startswith(_FRAMES):
         return _numbered(found.all_frames, text)
-    if text.startswith("/"):
-        inside = f"{found.path}:{text}"
-        return Frames.whole(open_volume(text if Path(text).exists() else inside))
-    beside = found.path.parent / text
-    return Frames.whole(open_volume(beside if beside.exists() and not Path(text).exists() else text))
+    beside = (found.path if found.path.is_dir() else found.path.parent) / text
+    if Path(text).exists() or beside.exists():
+        return Frames.whole(open_volume(text if Path(text).exists() else beside))
+    return Frames.whole(open_volume(f"{found.path}:/{text.lstrip('/')}"))
 
 
 def _numbered(frames: Frames, text: str) -> Frames:

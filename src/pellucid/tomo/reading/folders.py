@@ -26,8 +26,9 @@ def find_folder(folder: Path, options: ScanOptions) -> Found:
     flats = [place for place in places if _FLAT.search(place)]
     darks = [place for place in places if _DARK.search(place)]
     others = {place: count for place, count in places.items() if place not in (*flats, *darks)}
-    chosen = options.projections or max(others, key=lambda place: others[place], default="")
-    if chosen not in places:
+    is_pattern = options.projections and not options.projections.startswith("frames:")
+    chosen = options.projections if is_pattern else max(others, key=lambda place: others[place], default="")
+    if not chosen:
         raise InvalidInput(
             f"{folder} holds no TIFF files that look like projections.",
             do=f"Name them with --projections; it holds {', '.join(places) or 'no TIFF files'}.",
