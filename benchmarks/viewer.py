@@ -85,7 +85,9 @@ def volume_in(folder: Path, edge: int) -> Path:
     if edge == 256 and bonsai.exists():
         return bonsai
     path = folder / f"sample-{edge}.npy"
-    np.save(path, sample(edge))
+    # Each voxel of a small one many times: the sample itself takes minutes to make at this size.
+    times = edge // 256
+    np.save(path, sample(256).repeat(times, 0).repeat(times, 1).repeat(times, 2))
     return path
 
 
