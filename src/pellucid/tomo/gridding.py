@@ -23,6 +23,9 @@ from pellucid.tomo.scan import Floats
 FINER = 1.5
 """Cells of the grid for a column of the picture."""
 
+BESIDE = 8
+"""Cells that a row of the grid is longer by on the CPU: rows a multiple of 4 KiB apart would share few cache lines."""
+
 CUDA_PAIRS = 8
 """That are worked on at once on CUDA; on the CPU it is one for each thread."""
 
@@ -37,13 +40,14 @@ def reconstruct_by_gridding(
     images = primitives(device).empty((slices, columns, columns), np.float32)
     per_pair = 2 if geometry.has_one_axis else 1
     at_once = per_pair * (CUDA_PAIRS if device.is_cuda else settings.current().threads)
+    grid = _empty_grid(min(at_once, slices), per_pair, columns, device)
     for start in range(0, slices, at_once):
         some = slice(start, min(slices, start + at_once))
         part = geometry.part(some)
-        # No name for the grid: it would outlive its use into the next one's making.
-        lines = _transformed(_filled_grid(sinograms[some], part, name, padding, device), columns, device)
+        _fill(grid, sinograms[some], part, (name, padding), device)
+        lines = _transformed(grid[: -(-(some.stop - start) // per_pair)], columns, device)
         _take(lines, per_pair, part, images[some], device)
-        del lines
+        del lines  # The next ones need the room.
     return images
 
 
@@ -59,48 +63,91 @@ def grid_size(columns: int) -> int:
     return int(size)
 
 
-def _filled_grid(sinograms: Array, geometry: Geometry, name: str, padding: str, device: Device) -> Array:
+def _empty_grid(slices: int, per_pair: int, columns: int, device: Device) -> Array:
     """The grid (pair, row, column) of complex numbers, frequency 0 in its middle."""
+    size, pairs = grid_size(columns), -(-slices // per_pair)
+    room = primitives(device)
+    return room.zeros((pairs, size, size + (0 if device.is_cuda else BESIDE)), np.complex64)
+
+
+def _fill(grid: Array, sinograms: Array, geometry: Geometry, filtering: tuple[str, str], device: Device) -> None:
+    """Spread the spectra of sinograms over the grid; filtering: the filter and the padding."""
     room, (slices, views, columns) = primitives(device), sinograms.shape
-    length, size = padded_length(columns, padding), grid_size(columns)
+    length = padded_length(columns, filtering[1])
     per_pair = 2 if geometry.has_one_axis else 1
     pairs = -(-slices // per_pair)
-    spectra = _spectra(extended(sinograms, length, padding, device), pairs, per_pair, device)
-    grid = room.zeros((pairs, size, size), np.complex64)
-    gains = (response(name, length) / length).astype(np.float32)
+    spectra = _spectra(extended(sinograms, length, filtering[1], device), pairs, per_pair, device)
+    gains = (response(filtering[0], length) / length).astype(np.float32)
     numbers = (gains, geometry.weights.astype(np.float32), geometry.turns, _shifts(geometry, columns, per_pair))
     inputs = [spectra.view(np.float32), *map(room.to_device, (*numbers, _table()))]
     shape = (views, pairs, 2 * (length // 2) - 1) if device.is_cuda else Portion((pairs,), heft=views * length)
-    launch(_kernel(device.kind), shape, inputs=inputs, outputs=[grid.view(np.float32)], device=device)
-    return grid
+    cells = grid[:pairs].view(np.float32)
+    _clear(cells, device)
+    launch(_kernel(device.kind), shape, inputs=inputs, outputs=[cells], device=device)
+
+
+def _clear(cells: Array, device: Device) -> None:
+    # Memory that is had anew costs more than memory that is used again: the system clears it page by page.
+    if device.is_cuda:
+        from pellucid.tomo.kernels import gridding
+
+        launch(gridding.clear, cells.shape, outputs=[cells], device=device)
+    else:
+        cells.fill(0)
 
 
 def _spectra(rows: Array, pairs: int, per_pair: int, device: Device) -> Array:
-    from pellucid.tomo.kernels import gridding
-
-    room, (_, views, length) = primitives(device), rows.shape
+    room, (slices, views, length) = primitives(device), rows.shape
     paired = room.empty((pairs, views, length), np.complex64)
-    outputs = [paired.view(np.float32)]
-    launch(gridding.pair_rows, (views, pairs, length), inputs=[rows, per_pair], outputs=outputs, device=device)
+    if device.is_cuda:
+        from pellucid.tomo.kernels import gridding
+
+        inputs, outputs = [rows, per_pair], [paired.view(np.float32)]
+        launch(gridding.pair_rows, (views, pairs, length), inputs=inputs, outputs=outputs, device=device)
+    else:
+        paired.real = rows[::per_pair]
+        paired.imag[slices // 2 if per_pair == 2 else 0 :] = 0
+        if per_pair == 2:
+            paired.imag[: slices // 2] = rows[1::2]
     return room.fft(paired)
 
 
 def _transformed(grid: Array, columns: int, device: Device) -> Array:
     """The picture's rows of the transformed grid; columns are left whole."""
-    room, start = primitives(device), grid.shape[1] // 2 - columns // 2
-    down = room.ifft(grid, axes=(1,))
+    room, size = primitives(device), grid.shape[1]
+    start = size // 2 - columns // 2
+    down = room.ifft(grid[:, :, :size], axes=(1,))
     return room.ifft(down[:, start : start + columns], axes=(2,))
 
 
-def _take(grid: Array, per_pair: int, geometry: Geometry, images: Array, device: Device) -> None:
-    from pellucid.tomo.kernels import gridding
-
+def _take(lines: Array, per_pair: int, geometry: Geometry, images: Array, device: Device) -> None:
+    """Slices from the transformed grid, less the fading of the window."""
     room, columns = primitives(device), images.shape[1]
-    radii = room.to_device(geometry.radii(columns).astype(np.float32))
-    fading = room.to_device(_fading(columns, grid.shape[2]).astype(np.float32))
-    inputs = [grid.view(np.float32), per_pair, fading, radii]
-    shape = (columns, len(images), columns)
-    launch(gridding.take, shape, inputs=inputs, outputs=[images], device=device)
+    radii, fading = geometry.radii(columns), _fading(columns, lines.shape[2]).astype(np.float32)
+    if device.is_cuda:
+        from pellucid.tomo.kernels import gridding
+
+        inputs = [lines.view(np.float32), per_pair, *map(room.to_device, (fading, radii.astype(np.float32)))]
+        launch(gridding.take, (columns, len(images), columns), inputs=inputs, outputs=[images], device=device)
+        return
+    left = lines.shape[2] // 2 - columns // 2
+    for number, (image, radius) in enumerate(zip(images, radii, strict=True)):
+        pair = lines[number // per_pair, :, left : left + columns]
+        np.multiply(pair.imag if number % per_pair else pair.real, fading, out=image)
+        np.multiply(image, fading[:, None], out=image)
+        _clear_outside(image, radius)
+
+
+def _clear_outside(image: Array, radius: float) -> None:
+    """Set to 0 what lies further from the middle than a radius."""
+    columns = len(image)
+    away = np.arange(columns) - (columns - 1) / 2
+    for row, y in zip(image, away, strict=True):
+        reach = np.sqrt(radius**2 - y**2) if abs(y) <= radius else -1.0
+        first = int(np.ceil((columns - 1) / 2 - reach)) if reach >= 0 else columns
+        if first > 0:
+            row[:first] = 0
+            row[columns - first :] = 0
 
 
 def _shifts(geometry: Geometry, columns: int, per_pair: int) -> Floats:

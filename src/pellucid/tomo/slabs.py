@@ -217,7 +217,7 @@ def work_bytes(size: SlabSize, recipe: Recipe) -> int:
     if recipe.method == "gridding":
         together = min(at_once, 2 * settings.current().threads)
         rows, grid = 4 * together * views * length, 4 * together * grid_size(size.edge) ** 2
-        return sinograms + slices + max(3 * rows, rows + grid, 2 * grid + slices * together // at_once)
+        return sinograms + slices + grid + max(3 * rows, grid + slices * together // at_once)
     if recipe.method in ("sirt", "cgls"):
         return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.edge**2
     batch = min(at_once, batch_slices(views, length, choose("cpu")))

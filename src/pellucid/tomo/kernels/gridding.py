@@ -35,6 +35,12 @@ def pair_rows(
     pairs[pair, view, 2 * column + 1] = imaginary
 
 
+@wp.kernel(enable_backward=False)
+def clear(first: wp.int32, cells: wp.array3d(dtype=wp.float32)):
+    pair, row, column = wp.tid()
+    cells[pair + first, row, column] = 0.0
+
+
 def spread_cpu() -> Any:
     """The kernel for the CPU; a thread is a pair of slices."""
     numbers = f"constexpr int TAPS = {TAPS}, WIDE = {WIDE}, STEPS = {STEPS};"
