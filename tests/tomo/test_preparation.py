@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.device import Device
+from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
 from pellucid.tomo import reference_steps as reference
 from pellucid.tomo.correction import Calibration, attenuate, mend
@@ -24,7 +24,7 @@ def attenuation(scan: Scan) -> np.ndarray[tuple[int, int, int], np.dtype[np.floa
     """As (view, row, column)."""
     found = attenuate(scan.projections.read(), scan.projections.times, Calibration.of(scan))
     mend(found.sinograms, found.bad, scan.angles_rad)
-    return np.asarray(found.sinograms).transpose(1, 0, 2)
+    return primitives(choose()).to_host(found.sinograms).transpose(1, 0, 2)
 
 
 @pytest.mark.parametrize("name", ["prepared.npy", "prepared.zarr", "prepared.h5"])
