@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 HEAD_S = 20.0
 CONNECT_S = 10.0
 MOST_WAITING_BYTES = 2**20
+BUFFER_BYTES = 2**18
 
 Finder = Callable[[str], Awaitable[Address | None]]
 """The address of a viewer by its id; None where there is none."""
@@ -53,6 +54,21 @@ class Side(asyncio.Protocol):
         if self.other is not None and self.other.transport is not None:
             self.other.transport.close()
         self.transport = None
+
+
+class Inside(Side, asyncio.BufferedProtocol):
+    """The end towards a viewer. What comes is read into one buffer: TLS would make new memory for every 16 kB."""
+
+    def __init__(self, other: Side) -> None:
+        super().__init__(other)
+        self._buffer = memoryview(bytearray(BUFFER_BYTES))
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        # A copy: the other end keeps what it cannot send at once.
+        self.data_received(bytes(self._buffer[:nbytes]))
 
 
 class Entrance(Side):
@@ -137,12 +153,12 @@ class Door:
     async def _connected(self, entrance: Entrance, address: Address | None) -> Side:
         loop = asyncio.get_running_loop()
         if address is None:
-            _, side = await loop.create_unix_connection(lambda: Side(entrance), self._own)
+            _, side = await loop.create_unix_connection(lambda: Inside(entrance), self._own)
         else:
             context = self._context(address) if address.certificate else None
             name = "" if context is not None else None
             _, side = await loop.create_connection(
-                lambda: Side(entrance), address.host, address.port, ssl=context, server_hostname=name
+                lambda: Inside(entrance), address.host, address.port, ssl=context, server_hostname=name
             )
         return side
 
