@@ -107,7 +107,7 @@ def test_unknown_names_are_refused(renderer: Renderer, scene: Scene) -> None:
     with pytest.raises(InvalidInput, match=r"no parameter 'blue'.*red, green"):
         drawn(renderer, scene, shading, blue=1.0)
     with pytest.raises(InvalidInput, match="add_shading first"):
-        drawn(renderer, scene, UserShading("return color;"))
+        drawn(renderer, scene, UserShading("return color * 0.987f;"))
 
 
 PYTHON = """#@ red = 0.25 in 0 .. 1

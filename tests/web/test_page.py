@@ -208,6 +208,7 @@ def test_help_and_statistics(page: Page) -> None:
     page.keyboard.press("?")
     see(page, "turn around what was hit")
     page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
     page.keyboard.press("i")
     drag(page, 60, 0)
     wait_for_rest(page, after=number(page) - 1)
