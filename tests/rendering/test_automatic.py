@@ -1,5 +1,6 @@
 """The first picture, without touching anything: the sample visible, the air gone, framed and standing."""
 
+from dataclasses import replace
 from math import tan
 
 import numpy as np
@@ -70,6 +71,16 @@ def test_noisy_air_vanishes(renderer: Renderer) -> None:
     rgba = picture(renderer, Volume.from_array(ball(0.12).astype(np.float32)))
     corners = [rgba[:20, :20], rgba[-20:, :20], rgba[:20, -20:], rgba[-20:, -20:]]
     assert max(corner[..., :3].max() for corner in corners) == 0
+
+
+def test_air_is_dark_in_a_projection(renderer: Renderer) -> None:
+    volume = Volume.from_array((ball() * 60 + 10).clip(0, 255).astype(np.uint8))
+    renderer.add(volume)
+    scene = automatic_scene(volume)
+    layers = tuple(replace(layer, mode="max") for layer in scene.volumes)
+    rgba = renderer.render(replace(scene, volumes=layers), SIZE, SIZE).rgba
+    assert np.median(rgba[:, :20, :3]) < 20
+    assert rgba[SIZE // 2, SIZE // 2, :3].min() > 200
 
 
 def test_a_full_block_is_drawn_with_its_greys(renderer: Renderer) -> None:

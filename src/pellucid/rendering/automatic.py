@@ -119,7 +119,9 @@ def automatic_transfer(histogram: Histogram, preset: str | None = None) -> Trans
     middle = start + 0.3 * (1 - start)
     opacities = ((0.0, 0.0), (start, 0.0), (middle, 0.25), (1.0, 0.9))
     colors = tuple((start + (1 - start) * at**BRIGHTENING, color) for at, color in color_points(preset or "bone"))
-    return TransferFunction(colors, opacities, (low, high))
+    # Air is black where it is not transparent: in projections.
+    black = ((0.0, (0.0, 0.0, 0.0)),) if start > 0 else ()
+    return TransferFunction((*black, *colors), opacities, (low, high))
 
 
 def air_threshold(histogram: Histogram) -> float | None:
