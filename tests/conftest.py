@@ -56,8 +56,9 @@ def slurm_cluster() -> Iterator[SlurmCluster]:
 
 
 @pytest.fixture
-def slurm(slurm_cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> SlurmCluster:
-    """Slurm, with an environment that points at it."""
+def slurm(slurm_cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmCluster]:
+    """Slurm, with an environment that points at it; what a test leaves in it does not stand in the next one's way."""
     for name, value in slurm_cluster.environment.items():
         monkeypatch.setenv(name, value)
-    return slurm_cluster
+    yield slurm_cluster
+    slurm_cluster.clear()

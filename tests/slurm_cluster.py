@@ -90,11 +90,20 @@ class SlurmCluster:
         self.command("slurmd", "-N", "localhost")
         self.start_controller()
 
-    def stop(self) -> None:
+    def clear(self) -> None:
+        """No job left, and the node in service."""
+        if not self.command("squeue", "--noheader").strip():
+            return
         with suppress(subprocess.CalledProcessError):
             self.command("scancel", "--user=root", "--signal=KILL", "--full")
             self.command("scancel", "--user=root")
             wait_until(lambda: not self.command("squeue", "--noheader").strip())
+        with suppress(subprocess.CalledProcessError):
+            self.command("scontrol", "update", "nodename=localhost", "state=resume")
+
+    def stop(self) -> None:
+        with suppress(subprocess.CalledProcessError):
+            self.clear()
         for name in ("slurmctld", "slurmd", "munged"):
             _end(self.folder / f"{name}.pid")
 

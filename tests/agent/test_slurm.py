@@ -37,7 +37,8 @@ def test_one_runs_one_waits_and_starts_while_no_agent_is_there(
     running.until(first, "running")
     wait_until(lambda: running.ask("GET", f"/api/jobs/{second}")["state"]["expected_start"])
     state = running.ask("GET", f"/api/jobs/{second}")["state"]
-    assert (state["phase"], state["place"], state["reason"]) == ("queued", 1, "Resources")
+    assert (state["phase"], state["place"]) == ("queued", 1)
+    assert state["reason"] in ("Resources", "Priority")  # which of them depends on whether it was looked at already
     running.kill()
     slurm.command("scancel", held)
     wait_until((running.place(second) / "address.json").exists)
