@@ -11,15 +11,14 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.waiting import wait_until
+
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
-PATIENCE_S = 30.0
-LOOK_AGAIN_S = 0.02
 CONFIGURATION = """ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={controller_port}
@@ -126,15 +125,6 @@ def started() -> Iterator[SlurmCluster]:
     finally:
         cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def wait_until(is_so: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-    """Until something is so that nobody announces; never a fixed time."""
-    deadline = time.monotonic() + patience_s
-    while not is_so():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not so after {patience_s} s")
-        time.sleep(LOOK_AGAIN_S)
 
 
 def _prepare(folder: Path) -> None:

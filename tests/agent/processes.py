@@ -19,8 +19,8 @@ import httpx
 from pellucid.agent.lease import holder
 from pellucid.client.agency import Agency
 from pellucid.jobs.processes import Process
-from tests.slurm_cluster import wait_until
 from tests.suite_report import ROOT
+from tests.waiting import wait_until
 
 PATIENCE_S = 60.0
 

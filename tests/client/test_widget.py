@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 import pellucid
 from pellucid.client import widget
+from tests.waiting import wait_until
 from tests.web.browsing import FLAGS, browser_program
 
 PATIENCE_MS = 60_000
@@ -61,7 +62,7 @@ def test_on_the_same_machine_the_page_is_live(
     page.goto(address)
     frame = page.frame_locator("iframe")
     expect(frame.locator("canvas").first).to_be_visible(timeout=PATIENCE_MS)
-    assert viewer._connection.ask("GET", "/api/statistics")["clients"] >= 1
+    wait_until(lambda: viewer._connection.ask("GET", "/api/statistics")["clients"] >= 1)
     page.close()
 
 

@@ -10,7 +10,7 @@ from pellucid.jobs.job import Job, Resources, Submitted, private_folder
 from pellucid.jobs.scheduler import Scheduler
 from pellucid.jobs.site import Site
 from pellucid.jobs.states import State
-from tests.slurm_cluster import wait_until
+from tests.waiting import wait_until
 
 # Opening a pipe to read waits until somebody opens it to write: no sleep, and no end before it is told.
 WAITING = ("/bin/sh", "-c", "echo begun; read -r code <gate; exit $code")

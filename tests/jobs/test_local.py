@@ -14,8 +14,8 @@ from pellucid.jobs.processes import Process
 from pellucid.jobs.site import Site
 from pellucid.jobs.states import State, last_lines
 from tests.jobs.conftest import Start
-from tests.slurm_cluster import wait_until
 from tests.suite_report import ROOT
+from tests.waiting import wait_until
 
 SITE = Site()
 

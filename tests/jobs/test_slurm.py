@@ -11,7 +11,8 @@ from pellucid.jobs.site import Site
 from pellucid.jobs.slurm import SlurmScheduler
 from pellucid.jobs.states import State
 from tests.jobs.conftest import Start
-from tests.slurm_cluster import SlurmCluster, wait_until
+from tests.slurm_cluster import SlurmCluster
+from tests.waiting import wait_until
 
 SITE = Site("slurm", "main", time_limit_minutes=10)
 GPU = Resources(gpus=1, memory_bytes=100 * 2**20)
