@@ -8,11 +8,11 @@ import pytest
 
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo import reference_steps as reference
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, bin_frames, level_air, mend
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.reference import steps as reference
 from pellucid.tomo.rings import RingSettings, remove_rings
 from pellucid.tomo.scan import Frames, Scan
 from tests.shared_data import shared

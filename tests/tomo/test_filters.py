@@ -8,7 +8,7 @@ import pytest
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
 from pellucid.tomo.filters import FILTERS, filter_sinograms, padded_length, response, taps
-from pellucid.tomo.reference import extend_rows, filter_rows
+from pellucid.tomo.reference.projection import extend_rows, filter_rows
 from pellucid.tomo.scan import Floats
 
 WINDOWS: dict[str, Callable[[Floats], Floats]] = {

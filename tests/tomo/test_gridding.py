@@ -8,7 +8,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.filters import filter_sinograms, padded_length, response
 from pellucid.tomo.gridding import reconstruct_by_gridding
-from pellucid.tomo.reference import fourier_sum, grid
+from pellucid.tomo.reference.projection import fourier_sum, grid
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.tooth import tooth_sinogram
 

@@ -7,8 +7,8 @@ from pellucid.device import Device, primitives
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.iterative import cgls, sirt
 from pellucid.tomo.projection import project
-from pellucid.tomo.reference import grid
-from pellucid.tomo.reference import project as defined
+from pellucid.tomo.reference.projection import grid
+from pellucid.tomo.reference.projection import project as defined
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 
 GEOMETRIES = {

@@ -5,8 +5,8 @@ import pytest
 
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo import reference_steps as reference
 from pellucid.tomo.phase import Paganin, retrieve
+from pellucid.tomo.reference import steps as reference
 from pellucid.tomo.zingers import remove_zingers
 from tests.tomo.stripes import clean
 

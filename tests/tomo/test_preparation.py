@@ -7,12 +7,12 @@ import pytest
 
 from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo import reference_steps as reference
 from pellucid.tomo.correction import Calibration, attenuate, mend
 from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis
 from pellucid.tomo.phantoms import disc, foam
 from pellucid.tomo.phase import Paganin
 from pellucid.tomo.preparation import Preparation, prepare
+from pellucid.tomo.reference import steps as reference
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
 

@@ -5,7 +5,7 @@ import pytest
 
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo import reference_rings as reference
+from pellucid.tomo.reference import rings as reference
 from pellucid.tomo.ring_filters import wavelet_taps
 from pellucid.tomo.rings import METHODS, RingSettings, remove_rings
 from tests.tomo.stripes import Sinogram, clean, striped

@@ -7,7 +7,7 @@ from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, mend
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.phantoms import Ellipsoid, Phantom, disc, foam, shepp_logan
-from pellucid.tomo.reference import view_weights
+from pellucid.tomo.reference.projection import view_weights
 from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
 from pellucid.tomo.zingers import remove_zingers
 

@@ -1,7 +1,7 @@
 """From counts to attenuation: flats, darks, the guard against too little light, bad projections, air, binning.
 
 Here: Calibration, Correction and attenuate(); mend(), level_air() and bin_frames() on a device.
-Not here: single hot pixels (zingers), rings (rings), what the steps mean (reference_steps).
+Not here: single hot pixels (zingers), rings (rings), what the steps mean (reference.steps).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Phase retrieval of one material, after Paganin: from propagated transmissions to attenuation.
 
 Here: Paganin with physical units and its smoothing radius; retrieve() on a device.
-Not here: what it means (reference_steps.paganin), flats and darks (correction).
+Not here: what it means (reference.steps.paganin), flats and darks (correction).
 
 The filter is 1 / (1 + (z δ/μ) k²) with k in radians per length. Others write it otherwise: a ratio that multiplies the
 square of cycles per pixel is (2π)² times the strength here.

@@ -8,18 +8,19 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pellucid.box import Shape
 from pellucid.device import choose, primitives
-from pellucid.engines.task import Resources, Work
+from pellucid.engines.task import Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
 from pellucid.tomo.correction import Calibration, attenuate
 from pellucid.tomo.phase import Paganin, retrieve
+from pellucid.tomo.planes import PlaneTask
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.scan import Scan
@@ -32,7 +33,7 @@ MOST_FRAMES = 32
 
 
 @dataclass(frozen=True)
-class PhaseTask:
+class PhaseTask(PlaneTask):
     """Frames of a scan to frames of attenuation; rows that had too little light are not a number."""
 
     source: str
@@ -44,25 +45,7 @@ class PhaseTask:
     raw_itemsize: int
     device: str
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return (self.source,)
-
-    @property
-    def shape(self) -> Shape:
-        return self.layout.levels[0].shape
-
-    @property
-    def smallest(self) -> Shape:
-        """Whole frames."""
-        return (self.grain[0], *self.shape[1:])
-
-    @property
-    def wished(self) -> Shape:
-        return (max(self.grain[0], MOST_FRAMES), *self.shape[1:])
-
-    def needs(self, block: Block) -> Resources:
-        return Resources(self.cost(block.core.shape))
+    most: ClassVar[int] = MOST_FRAMES
 
     def cost(self, shape: Shape) -> int:
         """As read, as transmission twice, as filtered, and three times with a margin for the transforms."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run
 from pellucid.conversion.values import ValueMap, plan_values
 from pellucid.device import Device, choose
 from pellucid.engines.engine import Engine, make_engine
-from pellucid.engines.task import Resources, Work
+from pellucid.engines.task import Work
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
@@ -31,6 +31,7 @@ from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
 from pellucid.tomo.offset_scans import OffsetAxis
 from pellucid.tomo.phase_task import PhaseTask, phase_layout
+from pellucid.tomo.planes import PlaneTask
 from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
@@ -38,7 +39,6 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import Report, report_path
 from pellucid.tomo.scan import Frames, Scan
 from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_bytes
-from pellucid.volume.blocks import Block
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
@@ -72,7 +72,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class SlabTask:
+class SlabTask(PlaneTask):
     """Make slices of a scan and write them to level 0 of the target.
 
     axis, offset: as in SlabPlan. first_row: of the scan, of the volume's first slice. scale: from attenuation per pixel
@@ -96,25 +96,7 @@ class SlabTask:
     device: str
     retrieved: str = ""
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return (self.source,)
-
-    @property
-    def shape(self) -> Shape:
-        return self.layout.levels[0].shape
-
-    @property
-    def smallest(self) -> Shape:
-        """Whole slices: every pixel needs all of a sinogram."""
-        return (self.grain[0], *self.shape[1:])
-
-    @property
-    def wished(self) -> Shape:
-        return (max(self.grain[0], MOST_SLICES), *self.shape[1:])
-
-    def needs(self, block: Block) -> Resources:
-        return Resources(self.cost(block.core.shape))
+    most: ClassVar[int] = MOST_SLICES
 
     def cost(self, shape: Shape) -> int:
         itemsizes = self.raw_itemsize, self.layout.dtype.itemsize

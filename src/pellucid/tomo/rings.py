@@ -1,7 +1,7 @@
 """Ring removal: columns of sinograms that are wrong in every view.
 
 Here: the methods and their settings; the algorithms of Vo, Atwood and Drakopoulos (2018) on a device.
-Not here: what they mean (reference_rings), wavelets and regularisation (ring_filters).
+Not here: what they mean (reference.rings), wavelets and regularisation (ring_filters).
 
 Columns are sorted once. Dividing a column by a factor keeps its order (a negative one turns it around), and so does
 replacing it by the median of sorted columns: algorithms 5 and 3 can both work on the ranks of the same sort.
@@ -15,7 +15,7 @@ from pellucid.device import Array, Device, Portion, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.threads import Threads
-from pellucid.tomo.reference_rings import dead_columns, detect, widened
+from pellucid.tomo.reference.rings import dead_columns, detect, widened
 from pellucid.tomo.ring_filters import remove_regularized, remove_wavelet
 
 METHODS = ("none", "vo-sorting", "vo-large", "vo-dead", "vo-all", "fourier-wavelet", "titarenko")

@@ -1,7 +1,7 @@
 """Zingers: pixels that a stray photon made too bright, in one view only.
 
 Here: remove_zingers() on sinograms.
-Not here: columns that are wrong in every view (rings), what it means (reference_steps).
+Not here: columns that are wrong in every view (rings), what it means (reference.steps).
 
 Looked for in a sinogram and not in a projection: a zinger lasts one view, and slices stay independent of one another.
 """

@@ -109,6 +109,12 @@ def sum_columns(
     sums[place, column] = total
 
 
+@wp.func
+def turned(rank: wp.int32, divisor: wp.float32, ranks: wp.int32):
+    """Where a rank was before its column was divided: a negative divisor turns the order around."""
+    return wp.where(divisor < 0.0, ranks - 1 - rank, rank)
+
+
 @wp.kernel(enable_backward=False)
 def level_columns(
     first: wp.int32,
@@ -121,9 +127,7 @@ def level_columns(
     """Ranked columns divided by their divisor; bad ones become smooth. A negative factor turns the order around."""
     column, place, rank = wp.tid()
     column += first
-    source = rank
-    if divisors[place, column] < 0.0:
-        source = ranked.shape[2] - 1 - rank
+    source = turned(rank, divisors[place, column], ranked.shape[2])
     value = ranked[place, column, source] / divisors[place, column]
     if mask[place, column] != wp.uint8(0):
         value = smooth[place, column, rank]
@@ -141,9 +145,7 @@ def put_back(
     """Ranked columns back in the order of the views: (slice, view, column)."""
     column, place, rank = wp.tid()
     column += first
-    source = rank
-    if divisors[place, column] < 0.0:
-        source = ranked.shape[2] - 1 - rank
+    source = turned(rank, divisors[place, column], ranked.shape[2])
     sinograms[place, order[place, column, source], column] = ranked[place, column, rank]
 
 

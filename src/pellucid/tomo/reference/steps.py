@@ -1,7 +1,7 @@
 """What the steps before back projection mean, in plain NumPy and double precision.
 
 Here: the definitions that the kernels of correction, zingers and phase are tested against.
-Not here: rings (reference_rings), filtering and back projection (reference).
+Not here: rings (rings), filtering and back projection (projection).
 """
 
 import numpy as np
