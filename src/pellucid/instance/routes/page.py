@@ -1,6 +1,6 @@
 """The page itself.
 
-Here: the built page's files, or the plain page where it was not built.
+Here: the built page's files, or how to get them where they are missing.
 Not here: anything that the page asks for later.
 """
 
@@ -10,7 +10,9 @@ from importlib.resources.abc import Traversable
 from fastapi import FastAPI, Response
 
 BUILT = files("pellucid.instance") / "site"
-PLAIN = files("pellucid.instance") / "page"
+MISSING = (
+    "The viewer works, but its page was not built. Run tools/build_page.py (make setup does), then start it again.\n"
+)
 TYPES = {
     "html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "png": "image/png",
     "json": "application/json", "woff2": "font/woff2", "ico": "image/x-icon", "txt": "text/plain",
@@ -19,8 +21,7 @@ TYPES = {
 
 def page_files() -> dict[str, Traversable]:
     """By address. No name that comes from outside ever becomes a path."""
-    folder = BUILT if (BUILT / "index.html").is_file() else PLAIN
-    return dict(_below(folder, ""))
+    return dict(_below(BUILT, "")) if (BUILT / "index.html").is_file() else {}
 
 
 def _below(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
@@ -31,7 +32,10 @@ def _below(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
 
 
 def add(app: FastAPI) -> None:
-    for name, file in page_files().items():
+    found = page_files()
+    if not found:
+        app.add_api_route("/", lambda: Response(MISSING, 503, media_type="text/plain"), include_in_schema=False)
+    for name, file in found.items():
         media_type = TYPES.get(name.rpartition(".")[2], "application/octet-stream")
 
         def page_file(file: Traversable = file, media_type: str = media_type) -> Response:
