@@ -254,6 +254,7 @@ def allocate(
     address: str,
     shape: Sequence[int],
     dtype: Any,
+    metadata: Mapping[str, Any] | None = None,
     *,
     token: str,
     label: Label = NO_LABEL,
@@ -261,13 +262,14 @@ def allocate(
 ) -> Allocation:
     """Memory for an array that will be sent, in the receiving end's own where that is on this machine."""
     caller = Caller.to(address, token, options)
-    return Allocation(caller, announce(shape, dtype, None, label, options.checksum))
+    return Allocation(caller, announce(shape, dtype, metadata, label, options.checksum))
 
 
 def stream(
     address: str,
     shape: Sequence[int],
     dtype: Any,
+    metadata: Mapping[str, Any] | None = None,
     *,
     token: str,
     label: Label = NO_LABEL,
@@ -275,7 +277,7 @@ def stream(
 ) -> StreamWriter:
     """A writer that takes blocks or slices of a volume as they are produced."""
     caller = Caller.to(address, token, options)
-    announcement = announce(shape, dtype, None, label, options.checksum, mode="stream")
+    announcement = announce(shape, dtype, metadata, label, options.checksum, mode="stream")
 
     def call() -> tuple[Link, str]:
         link, lane = caller.call(announcement.transfer)

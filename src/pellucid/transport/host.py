@@ -83,7 +83,7 @@ class Host:
         """All of an array is there. Until now, nothing has taken the place of what was there before."""
 
     def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
-        """A transfer broke off, and so many bytes are kept for the next try."""
+        """A transfer broke off, or was refused in the middle; so many bytes are kept for the next try."""
 
     def find(self, request: Mapping[str, Any]) -> Offer:
         """What somebody asks for."""

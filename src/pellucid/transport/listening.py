@@ -173,6 +173,9 @@ class Listener:
                 LOG.warning("%s of %s: %s", "A transfer", announcement.label.name or "an array", broken)
                 self.host.broken(announcement, kept_bytes(target), broken)
                 raise broken from error
+            except PellucidError as error:
+                self.host.broken(announcement, 0, error)
+                raise
 
     def _fill(self, target: Target, link: Link, lane: str) -> None:
         if target.announcement.mode == "stream":
