@@ -74,6 +74,14 @@ class UseArray:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """Voxels of an array that was handed over are new, in these boxes. Nobody answers: pictures show it."""
+
+    source: str
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True)
 class Forget:
     """Nobody needs the array of this name any more."""
 
@@ -350,7 +358,7 @@ class Progressed:
 
 
 Command = (
-    Draw | Release | Snapshot | UseArray | Forget | Compile | Describe | Measure | Inspect | Probe | Slice | Profile
+    Draw | Release | Snapshot | UseArray | Changed | Forget | Compile | Describe | Measure | Inspect | Probe | Slice | Profile
     | Retrieve | Export | Cancel
 )  # fmt: skip
 Answer = (

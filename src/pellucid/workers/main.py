@@ -95,6 +95,8 @@ class WorkerMain:
                 self.drawing.add(lambda: self._answering(command, lambda: self._use(command, descriptor)))
             case commands.Forget():
                 self.drawing.add(lambda: self._answering(command, lambda: self._forget(command)))
+            case commands.Changed(source, boxes):
+                self._sources.changed(source, boxes)
             case commands.Cancel(request):
                 if request in self._cancels:
                     self._cancels[request].set()

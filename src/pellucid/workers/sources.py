@@ -5,8 +5,10 @@ Not here: what lies on the device (fields).
 """
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pellucid.box import Box
 from pellucid.formats.location import Location
 from pellucid.formats.memory import ArrayReader
 from pellucid.formats.protocol import Spacing, Voxels
@@ -43,6 +45,14 @@ class Sources:
             self._handed[source] = handed
             self._opened[source] = handed.volume(source)
             return self._opened[source]
+
+    def changed(self, source: str, boxes: Iterable[Box]) -> None:
+        """Voxels of an array are new; of one that was forgotten meanwhile, nobody wants to know."""
+        with self._lock:
+            volume = self._opened[source] if source in self._handed else None
+        if volume is not None:
+            for box in boxes:
+                volume.changed(box)
 
     def forget(self, source: str) -> None:
         with self._lock:

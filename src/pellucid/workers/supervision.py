@@ -6,7 +6,7 @@ Not here: one process (process), what to draw after a loss (instance).
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pellucid.box import Box
 from pellucid.errors import PellucidError, WorkerLost, error_named
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared import SharedArray
@@ -123,6 +124,12 @@ class SupervisedWorker:
             self._arrays[source] = handed
             self.start()
             return self._send_array(source, handed)
+
+    def changed(self, source: str, boxes: Iterable[Box]) -> None:
+        """Voxels of an array that was handed over are new; a picture that is drawn from now on shows them."""
+        with self._lock:
+            if self._process is not None and source in self._arrays:
+                self._process.send(commands.Changed(source, tuple(boxes)))
 
     @property
     def arrays(self) -> set[str]:
