@@ -1,28 +1,26 @@
 """Viewer: the object through which a program drives an instance.
 
-Here: what is shown, how, pictures of it, voxels back, the end.
-Not here: starting and finding instances (starting), waiting without blocking (asynchronous), notebooks (notebook).
+Here: what is shown, how, pictures of it, voxels back.
+Not here: where it is and when it ends (running), starting and finding instances (starting), waiting without blocking
+(asynchronous), notebooks (notebook).
 """
 
 import json
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from pellucid.box import Box
 from pellucid.client import notebook
 from pellucid.client.arrays import given
-from pellucid.client.connection import Connection
 from pellucid.client.lanes import Lane, lane_to
-from pellucid.errors import InvalidInput, ViewerUnreachable
+from pellucid.client.running import RunningViewer
+from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
-from pellucid.jobs.states import State
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.documents import build
 from pellucid.rendering.geometry.mesh_files import save_mesh
@@ -33,49 +31,16 @@ from pellucid.volume.volume import Volume
 
 How = Literal["replace", "add", "labels"]
 """replace: alone; add: beside what is there; labels: as coloured labels over it."""
-PROTOCOL = 2
 STATE = 1
 Kind = TypeVar("Kind")
-ENDING_S = 10.0
-LOOK_AGAIN_S = 0.5
 
 
-class Viewer:
-    """A running viewer. Every call returns when it is done; any thread may call.
-
-    device: that draws; pid: of the viewer's process on its machine. end: waits for that process, where this program has
-    started it.
-    """
+class Viewer(RunningViewer):
+    """A running viewer. Every call returns when it is done; any thread may call."""
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None) -> None:
-        self._connection = Connection(url)
-        self._end = end
-        about = self._connection.ask("GET", "/api/about")
-        if about["version"] != PROTOCOL:
-            what = f"The viewer has version {about['version']} of the protocol, and this program {PROTOCOL}."
-            raise InvalidInput(what, do="Start it with the Pellucid that is installed here.")
-        self.device: str = about["device"]
-        self.pid: int = about["pid"]
-        self._lane: Lane = lane_to(self._connection, about["socket"])
-
-    @property
-    def url(self) -> str:
-        """To be opened in a browser; whoever has it owns the viewer."""
-        return self._connection.url
-
-    @property
-    def token(self) -> str:
-        return self._connection.token
-
-    @property
-    def port(self) -> int:
-        return self._connection.port
-
-    @property
-    def links(self) -> dict[str, str]:
-        """Addresses to give away: ``look`` sees the picture, ``steer`` also turns it, ``own`` may do everything."""
-        base = self._connection.address
-        return {name: base + part for name, part in self._connection.ask("GET", "/api/sharing").items()}
+        super().__init__(url, end)
+        self._lane: Lane = lane_to(self._connection, self._unix_socket)
 
     # What is shown
 
@@ -196,42 +161,6 @@ class Viewer:
         if box is None and layer < len(volumes := self.scene.volumes):
             box = volumes[layer].clip
         return self._lane.retrieve(layer, "" if box is None else str(box))
-
-    # The end
-
-    def wait(self) -> None:
-        """Until somebody ends the viewer: in the page, by Ctrl-C here, or by not using it for long."""
-        if self._end is not None:
-            return self._end(None)
-        while self.is_running:
-            time.sleep(LOOK_AGAIN_S)
-        return None
-
-    @property
-    def is_running(self) -> bool:
-        try:
-            self._connection.ask("GET", "/api/about")
-        except ViewerUnreachable:
-            return False
-        return True
-
-    @property
-    def state(self) -> State:
-        """running or ended; of one that the agent keeps, all that is known there."""
-        return State("running" if self.is_running else "ended")
-
-    def shutdown(self) -> None:
-        """End the viewer, also for those who watch; nothing happens where it has ended already."""
-        with suppress(ViewerUnreachable):
-            self._connection.ask("POST", "/api/shutdown")
-        if self._end is not None:
-            self._end(ENDING_S)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
 
     def __repr__(self) -> str:
         return f"Viewer({self._connection.address!r}, device={self.device!r})"
