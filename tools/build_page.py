@@ -1,4 +1,4 @@
-"""Build the page of the viewer: web/ becomes src/pellucid/instance/site/.
+"""Build the page of the viewer: web/ becomes src/pellucid/instance/site/; and bundle the Hub's proxy beside the agent.
 
 Here: the Node that comes as a Python package, npm, Vite, and the hook that runs them when the package is built.
 Not here: the page itself (web/), serving it (pellucid.instance).
@@ -22,8 +22,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 SITE = ROOT / "src/pellucid/instance/site"
+PROXY = ROOT / "src/pellucid/agent/hub/proxy/bin/proxy.mjs"
 STAMP = SITE / ".built-from"
-SOURCES = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "public", "src")
+SOURCES = (
+    "index.html", "package.json", "package-lock.json", "proxy.config.ts", "tsconfig.json", "vite.config.ts", "public", "src",
+)  # fmt: skip
 
 
 class PageHook(BuildHookInterface[Any]):
@@ -36,11 +39,12 @@ class PageHook(BuildHookInterface[Any]):
 def build() -> None:
     """Make the site anew where its sources have changed since."""
     wanted = fingerprint(WEB)
-    if STAMP.is_file() and STAMP.read_text() == wanted:
+    if STAMP.is_file() and STAMP.read_text() == wanted and PROXY.is_file():
         return
     prepare()
-    if npm("run", "--silent", "build"):
-        sys.exit("The viewer's page could not be built: see above.")
+    for script, what in (("build", "The viewer's page"), ("proxy", "The Hub's proxy")):
+        if npm("run", "--silent", script):
+            sys.exit(f"{what} could not be built: see above.")
     STAMP.write_text(wanted)
 
 
