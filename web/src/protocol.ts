@@ -632,7 +632,8 @@ export interface Refused {
   readonly kind: string;
 }
 
-/** GET /api/about. socket: the Unix socket that takes arrays from programs on this machine; for the owner. */
+/** GET /api/about. For the owner: socket, where memory changes hands on this machine; transfer, the address of the
+ * transport, which takes arrays from any machine that can reach it, and wants the owner's token. */
 export interface About {
   readonly version: number;
   readonly product: string;
@@ -640,6 +641,7 @@ export interface About {
   readonly device: string;
   readonly pid: number;
   readonly socket: string;
+  readonly transfer: string;
 }
 
 /** GET /api/scene: everything a program has to know about what is shown. */

@@ -36,7 +36,7 @@ class Arrays:
     """By id; the source that a scene has for one is ``memory:ID``. most_bytes: of one; 0 where only memory decides."""
 
     def __init__(self, most_bytes: int = 0) -> None:
-        self._most_bytes = most_bytes
+        self.most_bytes = most_bytes
         self._coming: dict[str, Coming] = {}
 
     def announce(self, offer: ArrayOffer) -> tuple[str, int]:
@@ -54,8 +54,8 @@ class Arrays:
     def check(self, offer: ArrayOffer) -> int:
         """How large it is; what can be no volume, or is more than this viewer was started for, is refused."""
         nbytes = checked_bytes(offer)
-        if self._most_bytes and nbytes > self._most_bytes:
-            raise TransferTooLarge(nbytes, self._most_bytes)
+        if self.most_bytes and nbytes > self.most_bytes:
+            raise TransferTooLarge(nbytes, self.most_bytes)
         return nbytes
 
     def fill(self, id: str, offset: int, piece: bytes) -> None:

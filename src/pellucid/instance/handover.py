@@ -13,12 +13,10 @@ or is told {"kind": ..., "what": ..., "do": ..., "line": N}. Whoever can enter t
 the viewer, so that ``load`` opens whatever that person can, and lets the page open its folder from then on.
 """
 
-import asyncio
 import os
 import socket
 import threading
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
@@ -37,7 +35,6 @@ from pellucid.workers.line import Line
 PATIENCE_S = 60.0
 _OFFER: TypeAdapter[ArrayOffer] = TypeAdapter(ArrayOffer)
 _LOAD: TypeAdapter[LoadRequest] = TypeAdapter(LoadRequest)
-Kind = TypeVar("Kind")
 
 
 class Handover:
@@ -102,25 +99,20 @@ class Handover:
         offer = _OFFER.validate_python(offered)
         self._session.arrays.check(offer)
         handed = taken_over(offer, memory.taken())
-        return self._on_loop(show_array(self._session, uuid4().hex, offer, handed))
+        return self._session.relay.wait_for(show_array(self._session, uuid4().hex, offer, handed))
 
     def _load(self, wanted: object) -> int:
         request = _LOAD.validate_python(wanted)
         location = Location.parse(request.path)
         if not location.is_remote:
             self._session.roots.add(location.local.absolute().parent)
-        return self._on_loop(load(self._session, str(location.absolute), request.how))
+        return self._session.relay.wait_for(load(self._session, str(location.absolute), request.how))
 
     def _give(self, wanted: dict[str, Any]) -> tuple[dict[str, Any], SharedArray]:
-        shared = self._on_loop(retrieve(self._session, int(wanted.get("layer", 0)), str(wanted.get("box", ""))))
+        shared = self._session.relay.wait_for(
+            retrieve(self._session, int(wanted.get("layer", 0)), str(wanted.get("box", "")))
+        )
         return {"shape": shared.shape, "dtype": shared.dtype.str}, shared
-
-    def _on_loop(self, work: Coroutine[Any, Any, Kind]) -> Kind:
-        loop = self._session.relay.loop
-        if loop is None:
-            work.close()
-            raise InvalidInput("The viewer is not running.", do="Start it first.")
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
 
 
 class _Descriptor:

@@ -1,6 +1,6 @@
 """Bringing files, arrays and saved states into the scene.
 
-Here: load, show_array, retrieve, restore, save.
+Here: load, show_array, retrieve, restore, save; taking a scene, and letting go of arrays that nothing shows.
 Not here: reading (workers), names that may be opened (files).
 """
 
@@ -61,13 +61,13 @@ async def load(session: Session, source: str, how: How, name: str = "") -> int:
     if name:
         session.catalogue.names[source] = name
     now = Pair(session.history.scene, session.history.other)
-    _take(session, placed(now, described, how))
+    take(session, placed(now, described, how))
     if described.facts is not None and described.facts.is_estimated:
-        _measure(session, source)
+        measure(session, source)
     return session.history.revision
 
 
-def _measure(session: Session, source: str) -> None:
+def measure(session: Session, source: str) -> None:
     """Go through all voxels while the first picture is looked at, and tell what was found."""
     question = lambda request: commands.Measure(request, source)  # noqa: E731
     loop = asyncio.get_running_loop()
@@ -84,7 +84,8 @@ def _was_measured(session: Session, source: str, measured: commands.Measured) ->
     session.tell(session.catalogue.message(session.history.scene))
 
 
-def _take(session: Session, pair: Pair) -> None:
+def take(session: Session, pair: Pair) -> None:
+    """Show another scene, with its own camera."""
     session.delivery.forget()
     session.history.look(pair.scene.camera)
     session.change(pair)
@@ -101,11 +102,11 @@ async def show_array(session: Session, id: str, offer: ArrayOffer, handed: Hande
     except PellucidError:
         session.worker.forget_array(source)
         raise
-    _forget_unused(session)
+    forget_unused(session)
     return revision
 
 
-def _forget_unused(session: Session) -> None:
+def forget_unused(session: Session) -> None:
     """Arrays are large: what is not shown goes, and with it the way back to it."""
     shown = named(Pair(session.history.scene, session.history.other))
     unused = session.worker.arrays - shown
@@ -161,7 +162,7 @@ async def restore(session: Session, state: SavedState) -> int:
         session.shadings.arrived(text)
     for source in named(pair):
         await _know(session, source)
-    _take(session, pair)
+    take(session, pair)
     session.shadings_changed()
     if state.cross_hair is not None:
         session.slicing.set(Cut(state.cross_hair, 0, 512), "")

@@ -6,15 +6,17 @@ Not here: what the session makes of it (session).
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pellucid import progress
-from pellucid.errors import PellucidError, WorkerLost
+from pellucid.errors import InvalidInput, PellucidError, WorkerLost
 from pellucid.workers.commands import Progressed
 from pellucid.workers.process import Deadlines, Ending
 from pellucid.workers.supervision import Picture, SupervisedWorker
+
+Result = TypeVar("Result")
 
 
 class Told(Protocol):
@@ -78,7 +80,19 @@ class Relay:
         if not self._post(lambda told: told.progress_was_made(progress_made)):
             _show(progress_made)
 
-    def _post(self, tell: Callable[[Any], None]) -> bool:
+    def call(self, function: Callable[[], object]) -> None:
+        """On the event loop, soon; nothing happens where the viewer is ending."""
+        self._post(lambda _: function())
+
+    def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """What work on the event loop comes to; for other threads, which wait."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            work.close()
+            raise InvalidInput("The viewer is not running.", do="Start it first.")
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    def _post(self, tell: Callable[[Any], object]) -> bool:
         loop, told = self._loop, self._told
         if loop is None or told is None or loop.is_closed():
             return False

@@ -5,6 +5,7 @@ Not here: routes (app), what it shows (session).
 """
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
@@ -13,10 +14,13 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.instance import loading, records, states
 from pellucid.instance.app import create_app
+from pellucid.instance.arrivals import Arrivals
 from pellucid.instance.handover import Handover
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
 from pellucid.instance.session import Session, Setup
 from pellucid.transport.address import Certificate
+from pellucid.transport.host import DEFAULT_LIMITS, Limits
+from pellucid.transport.listening import Listener
 
 HOST = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
@@ -50,6 +54,7 @@ class Instance:
             raise
         self.session.on_end = self.stop
         self._handover = Handover(self.session)
+        self._listener = self._listening_for_arrays(certificate)
         self._record = records.write(records.Record.of_this_process(self.url))
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -75,6 +80,18 @@ class Instance:
         elif source is not None:
             loading.load_first(self.session, source)
 
+    def _listening_for_arrays(self, certificate: Certificate | None) -> Listener:
+        """Where the pages can be reached, arrays can be sent to."""
+        where = HOST if certificate is None else EVERYWHERE
+        limits = Limits(limit_bytes=self.session.arrays.most_bytes or DEFAULT_LIMITS.limit_bytes)
+        listener = Listener(
+            f"{where}:0", token=self.session.tokens.own, host=Arrivals(self.session), limits=limits,
+            certificate=certificate,
+        )  # fmt: skip
+        host = HOST if certificate is None else socket.gethostname()
+        self.session.transfer = str(replace(listener.address, host=host))
+        return listener
+
     @property
     def port(self) -> int:
         return int(self._socket.getsockname()[1])
@@ -95,6 +112,7 @@ class Instance:
             self._server.run(sockets=[self._socket])
         finally:
             records.remove(self._record)
+            self._listener.close()
             self._handover.close()
             self._socket.close()
             self.session.close()

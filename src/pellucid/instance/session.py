@@ -75,7 +75,7 @@ class Session:
         self.tasks = Tasks(self.idle, lambda told: self.tell(told, "steer"))
         self.roots.add(self.tasks.folder)
         self.exporting: str | None = None
-        self.socket = ""
+        self.socket = self.transfer = ""
         self.on_end: Callable[[], None] = lambda: None
         self._worker_status = outgoing.WorkerStatus("starting")
 

@@ -65,6 +65,13 @@ class Slicing:
         if self._cut is not None and self._wanted() != self._done and (self._task is None or self._task.done()):
             self._task = asyncio.get_running_loop().create_task(self._run())
 
+    def cut_anew(self, source: str) -> None:
+        """Voxels of this volume are new."""
+        cut, volumes = self._cut, self._history.scene.volumes
+        if cut is not None and cut.layer < len(volumes) and volumes[cut.layer].source == source:
+            self._done = None
+            self.refresh()
+
     def _wanted(self) -> tuple[object, ...] | None:
         cut, volumes = self._cut, self._history.scene.volumes
         if cut is None or cut.layer >= len(volumes):

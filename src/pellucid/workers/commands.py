@@ -358,8 +358,8 @@ class Progressed:
 
 
 Command = (
-    Draw | Release | Snapshot | UseArray | Changed | Forget | Compile | Describe | Measure | Inspect | Probe | Slice | Profile
-    | Retrieve | Export | Cancel
+    Draw | Release | Snapshot | UseArray | Changed | Forget | Compile | Describe | Measure | Inspect | Probe | Slice
+    | Profile | Retrieve | Export | Cancel
 )  # fmt: skip
 Answer = (
     Ready | Alive | Drawn | Failed | Done | Compiled | Described | Measured | Inspected | Probed | Sliced | Profiled

@@ -48,7 +48,8 @@ class Refused:
 
 @dataclass(frozen=True)
 class About:
-    """GET /api/about. socket: the Unix socket that takes arrays from programs on this machine; for the owner."""
+    """GET /api/about. For the owner: socket, where memory changes hands on this machine; transfer, the address of the
+    transport, which takes arrays from any machine that can reach it, and wants the owner's token."""
 
     version: int
     product: str
@@ -56,6 +57,7 @@ class About:
     device: str
     pid: int
     socket: str
+    transfer: str
 
 
 @dataclass(frozen=True)

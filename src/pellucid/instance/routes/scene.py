@@ -34,8 +34,8 @@ LOOK, STEER = [needs("look")], [needs("steer")]
 @router.get("/about", dependencies=LOOK)
 async def about(session: Here, has: Has) -> http.About:
     """Versions, what this token allows, and where arrays can be handed over."""
-    socket = session.socket if allows(has, "own") else ""
-    return http.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), socket)
+    places = (session.socket, session.transfer) if allows(has, "own") else ("", "")
+    return http.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), *places)
 
 
 @router.get("/scene", dependencies=LOOK)

@@ -1,0 +1,195 @@
+"""A volume that is shown while it arrives.
+
+Here: Filling: in the scene from its first block on, drawn anew as blocks come, its colours following the values.
+Not here: blocks on the wire (transport), which volumes are taken (arrivals).
+
+Voxels that have not come yet are zero. Whatever a person changes stays: what was chosen here is replaced only while it
+still stands there.
+"""
+
+import asyncio
+import os
+import threading
+from dataclasses import replace
+from uuid import uuid4
+
+from pellucid.box import Box, triple
+from pellucid.formats.shared import SharedArray
+from pellucid.instance import loading
+from pellucid.instance.catalogue import placed
+from pellucid.instance.history import Pair
+from pellucid.instance.protocol.http import ArrayOffer
+from pellucid.instance.seen import SeenValues
+from pellucid.instance.session import Session
+from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_transfer
+from pellucid.rendering.labels import Labels
+from pellucid.rendering.scene import VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.volume import Volume
+from pellucid.workers import commands
+from pellucid.workers.describing import BINS as SHOWN_BINS
+from pellucid.workers.supervision import Handed
+
+PERIOD_S = 0.1
+GROWTH = 1.5
+"""Colours are chosen anew when so many times more voxels are there: every choice is a revision of the scene."""
+MOST_BOXES = 64
+
+
+class Filling:
+    """arrived is called in the threads of the transfer, everything else on the event loop."""
+
+    def __init__(self, session: Session, offer: ArrayOffer, shared: SharedArray) -> None:
+        self._session, self._offer, self._shared = session, offer, shared
+        self.source = f"memory:{uuid4().hex}"
+        self._seen = SeenValues()
+        self._chosen_at = 0
+        self._layer: VolumeLayer | None = None  # As it was put into the scene last.
+        self._boxes: list[Box] = []
+        self._is_awake = False
+        self._lock = threading.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    def arrived(self, box: Box) -> None:
+        """A block is in its place."""
+        self._seen.add(self._shared.array[box.slices])
+        with self._lock:
+            self._boxes = joined(self._boxes, box)
+            was_awake, self._is_awake = self._is_awake, True
+        if not was_awake:
+            self._session.relay.call(self._begin)
+
+    async def finish(self) -> None:
+        """All of it is there: show it as if it had come at once."""
+        if self._task is not None:
+            await self._task
+        if self._layer is None:
+            await self._place()
+        if self.source in self._session.worker.arrays:
+            await self._settle()
+
+    def _begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._follow())
+
+    async def _follow(self) -> None:
+        """Show what has come, as often as it makes sense; the latest wins."""
+        while boxes := self._taken():
+            self._session.idle.touch()
+            if self._layer is None:
+                await self._place()
+            elif self.source in self._session.worker.arrays:  # Else somebody has put something else in its place.
+                self._show(boxes)
+            await asyncio.sleep(PERIOD_S)
+
+    def _taken(self) -> list[Box]:
+        with self._lock:
+            boxes, self._boxes = self._boxes, []
+            self._is_awake = bool(boxes)
+        return boxes
+
+    def _show(self, boxes: list[Box]) -> None:
+        session = self._session
+        session.worker.changed(self.source, boxes)
+        if self._seen.count >= self._chosen_at * GROWTH:
+            self._choose()
+        session.picturing.want(is_moving=True)
+        session.slicing.cut_anew(self.source)
+
+    async def _place(self) -> None:
+        session, offer = self._session, self._offer
+        own = SharedArray(os.dup(self._shared.descriptor), self._shared.shape, self._shared.dtype)
+        await asyncio.wrap_future(session.worker.use_array(self.source, Handed(own, offer.spacing, offer.unit)))
+        described = self._described()
+        self._layer = described.volume
+        session.catalogue.names[self.source] = offer.name or "stream"
+        session.catalogue.add(self.source, described)
+        loading.take(session, placed(Pair(session.history.scene, session.history.other), described, offer.how))
+        loading.forget_unused(session)
+
+    def _choose(self) -> None:
+        """Colours for what is known by now."""
+        session, described = self._session, self._described()
+        session.catalogue.add(self.source, described)
+        if described.volume is not None and self._layer is not None:
+            self._replace(replace(self._layer, transfer=described.volume.transfer), is_moving=True)
+        session.tell(session.catalogue.message(session.history.scene))
+
+    async def _settle(self) -> None:
+        session, is_labels = self._session, self._offer.how == "labels"
+        question = lambda request: commands.Describe(request, self.source, is_labels)  # noqa: E731
+        session.worker.changed(self.source, [Box.whole(self._offer.shape)])
+        described = await asyncio.wrap_future(session.worker.ask("describing", question))
+        session.catalogue.add(self.source, described)
+        self._replace(described.volume, is_moving=False)
+        session.picturing.want(is_moving=False)
+        session.slicing.cut_anew(self.source)
+        session.tell(session.catalogue.message(session.history.scene))
+        if described.facts.is_estimated:
+            loading.measure(session, self.source)
+
+    def _replace(self, chosen: VolumeLayer, is_moving: bool) -> None:
+        """Put a layer in the place of the one before, as far as nobody has touched that."""
+        session, before = self._session, self._layer
+        scene = session.history.scene
+        volumes = tuple(_touched(layer, before, chosen) for layer in scene.volumes)
+        self._layer = chosen
+        if volumes != scene.volumes:
+            pair = Pair(replace(scene, volumes=volumes), session.history.other)
+            session.change(pair, run=self.source, is_moving=is_moving)
+
+    def _described(self) -> commands.Described:
+        """What is known of it by now."""
+        offer, self._chosen_at = self._offer, self._seen.count
+        histogram = self._seen.histogram(BINS)
+        air = air_threshold(histogram)
+        volume = Volume.from_array(self._shared.array, offer.spacing, offer.unit)
+        layer = VolumeLayer(
+            self.source,
+            over_nothing(automatic_transfer(histogram)),
+            shading="none" if air is None else "gradient",
+            labels=Labels() if offer.how == "labels" else None,
+        )
+        return commands.Described(-1, automatic_camera(volume), self._facts(), volume=layer)
+
+    def _facts(self) -> commands.Facts:
+        offer, shown = self._offer, self._seen.histogram(SHOWN_BINS)
+        low, high = float(shown.edges[0]), float(shown.edges[-1])
+        return commands.Facts(
+            offer.shape, offer.spacing, offer.unit, self._shared.dtype.name, 1, 1, 1, low, high,
+            tuple(shown.counts.tolist()), is_estimated=True,
+        )  # fmt: skip
+
+
+def _touched(layer: VolumeLayer, before: VolumeLayer | None, chosen: VolumeLayer) -> VolumeLayer:
+    """What stands in the scene, with what was chosen in the place of what was chosen before."""
+    if before is None or layer.source != chosen.source:
+        return layer
+    if layer == before:
+        return chosen
+    return replace(layer, transfer=chosen.transfer) if layer.transfer == before.transfer else layer
+
+
+def over_nothing(transfer: TransferFunction) -> TransferFunction:
+    """The same, but transparent below its range: voxels that have not come yet must not hide those that have."""
+    (_, first), *rest = transfer.opacities
+    if first == 0 or transfer.value_range[0] < 0:
+        return transfer
+    return replace(transfer, opacities=((0.0, 0.0), (0.001, first), *rest))
+
+
+def joined(boxes: list[Box], box: Box) -> list[Box]:
+    """Boxes, and one more: with the last one where they make one box, and not too many of them.
+
+    >>> joined([Box((0, 0, 0), (1, 4, 4))], Box((1, 0, 0), (2, 4, 4)))
+    [Box(start=(0, 0, 0), stop=(2, 4, 4))]
+    """
+    last = boxes[-1] if boxes else box
+    around = _around([last, box])
+    if around.size <= last.size + box.size:
+        return [*boxes[:-1], around]
+    return [*boxes, box] if len(boxes) < MOST_BOXES else [_around([*boxes, box])]
+
+
+def _around(boxes: list[Box]) -> Box:
+    starts, stops = zip(*((box.start, box.stop) for box in boxes), strict=True)
+    return Box(triple(map(min, zip(*starts, strict=True))), triple(map(max, zip(*stops, strict=True))))
