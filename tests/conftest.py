@@ -22,6 +22,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(report, "suite-report")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests start is written down in a folder of the run, not among the viewers of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real scans; a test that needs it is skipped where it is absent."""
