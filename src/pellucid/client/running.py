@@ -34,6 +34,7 @@ class RunningViewer:
         self.device: str = about["device"]
         self.pid: int = about["pid"]
         self._unix_socket: str = about["socket"]
+        self._transfer: str = about["transfer"]
 
     @property
     def url(self) -> str:

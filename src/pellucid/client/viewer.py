@@ -6,7 +6,7 @@ Not here: where it is and when it ends (running), starting and finding instances
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -27,6 +27,9 @@ from pellucid.rendering.geometry.mesh_files import save_mesh
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
+from pellucid.transport.announcement import Label
+from pellucid.transport.connecting import stream
+from pellucid.transport.streaming import StreamWriter
 from pellucid.volume.volume import Volume
 
 How = Literal["replace", "add", "labels"]
@@ -64,6 +67,24 @@ class Viewer(RunningViewer):
             spacing, unit = spacing or volume.spacing, unit or volume.unit
         offer = {"spacing": _spacing(spacing or (1.0, 1.0, 1.0)), "unit": unit, "name": name, "how": how}
         return self._lane.show(given(volume), offer)
+
+    def stream(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        spacing: Spacing | None = None,
+        *,
+        unit: str = "",
+        name: str = "",
+        how: How = "replace",
+    ) -> StreamWriter:
+        """A volume that is shown while it is made: a writer for slices (``append``) or blocks (``write``).
+
+        Use it in a ``with``: when that ends, all of it is there. Voxels that were never written are zero.
+        """
+        label = Label(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
+        metadata = {"pellucid": {"how": how}}
+        return stream(self._transfer, shape, dtype, metadata, token=self.token, label=label)
 
     def load(self, path: str | Path, *, how: How = "replace") -> None:
         """Show a file that the viewer's machine has: a volume (``scan.h5:/entry/data``), points, or a mesh."""
