@@ -18,6 +18,7 @@ from pellucid.volume.volume import Volume
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Indices = np.ndarray[Any, np.dtype[np.int64]]
+CM_UM = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +149,11 @@ class Scan:
     def count(self) -> int:
         """Projections."""
         return self.projections.count
+
+    @property
+    def per_pixel(self) -> float:
+        """What attenuation per pixel is multiplied by: to be per cm where the size of a pixel is known, else 1."""
+        return CM_UM / self.pixel_size_um if self.pixel_size_um else 1.0
 
     @property
     def step_rad(self) -> float:

@@ -1,6 +1,6 @@
 """From the raw rows of a scan to the slices of a slab: all steps of a recipe, a few slices at a time.
 
-Here: make_slab, and how much memory it takes.
+Here: make_slab, the two halves that it consists of, and how much memory it takes.
 Not here: the steps themselves, files (pipeline).
 """
 
@@ -98,9 +98,9 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
     whole = plan.geometry(scan.angles_rad, rows)
     for start in range(0, raw.shape[1], AT_ONCE):
         some = slice(start, min(raw.shape[1], start + AT_ONCE))
-        sinograms = _corrected(raw[:, some], scan, _part(calibration, some), plan, account)
+        sinograms = corrected(raw[:, some], scan, _part(calibration, some), plan, account)
         with account.timing("reconstruct", plan.device):
-            slices = _reconstructed(sinograms, whole.part(some), plan.recipe, plan.device)
+            slices = reconstructed(sinograms, whole.part(some), plan.recipe, plan.device)
         del sinograms
         with account.timing("hand over"):
             put(start, primitives(plan.device).to_host(slices))
@@ -114,7 +114,7 @@ def _part(calibration: Calibration | None, rows: slice) -> Calibration | None:
     return Calibration(flats, calibration.times, dark, calibration.floor)
 
 
-def _corrected(raw: Voxels, scan: Scan, calibration: Calibration | None, plan: SlabPlan, account: Account) -> Array:
+def corrected(raw: Voxels, scan: Scan, calibration: Calibration | None, plan: SlabPlan, account: Account) -> Array:
     """Sinograms (row, view, column), ready to be reconstructed."""
     device = plan.device
     with account.timing("correct", device):
@@ -157,7 +157,8 @@ def _cleaned(sinograms: Array, plan: SlabPlan, account: Account) -> Array:
     return sinograms
 
 
-def _reconstructed(sinograms: Array, geometry: Geometry, recipe: Recipe, device: Device) -> Array:
+def reconstructed(sinograms: Array, geometry: Geometry, recipe: Recipe, device: Device) -> Array:
+    """Slices in attenuation per pixel. The sinograms may be overwritten."""
     match recipe.method:
         case "gridding":
             return reconstruct_by_gridding(sinograms, geometry, recipe.filter, padding=recipe.padding, device=device)
