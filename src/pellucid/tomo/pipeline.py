@@ -1,10 +1,7 @@
 """One call from a scan to a volume: planned, run on an engine, resumed after an interruption, reported.
 
-Here: reconstruct, Output, and the task that makes a slab.
-Not here: the steps (slabs), what is wished (recipe), levels and unfinished outputs (conversion).
-
-Reading, computing and writing overlap: workers of the engine read and write at the same time, and take turns on the
-device.
+Here: reconstruct, and Output.
+Not here: the tasks (preparation, slab_task), what is wished (recipe), levels and unfinished outputs (conversion).
 """
 
 import hashlib
@@ -42,16 +39,9 @@ from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_byt
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
-CM_UM = 1e4
 CHUNK = (64, 64, 64)
 SHARD_CHUNKS = 4
 """Along y and x, of a shard where the format has such."""
-
-MOST_SLICES = 64
-"""Of a slab: more would only make the first one late."""
-
-_DEVICE_TURN = threading.Lock()
-"""Held while a slab is computed: one of them has all of the device, while others are read and written."""
 
 
 @dataclass(frozen=True)
@@ -69,65 +59,6 @@ class Output:
     chunk: Shape | None = None
     codec: str | None = None
     rows: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True)
-class SlabTask(PlaneTask):
-    """Make slices of a scan and write them to level 0 of the target.
-
-    axis, offset: as in SlabPlan. first_row: of the scan, of the volume's first slice. scale: from attenuation per pixel
-    to the unit of the output. retrieved: the volume that phase retrieval has made of the scan, where it did.
-    """
-
-    source: str
-    options: ScanOptions
-    recipe: Recipe
-    axis: tuple[float, float]
-    offset: OffsetAxis | None
-    first_row: int
-    scale: float
-    target: str
-    layout: Layout
-    values: ValueMap
-    grain: Shape
-    views: int
-    columns: int
-    raw_itemsize: int
-    device: str
-    retrieved: str = ""
-
-    most: ClassVar[int] = MOST_SLICES
-
-    def cost(self, shape: Shape) -> int:
-        itemsizes = self.raw_itemsize, self.layout.dtype.itemsize
-        size = SlabSize(shape[0], self.views, self.columns, self.shape[2], *itemsizes)
-        return slab_bytes(size, self.recipe)
-
-    @contextmanager
-    def open(self) -> Iterator[Work]:
-        scan = open_scan(self.source, self.options)
-        frames = Frames.whole(open_volume(self.retrieved)) if self.retrieved else scan.projections
-        writer = open_writer(Location.parse(self.target), self.layout, resume=True)
-        with closing(scan), closing(frames.volume), closing(writer):
-            yield lambda block: self.make(block.core, scan, frames, writer)
-
-    def make(self, box: Box, scan: Scan, frames: Frames, writer: Any) -> dict[str, Any]:
-        """Make and write some slices; returns what is to be known of it in the report."""
-        account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset)
-        rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
-        with account.timing("read"):
-            raw = frames.read(rows=rows)
-        slab = np.empty(box.shape, self.layout.dtype)
-
-        def put(start: int, images: Voxels) -> None:
-            for number, image in enumerate(images, start):
-                slab[number] = self.values.apply(np.multiply(image, np.float32(self.scale), out=image))
-
-        with _DEVICE_TURN:
-            make_slab(raw, scan, rows, plan, account, put)
-        with account.timing("write"):
-            writer.write(box, slab)
-        return asdict(account)
 
 
 @dataclass(frozen=True)
@@ -183,35 +114,40 @@ class _Wish:
 
 @dataclass(frozen=True)
 class _Job:
-    """One reconstruction: the plan, and carrying it out."""
+    """One reconstruction: the plan, and carrying it out.
+
+    rows: of the volume, counted in rows of the scan that slabs are made of. prepared: the layout of what is prepared
+    first, where there is any.
+    """
 
     wish: _Wish
     engine: Engine
     slabs: SlabPlan
+    preparation: Preparation | None
     rows: tuple[int, int]
-    scale: float
+    spacing_um: float | None
     values: ValueMap
     layout: Layout
-    phase_layout: Layout
-    raw_itemsize: int
+    prepared: Layout | None
+    raw: tuple[Shape, int]
 
     @classmethod
     def planned(cls, scan: Scan, wish: _Wish, engine: Engine, device: Device) -> "_Job":
         """What can be refused without touching the output is refused here."""
-        rows = _checked_rows(scan, wish.output.rows)
-        values = plan_values(np.dtype(np.float32), wish.output.dtype, wish.output.value_range)
         slabs = plan_slabs(scan, wish.recipe, device)
-        return cls(
-            wish,
-            engine,
-            slabs,
-            rows,
-            CM_UM / scan.pixel_size_um if scan.pixel_size_um else 1.0,
-            values,
-            _layout(scan, (rows[1] - rows[0], *2 * (slabs.edge(scan),)), wish, values),
-            phase_layout(scan),
-            scan.projections.dtype.itemsize,
-        )
+        preparation = plan_preparation(scan, slabs)
+        binning = preparation.binning if preparation else 1
+        first, stop = (row // binning for row in _checked_rows(scan, wish.output.rows, binning))
+        values = plan_values(np.dtype(np.float32), wish.output.dtype, wish.output.value_range)
+        spacing_um = scan.pixel_size_um * binning if scan.pixel_size_um else None
+        raw, prepared, edge = scan.projections.shape, None, slabs.edge(scan)
+        if preparation is not None:
+            prepared, slabs = preparation.layout(scan), plan_prepared(scan, slabs, preparation)
+            raw, edge = prepared.levels[0].shape, prepared.levels[0].shape[2]
+        itemsize = 4 if preparation else scan.projections.dtype.itemsize
+        layout = _layout((stop - first, edge, edge), spacing_um, wish, values)
+        job = (slabs, preparation, (first, stop), spacing_um, values, layout, prepared, (raw, itemsize))
+        return cls(wish, engine, *job)
 
     def carry_out(self, partial: Partial, cancel: threading.Event) -> Account:
         is_resumed = partial.begin(self._key())
@@ -232,27 +168,25 @@ class _Job:
             partial.publish()
         return account
 
-    def _before(self, folder: Path, *, is_resumed: bool) -> list[Stage]:
-        """Phase retrieval, where it is wished."""
-        phase = self.wish.recipe.phase
-        if phase is None:
+    def _before(self, folder: Path, raw_itemsize: int, *, is_resumed: bool) -> list[Stage]:
+        """The preparation of whole projections, where there is any."""
+        if self.preparation is None or self.prepared is None:
             return []
-        phase.check(self.phase_layout.levels[0].shape)
-        place = _retrieved(folder)
-        with closing(open_writer(place, self.phase_layout, resume=is_resumed)) as writer:
+        place = _prepared(folder)
+        with closing(open_writer(place, self.prepared, resume=is_resumed)) as writer:
             grain = writer.grains[0]
             writer.finish()  # Whole from the start: what is in it is known by the markers.
-        task = PhaseTask(
+        task = PreparationTask(
             self.wish.source,
             self.wish.options,
-            phase,
+            self.preparation,
             str(place),
-            self.phase_layout,
+            self.prepared,
             grain,
-            self.raw_itemsize,
+            raw_itemsize,
             self.slabs.device.name,
         )
-        return [plan_stage("Retrieving phase", task, self.engine)]
+        return [plan_stage("Preparing projections", task, self.engine)]
 
     def _stages(self, partial: Partial, *, is_resumed: bool) -> list[Stage]:
         with closing(open_writer(partial.output, self.layout, resume=is_resumed)) as writer:
@@ -264,7 +198,7 @@ class _Job:
         return plan_levels_after(first, partial.output, self.layout, self.wish.output.reduce, grains, self.engine)
 
     def _task(self, partial: Partial, grain: Shape) -> SlabTask:
-        has_phase = self.wish.recipe.phase is not None
+        (views, _, columns), itemsize = self.raw
         return SlabTask(
             source=self.wish.source,
             options=self.wish.options,
@@ -272,16 +206,17 @@ class _Job:
             axis=self.slabs.axis,
             offset=self.slabs.offset,
             first_row=self.rows[0],
-            scale=self.scale,
+            scale=CM_UM / self.spacing_um if self.spacing_um else 1.0,
             target=str(partial.output),
             layout=self.layout,
             values=self.values,
             grain=grain,
-            views=self.phase_layout.levels[0].shape[0],
-            columns=self.phase_layout.levels[0].shape[2],
-            raw_itemsize=4 if has_phase else self.raw_itemsize,
+            views=views,
+            columns=columns,
+            raw_itemsize=itemsize,
             device=self.slabs.device.name,
-            retrieved=str(_retrieved(partial.folder)) if has_phase else "",
+            preparation=self.preparation,
+            prepared=str(_prepared(partial.folder)) if self.preparation else "",
         )
 
     def _key(self) -> str:
@@ -324,24 +259,24 @@ class _Job:
         return said
 
 
-def _retrieved(folder: Path) -> Location:
-    """Where phase retrieval leaves its frames until the volume is made."""
-    return Location.parse(folder / "phase.n5")
+def _prepared(folder: Path) -> Location:
+    """Where prepared projections lie until the volume is made."""
+    return Location.parse(folder / "prepared.n5")
 
 
-def _checked_rows(scan: Scan, rows: tuple[int, int] | None) -> tuple[int, int]:
+def _checked_rows(scan: Scan, rows: tuple[int, int] | None, binning: int) -> tuple[int, int]:
     first, stop = rows or (0, scan.rows)
-    if not 0 <= first < stop <= scan.rows:
+    if not (0 <= first < stop <= scan.rows and first // binning < stop // binning):
         raise InvalidInput(f"There are no rows {first}:{stop} in {scan.name}.", do=f"Stay within 0:{scan.rows}.")
     return first, stop
 
 
-def _layout(scan: Scan, shape: Shape, wish: _Wish, values: ValueMap) -> Layout:
+def _layout(shape: Shape, spacing_um: float | None, wish: _Wish, values: ValueMap) -> Layout:
     output = wish.output
     chunk = triple(map(min, output.chunk or CHUNK, shape))
-    edge = scan.pixel_size_um or 1.0
+    edge = spacing_um or 1.0
     levels = plan_levels(Level(shape, chunk, (edge,) * 3), None if output.levels == "auto" else output.levels)
-    unit = "um" if scan.pixel_size_um else ""
+    unit = "um" if spacing_um else ""
     # A shard is written whole: one of several chunks along z would make slabs as thick.
     shard = (chunk[0], SHARD_CHUNKS * chunk[1], SHARD_CHUNKS * chunk[2]) if wish.is_sharded else None
     return Layout(levels, np.dtype(values.dtype), unit, shard, output.codec)
