@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import numpy as np
+import pytest
 
 from pellucid.cli.main import main
 from pellucid.volume.sample import sample
@@ -22,20 +23,24 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_it_prints_an_address_that_opens_and_ends_with_ctrl_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(tmp_path: Path, asked: signal.Signals) -> None:
     np.save(tmp_path / "ball.npy", sample(16))
+    left = {"PELLUCID_STATE_FOLDER": str(tmp_path / "state"), "TMPDIR": str(tmp_path / "made")}
+    (tmp_path / "made").mkdir()
     command = [sys.executable, "-c", START, "view", str(tmp_path / "ball.npy"), "--no-browser", "--device", "cpu"]
-    pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": str(ROOT / "src"), **left}
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
         assert process.stdout is not None
         # Whatever else is printed first, such as a compiler's notes, is no address.
         url = next(line for line in process.stdout if line.startswith("http://127.0.0.1:")).strip()
         with urlopen(url) as page:
             assert page.status == 200 and b"<title>Pellucid</title>" in page.read()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(asked)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0
     assert "Traceback" not in said and "interrupted" not in said
+    assert list((tmp_path / "state" / "instances").iterdir()) == [] == list((tmp_path / "made").iterdir())
 
 
 def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid.agent.certificate import make_certificate
 from pellucid.agent.records import ADDRESS, WISH, Address
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.instance.ending import end_in_order
 from pellucid.instance.relay import Ahead
 from pellucid.jobs.job import read_json, write_json
 from pellucid.transport.address import Certificate
@@ -32,8 +33,7 @@ LOOPBACK = "127.0.0.1"
 
 def main() -> None:
     logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
-    # The server hands a signal on when it has ended: without this, what is left behind would not be cleared away.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    end_in_order(TERMINATED)
     folder, began = Path(sys.argv[1]), time.monotonic()
     try:
         wish = _wish(folder)

@@ -48,9 +48,11 @@ def run(options: argparse.Namespace) -> int:
 
 def serve(source: str | None, options: argparse.Namespace) -> None:
     """Show a source until Ctrl-C; without one, the viewer waits for somebody to open a file in the page."""
+    from pellucid.instance.ending import end_in_order
     from pellucid.instance.server import Instance, default_roots
     from pellucid.instance.session import Setup
 
+    end_in_order()
     roots = tuple(options.root) or default_roots(source)
     setup = Setup(options.device, roots, grace_s=options.grace * 60 or NEVER_S)
     instance = Instance(source, setup, options.port, options.state)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pellucid.errors import PellucidError
+from pellucid.instance.ending import end_in_order
 from pellucid.rendering.documents import build
 from pellucid.workers.line import Line
 
@@ -39,6 +40,7 @@ class Options:
 
 def main() -> None:
     logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
+    end_in_order()
     line = Line(socket.socket(fileno=int(sys.argv[1])))
     message, _ = line.receive(PATIENCE_S)
     try:
