@@ -17,7 +17,7 @@ def build(kind: Any, value: Any, where: str) -> Any:
         return _build_dataclass(kind, value, where)
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return None if value is None and NoneType in inner else build(_not_none(inner), value, where)
+        return None if value is None and NoneType in inner else build(_fitting(inner, value), value, where)
     if origin is Literal:
         return value if value in inner else _refuse(where, value, f"one of {', '.join(map(str, inner))}")
     if origin is tuple:
@@ -58,8 +58,10 @@ def _build_plain(kind: Any, value: Any, where: str) -> Any:
     )
 
 
-def _not_none(kinds: tuple[Any, ...]) -> Any:
-    return next(kind for kind in kinds if kind is not NoneType)
+def _fitting(kinds: tuple[Any, ...], value: Any) -> Any:
+    """The kind that a value is of, else the first there is."""
+    given = [kind for kind in kinds if kind is not NoneType]
+    return next((kind for kind in given if type(value) is kind), given[0])
 
 
 def _refuse(where: str, value: Any, wanted: str) -> Any:

@@ -18,6 +18,7 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.rendering.user_shading import Parameter
+from pellucid.workers.trial_commands import DescribeScan, ScanDescribed, Tried, TryScan
 
 Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
 """What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
@@ -295,7 +296,8 @@ class Described:
 
 @dataclass(frozen=True)
 class Inspected:
-    """datasets: names to choose from where there are several, and shape None then. problem: why it cannot be opened."""
+    """datasets: names to choose from where there are several, and shape None then. problem: why it cannot be opened.
+    is_scan: projections to be reconstructed, and shape is (view, row, column) of them."""
 
     request: int
     shape: Voxel | None = None
@@ -307,6 +309,7 @@ class Inspected:
     channels: int = 0
     datasets: tuple[str, ...] = ()
     problem: str = ""
+    is_scan: bool = False
 
 
 @dataclass(frozen=True)
@@ -359,11 +362,11 @@ class Progressed:
 
 Command = (
     Draw | Release | Snapshot | UseArray | Changed | Forget | Compile | Describe | Measure | Inspect | Probe | Slice
-    | Profile | Retrieve | Export | Cancel
+    | Profile | Retrieve | Export | Cancel | DescribeScan | TryScan
 )  # fmt: skip
 Answer = (
     Ready | Alive | Drawn | Failed | Done | Compiled | Described | Measured | Inspected | Probed | Sliced | Profiled
-    | Retrieved | Progressed
+    | Retrieved | Progressed | ScanDescribed | Tried
 )  # fmt: skip
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*Command.__args__, *Answer.__args__)}
 

@@ -4,6 +4,7 @@ Here: describe, for volumes, points and meshes; measure, which goes through all 
 Not here: what people choose afterwards (instance).
 """
 
+from contextlib import closing
 from dataclasses import replace
 from math import prod
 from pathlib import PurePath
@@ -19,6 +20,7 @@ from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
 from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
+from pellucid.tomo.reading.opening import is_scan, open_scan
 from pellucid.volume.series import open_series
 from pellucid.volume.thinned import thinned
 from pellucid.volume.volume import Volume
@@ -46,6 +48,8 @@ def describe(asked: Describe, sources: Sources) -> Described:
 
 def inspect(asked: Inspect) -> Inspected:
     """What a file says of itself; a file that cannot be opened is an answer too."""
+    if is_scan(asked.source):
+        return _inspect_scan(asked)
     try:
         with open_series(asked.source) as series:
             header = series.header
@@ -58,6 +62,15 @@ def inspect(asked: Inspect) -> Inspected:
         asked.request, level.shape, level.spacing, header.unit, header.dtype.name, len(header.levels), header.times,
         header.channels,
     )  # fmt: skip
+
+
+def _inspect_scan(asked: Inspect) -> Inspected:
+    try:
+        with closing(open_scan(asked.source)) as scan:
+            shape, dtype = scan.projections.shape, scan.projections.dtype.name
+    except PellucidError:  # Something is missing in it, which can be said when it is reconstructed.
+        return Inspected(asked.request, is_scan=True)
+    return Inspected(asked.request, shape, dtype=dtype, is_scan=True)
 
 
 def _describe_volume(asked: Describe, volume: Volume) -> Described:

@@ -202,4 +202,4 @@ class Handing:
 
 
 def _stage_of(view: View) -> Stage:
-    return "shading" if any(layer.shading == "user" for layer in view.scene.volumes) else "drawing"
+    return "shading" if any(layer.shading == "user" for layer in view.scene.visible.volumes) else "drawing"

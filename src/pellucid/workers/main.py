@@ -24,10 +24,11 @@ from pellucid.device import choose
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.shared import SharedArray
 from pellucid.rendering.renderer import Renderer
-from pellucid.workers import commands, describing, reading
+from pellucid.workers import commands, describing, reading, trial_commands
 from pellucid.workers.drawing import Drawing
 from pellucid.workers.line import Line
 from pellucid.workers.sources import MappedArray, Sources
+from pellucid.workers.trials import Trials
 
 HEARTBEAT_S = 0.5
 READERS = 2
@@ -43,6 +44,8 @@ class WorkerMain:
         self.drawing = Drawing(Renderer(choose(device)), self)
         self._quick = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-quick")
         self._slow = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-slow")
+        self._trying = ThreadPoolExecutor(1, thread_name_prefix="pellucid-trial")
+        self._trials = Trials(self.drawing.renderer.device)
         self._cancels: dict[int, threading.Event] = {}
         self._exporting = -1
 
@@ -102,6 +105,9 @@ class WorkerMain:
                     self._cancels[request].set()
             case commands.Probe() | commands.Slice() | commands.Profile() | commands.Inspect():
                 self._quick.submit(self._answering, command, lambda: self._read(command))
+            case trial_commands.DescribeScan() | trial_commands.TryScan():
+                cancel = self._cancels[command.request] = threading.Event()
+                self._trying.submit(self._answering, command, lambda: self._try(command, cancel))
             case _:
                 self._slow.submit(self._answering, command, lambda: self._read(command))
 
@@ -150,6 +156,18 @@ class WorkerMain:
         with SharedArray.create(pixels.shape, np.uint8) as shared:
             np.copyto(shared.array, pixels)
             self.say(commands.Sliced(command.request, pixels.shape[1], pixels.shape[0]), shared.descriptor)
+
+    def _try(self, command: Any, cancel: threading.Event) -> None:
+        try:
+            if isinstance(command, trial_commands.DescribeScan):
+                self.say(self._trials.describe(command))
+                return
+            answer, pixels = self._trials.picture(command, cancel)
+        finally:
+            del self._cancels[command.request]
+        with SharedArray.create(pixels.shape, np.uint8) as shared:
+            np.copyto(shared.array, pixels)
+            self.say(answer, shared.descriptor)
 
     def _export(self, command: commands.Export) -> None:
         if self._exporting >= 0:

@@ -43,6 +43,8 @@ def probe(asked: Probe, shown: Shown, sources: Sources) -> Probed:
     place: Vector = (float(position[0]), float(position[1]), float(position[2]))
     found = Probed(asked.request, place)
     for number, layer in enumerate(shown.scene.volumes):
+        if not layer.is_visible:
+            continue
         volume = sources.volume(layer.source, shown.scene.time)
         voxel = np.rint(to_voxels(layer, volume, position[None])[0]).astype(int)
         if not ((voxel >= 0).all() and (voxel < volume.shape).all()):

@@ -89,4 +89,4 @@ def _is_all_there(shown: Shown, view: View) -> bool:
 
 
 def sources_of(scene: Scene) -> set[str]:
-    return {layer.source for layer in scene.volumes}
+    return {layer.source for layer in scene.visible.volumes}

@@ -18,7 +18,7 @@ from pellucid.box import Box
 from pellucid.errors import PellucidError, WorkerLost, error_named
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared import SharedArray
-from pellucid.workers import commands
+from pellucid.workers import commands, trial_commands
 from pellucid.workers.process import Deadlines, Ending, WorkerProcess
 
 MOST_LOSSES = 4
@@ -265,6 +265,8 @@ def _settle(future: "Future[Any]", answer: Any, descriptor: int | None) -> None:
             future.set_exception(error_of(answer))
         case commands.Sliced(_, width, height) if descriptor is not None:
             future.set_result(SharedArray(descriptor, (height, width, 3), np.uint8))
+        case trial_commands.Tried(_, width, height) if descriptor is not None:
+            future.set_result((answer, SharedArray(descriptor, (height, width), np.uint8)))
         case commands.Retrieved(_, shape, dtype) if descriptor is not None:
             future.set_result((answer, SharedArray(descriptor, shape, np.dtype(dtype))))
         case _:

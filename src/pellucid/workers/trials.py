@@ -1,0 +1,89 @@
+"""Settings of a reconstruction, tried by somebody who looks.
+
+Here: Trials: the scan that is open, and grey pictures of it.
+Not here: slices (tomo.trial), the window of the page (instance).
+"""
+
+import threading
+from dataclasses import fields
+
+import numpy as np
+
+from pellucid.device import Device
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan, scan_facts
+from pellucid.tomo.trial import Trial
+from pellucid.workers.trial_commands import DescribeScan, ScanDescribed, Tried, TryScan
+
+OUTLIERS_PERCENT = 0.3
+"""Of the values, at both ends, that need not be told apart."""
+
+
+class Trials:
+    """For one thread: that of the trials."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._open: tuple[str, ScanOptions, Trial] | None = None
+
+    def describe(self, asked: DescribeScan) -> ScanDescribed:
+        facts = scan_facts(self._trial(asked.source, asked.options).scan)
+        known = {field.name: facts[field.name] for field in fields(ScanDescribed) if field.name in facts}
+        known["assumptions"] = tuple(known["assumptions"])
+        return ScanDescribed(request=asked.request, kind=facts["scan"], **known)
+
+    def picture(self, asked: TryScan, cancel: threading.Event) -> tuple[Tried, Voxels]:
+        """(height, width) uint8, and what it shows."""
+        trial, center, unit = self._trial(asked.source, asked.options), None, ""
+        match asked.subject:
+            case "projection":
+                values = trial.projection(asked.index)
+            case "sinogram":
+                values = trial.sinogram(asked.index, asked.recipe, cancel.is_set)
+            case "slice":
+                rough = asked.is_rough
+                values = trial.slice(asked.index, asked.recipe, is_rough=rough, is_cancelled=cancel.is_set)
+                center, unit = trial.center(asked.recipe), "1/cm" if trial.scan.pixel_size_um else "1/pixel"
+        low, high = asked.window or window(values)
+        pixels = grey(shrunk(values, asked.edge), low, high)
+        return Tried(asked.request, pixels.shape[1], pixels.shape[0], low, high, unit, center), pixels
+
+    def _trial(self, source: str, options: ScanOptions) -> Trial:
+        """Of one scan at a time: raw rows are large."""
+        if self._open is None or self._open[:2] != (source, options):
+            self.close()
+            self._open = (source, options, Trial(open_scan(source, options), self._device))
+        return self._open[2]
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open[2].close()
+            self._open = None
+
+
+def window(values: Voxels) -> tuple[float, float]:
+    """The values between which a picture is grey; what lies outside the circle of a slice has no say.
+
+    >>> window(np.array([[0.0, 1.0], [2.0, 0.0]]))
+    (1.003, 1.997)
+    """
+    seen = values[values != 0]
+    if not seen.size:
+        return 0.0, 1.0
+    low, high = np.percentile(seen, (OUTLIERS_PERCENT, 100 - OUTLIERS_PERCENT))
+    return round(float(low), 9), round(float(max(high, low + 1e-6)), 9)
+
+
+def shrunk(values: Voxels, edge: int) -> Voxels:
+    """Means of squares, so that neither side is longer; a remainder at the ends is left out."""
+    factors = [-(-length // edge) for length in values.shape]
+    height, width = (length // factor for length, factor in zip(values.shape, factors, strict=True))
+    kept = values[: height * factors[0], : width * factors[1]]
+    return np.asarray(kept.reshape(height, factors[0], width, factors[1]).mean(axis=(1, 3)))
+
+
+def grey(values: Voxels, low: float, high: float) -> Voxels:
+    """uint8, black at low and below."""
+    shares = np.clip((values - low) / (high - low), 0, 1)
+    return np.asarray(shares * 255 + 0.5).astype(np.uint8)

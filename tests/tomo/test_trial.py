@@ -1,0 +1,106 @@
+"""Settings tried on one slice: as the volume has it, at once where only the axis moves, given up on request."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid.device import choose
+from pellucid.errors import Cancelled, InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo import trial as trials
+from pellucid.tomo.phase import Paganin
+from pellucid.tomo.pipeline import Output, Running, reconstruct
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.rings import RingSettings
+from pellucid.tomo.trial import Trial
+from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
+
+ROW = 3
+OPTIONS = ScanOptions(pixel_size_um=PIXEL_UM)
+RECIPE = Recipe(center=AXIS, rings=RingSettings("vo-sorting"))
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_scan(tmp_path_factory.mktemp("scan") / "scan.h5", rows=8))
+
+
+@pytest.fixture
+def trial(source: str) -> Iterator[Trial]:
+    opened = Trial(open_scan(source, OPTIONS), choose("cpu"))
+    yield opened
+    opened.close()
+
+
+def likeness(left: Voxels, right: Voxels) -> float:
+    """PSNR in dB."""
+    return float(10 * np.log10(np.ptp(right) ** 2 / max(np.mean((left - right) ** 2), 1e-30)))
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        RECIPE,
+        replace(RECIPE, method="gridding", filter="hamming", zingers=0.5, air=3),
+        replace(RECIPE, phase=Paganin(20, 5, PIXEL_UM, 500)),
+    ],
+    ids=["direct", "gridding", "phase"],
+)
+def test_a_slice_is_that_of_the_volume(source: str, trial: Trial, recipe: Recipe, tmp_path: Path) -> None:
+    made = reconstruct(source, tmp_path / "a.zarr", recipe, Output(), OPTIONS, Running(device="cpu"))
+    with made:
+        assert likeness(trial.slice(ROW, recipe), made.read()[ROW]) > 90
+
+
+def test_a_rough_slice_is_nearly_the_same(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    fine = trial.slice(ROW, RECIPE)
+    assert likeness(trial.slice(ROW, RECIPE, is_rough=True), fine) > 30
+    monkeypatch.setattr(trials, "ROUGH_COLUMNS", COLUMNS // 2)
+    rough = trial.slice(ROW, RECIPE, is_rough=True)
+    assert rough.shape == (COLUMNS // 2, COLUMNS // 2)
+    assert likeness(rough, fine.reshape(COLUMNS // 2, 2, COLUMNS // 2, 2).mean(axis=(1, 3))) > 25
+    assert inside(np.kron(rough, np.ones((2, 2)))).mean() == pytest.approx(MU_PER_CM, rel=0.03)
+
+
+def test_only_what_changes_is_done_again(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = trial.slice(ROW, RECIPE)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the sinogram is made again")
+
+    monkeypatch.setattr(trials, "corrected", refuse)
+    moved = trial.slice(ROW, replace(RECIPE, center=AXIS + 2))
+    assert likeness(moved, first) < 30
+    assert np.array_equal(trial.slice(ROW, RECIPE), first)
+
+
+def test_pictures_of_what_goes_in(trial: Trial) -> None:
+    projection = trial.projection(5)
+    assert projection.shape == (8, COLUMNS)
+    assert projection.max() == pytest.approx(1, abs=1e-3)
+    sinogram = trial.sinogram(ROW, replace(RECIPE, rings=RingSettings("none")))
+    assert np.allclose(np.exp(-sinogram[5]), projection[ROW], atol=1e-5)
+
+
+def test_the_axis_is_looked_for(trial: Trial) -> None:
+    assert trial.center(replace(RECIPE, center="auto")) == pytest.approx(AXIS, abs=0.3)
+    assert trial.center(RECIPE) == AXIS
+
+
+def test_a_trial_is_given_up(trial: Trial) -> None:
+    with pytest.raises(Cancelled):
+        trial.slice(ROW, RECIPE, is_cancelled=lambda: True)
+
+
+def test_what_is_not_there_is_said(trial: Trial) -> None:
+    with pytest.raises(InvalidInput, match="no row 8"):
+        trial.slice(8, RECIPE)
+    with pytest.raises(InvalidInput, match="no view 72"):
+        trial.projection(72)
+    with pytest.raises(InvalidInput, match="column 480 of 48"):
+        trial.slice(ROW, replace(RECIPE, center=480.0))

@@ -1,0 +1,69 @@
+"""What a Worker shows of a scan that is about to be reconstructed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid.device import choose
+from pellucid.errors import Cancelled, InvalidInput
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.trial import Trial
+from pellucid.workers.supervision import SupervisedWorker
+from pellucid.workers.trial_commands import DescribeScan, Subject, TryScan
+from pellucid.workers.trials import grey, shrunk, window
+from tests.tomo.small_scan import AXIS, COLUMNS, write_scan
+from tests.workers.conftest import PATIENCE_S
+
+OPTIONS = ScanOptions(pixel_size_um=5.0)
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_scan(tmp_path_factory.mktemp("scan") / "scan.h5", rows=6))
+
+
+def wish(scan: str, subject: Subject = "slice") -> TryScan:
+    return TryScan(0, scan, OPTIONS, subject, 2, Recipe(center=AXIS), edge=512)
+
+
+def test_a_slice_is_the_librarys_own(worker: SupervisedWorker, scan: str) -> None:
+    asked = worker.ask("trying", lambda request: replace(wish(scan), request=request))
+    told, shared = asked.result(PATIENCE_S)
+    own = Trial(open_scan(scan, OPTIONS), choose("cpu")).slice(2, Recipe(center=AXIS))
+    with shared:
+        assert np.array_equal(shared.array, grey(own, *window(own)))
+    assert (told.center, told.unit, told.width) == (AXIS, "1/cm", COLUMNS)
+
+
+def test_pictures_and_facts_of_a_scan(worker: SupervisedWorker, scan: str) -> None:
+    facts = worker.ask("looking", lambda request: DescribeScan(request, scan, OPTIONS)).result(PATIENCE_S)
+    assert (facts.projections, facts.rows, facts.columns, facts.flats, facts.darks) == (72, 6, COLUMNS, 3, 2)
+    for subject, size in (("projection", (6, COLUMNS)), ("sinogram", (72, COLUMNS))):
+        asked = replace(wish(scan), subject=subject)
+        _, shared = worker.ask("trying", lambda request, one=asked: replace(one, request=request)).result(PATIENCE_S)
+        with shared:
+            assert shared.shape == size
+
+
+def test_a_trial_that_is_not_wanted_any_more_is_given_up(worker: SupervisedWorker, scan: str) -> None:
+    futures = [worker.ask("trying", lambda request: replace(wish(scan), request=request)) for _ in range(30)]
+    worker.cancel(futures[-1])
+    with pytest.raises(Cancelled):
+        futures[-1].result(PATIENCE_S)
+    futures[-2].result(PATIENCE_S)[1].close()
+
+
+def test_what_is_missing_in_a_scan_is_said(worker: SupervisedWorker, scan: str) -> None:
+    with pytest.raises(InvalidInput, match="nothing"):
+        options = ScanOptions(angles="nothing")
+        worker.ask("looking", lambda request: DescribeScan(request, scan, options)).result(PATIENCE_S)
+
+
+def test_a_picture_fits_its_place() -> None:
+    values = np.arange(40.0).reshape(4, 10)
+    assert shrunk(values, 5).tolist() == values.reshape(4, 5, 2).mean(axis=2).tolist()
+    assert shrunk(values, 40).shape == (4, 10)
+    assert grey(np.array([[-1.0, 0.5, 2.0]]), 0, 1).tolist() == [[0, 128, 255]]
