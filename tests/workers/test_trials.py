@@ -1,6 +1,8 @@
 """What a Worker shows of a scan that is about to be reconstructed."""
 
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,9 +31,12 @@ def wish(scan: str, subject: Subject = "slice") -> TryScan:
     return TryScan(0, scan, OPTIONS, subject, 2, Recipe(center=AXIS), edge=512)
 
 
+def tried(worker: SupervisedWorker, asked: TryScan) -> "Future[Any]":
+    return worker.ask("trying", lambda request: replace(asked, request=request))
+
+
 def test_a_slice_is_the_librarys_own(worker: SupervisedWorker, scan: str) -> None:
-    asked = worker.ask("trying", lambda request: replace(wish(scan), request=request))
-    told, shared = asked.result(PATIENCE_S)
+    told, shared = tried(worker, wish(scan)).result(PATIENCE_S)
     own = Trial(open_scan(scan, OPTIONS), choose("cpu")).slice(2, Recipe(center=AXIS))
     with shared:
         assert np.array_equal(shared.array, grey(own, *window(own)))
@@ -41,15 +46,15 @@ def test_a_slice_is_the_librarys_own(worker: SupervisedWorker, scan: str) -> Non
 def test_pictures_and_facts_of_a_scan(worker: SupervisedWorker, scan: str) -> None:
     facts = worker.ask("looking", lambda request: DescribeScan(request, scan, OPTIONS)).result(PATIENCE_S)
     assert (facts.projections, facts.rows, facts.columns, facts.flats, facts.darks) == (72, 6, COLUMNS, 3, 2)
-    for subject, size in (("projection", (6, COLUMNS)), ("sinogram", (72, COLUMNS))):
-        asked = replace(wish(scan), subject=subject)
-        _, shared = worker.ask("trying", lambda request, one=asked: replace(one, request=request)).result(PATIENCE_S)
+    sizes: dict[Subject, tuple[int, int]] = {"projection": (6, COLUMNS), "sinogram": (72, COLUMNS)}
+    for subject, size in sizes.items():
+        _, shared = tried(worker, wish(scan, subject)).result(PATIENCE_S)
         with shared:
             assert shared.shape == size
 
 
 def test_a_trial_that_is_not_wanted_any_more_is_given_up(worker: SupervisedWorker, scan: str) -> None:
-    futures = [worker.ask("trying", lambda request: replace(wish(scan), request=request)) for _ in range(30)]
+    futures = [tried(worker, wish(scan)) for _ in range(30)]
     worker.cancel(futures[-1])
     with pytest.raises(Cancelled):
         futures[-1].result(PATIENCE_S)
