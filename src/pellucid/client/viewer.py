@@ -27,8 +27,8 @@ from pellucid.rendering.geometry.mesh_files import save_mesh
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.transport.announcement import Label
-from pellucid.transport.connecting import stream
+from pellucid.transport.announcement import Label, announce
+from pellucid.transport.connecting import DEFAULT, Caller, open_stream
 from pellucid.transport.streaming import StreamWriter
 from pellucid.volume.volume import Volume
 
@@ -83,8 +83,9 @@ class Viewer(RunningViewer):
         Use it in a ``with``: when that ends, all of it is there. Voxels that were never written are zero.
         """
         label = Label(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
+        caller = Caller.to(self._transfer, self.token, DEFAULT)
         metadata = {"pellucid": {"how": how}}
-        return stream(self._transfer, shape, dtype, metadata, token=self.token, label=label)
+        return open_stream(caller, announce(shape, dtype, metadata, label, DEFAULT.checksum, mode="stream"))
 
     def load(self, path: str | Path, *, how: How = "replace") -> None:
         """Show a file that the viewer's machine has: a volume (``scan.h5:/entry/data``), points, or a mesh."""

@@ -254,7 +254,6 @@ def allocate(
     address: str,
     shape: Sequence[int],
     dtype: Any,
-    metadata: Mapping[str, Any] | None = None,
     *,
     token: str,
     label: Label = NO_LABEL,
@@ -262,25 +261,28 @@ def allocate(
 ) -> Allocation:
     """Memory for an array that will be sent, in the receiving end's own where that is on this machine."""
     caller = Caller.to(address, token, options)
-    return Allocation(caller, announce(shape, dtype, metadata, label, options.checksum))
+    return Allocation(caller, announce(shape, dtype, None, label, options.checksum))
 
 
 def stream(
     address: str,
     shape: Sequence[int],
     dtype: Any,
-    metadata: Mapping[str, Any] | None = None,
     *,
     token: str,
     label: Label = NO_LABEL,
     options: Options = DEFAULT,
 ) -> StreamWriter:
     """A writer that takes blocks or slices of a volume as they are produced."""
-    caller = Caller.to(address, token, options)
-    announcement = announce(shape, dtype, metadata, label, options.checksum, mode="stream")
+    announcement = announce(shape, dtype, None, label, options.checksum, mode="stream")
+    return open_stream(Caller.to(address, token, options), announcement)
+
+
+def open_stream(caller: Caller, announcement: Announcement) -> StreamWriter:
+    """The writer of a stream that is announced like this."""
 
     def call() -> tuple[Link, str]:
         link, lane = caller.call(announcement.transfer)
         return link, "shm" if lane == "shm" else "tcp"  # Blocks of a stream have no UCX lane.
 
-    return StreamWriter(announcement, call, options.window_bytes, options.attempts)
+    return StreamWriter(announcement, call, caller.options.window_bytes, caller.options.attempts)

@@ -76,6 +76,9 @@ class Host:
         """Memory for what is announced, before a byte is sent."""
         return Target.create(announcement)
 
+    def begun(self, target: Target) -> None:
+        """Bytes begin to come, for the first time or after a break. From here on stored or broken follows."""
+
     def arrived(self, target: Target, box: Box) -> None:
         """A block of a stream is in its place."""
 

@@ -33,9 +33,10 @@ LOG = logging.getLogger(__name__)
 
 @dataclass
 class _Active:
-    """A transfer under way. joined: its bulk connections, as they come in."""
+    """A transfer under way. joined: its bulk connections, as they come in. cancel: ends it."""
 
     control: Channel
+    cancel: threading.Event = field(default_factory=threading.Event)
     joined: "queue.Queue[Channel]" = field(default_factory=queue.Queue)
     is_over: threading.Event = field(default_factory=threading.Event)
 
@@ -75,13 +76,21 @@ class Listener:
 
     def close(self) -> None:
         """Stop listening; transfers under way are cancelled, and the other ends are told."""
-        self.is_closing.set()
-        self._door.close()
         with self._lock:
             under_way = list(self._active.values())
+            for active in under_way:
+                active.cancel.set()
+            self.is_closing.set()
+        self._door.close()
         for active in under_way:
             active.is_over.wait(self._limits.timeout_s)
         self._partials.clear()
+
+    def cancel(self, transfer: str) -> None:
+        """End a transfer that is under way; its sender is told."""
+        with self._lock:
+            if transfer in self._active:
+                self._active[transfer].cancel.set()
 
     def __enter__(self) -> "Listener":
         return self
@@ -107,6 +116,7 @@ class Listener:
         with self._lock:
             active = self._active.get(transfer)
             if active is not None:
+                channel.patience = Patience(self._limits.timeout_s, active.cancel)
                 active.joined.put(channel)
                 return
         channel.write(refusal(TransferInvalid("it joined a transfer that is not under way")))
@@ -132,11 +142,14 @@ class Listener:
     def _registered(self, transfer: str, control: Channel) -> Iterator[Link]:
         """A transfer under way. One by the same number is a broken one that nobody noticed here yet: it ends first."""
         active = _Active(control)
+        control.patience = Patience(self._limits.timeout_s, active.cancel)
         while True:
             with self._lock:
                 before = self._active.get(transfer)
                 if before is None:
                     self._active[transfer] = active
+                    if self.is_closing.is_set():
+                        active.cancel.set()
                     break
             before.control.close()
             before.is_over.wait(POLL_S)
@@ -165,6 +178,7 @@ class Listener:
             raise TransferTooLarge(announcement.nbytes, self._limits.limit_bytes)
         with self._turn(announcement, link):
             target = self._partials.take(announcement) or self.host.allocate(announcement)
+            self.host.begun(target)
             try:
                 self._fill(target, link, lane)
             except (TransferBroken, OSError) as error:
