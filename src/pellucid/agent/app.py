@@ -5,14 +5,15 @@ Not here: who may ask (instance.guard), ways to viewers (proxy), what happens (k
 """
 
 import asyncio
-from collections import Counter
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from pellucid.agent import home
+from pellucid.agent import file_routes, home, metrics
+from pellucid.agent.batches import BatchWish
 from pellucid.agent.changes import Changes
 from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
 from pellucid.agent.keeper import Keeper
@@ -37,6 +38,7 @@ def create_app(keeper: Keeper, tokens: Tokens, changes: Changes) -> FastAPI:
     _add_refusals(app)
     _add_starting(app, keeper)
     _add_watching(app, keeper, changes)
+    file_routes.add(app, keeper.site)
     home.add(app)
     return app
 
@@ -49,6 +51,10 @@ def _add_starting(app: FastAPI, keeper: Keeper) -> None:
     @app.post("/api/tasks")
     async def start_task(wish: TaskWish) -> dict[str, Any]:
         return entry(keeper, await asyncio.to_thread(keeper.start, wish))
+
+    @app.post("/api/batches")
+    async def start_batch(wish: BatchWish) -> list[dict[str, Any]]:
+        return [entry(keeper, record) for record in await asyncio.to_thread(keeper.start_batch, wish.tasks)]
 
     @app.delete("/api/jobs/{id}")
     async def cancel(id: str) -> dict[str, Any]:
@@ -65,7 +71,16 @@ def _add_starting(app: FastAPI, keeper: Keeper) -> None:
 def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
-        return {"version": VERSION, "product": PRODUCT, "scheduler": keeper.site.scheduler}
+        site = keeper.site
+        chosen = {
+            name: getattr(site, name) for name in ("scheduler", "partition", "time_limit_minutes", "may_override")
+        }
+        return chosen | {
+            "version": VERSION,
+            "product": PRODUCT,
+            "can_share": bool(site.share),
+            "node": asdict(site.node),
+        }
 
     @app.get("/api/jobs")
     async def jobs() -> list[dict[str, Any]]:
@@ -82,18 +97,15 @@ def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
         return "\n".join(await asyncio.to_thread(keeper.lines, id)) + "\n"
 
     @app.get("/metrics", response_class=PlainTextResponse)
-    async def metrics() -> str:
-        counts = Counter((record.kind, record.state.phase) for record in keeper.records)
-        lines = ["# TYPE pellucid_jobs gauge"]
-        lines += [f'pellucid_jobs{{kind="{kind}",phase="{phase}"}} {n}' for (kind, phase), n in sorted(counts.items())]
-        return "\n".join(lines) + "\n"
+    async def measured() -> str:
+        return metrics.text(keeper)
 
 
 def entry(keeper: Keeper, record: Record) -> dict[str, Any]:
     """A record as it is told, with the ways to it.
 
     path: below the agent's own address; "" where there is no way yet. direct: of a viewer on another machine, its
-    address there and the only certificate to be believed.
+    address there and the only certificate to be believed. saved: of a viewer whose time ran out, its last scene.
     """
     told_of = told(record)
     del told_of["handle"]
@@ -104,7 +116,9 @@ def entry(keeper: Keeper, record: Record) -> dict[str, Any]:
     if address is not None and address.certificate:
         url = f"https://{address.host}:{address.port}/?token={address.token}"
         direct = {"url": url, "certificate": address.certificate}
-    return told_of | {"path": path, "direct": direct, "progress": None if progress is None else vars(progress)}
+    saved = keeper.saved(record.id) if record.kind == "viewer" else ""
+    known = {"path": path, "direct": direct, "progress": None if progress is None else vars(progress), "saved": saved}
+    return told_of | known
 
 
 def _add_refusals(app: FastAPI) -> None:

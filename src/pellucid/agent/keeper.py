@@ -11,12 +11,12 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pellucid.agent import environment
-from pellucid.agent.records import PROGRESS, Address, Progress, Record, Shelf
+from pellucid.agent.records import PROGRESS, REASON, SAVED, TURN, Address, Progress, Record, Shelf
 from pellucid.agent.wishes import TaskWish, ViewerWish, Wish
 from pellucid.errors import NotFound, PellucidError
 from pellucid.jobs.job import LOG, Job
@@ -31,6 +31,18 @@ ENDING_S = 10.0
 EAGER_S = 15.0
 KEPT_S = 7 * 24 * 3600.0
 MOST_LINES = 10_000
+
+
+@dataclass
+class Asked:
+    """How a scheduler has answered. seconds: what its last answer took."""
+
+    count: int = 0
+    unanswered: int = 0
+    seconds: float = 0.0
+
+    def note(self, seconds: float, is_answered: bool) -> None:
+        self.count, self.unanswered, self.seconds = self.count + 1, self.unanswered + (not is_answered), seconds
 
 
 class Keeper:
@@ -48,24 +60,25 @@ class Keeper:
         self._records = {record.id: record for record in self._shelf.all()}
         self._schedulers: dict[str, Scheduler] = {}
         self._asked_at: dict[str, float] = {}
+        self.asked: dict[str, Asked] = {}
         self._lock = threading.RLock()
         self._polling = threading.Lock()
 
     # Starting and ending
 
-    def start(self, wish: Wish) -> Record:
+    def start(self, wish: Wish, id: str = "", batch: str = "") -> Record:
         """Start it, now or when there is room. What is refused leaves nothing behind."""
         site = wish.overrides.of(self.site)
         record = Record(
-            secrets.token_hex(5), "viewer" if isinstance(wish, ViewerWish) else "task", wish.title, self._clock(),
-            site.scheduler, wish.resources(site),
+            id or secrets.token_hex(5), "viewer" if isinstance(wish, ViewerWish) else "task", wish.title,
+            self._clock(), site.scheduler, wish.resources(site), batch=batch,
         )  # fmt: skip
         nbytes = wish.nbytes if isinstance(wish, ViewerWish) else 0
         decided = {"is_remote": site.scheduler != "local", "minutes": record.resources.minutes, "most_bytes": nbytes}
         self._shelf.create(record, asdict(wish) | decided)
         job = Job(
             record.id, _command(wish, self._shelf.place(record.id)), self._shelf.place(record.id), record.resources,
-            environment.for_jobs(),
+            environment.for_jobs(), self._turn(record),
         )  # fmt: skip
         try:
             handle = self._scheduler(site.scheduler).submit(job, site)
@@ -76,6 +89,22 @@ class Keeper:
         with self._lock:  # Before this, no poll looks at it.
             self._keep(replace(record, handle=handle, state=state))
             return self._records[record.id]
+
+    def start_batch(self, wishes: Sequence[TaskWish]) -> list[Record]:
+        """One task for each; all of them or none. It is called what its first task is."""
+        batch, started = secrets.token_hex(5), list[Record]()
+        try:
+            for wish in wishes:
+                started.append(self.start(wish, "" if started else batch, batch))
+        except PellucidError:
+            for record in started:
+                self.cancel(record.id)
+            raise
+        return started
+
+    def _turn(self, record: Record) -> Path | None:
+        """On one machine the tasks of a batch run one after the other: each of them takes all cores."""
+        return self._shelf.place(record.batch) / TURN if record.batch and record.scheduler == "local" else None
 
     def cancel(self, id: str) -> None:
         """End it, whatever it is doing; nothing happens where it has ended."""
@@ -119,8 +148,17 @@ class Keeper:
         """Where a viewer is; None before it listens, and after its end."""
         return None if self.get(id).state.is_over else self._shelf.address(id)
 
+    def used_at(self) -> float:
+        """When somebody last did something in one of the viewers, in seconds since 1970; 0 where nobody has."""
+        running = (record.id for record in self.records if record.kind == "viewer" and not record.state.is_over)
+        return max((self._shelf.used_at(id) for id in running), default=0.0)
+
     def progress(self, id: str) -> Progress | None:
         return self._shelf.progress(id)
+
+    def saved(self, id: str) -> str:
+        """The name of the scene that a viewer saved before the end of its time; "" where it did not."""
+        return self._shelf.word(id, SAVED)
 
     def lines(self, id: str) -> tuple[str, ...]:
         return last_lines(self._shelf.place(self.get(id).id) / LOG, MOST_LINES)
@@ -141,7 +179,10 @@ class Keeper:
 
     def _ask(self, name: str) -> None:
         watched = [one for one in self.records if one.scheduler == name and not one.state.is_over]
+        began = time.perf_counter()
         states = self._scheduler(name).states([self._shelf.submitted(record) for record in watched])
+        is_answered = any(state.phase != "unknown" for state in states.values())
+        self.asked.setdefault(name, Asked()).note(time.perf_counter() - began, is_answered)
         for record in watched:
             self._take_in(record, states[record.id])
             self._hurry(self._records[record.id])
@@ -151,7 +192,13 @@ class Keeper:
             record = self._records[seen.id]
             if record.handle != seen.handle or record.cancelled_at != seen.cancelled_at:
                 return  # It was started or cancelled since: the next look is the first after that.
+            state = self._with_reason(record, state)
             self._keep(replace(record, state=derived(record, state, self._shelf.address(record.id) is not None)))
+
+    def _with_reason(self, record: Record, state: State) -> State:
+        """Why a viewer ended in order, it knows better than a scheduler."""
+        said = self._shelf.word(record.id, REASON) if state.phase == "ended" else ""
+        return replace(state, reason=said) if said else state
 
     def _hurry(self, record: Record) -> None:
         """What was asked to end, and does not, is made to."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pellucid.agent.certificate import make_certificate
-from pellucid.agent.records import ADDRESS, WISH, Address
+from pellucid.agent.records import ADDRESS, REASON, SAVED, WISH, Address
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.ending import end_in_order
 from pellucid.instance.relay import Ahead
@@ -43,9 +43,12 @@ def main() -> None:
         sys.exit(2)
     write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
     if wish["minutes"]:
-        _watch_the_wall(instance, began + wish["minutes"] * 60)
+        _watch_the_wall(instance, folder, began + wish["minutes"] * 60)
     try:
         instance.run()
+        if instance.session.idle.is_over:
+            minutes = max(1, round(wish["grace_s"] / 60))
+            write_json(folder / REASON, {"word": f"Nobody used it for {minutes} min."})
     finally:
         (folder / ADDRESS).unlink(missing_ok=True)
 
@@ -70,10 +73,13 @@ def _begun(folder: Path, wish: dict[str, Any]) -> "tuple[Instance, Certificate |
     return Instance(wish["source"], setup, 0, wish["state"], certificate), certificate
 
 
-def _watch_the_wall(instance: "Instance", ends_at: float) -> None:
+def _watch_the_wall(instance: "Instance", folder: Path, ends_at: float) -> None:
     from pellucid.agent.wall import Wall
 
-    wall = Wall(instance.session, ends_at - time.monotonic())
+    def saved(name: str) -> None:
+        write_json(folder / SAVED, {"word": name})
+
+    wall = Wall(instance.session, ends_at - time.monotonic(), saved)
     threading.Thread(target=wall.watch, name="pellucid-wall", daemon=True).start()
 
 

@@ -21,6 +21,8 @@ from pellucid.jobs.states import State
 from pellucid.rendering.documents import build
 
 RECORD, ADDRESS, PROGRESS, WISH = "record.json", "address.json", "progress.json", "wish.json"
+TURN, SAVED, REASON = "turn", "saved.json", "reason.json"
+"""TURN: the lock of a batch. SAVED, REASON: one word of a viewer each: the scene it saved, why it ended."""
 BEGINNING = State("starting")
 ID = re.compile(r"[0-9a-f]{10}")
 Kind = TypeVar("Kind")
@@ -31,6 +33,7 @@ class Record:
     """One instance or task. scheduler: local or slurm. handle: what the scheduler calls it; "" until that is known.
 
     state: as it was known last. created_at, cancelled_at, ended_at: seconds since 1970; 0 where that is still to come.
+    batch: the name of those that were started together; "" for one alone.
     """
 
     id: str
@@ -43,6 +46,7 @@ class Record:
     state: State = BEGINNING
     cancelled_at: float = 0.0
     ended_at: float = 0.0
+    batch: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,12 @@ class Address:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a task is. fraction: 0 to 1; None where nobody knows."""
+    """How far a task is. fraction: 0 to 1; None where nobody knows. result: what came of it, a path or an address."""
 
     name: str
     fraction: float | None
     text: str
+    result: str = ""
 
 
 class Shelf:
@@ -91,8 +96,19 @@ class Shelf:
     def address(self, id: str) -> Address | None:
         return _read(Address, self.place(id) / ADDRESS)
 
+    def used_at(self, id: str) -> float:
+        """When a viewer was used last, in seconds since 1970: it keeps the time of its address at that; 0 before it."""
+        try:
+            return (self.place(id) / ADDRESS).stat().st_mtime
+        except OSError:
+            return 0.0
+
     def progress(self, id: str) -> Progress | None:
         return _read(Progress, self.place(id) / PROGRESS)
+
+    def word(self, id: str, file: str) -> str:
+        """What a viewer has written down for whoever comes later; "" where it did not."""
+        return str((read_json(self.place(id) / file) or {}).get("word", ""))
 
     def submitted(self, record: Record) -> Submitted:
         return Submitted(record.id, record.handle, self.place(record.id))

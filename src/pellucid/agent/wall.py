@@ -19,10 +19,10 @@ MARKS_S = (600.0, 120.0)
 
 
 class Wall:
-    """session: of the viewer. left_s: until its job's time is over."""
+    """session: of the viewer. left_s: until its job's time is over. on_saved: told under which name a scene is kept."""
 
-    def __init__(self, session: Session, left_s: float) -> None:
-        self._session, self._left_s = session, left_s
+    def __init__(self, session: Session, left_s: float, on_saved: Callable[[str], None] = lambda _: None) -> None:
+        self._session, self._left_s, self._on_saved = session, left_s, on_saved
         self._never = threading.Event()
 
     def watch(self, wait: Callable[[float], object] | None = None) -> None:
@@ -41,7 +41,9 @@ class Wall:
         """On the event loop."""
         what = f"This viewer ends in {max(1, round(left_s / 60))} minutes: its job's time is over then."
         try:
-            do = f"Go on in another: pellucid start --state {states.keep(loading.save(self._session))}"
+            name = states.keep(loading.save(self._session))
+            self._on_saved(name)
+            do = f"Go on in another: pellucid start --state {name}"
         except PellucidError as error:
             log.warning("The scene could not be saved: %s", error)
             do = "Save what you need."

@@ -12,7 +12,7 @@ from pellucid.errors import InvalidInput
 from pellucid.jobs.job import Resources
 from pellucid.jobs.site import Site
 
-COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct")
+COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct", "share")
 """What may run as a task; nothing that itself waits for somebody."""
 GRACE_S = 3600.0
 

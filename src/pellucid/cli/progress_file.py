@@ -1,6 +1,6 @@
 """Progress for another program, such as the agent whose task this is.
 
-Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well.
+Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well; conclude, its last word.
 Not here: what is in the file (agent.records.Progress).
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pellucid import progress
 from pellucid.agent.records import Progress
-from pellucid.jobs.job import write_json
+from pellucid.jobs.job import read_json, write_json
 
 
 class ProgressFile(progress.Lines):
@@ -27,3 +27,12 @@ class ProgressFile(progress.Lines):
         with suppress(OSError):  # The work goes on where nobody can be told of it.
             write_json(self._path, asdict(made))
         super().report(update)
+
+
+def conclude(path: str, result: str) -> None:
+    """It is done, and this came of it: a path, made whole, or an address."""
+    before = read_json(Path(path)) or {}
+    whole = result if not result or "://" in result else str(Path(result).absolute())
+    made = Progress(str(before.get("name", "")), 1.0, str(before.get("text", "")), whole)
+    with suppress(OSError):
+        write_json(Path(path), asdict(made))

@@ -23,9 +23,10 @@ VOLUME_FILES = tuple(suffix for kind in KINDS.values() if not kind.is_folder for
 
 
 class Roots:
-    """Folders, and ``s3://`` addresses, below which everything may be opened."""
+    """Folders, and ``s3://`` addresses, below which everything may be opened. wider: how there would be more."""
 
-    def __init__(self, roots: list[str | Path]) -> None:
+    def __init__(self, roots: list[str | Path], wider: str = "start it with --root FOLDER") -> None:
+        self._wider = wider
         self._remote = tuple(str(root).rstrip("/") for root in roots if str(root).startswith("s3://"))
         local = (Path(root).expanduser().resolve() for root in roots if not str(root).startswith("s3://"))
         self._local = tuple(dict.fromkeys(local))
@@ -46,10 +47,11 @@ class Roots:
             if not any(f"{location.path}/".startswith(f"{root}/") for root in self._remote) or "/../" in location.path:
                 raise self._refusal(location.path)
             return str(location)
-        self._inside(location.local)
+        self.inside(location.local)
         return str(location.absolute)
 
-    def _inside(self, path: Path) -> Path:
+    def inside(self, path: Path) -> Path:
+        """Where a path leads; outside the roots, also through links, is refused."""
         try:
             resolved = path.resolve()
         except (OSError, RuntimeError) as error:  # A loop of links.
@@ -60,8 +62,8 @@ class Roots:
 
     def _refusal(self, path: str) -> NotAllowed:
         return NotAllowed(
-            f"{path} lies outside the folders that this viewer may open.",
-            do=f"Choose a file below {', '.join(self.names) or 'none'}, or start it with --root FOLDER.",
+            f"{path} lies outside the folders that may be opened here.",
+            do=f"Choose a file below {', '.join(self.names) or 'none'}, or {self._wider}.",
         )
 
     def listed(self, folder: str | None, search: str = "") -> Folder:
@@ -72,7 +74,7 @@ class Roots:
             return Folder("", None, tuple(_entry(root, str(root)) for root in self._local), False)
         if "\0" in folder:
             raise NotFound(folder.replace("\0", "?"))
-        path = self._inside(Path(folder))
+        path = self.inside(Path(folder))
         if not path.is_dir():
             raise NotFound(str(path))
         found = self._found(path, search) if search else _sorted(path)

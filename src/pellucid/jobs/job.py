@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-LOG, EXIT, STARTED, SCRIPT = "log.txt", "exit", "started", "script.sh"
+LOG, EXIT, STARTED, WAITING, SCRIPT = "log.txt", "exit", "started", "waiting", "script.sh"
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Job:
 
     id: unique, of letters, digits and dashes; the job's name at the scheduler has it. folder: its own, which only its
     owner can enter; log, script and exit code lie there. environment: nothing secret, it can be read by others.
+    turn: a file; of the jobs that name the same one, one runs at a time, where no scheduler sees to that.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Job:
     folder: Path
     resources: Resources = Resources()
     environment: Mapping[str, str] = field(default_factory=dict)
+    turn: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,17 @@ import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 
-from pellucid.jobs.job import LOG, SCRIPT, STARTED, Job, Submitted, exit_code, write_private
+from pellucid.jobs.job import LOG, SCRIPT, STARTED, WAITING, Job, Submitted, exit_code, write_private
 from pellucid.jobs.processes import Process
-from pellucid.jobs.script import batch_script
+from pellucid.jobs.script import TERMINATED, batch_script
 from pellucid.jobs.site import Site
 from pellucid.jobs.states import State, last_lines
 
 INHERITED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ")
-TERMINATED = 128 + signal.SIGTERM
 
 
 class LocalScheduler:
-    """There is no queue: every job starts at once."""
+    """There is no queue: every job starts at once, or when it is its turn among those that were started with it."""
 
     def __init__(self) -> None:
         self._children: list[subprocess.Popen[bytes]] = []
@@ -64,7 +63,8 @@ def _state(job: Submitted) -> State:
     if not process.is_here:
         return State("unknown", f"It runs on {process.host}.", node=process.host, last="running")
     if process.is_alive:
-        return State("running", node=process.host)
+        is_waiting = (job.folder / WAITING).exists()
+        return State("queued", "Others of its batch run first.") if is_waiting else State("running", node=process.host)
     code = exit_code(job.folder)  # It may have come to its end since the first look.
     return (
         State("failed", "It was killed.", log=last_lines(job.folder / LOG)) if code is None else ended_with(job, code)

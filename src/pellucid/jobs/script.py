@@ -9,11 +9,12 @@ The text can be read by others where a scheduler spools it: no secret is in it, 
 import math
 import re
 import shlex
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import EXIT, LOG, STARTED, Job
+from pellucid.jobs.job import EXIT, LOG, STARTED, WAITING, Job
 from pellucid.jobs.site import Site
 
 NAME = "pellucid-{id}"
@@ -24,9 +25,9 @@ BODY = """
 umask 077
 cd -- {folder} || exit 1
 {exports}{{ uname -n; cat /proc/$$/stat; }} >{started}.partial && mv {started}.partial {started}
-child=
+{turn}child=
 trap 'kill -TERM "$child" 2>/dev/null' TERM
-{command} </dev/null &
+{command} </dev/null 9>&- &
 child=$!
 wait "$child"
 code=$?
@@ -37,6 +38,15 @@ done
 echo "$code" >{exit}.partial && mv {exit}.partial {exit}
 exit "$code"
 """
+# What ends the wait ends the job. What runs does not hold on to the lock (9>&- above): something that it leaves behind
+# must not keep the others waiting.
+TURN = """trap : TERM
+: >{waiting}
+exec 9>>{turn}
+flock 9 || {{ echo {terminated} >{exit}; exit {terminated}; }}
+rm -f {waiting}
+"""
+TERMINATED = 128 + signal.SIGTERM
 
 
 def batch_script(job: Job, site: Site) -> str:
@@ -52,10 +62,17 @@ def batch_script(job: Job, site: Site) -> str:
         folder=shlex.quote(str(job.folder)),
         exports=exports,
         started=STARTED,
+        turn=_turn(job.turn),
         exit=EXIT,
         command=shlex.join(job.command),
     )
     return "\n".join(head) + body
+
+
+def _turn(file: Path | None) -> str:
+    if file is None:
+        return ""
+    return TURN.format(turn=shlex.quote(str(file)), waiting=WAITING, exit=EXIT, terminated=TERMINATED)
 
 
 def options(job: Job, site: Site) -> Iterator[str]:

@@ -11,6 +11,8 @@ Not here: what one person decided (settings), the script made from it (script).
     options = ["--qos=interactive"]      # further options of sbatch
     may_override = ["partition", "time_limit_minutes"]
     poll_s = 2.0                         # how often the scheduler is asked; one question serves all jobs
+    roots = ["~", "/data"]               # whose files the agent's page shows
+    share = "s3://imaging/shared"        # where files go that are shared
 
     [node]                               # what one node has; lets requests be estimated, and refused early
     gpus = 4
@@ -58,6 +60,8 @@ class Site:
     options: tuple[str, ...] = ()
     may_override: tuple[str, ...] = OVERRIDES
     poll_s: float = 2.0
+    roots: tuple[str, ...] = ("~",)
+    share: str = ""
     node: Node = Node()
 
     def overridden(self, wishes: Mapping[str, Any]) -> "Site":
@@ -83,6 +87,7 @@ def read_site(path: Path) -> Site:
         raise InvalidInput(f"The site file {path} cannot be read: {error.strerror}.", do=_ASK) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"The site file {path} is not TOML: {error}.", do="Correct that line.") from error
+    table.pop("hub", None)  # The front door's: agent.hub.site.
     node = table.pop("node", {})
     if not isinstance(node, dict):
         raise InvalidInput(f"In {path}, node is no table.", do="Write [node] on a line of its own.")

@@ -1,0 +1,55 @@
+"""The same for many files.
+
+Here: BatchWish, and the tasks that it comes to.
+Not here: starting them (keeper).
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from pellucid.agent.wishes import Overrides, TaskWish
+from pellucid.errors import InvalidInput
+
+MOST_FILES = 1000
+AS_THE_SITE = Overrides()
+WORD = re.compile(r"\{(file|folder|stem)\}")
+
+
+@dataclass(frozen=True)
+class BatchWish:
+    """files: one task for each. arguments: as for one task, where ``{file}`` stands for the whole path, ``{folder}``
+    for the folder that it lies in, and ``{stem}`` for its name without its ending. The rest is as in TaskWish.
+    """
+
+    files: tuple[str, ...]
+    arguments: tuple[str, ...]
+    folder: str
+    gpus: int = 0
+    memory_bytes: int = 0
+    cores: int = 0
+    overrides: Overrides = AS_THE_SITE
+
+    @property
+    def tasks(self) -> list[TaskWish]:
+        if not 0 < len(self.files) <= MOST_FILES:
+            raise InvalidInput(f"A batch has 1 to {MOST_FILES} files.", do="Choose some, or make several batches.")
+        filled = [_filled(self.arguments, file) for file in self.files]
+        if len(set(filled)) < len(filled):
+            do = "Name the output by {stem}, and choose no file twice."
+            raise InvalidInput("Several tasks of this batch would do the same.", do=do)
+        return [
+            TaskWish(arguments, self.folder, self.gpus, self.memory_bytes, self.cores, overrides=self.overrides)
+            for arguments in filled
+        ]
+
+
+def _filled(arguments: tuple[str, ...], file: str) -> tuple[str, ...]:
+    """The arguments for one file.
+
+    >>> _filled(("convert", "{file}", "{folder}/{stem}.zarr"), "/data/rock.tif")
+    ('convert', '/data/rock.tif', '/data/rock.zarr')
+    """
+    path = PurePath(file)
+    words = {"{file}": file, "{folder}": str(path.parent), "{stem}": path.name.partition(".")[0] or path.name}
+    return tuple(WORD.sub(lambda found: words[found[0]], argument) for argument in arguments)

@@ -1,0 +1,41 @@
+"""What Prometheus can ask of the agent.
+
+Here: text, the metrics as it reads them.
+Not here: what is counted (keeper).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pellucid.agent.keeper import Keeper
+
+
+def text(keeper: Keeper) -> str:
+    return "\n".join(_lines(keeper)) + "\n"
+
+
+def _lines(keeper: Keeper) -> Iterator[str]:
+    counts = Counter((record.kind, record.state.phase) for record in keeper.records)
+    told = [(f'kind="{kind}",phase="{phase}"', count) for (kind, phase), count in sorted(counts.items())]
+    yield from _metric("pellucid_jobs", "gauge", "Viewers and tasks on record.", told)
+    asked = sorted(keeper.asked.items())
+    questions = [(f'scheduler="{name}"', one.count) for name, one in asked]
+    yield from _metric("pellucid_scheduler_questions_total", "counter", "How often a scheduler was asked.", questions)
+    silent = [(f'scheduler="{name}"', one.unanswered) for name, one in asked]
+    yield from _metric("pellucid_scheduler_unanswered_total", "counter", "How often it did not answer.", silent)
+    seconds = [(f'scheduler="{name}"', round(one.seconds, 6)) for name, one in asked]
+    yield from _metric("pellucid_scheduler_answer_seconds", "gauge", "How long its last answer took.", seconds)
+    yield from _metric("process_resident_memory_bytes", "gauge", "Memory of the agent.", [("", _resident_bytes())])
+
+
+def _metric(name: str, kind: str, what: str, values: Iterable[tuple[str, float]]) -> Iterator[str]:
+    yield f"# HELP {name} {what}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in values:
+        yield f"{name}{{{labels}}} {value}" if labels else f"{name} {value}"
+
+
+def _resident_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
