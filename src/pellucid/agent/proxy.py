@@ -24,6 +24,8 @@ BUFFER_BYTES = 2**18
 
 Finder = Callable[[str], Awaitable[Address | None]]
 """The address of a viewer by its id; None where there is none."""
+Gate = Callable[[Head], Awaitable[tuple[Head, bool]]]
+"""The head below the agent's own address, and whether to give it the viewer's token."""
 
 
 class Side(asyncio.Protocol):
@@ -115,10 +117,15 @@ class Entrance(Side):
 
 
 class Door:
-    """own: the Unix socket of the agent's own pages. find: where viewers are. on_use: called for every request."""
+    """own: the Unix socket of the agent's own pages. find: where viewers are. on_use: called for every request.
 
-    def __init__(self, own: str, find: Finder, on_use: Callable[[], None] = lambda: None) -> None:
-        self._own, self._find, self._on_use = own, find, on_use
+    gate: before the viewers, where somebody else than they decides who may come in.
+    """
+
+    def __init__(
+        self, own: str, find: Finder, on_use: Callable[[], None] = lambda: None, gate: Gate | None = None
+    ) -> None:
+        self._own, self._find, self._on_use, self._gate = own, find, on_use, gate
         self._server: asyncio.Server | None = None
         self._contexts: dict[str, ssl.SSLContext] = {}
 
@@ -133,11 +140,14 @@ class Door:
             self._server.close()
 
     async def _lead(self, entrance: Entrance, head: Head, rest: bytes) -> None:
-        viewer, is_bare = head.viewer
         self._on_use()
+        came, is_vouched = head, False
+        if self._gate is not None:
+            head, is_vouched = await self._gate(came)
+        viewer, is_bare = head.viewer
         try:
             if viewer is not None and is_bare:
-                entrance.refuse(308, "A stroke belongs at the end.", head.with_stroke)
+                entrance.refuse(308, "A stroke belongs at the end.", came.with_stroke)
                 return
             address = None if viewer is None else await self._find(viewer)
             if viewer is not None and address is None:
@@ -148,7 +158,8 @@ class Door:
             log.warning("A viewer cannot be reached: %s", error)
             entrance.refuse(502, "The viewer cannot be reached just now.")
             return
-        self._join(entrance, inner, head.forwarded(viewer) + rest)
+        token = address.token if address is not None and is_vouched else ""
+        self._join(entrance, inner, head.forwarded(viewer, token) + rest)
 
     async def _connected(self, entrance: Entrance, address: Address | None) -> Side:
         loop = asyncio.get_running_loop()

@@ -25,6 +25,7 @@ COMMANDS = (
     "render",
     "view",
     "agent",
+    "hub",
     "mesh",
     "demo",
     "transport",

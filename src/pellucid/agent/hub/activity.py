@@ -1,0 +1,55 @@
+"""Telling the Hub that somebody is there.
+
+Here: Activity: input of the person is noted, and reported now and then; pictures and polling are none.
+Not here: what the Hub does with it (it may end agents that nobody uses).
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from pellucid.agent.hub.people import HubSilent, ask_hub
+from pellucid.agent.hub.surroundings import Surroundings
+
+log = logging.getLogger(__name__)
+EVERY_S = 120.0
+
+
+class Activity:
+    """seen: when viewers were used last, in seconds since 1970; they note that themselves."""
+
+    def __init__(
+        self,
+        hub: Surroundings,
+        seen: Callable[[], float] = lambda: 0.0,
+        ask: Callable[[str, str, bytes], object] = ask_hub,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._hub, self.seen, self._ask, self._clock = hub, seen, ask, clock
+        self._last, self._told = clock(), 0.0
+
+    def note(self) -> None:
+        """Somebody did something just now."""
+        self._last = self._clock()
+
+    def report(self) -> None:
+        """Tell the Hub, where there is something new."""
+        last = max(self._last, self.seen())
+        if last <= self._told:
+            return
+        stamp = datetime.fromtimestamp(last, UTC).isoformat()
+        body = {"servers": {"": {"last_activity": stamp}}, "last_activity": stamp}
+        try:
+            self._ask(self._hub.activity_url, self._hub.api_token, json.dumps(body).encode())
+        except HubSilent as error:
+            log.warning("The Hub cannot be told that somebody is here: %s", error)
+        else:
+            self._told = last
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.to_thread(self.report)
+            await asyncio.sleep(EVERY_S)

@@ -1,0 +1,72 @@
+"""The agent as JupyterHub's single-user server.
+
+Here: Front, which puts the Hub's ways before the agent's; taking over from an agent that was started otherwise.
+Not here: each of those ways (guard, login, people, activity), the agent (agent.main).
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
+
+from pellucid.agent.hub.activity import Activity
+from pellucid.agent.hub.guard import Gate, HubGuard
+from pellucid.agent.hub.people import People
+from pellucid.agent.hub.site import read_hub_site
+from pellucid.agent.hub.surroundings import Surroundings
+from pellucid.agent.lease import FILE, RENEWED_EVERY_S, holder
+from pellucid.jobs.processes import Process
+from pellucid.settings import current
+
+if TYPE_CHECKING:
+    from pellucid.agent.keeper import Keeper
+
+ENDING_S = 10.0
+LOOK_AGAIN_S = 0.05
+
+
+class Front:
+    """hub: what the Hub told. has_links: whether links to viewers open them for those whom the Hub does not know."""
+
+    def __init__(self, hub: Surroundings, has_links: bool = False) -> None:
+        self.hub = hub
+        self._people, self._activity = People(hub), Activity(hub)
+        self.gate = Gate(hub, self._people, self._activity, has_links)
+
+    @classmethod
+    def of_this_process(cls) -> "Front":
+        return cls(Surroundings.of_this_process(), read_hub_site(current().site_file).links)
+
+    def guarded(self, app: ASGIApp, token: str) -> ASGIApp:
+        """The agent's own pages, below the Hub's prefix for whoever the Hub vouches for."""
+        return HubGuard(app, self.hub, self._people, self._activity, token)
+
+    async def report(self, keeper: "Keeper") -> None:
+        """Until it is cancelled."""
+        self._activity.seen = keeper.used_at
+        await self._activity.run()
+
+    @staticmethod
+    def take_over(folder: Path, wait: Callable[[float], None] = time.sleep) -> None:
+        """End an agent that a command started: the Hub's can do all that it can, and its records stay.
+
+        One on another machine notices that the lease is not its own any more, and ends; so long it is waited for.
+        """
+        before = holder(folder)
+        if before is None or before.is_gone(time.time()):
+            return
+        process = Process.parse(before.process)
+        if not process.is_here:
+            (folder / FILE).unlink(missing_ok=True)
+            wait(RENEWED_EVERY_S + 1)
+            return
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + ENDING_S
+        while process.is_alive and time.monotonic() < deadline:
+            wait(LOOK_AGAIN_S)
