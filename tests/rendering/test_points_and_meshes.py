@@ -106,6 +106,17 @@ def test_spheres_and_triangles_hide_each_other(renderer: Renderer, cloud: Points
     assert decibels(renderer.render(scene, SIZE, SIZE), both, scene) >= 45
 
 
+def test_hidden_layers_are_as_if_they_were_not_there(renderer: Renderer, cloud: Points, ball: Mesh) -> None:
+    points, mesh = PointsLayer(cloud.name, SHOWN), MeshLayer(ball.name)
+    scene = Scene(camera=CAMERA, points=(replace(points, is_visible=False),), meshes=(mesh,))
+    without = renderer.render(replace(scene, points=()), SIZE, SIZE)
+    np.testing.assert_array_equal(renderer.render(scene, SIZE, SIZE).rgba, without.rgba)
+    *_, last = renderer.render_progressive(scene, SIZE, SIZE)
+    assert last.statistics.pictures == 9 and np.array_equal(last.depth, without.depth)
+    empty = replace(scene, meshes=(replace(mesh, is_visible=False),), background=(0.2, 0.4, 0.6, 1.0))
+    assert np.unique(renderer.render(empty, SIZE, SIZE).rgba.reshape(-1, 4), axis=0).tolist() == [[51, 102, 153, 255]]
+
+
 def test_a_sphere_has_its_silhouette_and_its_depth(renderer: Renderer) -> None:
     points = Points(np.array([[0.0, 0.0, 0.0]]), np.array([1.5]))
     scene = Scene(camera=FRONT, background=CLEAR, points=(PointsLayer(points.name, SHOWN, 2.0),))

@@ -15,7 +15,7 @@ export type View = "main" | "other";
 export type Axis = "z" | "y" | "x";
 export type ExportFormat = "tiff" | "nrrd" | "zarr";
 export type TaskState = "running" | "finished" | "stopped";
-export type WorkerState = "starting" | "loading" | "compiling" | "ready" | "lost";
+export type WorkerState = "starting" | "loading" | "compiling" | "ready" | "lost" | "stopped";
 export type EntryKind = "folder" | "volume" | "points" | "mesh";
 
 /** The first message: the version spoken, who it is, the pixels there are, the encodings that can be shown. */
@@ -242,7 +242,8 @@ export interface Labels {
 /** A volume to draw. source: its URI; of a series, the step at the scene's time. clip: only these voxels of it.
  * labels: its voxels are whole numbers that name things; they are drawn in these colours instead of the transfer
  * function's, unlit or lit at their borders.
- * user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it. */
+ * user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it.
+ * is_visible: whether it is drawn; of every layer. */
 export interface VolumeLayer {
   readonly source: string;
   readonly transfer: TransferFunction;
@@ -254,6 +255,7 @@ export interface VolumeLayer {
   readonly user_shading: string;
   readonly parameters: readonly (readonly [string, number])[];
   readonly labels: Labels | null;
+  readonly is_visible: boolean;
 }
 
 /** Where light comes from: `direction` points from the light into the scene; None is a headlight at the eye. */
@@ -280,6 +282,7 @@ export interface PointsLayer {
   readonly radius_scale: number;
   readonly is_lit: boolean;
   readonly transform: Transform;
+  readonly is_visible: boolean;
 }
 
 /** Triangles to draw, both sides alike. source: a file, or the name of a Mesh in memory.
@@ -290,6 +293,7 @@ export interface MeshLayer {
   readonly is_lit: boolean;
   readonly transform: Transform;
   readonly opacity: number;
+  readonly is_visible: boolean;
 }
 
 /** A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, in world units.
@@ -306,6 +310,7 @@ export interface SliceLayer {
   readonly labels: Labels | null;
   readonly clip: Box | null;
   readonly transform: Transform;
+  readonly is_visible: boolean;
 }
 
 /** What to write on the picture. unit: what one unit of the world is, such as "um"; said on the scale bar.

@@ -203,8 +203,9 @@ class Session:
         elif is_given_up:
             self.picturing.stop()
             do = "It was tried several times. Change something to try again; the terminal says more."
-        self._tell_worker(outgoing.WorkerStatus("lost", what, do))
-        self.tell(outgoing.Refusal(what, do, self.history.revision))
+        self._tell_worker(outgoing.WorkerStatus("stopped" if is_given_up else "lost", what, do))
+        if not is_given_up:  # For a while: the other one stays until something is done.
+            self.tell(outgoing.Refusal(what, do, self.history.revision))
 
     def _drop(self, culprit: str) -> None:
         self.worker.forget_shading(culprit)

@@ -22,6 +22,7 @@ def check(scene: Scene, width: int, height: int) -> None:
         raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do=f"Choose 1 to {LARGEST_PICTURE}.")
     if not (scene.volumes or scene.points or scene.meshes or scene.slices):
         raise InvalidInput("There is nothing in the scene.", do="Give it a volume, a slice, points or a mesh.")
+    scene = scene.visible
     if len(scene.volumes) > MOST_LAYERS:
         raise InvalidInput(f"The scene has {len(scene.volumes)} volumes.", do=f"Give it at most {MOST_LAYERS}.")
     if len(scene.volumes) > 1 and any(layer.mode != "composite" for layer in scene.volumes):

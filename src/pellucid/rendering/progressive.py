@@ -186,6 +186,7 @@ def _centred(place: int) -> int:
 
 def kind(scene: Scene) -> Hashable:
     """What about a scene decides how long its pixels take, but for the camera."""
+    scene = scene.visible
     volumes = tuple((layer.source, layer.mode, layer.shading) for layer in scene.volumes)
     others = tuple(layer.source for layers in (scene.points, scene.meshes, scene.slices) for layer in layers)
     return volumes, others, scene.step
@@ -193,6 +194,7 @@ def kind(scene: Scene) -> Hashable:
 
 def guess(source: Source, scene: Scene) -> Cost:
     """What a pixel of a scene costs at the most: a ray through all of its volumes, from corner to corner, and trees."""
+    scene = scene.visible
     rate = CUDA_SAMPLES_PER_S if source.device.is_cuda else CPU_SAMPLES_PER_S * current().threads
     samples = sum(sqrt(sum(n * n for n in field.shape)) / scene.step for field in source.load(scene)[0])
     samples += SAMPLES_PER_TREE * (len(scene.points) + len(scene.meshes))

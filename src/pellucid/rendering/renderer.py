@@ -75,6 +75,7 @@ class Renderer:
         is_cancelled: asked often and from any thread; once it is true, Cancelled is raised.
         """
         check(scene, width, height)
+        scene = scene.visible
         for picture in self.pictures(scene, Canvas((height, width)), Patience(is_exact, is_cancelled)):
             drawn = picture
         return finished(scene, drawn, (height, width))
@@ -94,7 +95,7 @@ class Renderer:
         They end when is_cancelled() (asked often, from any thread) or when the iterator is closed.
         """
         check(scene, width, height)
-        wish = progressive.Wish(scene, (height, width), budget_ms / 1000, is_cancelled)
+        wish = progressive.Wish(scene.visible, (height, width), budget_ms / 1000, is_cancelled)
         return progressive.refine(self, self._pace, wish)
 
     def pictures(self, scene: Scene, canvas: Canvas, patience: Patience) -> Iterator[Drawn]:
@@ -204,7 +205,7 @@ def renderer_for(scene: Scene, device: str | None = None) -> Renderer:
 
 def _fits(scene: Scene, device: Device) -> bool:
     needs = 0
-    for layer in scene.volumes:
+    for layer in scene.visible.volumes:
         with open_at(layer.source, scene.time) as volume:
             needs += dense_bytes(volume)
     return needs <= SHARE_OF_CARD * device.free_bytes()

@@ -6,7 +6,7 @@ Not here: how it is drawn (reference, renderer), what the first picture should s
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -115,6 +115,7 @@ class VolumeLayer:
     labels: its voxels are whole numbers that name things; they are drawn in these colours instead of the transfer
     function's, unlit or lit at their borders.
     user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it.
+    is_visible: whether it is drawn; of every layer.
     """
 
     source: str
@@ -127,6 +128,7 @@ class VolumeLayer:
     user_shading: str = ""
     parameters: tuple[tuple[str, float], ...] = ()
     labels: Labels | None = None
+    is_visible: bool = True
 
     def __post_init__(self) -> None:
         for what, name, names in (
@@ -155,6 +157,7 @@ class SliceLayer:
     labels: Labels | None = None
     clip: Box | None = None
     transform: Transform = STANDING
+    is_visible: bool = True
 
     def __post_init__(self) -> None:
         check_finite("A slice at a point", *self.point)
@@ -187,6 +190,7 @@ class PointsLayer:
     radius_scale: float = 1.0
     is_lit: bool = True
     transform: Transform = STANDING
+    is_visible: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.radius_scale < float("inf"):
@@ -205,6 +209,7 @@ class MeshLayer:
     is_lit: bool = True
     transform: Transform = STANDING
     opacity: float = 1.0
+    is_visible: bool = True
 
     def __post_init__(self) -> None:
         check_shares("A mesh's colour", *self.color)
@@ -245,6 +250,17 @@ class Scene:
         slices = any(layer.opacity < 1 or layer.labels is not None for layer in self.slices)
         return slices or any(layer.opacity < 1 for layer in self.meshes)
 
+    @property
+    def visible(self) -> "Scene":
+        """The scene without the layers that are hidden."""
+        return replace(
+            self,
+            volumes=tuple(layer for layer in self.volumes if layer.is_visible),
+            points=tuple(layer for layer in self.points if layer.is_visible),
+            meshes=tuple(layer for layer in self.meshes if layer.is_visible),
+            slices=tuple(layer for layer in self.slices if layer.is_visible),
+        )
+
     def to_json(self) -> str:
         """The scene as text, with its version."""
         return json.dumps({"version": VERSION, **asdict(self)}, indent=1)
@@ -278,7 +294,7 @@ def _migrated(document: Any) -> Any:
 
 
 def _from_1(document: dict[str, Any]) -> dict[str, Any]:
-    """Version 2 has slices, labels, time, annotations and opacities of meshes. What has a default is left to it."""
+    """Version 2 has slices, labels, time, annotations, opacities of meshes, hidden layers; most by default."""
     return {"slices": [], "time": 0.0, **document}
 
 

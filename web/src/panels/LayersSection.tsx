@@ -1,4 +1,4 @@
-// What is in the scene. Here: the list, choosing, taking away. Not here: how one is drawn (the sections below it).
+// What is in the scene. Here: the list, choosing, hiding, taking away. Not here: how one is drawn (the sections below it).
 
 import type { ReactNode } from "react";
 import { short, unitText } from "../geometry/measures";
@@ -8,7 +8,7 @@ import { Icon, type IconName } from "../parts/Icon";
 import { Section } from "../parts/Section";
 import type { LayerDescription } from "../protocol";
 import { useSession } from "../session/session";
-import { chosenVolume, isOwner } from "../state/selectors";
+import { canSteer, chosenVolume, isOwner, sceneOf } from "../state/selectors";
 import type { LayerKind } from "../state/state";
 import { useSelect } from "../state/store";
 
@@ -19,6 +19,7 @@ interface Line {
   index: number;
   name: string;
   facts: string;
+  isVisible: boolean;
 }
 
 export function LayersSection(): ReactNode {
@@ -26,11 +27,14 @@ export function LayersSection(): ReactNode {
   const layers = useSelect((state) => state.layers);
   const chosen = useSelect((state) => state.interface.chosen);
   const maySee = useSelect(isOwner);
-  if (!layers) return null;
+  const maySteer = useSelect(canSteer);
+  const scene = useSelect(sceneOf);
+  if (!layers || !scene) return null;
+  const isVisible = (kind: LayerKind, index: number): boolean => scene[kind][index]?.is_visible ?? true;
   const lines: Line[] = [
-    ...layers.layers.map((one, index): Line => ({ kind: "volumes", index, name: one.name, facts: volumeFacts(one) })),
-    ...layers.points.map((one, index): Line => ({ kind: "points", index, name: one.name, facts: `${one.count.toLocaleString("en")} points` })),
-    ...layers.meshes.map((one, index): Line => ({ kind: "meshes", index, name: one.name, facts: `${one.triangles.toLocaleString("en")} triangles` })),
+    ...layers.layers.map((one, index): Line => ({ kind: "volumes", index, name: one.name, facts: volumeFacts(one), isVisible: isVisible("volumes", index) })),
+    ...layers.points.map((one, index): Line => ({ kind: "points", index, name: one.name, facts: `${one.count.toLocaleString("en")} points`, isVisible: isVisible("points", index) })),
+    ...layers.meshes.map((one, index): Line => ({ kind: "meshes", index, name: one.name, facts: `${one.triangles.toLocaleString("en")} triangles`, isVisible: isVisible("meshes", index) })),
   ];
   return (
     <Section title="Layers" aside={maySee ? <IconButton icon="plus" label="Add a file" onClick={() => session.page({ drawer: "files" })} /> : null}>
@@ -38,7 +42,7 @@ export function LayersSection(): ReactNode {
         {lines.map((line) => {
           const isChosen = line.kind === chosen.kind && line.index === chosen.index;
           return (
-            <li key={`${line.kind}-${line.index}`} className={isChosen ? "layer is-chosen" : "layer"}>
+            <li key={`${line.kind}-${line.index}`} className={`layer${isChosen ? " is-chosen" : ""}${line.isVisible ? "" : " is-hidden"}`}>
               <button type="button" aria-pressed={isChosen} onClick={() => session.page({ chosen: { kind: line.kind, index: line.index } })}>
                 <Icon name={ICONS[line.kind]} />
                 <span className="layer-name" title={line.name}>
@@ -46,6 +50,12 @@ export function LayersSection(): ReactNode {
                 </span>
                 <span className="hint number">{line.facts}</span>
               </button>
+              <IconButton
+                icon={line.isVisible ? "eye" : "hidden"}
+                label={line.isVisible ? `Hide ${line.name}` : `Show ${line.name}`}
+                isDisabled={!maySteer}
+                onClick={() => session.set([line.kind, line.index, "is_visible"], !line.isVisible)}
+              />
               {lines.length > 1 ? (
                 <IconButton icon="close" label={`Take ${line.name} away`} onClick={() => session.set([line.kind, line.index], null)} />
               ) : null}

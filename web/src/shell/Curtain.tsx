@@ -41,9 +41,9 @@ function wordsFor(line: PageState["line"], worker: PageState["worker"]): Words {
   if (line.phase === "waiting" || line.phase === "closed") return { what: line.what, remedy: line.remedy, isBusy: line.phase === "waiting" };
   if (line.phase === "connecting") return { what: "Connecting", remedy: "", isBusy: true };
   if (worker && worker.state !== "ready") {
-    const what = worker.what || { starting: "Starting the renderer", loading: "Loading the volume", compiling: "Compiling the renderer", lost: "The renderer is being replaced" }[worker.state];
+    const what = worker.what || { starting: "Starting the renderer", loading: "Loading the volume", compiling: "Compiling the renderer", lost: "The renderer is being replaced", stopped: "The renderer has stopped" }[worker.state];
     const remedy = worker.do || (worker.state === "compiling" ? "The first time on a machine this takes a little longer." : "");
-    return { what, remedy, isBusy: true };
+    return { what, remedy, isBusy: worker.state !== "stopped" };
   }
   return { what: "Drawing the first picture", remedy: "", isBusy: true };
 }

@@ -71,18 +71,28 @@ function amount({ done, total, unit }: Progress): string {
   return `${text(done)}${total === null ? "" : ` of ${text(total)}`} ${unit === "B" ? "" : unit}`.trim();
 }
 
-const STATES = { starting: "Starting the renderer", loading: "Loading", compiling: "Compiling", ready: "", lost: "The renderer is being replaced" } as const;
+const DOING = { starting: "Starting the renderer", loading: "Loading", compiling: "Compiling", lost: "The renderer is being replaced" } as const;
 
 /** The process that draws, while it does something else. */
 function WorkerNotice(): ReactNode {
   const worker = useSelect((state) => state.worker);
   const hasPicture = useSelect((state) => state.shown !== null && state.line.phase === "open");
   if (!worker || worker.state === "ready" || !hasPicture) return null;
+  if (worker.state === "stopped") {
+    return (
+      <div className="notice pane is-error">
+        <div>
+          <p>{worker.what}</p>
+          <p className="hint">{worker.do}</p>
+        </div>
+      </div>
+    );
+  }
+  // Why it was lost is told by a notice of its own.
   return (
-    <div className={worker.state === "lost" ? "notice pane is-error" : "notice pane"}>
+    <div className="notice pane">
       <div className="task">
-        <p>{worker.what || `${STATES[worker.state]}…`}</p>
-        {worker.do ? <p className="hint">{worker.do}</p> : null}
+        <p>{DOING[worker.state]}…</p>
         <div className="bar is-unknown">
           <span />
         </div>

@@ -22,6 +22,7 @@ export const VOLUME: VolumeLayer = {
   user_shading: "",
   parameters: [],
   labels: null,
+  is_visible: true,
 };
 
 export const SCENE: Scene = {

@@ -35,7 +35,8 @@ View = Literal["main", "other"]
 Axis = Literal["z", "y", "x"]
 ExportFormat = Literal["tiff", "nrrd", "zarr"]
 TaskState = Literal["running", "finished", "stopped"]
-WorkerState = Literal["starting", "loading", "compiling", "ready", "lost"]
+WorkerState = Literal["starting", "loading", "compiling", "ready", "lost", "stopped"]
+"""lost: another one is being started. stopped: not any more, until something is wanted."""
 EntryKind = Literal["folder", "volume", "points", "mesh"]
 Voxel = tuple[int, int, int]
 Json = object
