@@ -22,6 +22,7 @@ from pellucid.workers.trial_commands import DescribeScan, ScanDescribed, Tried, 
 
 Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
 """What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
+ArrayKind = Literal["volume", "points", "mesh"]
 Voxel = tuple[int, int, int]
 
 
@@ -64,14 +65,17 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class UseArray:
-    """The shared array that comes along is the volume of this name."""
+    """The shared array that comes along is the volume of this name; or points, as rows of x, y, z and value (float32);
+    or a mesh, as rows of three: so many vertices (float32), then its triangles (uint32)."""
 
     request: int
     source: str
-    shape: Voxel
+    shape: tuple[int, ...]
     dtype: str
     spacing: Spacing
     unit: str
+    kind: ArrayKind = "volume"
+    vertices: int = 0
 
 
 @dataclass(frozen=True)

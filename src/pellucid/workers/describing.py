@@ -18,6 +18,7 @@ from pellucid.rendering.automatic import automatic_scene
 from pellucid.rendering.automatic_scenery import with_scenery
 from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
 from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
+from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
 from pellucid.tomo.reading.opening import is_scan, open_scan
@@ -33,6 +34,9 @@ NOWHERE: Shape = (0, 0, 0)
 
 def describe(asked: Describe, sources: Sources) -> Described:
     """Facts, and a layer and a camera that suit them."""
+    shape = sources.shape(asked.source)
+    if shape is not None:
+        return _describe_points(asked) if isinstance(shape, Points) else _describe_mesh(asked)
     ending = PurePath(Location.parse(asked.source).path).suffix.lower()
     if ending in MESH_FILES:
         return _describe_mesh(asked)

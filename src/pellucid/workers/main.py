@@ -27,7 +27,7 @@ from pellucid.rendering.renderer import Renderer
 from pellucid.workers import commands, describing, reading, trial_commands
 from pellucid.workers.drawing import Drawing
 from pellucid.workers.line import Line
-from pellucid.workers.sources import MappedArray, Sources
+from pellucid.workers.sources import MappedArray, Sources, shape_of
 from pellucid.workers.trials import Trials
 
 HEARTBEAT_S = 0.5
@@ -118,10 +118,13 @@ class WorkerMain:
             self.failed(error, request=command.request)
 
     def _use(self, command: commands.UseArray, descriptor: int) -> None:
-        shared = SharedArray(descriptor, command.shape, np.dtype(command.dtype))
-        volume = self._sources.use(command.source, MappedArray(shared.array, command.spacing, command.unit))
-        shared.close()  # The array keeps the memory.
-        self.drawing.renderer.add(volume)
+        with SharedArray(descriptor, command.shape, np.dtype(command.dtype)) as shared:
+            array = shared.array  # It keeps the memory.
+        if command.kind == "volume":
+            mapped = MappedArray(array, command.spacing, command.unit)
+            self.drawing.renderer.add(self._sources.use(command.source, mapped))
+        else:
+            self._sources.use_shape(shape_of(command, array))
         self.say(commands.Done(command.request))
 
     def _forget(self, command: commands.Forget) -> None:

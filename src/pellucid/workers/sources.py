@@ -1,6 +1,6 @@
 """The volumes that a Worker reads from, by the names that scenes have for them.
 
-Here: Sources: files opened once, arrays that were handed over.
+Here: Sources: files opened once, arrays that were handed over: volumes, points, meshes.
 Not here: what lies on the device (fields).
 """
 
@@ -8,13 +8,17 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from pellucid.box import Box
 from pellucid.formats.location import Location
 from pellucid.formats.memory import ArrayReader
 from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.volume.opened import Opened
 from pellucid.volume.series import open_series
 from pellucid.volume.volume import Volume
+from pellucid.workers.commands import UseArray
 
 MOST_OPEN = 16
 
@@ -32,12 +36,22 @@ class MappedArray:
         return Volume(Opened(ArrayReader(self.array, self.spacing, self.unit)), Location(source))
 
 
+def shape_of(command: UseArray, rows: Voxels) -> Points | Mesh:
+    """Points or a mesh in the rows of an array."""
+    if command.kind == "points":
+        return Points(rows[:, :3], rows[:, 3], name=command.source)
+    bits = rows.view(np.uint32)
+    vertices, triangles = bits[: command.vertices].view(np.float32), bits[command.vertices :]
+    return Mesh(vertices, triangles, name=command.source)
+
+
 class Sources:
     """Volumes by name. Any thread may ask."""
 
     def __init__(self) -> None:
         self._handed: dict[str, MappedArray] = {}
         self._opened: dict[str, Volume] = {}
+        self._shapes: dict[str, Points | Mesh] = {}
         self._lock = threading.Lock()
 
     def use(self, source: str, handed: MappedArray) -> Volume:
@@ -45,6 +59,13 @@ class Sources:
             self._handed[source] = handed
             self._opened[source] = handed.volume(source)
             return self._opened[source]
+
+    def use_shape(self, shape: Points | Mesh) -> None:
+        """From now on it is found by its name, wherever a scene is drawn."""
+        self._shapes[shape.name] = shape
+
+    def shape(self, source: str) -> Points | Mesh | None:
+        return self._shapes.get(source)
 
     def changed(self, source: str, boxes: Iterable[Box]) -> None:
         """Voxels of an array are new; of one that was forgotten meanwhile, nobody wants to know."""
@@ -58,6 +79,7 @@ class Sources:
         with self._lock:
             self._handed.pop(source, None)
             self._opened.pop(source, None)
+            self._shapes.pop(source, None)
 
     def handed(self, source: str) -> MappedArray | None:
         return self._handed.get(source)

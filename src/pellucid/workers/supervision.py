@@ -46,11 +46,14 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Handed:
-    """An array in memory that the supervisor owns, for the Worker of now and for the next."""
+    """An array in memory that the supervisor owns, for the Worker of now and for the next; kind, vertices: as in
+    UseArray."""
 
     shared: SharedArray
-    spacing: Spacing
-    unit: str
+    spacing: Spacing = (1.0, 1.0, 1.0)
+    unit: str = ""
+    kind: commands.ArrayKind = "volume"
+    vertices: int = 0
 
 
 class SupervisedWorker:
@@ -188,14 +191,8 @@ class SupervisedWorker:
 
     def _send_array(self, source: str, handed: Handed) -> "Future[commands.Done]":
         shared = handed.shared
-        z, y, x = shared.shape
-        return self._ask(
-            "taking over an array",
-            lambda request: commands.UseArray(
-                request, source, (z, y, x), shared.dtype.str, handed.spacing, handed.unit
-            ),
-            shared.descriptor,
-        )
+        told = (source, shared.shape, shared.dtype.str, handed.spacing, handed.unit, handed.kind, handed.vertices)
+        return self._ask("taking over an array", lambda request: commands.UseArray(request, *told), shared.descriptor)
 
     def _hear(self, process: WorkerProcess, answer: Any, descriptor: int | None) -> None:
         match answer:
