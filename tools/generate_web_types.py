@@ -15,7 +15,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pellucid.instance.protocol import http, incoming, outgoing, parts
+from pellucid.instance.protocol import http, incoming, outgoing, parts, reconstruction
 from pellucid.rendering import scene
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "protocol.ts"
@@ -26,16 +26,21 @@ HEAD = """\
 """
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null", object: "Json"}
 JSON = "export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };\n"
-ALIASES = {value: name for name, value in {**vars(scene), **vars(parts)}.items() if get_origin(value) is Literal}
+ALIASES = {
+    value: name
+    for name, value in {**vars(scene), **vars(parts), **vars(reconstruction)}.items()
+    if get_origin(value) is Literal
+}
 CONSTANTS = ("VERSION", "LARGEST_MESSAGE_BYTES", "LARGEST_EDGE", "LARGEST_UPLOAD_BYTES")
 
 
 def generate() -> str:
     """All of the file."""
-    sent = set(get_args(incoming.Incoming)) | set(http.BODIES)
+    bodies = (*http.BODIES, *reconstruction.BODIES)
+    sent = set(get_args(incoming.Incoming)) | set(bodies)
     roots = [*get_args(incoming.Incoming), *get_args(outgoing.Outgoing), *get_args(outgoing.Header)]
     found: dict[type, None] = {}
-    for kind in (*roots, *http.BODIES, *http.ANSWERS):
+    for kind in (*roots, *bodies, *http.ANSWERS, *reconstruction.ANSWERS):
         collect(kind, found)
     constants = [f"export const {name} = {getattr(parts, name)};\n" for name in CONSTANTS]
     unions = [

@@ -51,6 +51,11 @@ ROUTES: dict[str, Capability] = {
     "POST /api/arrays/{id}/show": "own",
     "POST /api/shadings": "own",
     "POST /api/shadings/{hash}/agree": "own",
+    "POST /api/scans/describe": "own",
+    "POST /api/scans/try": "own",
+    "POST /api/reconstructions": "own",
+    "POST /api/reconstructions/command": "own",
+    "GET /api/reconstructions/{task}/log": "own",
     "POST /api/shutdown": "own",
 }
 # One message of each type that a page can say after its greeting.

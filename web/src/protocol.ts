@@ -17,6 +17,7 @@ export type ExportFormat = "tiff" | "nrrd" | "zarr";
 export type TaskState = "running" | "finished" | "stopped";
 export type WorkerState = "starting" | "loading" | "compiling" | "ready" | "lost" | "stopped";
 export type EntryKind = "folder" | "volume" | "points" | "mesh";
+export type TrialPlace = "projection" | "sinogram" | "slice" | "before";
 
 /** The first message: the version spoken, who it is, the pixels there are, the encodings that can be shown. */
 export interface Hello {
@@ -629,6 +630,103 @@ export interface ExportRequest {
   readonly stop?: readonly [number, number, number] | null;
 }
 
+/** What a person says of a scan; everything that is empty is taken from the file.
+ * projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
+ * frames as `frames:0:10`. flats, darks: also `none`, where the projections are corrected already.
+ * angles: `0:180` in degrees, evenly spaced with the end left out; `0:180:inclusive`; or a dataset or a file. */
+export interface ScanOptions {
+  readonly projections: string;
+  readonly flats: string;
+  readonly darks: string;
+  readonly angles: string;
+  readonly pixel_size_um: number | null;
+}
+
+/** POST /api/scans/describe: a scan, and what is said of it where its files do not. */
+export interface ScanChoice {
+  readonly path: string;
+  readonly options?: ScanOptions;
+}
+
+/** energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um. delta_over_beta: of the sample's
+ * refractive index.
+ * >>> round(Paganin(energy_kev=20, distance_mm=100, pixel_size_um=1.0, delta_over_beta=500).radius_px, 2)
+ * 15.71 */
+export interface Paganin {
+  readonly energy_kev: number;
+  readonly distance_mm: number;
+  readonly pixel_size_um: number;
+  readonly delta_over_beta: number;
+}
+
+/** How rings are removed.
+ * snr: how far a column stands out before it counts. large_size, small_size: columns of the medians of algorithms 5
+ * and 6, and of 3; without them a share of the detector, for wide medians wear off what is small. drop: share of the
+ * views left out when the brightness of a column is judged. level, sigma: of the
+ * wavelet method. strength: of the regularised one. */
+export interface RingSettings {
+  readonly method: string;
+  readonly snr: number;
+  readonly large_size: number | null;
+  readonly small_size: number | null;
+  readonly drop: number;
+  readonly level: number;
+  readonly sigma: number;
+  readonly strength: number;
+}
+
+/** Every choice of a reconstruction, with a sensible default.
+ * center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
+ * moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
+ * whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
+ * are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
+ * projections first, or None. zingers: by how much less
+ * than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
+ * air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations, is_nonnegative:
+ * of sirt and cgls. is_circle: whether pixels that not all views see are left at 0. */
+export interface Recipe {
+  readonly center: number | string;
+  readonly tilt: number | string;
+  readonly is_offset: boolean;
+  readonly roll_deg: number | string;
+  readonly binning: number;
+  readonly phase: Paganin | null;
+  readonly zingers: number;
+  readonly air: number;
+  readonly rings: RingSettings;
+  readonly method: string;
+  readonly filter: string;
+  readonly padding: string;
+  readonly iterations: number;
+  readonly is_nonnegative: boolean;
+  readonly is_circle: boolean;
+}
+
+/** POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
+ * index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
+ * values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
+ * client: who asks, so that nobody abandons what another waits for. */
+export interface TrialRequest {
+  readonly path: string;
+  readonly place: TrialPlace;
+  readonly index: number;
+  readonly recipe: Recipe;
+  readonly options?: ScanOptions;
+  readonly edge?: number;
+  readonly window?: readonly [number, number] | null;
+  readonly is_moving?: boolean;
+  readonly client?: string;
+}
+
+/** POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal. */
+export interface ReconstructionRequest {
+  readonly path: string;
+  readonly output: string;
+  readonly recipe: Recipe;
+  readonly options?: ScanOptions;
+  readonly is_replaced?: boolean;
+}
+
 /** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */
 export interface Refused {
   readonly what: string;
@@ -700,16 +798,19 @@ export interface Entry {
 }
 
 /** GET /api/files?folder=&search=: what is in a folder that can be opened; without one, the roots.
- * parent: None at a root. search looks through the folders below too; is_cut: there was more. */
+ * parent: None at a root. search looks through the folders below too; is_cut: there was more. is_scan: its files are
+ * the projections of a scan. */
 export interface Folder {
   readonly path: string;
   readonly parent: string | null;
   readonly entries: readonly Entry[];
   readonly is_cut: boolean;
+  readonly is_scan: boolean;
 }
 
 /** GET /api/files/facts?path=: what a file holds, without reading its voxels.
- * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "". */
+ * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
+ * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. */
 export interface FileFacts {
   readonly path: string;
   readonly shape: readonly [number, number, number] | null;
@@ -722,6 +823,7 @@ export interface FileFacts {
   readonly bytes: number;
   readonly datasets: readonly string[];
   readonly problem: string;
+  readonly is_scan: boolean;
 }
 
 /** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */
@@ -783,6 +885,53 @@ export interface StatisticsNow {
   readonly worker_restarts: number;
   readonly seconds_idle: number;
   readonly stages: { readonly [name: string]: StageSummary };
+}
+
+/** What there is to choose from. */
+export interface ReconstructionChoices {
+  readonly filters: readonly string[];
+  readonly rings: readonly string[];
+  readonly methods: readonly string[];
+  readonly paddings: readonly string[];
+}
+
+/** The geometry of a scan. assumptions: what its files do not say and is taken to be so.
+ * recipe: to begin with. output: a place for the volume. */
+export interface ScanDescription {
+  readonly name: string;
+  readonly kind: string;
+  readonly projections: number;
+  readonly rows: number;
+  readonly columns: number;
+  readonly dtype: string;
+  readonly flats: number;
+  readonly darks: number;
+  readonly first_angle_deg: number;
+  readonly last_angle_deg: number;
+  readonly is_full_turn: boolean;
+  readonly pixel_size_um: number | null;
+  readonly assumptions: readonly string[];
+  readonly recipe: Recipe;
+  readonly output: string;
+  readonly choices: ReconstructionChoices;
+}
+
+/** Before the picture: low and high are black and white, center the column of the axis in the middle row. */
+export interface TrialHeader {
+  readonly place: TrialPlace;
+  readonly index: number;
+  readonly encoding: "jpeg" | "png";
+  readonly width: number;
+  readonly height: number;
+  readonly low: number;
+  readonly high: number;
+  readonly unit: string;
+  readonly center: number | null;
+}
+
+/** The line that does the same in a terminal. */
+export interface ReconstructionCommand {
+  readonly text: string;
 }
 
 export type Incoming =

@@ -34,6 +34,7 @@ from pellucid.instance.shadings import Shadings
 from pellucid.instance.slicing import Slicing
 from pellucid.instance.tasks import Tasks
 from pellucid.instance.timing import Timing
+from pellucid.instance.trials import Trials
 from pellucid.rendering.scene import Scene
 from pellucid.workers.commands import Progressed
 from pellucid.workers.process import Deadlines, Ending
@@ -74,6 +75,7 @@ class Session:
         self.slicing = Slicing(self.history, self.worker, self.tell)
         self.tasks = Tasks(self.idle, lambda told: self.tell(told, "steer"))
         self.roots.add(self.tasks.folder)
+        self.trials = Trials(self.worker, self.roots)
         self.exporting: str | None = None
         self.socket = self.transfer = ""
         self.on_end: Callable[[], None] = lambda: None

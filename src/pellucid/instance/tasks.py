@@ -50,9 +50,9 @@ class Tasks:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(
-        self, name: str, work: Callable[[str], Awaitable[Result]], cancel: Callable[[], None] | None = None
+        self, name: str, work: Callable[[str], Awaitable[Result | None]], cancel: Callable[[], None] | None = None
     ) -> str:
-        """Begin; the work is given the task's id, for its reports."""
+        """Begin; the work is given the task's id, for its reports. What it gives back, if anything, can be fetched."""
         id = uuid4().hex[:12]
         self._forget_oldest()
         self._names[id] = name
@@ -95,11 +95,13 @@ class Tasks:
         if id in self._cancels:
             self._cancels[id]()
 
-    async def _run(self, id: str, work: Callable[[str], Awaitable[Result]]) -> None:
+    async def _run(self, id: str, work: Callable[[str], Awaitable[Result | None]]) -> None:
         try:
             with self._idle.held():
-                self._results[id] = await work(id)
-            self._end(id, "finished", f"api/tasks/{id}/result")
+                result = await work(id)
+            if result is not None:
+                self._results[id] = result
+            self._end(id, "finished", "" if result is None else f"api/tasks/{id}/result")
         except PellucidError as error:
             self._end(id, "stopped", "", error)
         except Exception as error:

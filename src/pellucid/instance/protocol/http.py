@@ -147,13 +147,15 @@ class Entry:
 class Folder:
     """GET /api/files?folder=&search=: what is in a folder that can be opened; without one, the roots.
 
-    parent: None at a root. search looks through the folders below too; is_cut: there was more.
+    parent: None at a root. search looks through the folders below too; is_cut: there was more. is_scan: its files are
+    the projections of a scan.
     """
 
     path: str
     parent: str | None
     entries: tuple[Entry, ...]
     is_cut: bool
+    is_scan: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ class FileFacts:
     """GET /api/files/facts?path=: what a file holds, without reading its voxels.
 
     datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
+    is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections.
     """
 
     path: str
@@ -174,6 +177,7 @@ class FileFacts:
     bytes: int
     datasets: tuple[str, ...]
     problem: str
+    is_scan: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pellucid.errors import InvalidInput
 from pellucid.instance.protocol.incoming import Incoming
 from pellucid.instance.protocol.outgoing import Header, Outgoing
+from pellucid.instance.protocol.reconstruction import TrialHeader
 
 _INCOMING: TypeAdapter[Incoming] = TypeAdapter(Annotated[Incoming, Field(discriminator="type")])
 
 
-AnyHeader = TypeVar("AnyHeader", bound=Header)
+AnyHeader = TypeVar("AnyHeader", bound=Header | TrialHeader)
 
 
 @dataclass(frozen=True)

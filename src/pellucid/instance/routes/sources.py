@@ -7,6 +7,7 @@ Not here: what may be opened (files), what it becomes (loading).
 import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -19,6 +20,7 @@ from pellucid.instance import loading
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES
 from pellucid.instance.routes.access import REFUSALS, Here, needs
+from pellucid.tomo.reading.opening import is_scan
 from pellucid.workers import commands
 
 router = APIRouter(prefix="/api", tags=["sources"], responses=REFUSALS, dependencies=[needs("own")])
@@ -29,7 +31,12 @@ Offset = Annotated[int, Query(ge=0)]
 @router.get("/files")
 async def files(session: Here, folder: str = "", search: str = "") -> http.Folder:
     """What is in a folder; with a text to search for, also below it."""
-    return await asyncio.to_thread(session.roots.listed, folder, search)
+
+    def listed() -> http.Folder:
+        found = session.roots.listed(folder, search)
+        return replace(found, is_scan=bool(found.path) and is_scan(found.path))
+
+    return await asyncio.to_thread(listed)
 
 
 @router.get("/files/facts")
@@ -42,6 +49,7 @@ async def facts(path: str, session: Here) -> http.FileFacts:
     return http.FileFacts(
         path, told.shape, told.spacing, told.unit, told.dtype, told.levels, told.times, told.channels,
         nbytes * max(1, told.times) * max(1, told.channels), told.datasets, told.problem,
+        told.is_scan,
     )  # fmt: skip
 
 

@@ -1,0 +1,124 @@
+"""What travels about scans and their reconstruction.
+
+Here: bodies of requests and answers, and the header of a trial's picture.
+Not here: the routes (instance/routes), other bodies (http).
+
+What is wished of a reconstruction is ``tomo.recipe.Recipe``; what is said of a scan, its ScanOptions.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from pellucid.instance.protocol.http import Path
+from pellucid.instance.protocol.parts import CLOSED, Edge, Name
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.recipe import Recipe
+
+TrialPlace = Literal["projection", "sinogram", "slice", "before"]
+"""Of the page's pictures. before: a slice to compare with."""
+Index = Annotated[int, Field(ge=0, le=2**31)]
+
+
+@dataclass(frozen=True)
+class ScanChoice:
+    """POST /api/scans/describe: a scan, and what is said of it where its files do not."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    path: Path
+    options: ScanOptions = field(default_factory=ScanOptions)
+
+
+@dataclass(frozen=True)
+class ReconstructionChoices:
+    """What there is to choose from."""
+
+    filters: tuple[str, ...]
+    rings: tuple[str, ...]
+    methods: tuple[str, ...]
+    paddings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScanDescription:
+    """The geometry of a scan. assumptions: what its files do not say and is taken to be so.
+
+    recipe: to begin with. output: a place for the volume.
+    """
+
+    name: str
+    kind: str
+    projections: int
+    rows: int
+    columns: int
+    dtype: str
+    flats: int
+    darks: int
+    first_angle_deg: float
+    last_angle_deg: float
+    is_full_turn: bool
+    pixel_size_um: float | None
+    assumptions: tuple[str, ...]
+    recipe: Recipe
+    output: str
+    choices: ReconstructionChoices
+
+
+@dataclass(frozen=True)
+class TrialRequest:
+    """POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
+
+    index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
+    values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
+    client: who asks, so that nobody abandons what another waits for.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    path: Path
+    place: TrialPlace
+    index: Index
+    recipe: Recipe
+    options: ScanOptions = field(default_factory=ScanOptions)
+    edge: Edge = 1024
+    window: tuple[float, float] | None = None
+    is_moving: bool = False
+    client: Name = ""
+
+
+@dataclass(frozen=True)
+class TrialHeader:
+    """Before the picture: low and high are black and white, center the column of the axis in the middle row."""
+
+    place: TrialPlace
+    index: int
+    encoding: Literal["jpeg", "png"]
+    width: int
+    height: int
+    low: float
+    high: float
+    unit: str
+    center: float | None
+
+
+@dataclass(frozen=True)
+class ReconstructionRequest:
+    """POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    path: Path
+    output: Path
+    recipe: Recipe
+    options: ScanOptions = field(default_factory=ScanOptions)
+    is_replaced: bool = False
+
+
+@dataclass(frozen=True)
+class ReconstructionCommand:
+    """The line that does the same in a terminal."""
+
+    text: str
+
+
+ANSWERS = (ScanDescription, TrialHeader, ReconstructionCommand)
+BODIES = (ScanChoice, TrialRequest, ReconstructionRequest)

@@ -1,0 +1,121 @@
+"""Making the volume of a scan while people look: a command in a process of its own, as a task.
+
+Here: start: the process, its progress, its log, its end.
+Not here: what it does (tomo, by way of the command line), trying settings before (trials).
+
+The process is the one that the shown command would start. Stopped, or left by a viewer that ends, it can be started
+again and goes on where it was.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pellucid.errors import Cancelled, NotFound, OutputExists, PellucidError
+from pellucid.instance.protocol.reconstruction import ReconstructionRequest
+from pellucid.instance.session import Session
+from pellucid.instance.trials import checked_scan
+from pellucid.tomo.command_line import Parameters, arguments, spelled
+
+LOOK_S = 0.2
+INTERRUPTED = 130
+LOG_BYTES = 256 * 1024
+
+
+def command(session: Session, asked: ReconstructionRequest) -> list[str]:
+    """What the process is started with, behind ``pellucid``."""
+    source = checked_scan(session.roots, asked.path, asked.options)
+    target = session.roots.checked(asked.output)
+    return arguments(source, target, Parameters(asked.options, asked.recipe), is_replaced=asked.is_replaced)
+
+
+def command_text(session: Session, asked: ReconstructionRequest) -> str:
+    return spelled(command(session, asked))
+
+
+def start(session: Session, asked: ReconstructionRequest) -> str:
+    """Begin; the id of the task."""
+    words = command(session, asked)
+    if not asked.is_replaced and Path(session.roots.checked(asked.output)).exists():
+        raise OutputExists(asked.output)
+    run = _Run([*words, "--device", session.relay.device], session.tasks.folder)
+
+    async def work(id: str) -> None:
+        await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))
+
+    return session.tasks.start(f"Reconstructing {Path(asked.path).name}", work, run.stop)
+
+
+def log_of(session: Session, task: str) -> str:
+    """What the process of a task has written, the end of it."""
+    session.tasks.status(task)
+    path = _log(session.tasks.folder, task)
+    if not path.exists():
+        raise NotFound(f"a log of the task {task}")
+    return path.read_text(errors="replace")[-LOG_BYTES:]
+
+
+def _log(folder: Path, task: str) -> Path:
+    return folder / f"{task}.log"
+
+
+@dataclass
+class _Run:
+    """One process."""
+
+    words: list[str]
+    folder: Path
+    _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
+    _is_stopped: bool = False
+
+    def stop(self) -> None:
+        """In order: what is written stays of use."""
+        self._is_stopped = True
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(signal.SIGINT)
+
+    async def carry_out(self, id: str, report: Callable[[float], None]) -> None:
+        log, progress = _log(self.folder, id), self.folder / f"{id}.progress"
+        with log.open("wb") as stream:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "pellucid", *self.words, "--progress-file", str(progress),
+                stdin=asyncio.subprocess.DEVNULL, stdout=stream, stderr=stream,
+            )  # fmt: skip
+        self._process = process
+        try:
+            while not await _has_ended(process):
+                with suppress(OSError, ValueError):  # Not there yet.
+                    report(float(json.loads(progress.read_text())["fraction"] or 0))
+        finally:
+            if process.returncode is None:
+                process.terminate()
+        self._conclude(process.returncode or 0, log)
+
+    def _conclude(self, code: int, log: Path) -> None:
+        if self._is_stopped or code == INTERRUPTED:
+            raise Cancelled("The reconstruction")
+        if code != 0:
+            raise _told(log.read_text(errors="replace"), code)
+
+
+async def _has_ended(process: asyncio.subprocess.Process) -> bool:
+    """Waits a little for it."""
+    try:
+        await asyncio.wait_for(process.wait(), LOOK_S)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _told(log: str, code: int) -> PellucidError:
+    """The error that the command ended with, from the last of what it wrote."""
+    _, found, said = log.rpartition("pellucid: ")
+    what, _, do = said.strip().partition("\n")
+    if not found:
+        return PellucidError(f"The reconstruction ended with code {code}.", do="Its log says more.")
+    return PellucidError(what, do=do or "Its log says more.")

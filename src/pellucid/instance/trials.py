@@ -1,0 +1,127 @@
+"""Settings of a reconstruction, tried on the Worker's device.
+
+Here: Trials: the pictures that somebody waits for, the latest for each place; what is known of a scan.
+Not here: making them (workers.trials), making the volume (reconstruction).
+"""
+
+import asyncio
+import io
+from concurrent.futures import Future
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from PIL import Image
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared import SharedArray
+from pellucid.instance.files import Roots
+from pellucid.instance.protocol.reconstruction import (
+    ReconstructionChoices,
+    ScanChoice,
+    ScanDescription,
+    TrialHeader,
+    TrialRequest,
+)
+from pellucid.instance.protocol.wire import Picture
+from pellucid.tomo.filters import FILTERS, PADDINGS
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.recipe import METHODS, Recipe
+from pellucid.tomo.rings import METHODS as RINGS
+from pellucid.workers.supervision import SupervisedWorker
+from pellucid.workers.trial_commands import DescribeScan, ScanDescribed, Subject, Tried, TryScan
+
+JPEG_QUALITY = 88
+CHOICES = ReconstructionChoices(tuple(FILTERS), RINGS, METHODS, PADDINGS)
+SUBJECTS: dict[str, Subject] = {
+    "projection": "projection",
+    "sinogram": "sinogram",
+    "slice": "slice",
+    "before": "slice",
+}
+
+
+class Trials:
+    """Called on the event loop."""
+
+    def __init__(self, worker: SupervisedWorker, roots: Roots) -> None:
+        self._worker, self._roots = worker, roots
+        self._under_way: dict[tuple[str, str], Future[Any]] = {}
+
+    async def describe(self, asked: ScanChoice) -> ScanDescription:
+        source = checked_scan(self._roots, asked.path, asked.options)
+        question = lambda request: DescribeScan(request, source, asked.options)  # noqa: E731
+        told: ScanDescribed = await asyncio.wrap_future(self._worker.ask("opening a scan", question))
+        known = {name: value for name, value in asdict(told).items() if name != "request"}
+        path = Location.parse(source).local
+        return ScanDescription(path.name, **known, recipe=Recipe(), output=str(_output(path)), choices=CHOICES)
+
+    async def picture(self, asked: TrialRequest) -> Picture[TrialHeader]:
+        """Cancelled where another was asked for in its place meanwhile."""
+        _check_window(asked)
+        source = checked_scan(self._roots, asked.path, asked.options)
+        wish = TryScan(
+            0, source, asked.options, SUBJECTS[asked.place], asked.index, asked.recipe, asked.edge, asked.window,
+            asked.is_moving,
+        )  # fmt: skip
+        told, pixels = await self._latest((asked.client, asked.place), wish)
+        encoded = await asyncio.to_thread(_encoded, pixels, asked.is_moving)
+        encoding: Literal["jpeg", "png"] = "jpeg" if asked.is_moving else "png"
+        known = {name: value for name, value in asdict(told).items() if name != "request"}
+        return Picture(TrialHeader(asked.place, asked.index, encoding, **known), encoded)
+
+    async def _latest(self, key: tuple[str, str], wish: TryScan) -> tuple[Tried, SharedArray]:
+        if (before := self._under_way.get(key)) is not None:
+            self._worker.cancel(before)
+        future = self._worker.ask("trying a setting", lambda request: replace(wish, request=request))
+        self._under_way[key] = future
+        try:
+            answer: tuple[Tried, SharedArray] = await asyncio.wrap_future(future)
+        finally:
+            if self._under_way.get(key) is future:
+                del self._under_way[key]
+        return answer
+
+
+def checked_scan(roots: Roots, path: str, options: ScanOptions) -> str:
+    """The name of a scan in full; neither it nor a file that the options name may lie outside the roots."""
+    source = roots.checked(path)
+    scan = Location.parse(source).local
+    folder = scan if scan.is_dir() else scan.parent
+    for text in (options.projections, options.flats, options.darks, options.angles):
+        for file in (Path(text), folder / text) if text else ():
+            if _exists(file):
+                roots.checked(str(file))
+    return source
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # A name that no file can have: it is that of a dataset.
+        return False
+
+
+def _output(scan: Path) -> Path:
+    """Beside the scan, with a name that is not taken."""
+    stem = scan.name if scan.is_dir() else scan.stem
+    names = [f"{stem}.zarr", *(f"{stem}-{number}.zarr" for number in range(2, 100))]
+    return next((path for name in names if not (path := scan.parent / name).exists()), scan.parent / names[0])
+
+
+def _check_window(asked: TrialRequest) -> None:
+    if asked.window is not None and asked.window[0] >= asked.window[1]:
+        raise InvalidInput("Black is not below white.", do="Give the lower value first.")
+
+
+def _encoded(shared: SharedArray, is_moving: bool) -> bytes:
+    stream = io.BytesIO()
+    with shared:
+        pixels: Voxels = shared.array
+        if is_moving:
+            Image.fromarray(pixels).save(stream, "jpeg", quality=JPEG_QUALITY)
+        else:
+            Image.fromarray(pixels).save(stream, "png", compress_level=1)
+    return stream.getvalue()

@@ -1,0 +1,61 @@
+"""A reconstruction in the words of the command line, for whoever wants to repeat it.
+
+Here: Parameters, as they are kept in a file, and arguments().
+Not here: reading the command line (cli), every choice (recipe).
+"""
+
+import shlex
+from dataclasses import dataclass, field
+
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """All that is said of a reconstruction, but for the files."""
+
+    scan: ScanOptions = field(default_factory=ScanOptions)
+    recipe: Recipe = field(default_factory=Recipe)
+
+
+def arguments(source: str, target: str, parameters: Parameters, *, is_replaced: bool = False) -> list[str]:
+    """What to write behind ``pellucid``. Settings that are as they are by default are left out.
+
+    >>> arguments("a.h5", "a.zarr", Parameters(recipe=Recipe(center=505.5, filter="hann")))[1:]
+    ['a.h5', '-o', 'a.zarr', '--pyramid', '--center', '505.5', '--filter', 'hann']
+    """
+    words = ["reconstruct", source, "-o", target, "--pyramid"]
+    words += ["--overwrite"] if is_replaced else []
+    for name, value in (*_of_scan(parameters.scan), *_of_recipe(parameters.recipe)):
+        words += [name] if value is True else [name, str(value)] if value not in ("", None, False) else []
+    return words
+
+
+def spelled(words: list[str]) -> str:
+    """As one line for a shell."""
+    return f"pellucid {shlex.join(words)}"
+
+
+def _of_scan(options: ScanOptions) -> list[tuple[str, object]]:
+    return [
+        ("--projections", options.projections),
+        ("--flats", options.flats),
+        ("--darks", options.darks),
+        ("--angles", options.angles),
+        ("--pixel-size", options.pixel_size_um),
+    ]
+
+
+def _of_recipe(recipe: Recipe) -> list[tuple[str, object]]:
+    phase, usual = recipe.phase, Recipe()
+    plain = ("center", "tilt", "zingers", "air", "method", "filter", "padding", "iterations")
+    changed = [(f"--{name}", getattr(recipe, name)) for name in plain if getattr(recipe, name) != getattr(usual, name)]
+    return [
+        *changed,
+        ("--offset", recipe.is_offset),
+        ("--ring", "" if recipe.rings.method == "none" else recipe.rings.method),
+        ("--phase", phase and f"{phase.energy_kev:g},{phase.distance_mm:g},{phase.delta_over_beta:g}"),
+        ("--nonnegative", recipe.is_nonnegative),
+        ("--square", not recipe.is_circle),
+    ]

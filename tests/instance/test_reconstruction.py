@@ -1,0 +1,145 @@
+"""From a scan to a volume, over HTTP: settings are tried, the volume is made as a task, and the line repeats it."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from pellucid.device import choose
+from pellucid.formats.protocol import Voxels
+from pellucid.instance.server import Instance
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.trial import Trial
+from pellucid.volume.volume import open_volume
+from pellucid.workers.trials import grey
+from tests.instance.loopback import PATIENCE_S, http, open_page
+from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
+from tests.waiting import wait_until
+
+OPTIONS = {"projections": "", "flats": "", "darks": "", "angles": "", "pixel_size_um": PIXEL_UM}
+
+
+@pytest.fixture(scope="module")
+def scan(folder: Path) -> str:
+    return str(write_scan(folder / "scan.h5", rows=6))
+
+
+@pytest.fixture(scope="module")
+def recipe(instance: Instance, scan: str) -> dict[str, Any]:
+    with http(instance) as client:
+        told = client.post("/api/scans/describe", json={"path": scan, "options": OPTIONS}).json()
+    return {**told["recipe"], "center": AXIS}
+
+
+def tried(client: httpx.Client, **asked: object) -> tuple[dict[str, Any], Voxels]:
+    answer = client.post("/api/scans/try", json=asked)
+    assert answer.status_code == 200, answer.text
+    length = int.from_bytes(answer.content[:4], "little")
+    header = json.loads(answer.content[4 : 4 + length])
+    return header, np.asarray(Image.open(io.BytesIO(answer.content[4 + length :])))
+
+
+def test_a_scan_is_recognised_and_described(instance: Instance, scan: str) -> None:
+    with http(instance) as client:
+        facts = client.get("/api/files/facts", params={"path": scan}).json()
+        assert (facts["is_scan"], facts["shape"]) == (True, [72, 6, COLUMNS])
+        told = client.post("/api/scans/describe", json={"path": scan}).json()
+    assert (told["projections"], told["flats"], told["darks"], told["kind"]) == (72, 3, 2, "Data Exchange")
+    assert told["output"] == scan.replace(".h5", ".zarr")
+    assert "vo-all" in told["choices"]["rings"]
+
+
+def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+    own = Trial(open_scan(scan, ScanOptions(pixel_size_um=PIXEL_UM)), choose("cpu")).slice(3, Recipe(center=AXIS))
+    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3}
+    with http(instance) as client:
+        header, pixels = tried(client, place="slice", **asked)
+        assert np.array_equal(pixels, grey(own, header["low"], header["high"]))
+        assert (header["unit"], header["center"], header["encoding"]) == ("1/cm", AXIS, "png")
+        header, pixels = tried(client, place="before", window=[0.0, 2 * MU_PER_CM], is_moving=True, **asked)
+        assert inside(pixels).mean() == pytest.approx(127.5, abs=4)
+        assert header["encoding"] == "jpeg"
+        assert tried(client, place="sinogram", **asked)[1].shape == (72, COLUMNS)
+        assert tried(client, place="projection", **asked)[1].shape == (6, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"path": "/etc/hosts"}, "outside the folders"),
+        ({"options": {**OPTIONS, "flats": "/etc/hosts"}}, "outside the folders"),
+        ({"options": {**OPTIONS, "angles": "nothing.txt"}}, "nothing.txt"),
+        ({"index": 6}, "no row 6"),
+        ({"window": [1.0, 1.0]}, "not below white"),
+    ],
+)
+def test_what_cannot_be_tried_is_said(
+    instance: Instance, scan: str, recipe: dict[str, Any], change: dict[str, Any], said: str
+) -> None:
+    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 0, "place": "slice", **change}
+    with http(instance) as client:
+        answer = client.post("/api/scans/try", json=asked)
+    assert 400 <= answer.status_code < 500
+    assert said in answer.json()["what"]
+
+
+def test_a_refused_recipe_says_what_there_is(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+    asked = {"path": scan, "recipe": {**recipe, "filter": "ram-lak"}, "index": 0, "place": "slice"}
+    with http(instance) as client:
+        answer = client.post("/api/scans/try", json=asked)
+    assert (answer.status_code, "shepp-logan" in answer.json()["do"]) == (400, True)
+
+
+def wait_for(client: httpx.Client, task: str) -> dict[str, Any]:
+    """How a task ended."""
+
+    def status() -> dict[str, Any]:
+        told: dict[str, Any] = client.get(f"/api/tasks/{task}").json()
+        return told
+
+    wait_until(lambda: status()["state"] != "running", PATIENCE_S)
+    return status()
+
+
+def test_a_volume_is_made_and_opened(
+    instance: Instance, scan: str, recipe: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, folder: Path
+) -> None:
+    target = str(folder / "made.zarr")
+    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": target}
+    with http(instance) as client, open_page(instance) as page:
+        line = client.post("/api/reconstructions/command", json=asked).json()["text"]
+        assert line == f"pellucid reconstruct {scan} -o {target} --pyramid --pixel-size 5.0 --center 22.7"
+        task = client.post("/api/reconstructions", json=asked).json()["task"]
+        assert wait_for(client, task)["state"] == "finished"
+        while (heard := page.hear_text("progress"))["state"] == "running":
+            assert heard["name"] == "Reconstructing scan.h5"
+        assert (heard["state"], heard["url"]) == ("finished", "")
+        assert client.get(f"/api/reconstructions/{task}/log").status_code == 200
+        with open_volume(target) as volume:
+            assert inside(volume.read()[3]).mean() == pytest.approx(MU_PER_CM, rel=0.02)
+        again = client.post("/api/reconstructions", json=asked)
+        assert (again.status_code, "exists" in again.json()["what"]) == (400, True)
+        assert client.post("/api/load", json={"path": target}).status_code == 200
+
+
+def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[str, Any], folder: Path) -> None:
+    wide = {"energy_kev": 1.0, "distance_mm": 5000.0, "pixel_size_um": PIXEL_UM, "delta_over_beta": 500.0}
+    asked = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "phase": wide}, "output": str(folder / "no.zarr")}
+    with http(instance) as client:
+        ended = wait_for(client, client.post("/api/reconstructions", json=asked).json()["task"])
+    assert ended["state"] == "stopped"
+    assert "smooths over" in ended["what"]
+    assert "energy in keV" in ended["do"]
+
+
+def test_a_volume_is_made_inside_the_roots_only(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+    asked = {"path": scan, "recipe": recipe, "output": "/var/elsewhere.zarr"}
+    with http(instance) as client:
+        assert client.post("/api/reconstructions", json=asked).status_code == 403
