@@ -41,7 +41,7 @@ def test_phase_is_retrieved_and_said(scan: str, tmp_path: Path) -> None:
     assert report["recipe"]["phase"] == {
         "energy_kev": 20.0, "distance_mm": 5.0, "pixel_size_um": PIXEL_UM, "delta_over_beta": 500.0,
     }  # fmt: skip
-    assert "retrieving phase" in report["seconds"]
+    assert "preparing projections" in report["seconds"]
 
 
 def test_bytes_need_a_range(scan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,3 +88,12 @@ def test_what_is_wrong_is_said(
     assert run(scan, "-o", tmp_path / "a.zarr", *arguments) == 1
     assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_projections_are_binned_and_put_upright(scan: str, tmp_path: Path) -> None:
+    arguments = ("--center", AXIS, "--pixel-size", PIXEL_UM, "--bin", 2, "--roll", "0.01")
+    assert run(scan, "-o", tmp_path / "a.zarr", *arguments) == 0
+    with open_volume(tmp_path / "a.zarr") as volume:
+        assert (volume.shape, volume.spacing) == ((3, 24, 24), (10.0, 10.0, 10.0))
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["warnings"] == ["Prepared first: flats and darks corrected, turned by 0.01 degrees, binned by 2."]

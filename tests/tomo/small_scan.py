@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.scan import Scan
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 
 COLUMNS = 48
@@ -33,3 +34,14 @@ def inside(image: Voxels) -> Voxels:
     """The pixels of a slice that are well inside the ellipse."""
     along = np.arange(COLUMNS) - (COLUMNS - 1) / 2
     return np.asarray(image[((along[None, :] - 2) / 10) ** 2 + ((along[:, None] + 1) / 9) ** 2 < 0.5])
+
+
+def write_simulated(path: Path, scan: Scan) -> Path:
+    """A simulated scan as Data Exchange HDF5, of which the flats before and after count as one group."""
+    assert scan.flats is not None and scan.darks is not None
+    with h5py.File(path, "w") as file:
+        group = file.create_group("exchange")
+        for name, frames in (("data", scan.projections), ("data_white", scan.flats), ("data_dark", scan.darks)):
+            group[name] = frames.read()
+        group["theta"] = np.degrees(scan.angles_rad)
+    return path

@@ -14,10 +14,11 @@ from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput, OutputExists, TooLarge
 from pellucid.formats.protocol import Layout, Level
 from pellucid.tomo.phase import Paganin
-from pellucid.tomo.pipeline import Output, Running, SlabTask, reconstruct
+from pellucid.tomo.pipeline import Output, Running, reconstruct
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.recipe import Recipe, read_recipe
 from pellucid.tomo.rings import RingSettings
+from pellucid.tomo.slab_task import SlabTask
 from pellucid.volume.blocks import Block
 from tests.conversion.interrupted import StopsAfter
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
@@ -102,7 +103,7 @@ def test_phase_is_retrieved_from_whole_projections(scan: Path, tmp_path: Path) -
     assert steepness[0] < 0.8 * steepness[1]  # It smooths.
     part = reconstruct(scan, tmp_path / "c.zarr", recipe, Output(rows=(8, 12)), OPTIONS, running(2)).read()
     np.testing.assert_array_equal(part, found[8:12])
-    stops = StopsAfter(11, memory_bytes=1_100_000)
+    stops = StopsAfter(11, memory_bytes=1_200_000)
     with pytest.raises(KeyboardInterrupt):
         reconstruct(scan, tmp_path / "d.zarr", recipe, THIN, OPTIONS, Running(stops, "cpu"))
     resumed = reconstruct(scan, tmp_path / "d.zarr", recipe, THIN, OPTIONS, running()).read()
@@ -187,9 +188,9 @@ def _peak(task: SlabTask, block: Block, path: Path) -> int:
     from pellucid.tomo.reading.opening import open_scan
 
     scan = open_scan(path)
-    task.make(block.core, scan, scan.projections, _Nowhere())  # Kernels are compiled and libraries loaded.
+    task.make(block.core, scan, _Nowhere())  # Kernels are compiled and libraries loaded.
     tracemalloc.start()
-    task.make(block.core, scan, scan.projections, _Nowhere())
+    task.make(block.core, scan, _Nowhere())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     scan.close()

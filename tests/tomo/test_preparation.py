@@ -1,74 +1,161 @@
-"""Steps that need whole projections, done once: what is written is a scan like any other."""
+"""Steps that need whole projections: each is what it should be, and the volume is made of what comes out."""
 
+import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pellucid.box import Box
 from pellucid.device import Device, choose, primitives
+from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput
-from pellucid.tomo.correction import Calibration, attenuate, mend
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.correction import Calibration, attenuate
 from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis
-from pellucid.tomo.phantoms import disc, foam
+from pellucid.tomo.phantoms import disc, discs, foam
 from pellucid.tomo.phase import Paganin
-from pellucid.tomo.preparation import Preparation, prepare
+from pellucid.tomo.pipeline import Output, Running, reconstruct
+from pellucid.tomo.preparation import Preparation, PreparationTask, prepared_frames
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference import steps as reference
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
+from pellucid.volume.blocks import Block
+from tests.tomo.small_scan import AXIS, MU_PER_CM, PIXEL_UM, inside, write_scan, write_simulated
 
 ANGLES = np.arange(40) * np.pi / 40
 SAMPLE = foam(25, 10)
+PHASE = Paganin(energy_kev=20, distance_mm=20, pixel_size_um=3.0, delta_over_beta=200)
 
 
-def attenuation(scan: Scan) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
-    """As (view, row, column)."""
-    found = attenuate(scan.projections.read(), scan.projections.times, Calibration.of(scan))
-    mend(found.sinograms, found.bad, scan.angles_rad)
-    return primitives(choose()).to_host(found.sinograms).transpose(1, 0, 2)
+def prepared(scan: Scan, wish: Preparation, device: Device | None = None) -> Voxels:
+    """All transmissions (view, row, column)."""
+    device = device or choose("cpu")
+    views = wish.shape(scan)[0]
+    return primitives(device).to_host(prepared_frames(scan, Calibration.of(scan), wish, (0, views), device))
 
 
-@pytest.mark.parametrize("name", ["prepared.npy", "prepared.zarr", "prepared.h5"])
-def test_without_steps_it_is_the_same_scan(name: str, device: Device, tmp_path: Path) -> None:
+def running() -> Running:
+    return Running(make_engine("local", EngineOptions(2, 2**30)), "cpu")
+
+
+def test_without_steps_frames_are_transmissions(device: Device) -> None:
     detector = Detector(6, 64, axis_column=30.0)
     scan = simulate(SAMPLE, detector, ANGLES, Faults(beam_loss=0.2))
-    found = prepare(scan, Preparation(), tmp_path / name, device)
-    np.testing.assert_allclose(attenuation(found), integrals(SAMPLE, detector, ANGLES), atol=5e-5)
-    assert found.assumptions == ("Prepared from a simulation: flats and darks corrected.",)
-    assert found.pixel_size_um == 1.0
+    found = -np.log(prepared(scan, Preparation(), device))
+    np.testing.assert_allclose(found, integrals(SAMPLE, detector, ANGLES), atol=5e-5)
+    assert not Preparation().is_needed
 
 
-def test_an_offset_scan_is_joined_and_binned(device: Device, tmp_path: Path) -> None:
+def test_an_offset_scan_is_joined_and_binned(device: Device) -> None:
     sample, turn = foam(50, 20), np.arange(80) * np.pi / 40
     scan = simulate(sample, Detector(4, 64, axis_column=52.5), turn)
-    axis = find_offset_axis(attenuation(scan)[:, 1])
+    row = attenuate(scan.projections.read(), scan.projections.times, Calibration.of(scan), choose("cpu")).sinograms[1]
+    axis = find_offset_axis(row)
     assert axis.column == 52.5
-    found = prepare(scan, Preparation(offset=axis, binning=2), tmp_path / "wide.npy", device)
-    assert found.projections.shape == (40, 2, axis.joined_columns // 2)
-    assert found.axis_column == pytest.approx((52.5 - 0.5) / 2) and found.pixel_size_um == 2.0
+    found = prepared(scan, Preparation(offset=axis, binning=2), device)
+    assert found.shape == (40, 2, axis.joined_columns // 2)
     wide = np.exp(-integrals(sample, Detector(4, axis.joined_columns, axis_column=52.5), turn[:40]))
     wanted = wide[:, :, : axis.joined_columns // 2 * 2].reshape(40, 2, 2, -1, 2).mean(axis=(2, 4))
-    np.testing.assert_allclose(found.projections.read(), wanted, atol=1e-5)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_phase_is_retrieved_and_black_views_stay_black(device: Device, tmp_path: Path) -> None:
-    phase = Paganin(energy_kev=20, distance_mm=20, pixel_size_um=3.0, delta_over_beta=200)
+def test_phase_is_retrieved_and_black_views_stay_black(device: Device) -> None:
     detector = Detector(12, 64)
     scan = simulate(disc(20), detector, ANGLES, Faults(black=(5,)))
-    found = prepare(scan, Preparation(phase=phase), tmp_path / "phase.npy", device)
-    frames = found.projections.read()
+    frames = prepared(scan, Preparation(phase=PHASE), device)
     assert (frames[5] == 0).all()
     transmission = np.exp(-integrals(disc(20), detector, ANGLES))
-    wanted = reference.paganin(transmission, phase.strength, phase.pad_px)
+    wanted = reference.paganin(transmission, PHASE.strength, PHASE.pad_px)
     np.testing.assert_allclose(-np.log(frames[6:]), wanted[6:], atol=5e-5)
-    np.testing.assert_allclose(attenuation(found)[5], wanted[5], atol=5e-3)  # from its neighbours
-    assert "phase retrieved with a radius of" in found.assumptions[0]
 
 
-def test_a_turned_detector_is_put_upright_before_the_slices(tmp_path: Path) -> None:
+def test_a_turned_detector_is_put_upright() -> None:
     scan = simulate(disc(10), Detector(33, 65, tilt=0.1), ANGLES[:4])
-    found = prepare(scan, Preparation(roll_rad=float(np.arctan(0.1))), tmp_path / "upright.npy")
-    rows = attenuation(found)[0]
+    rows = -np.log(prepared(scan, Preparation(roll_rad=float(np.arctan(0.1)))))[0]
     centres = (rows * np.arange(65)).sum(axis=1) / rows.sum(axis=1)
     assert np.ptp(centres[4:-4]) < 0.1
     with pytest.raises(InvalidInput, match="cannot be put upright"):
         Preparation(offset=OffsetAxis(80, 64), roll_rad=0.1)
+
+
+def test_a_volume_of_binned_projections(tmp_path: Path) -> None:
+    scan = write_scan(tmp_path / "scan.h5", rows=9)
+    recipe = Recipe(center=AXIS, filter="ramachandran", binning=2)
+    options = ScanOptions(pixel_size_um=PIXEL_UM)
+    with reconstruct(scan, tmp_path / "a.zarr", recipe, Output(), options, running()) as volume:
+        assert (volume.shape, volume.spacing) == ((4, 24, 24), (10.0, 10.0, 10.0))
+        whole = volume.read()
+        middle = inside(np.repeat(np.repeat(whole[1], 2, axis=0), 2, axis=1)).mean()
+        assert middle == pytest.approx(MU_PER_CM, rel=0.03)
+    part = reconstruct(scan, tmp_path / "b.zarr", recipe, Output(rows=(2, 6)), options, running()).read()
+    np.testing.assert_array_equal(part, whole[1:3])
+    report = json.loads((tmp_path / "b.zarr.report.json").read_text())
+    assert (report["output"]["rows"], report["axis"]) == ([2, 6], [AXIS, AXIS])
+    assert report["warnings"] == ["Prepared first: flats and darks corrected, binned by 2."]
+
+
+def test_a_roll_is_found_and_its_volume_is_that_of_an_upright_detector(tmp_path: Path) -> None:
+    angles = np.arange(90) * np.pi / 90
+    rods, tilt = discs([(8, 0.02, 10, 5), (6, 0.03, -12, 3), (4, 0.03, 2, -14)]), 0.08
+    upright, turned = (
+        write_simulated(
+            tmp_path / f"{slope}.h5", simulate(rods, Detector(31, 64, axis_column=33.0, tilt=slope), angles)
+        )
+        for slope in (0.0, tilt)
+    )
+    made = {
+        name: reconstruct(path, tmp_path / f"{name}.zarr", recipe, Output(), None, running()).read()[8:23]
+        for name, path, recipe in (
+            ("upright", upright, Recipe(center=33.0)),
+            ("given", turned, Recipe(center=33.0, roll_deg=float(np.degrees(np.arctan(tilt))))),
+            ("found", turned, Recipe(roll_deg="auto")),
+            ("ignored", turned, Recipe(center=33.0)),
+        )
+    }
+    errors = {name: float(np.sqrt(np.mean((image - made["upright"]) ** 2))) for name, image in made.items()}
+    assert errors["given"] < 0.4 * errors["ignored"]
+    assert errors["found"] < 0.4 * errors["ignored"]
+
+
+def test_an_offset_scan_is_binned_on_the_way_to_its_volume(tmp_path: Path) -> None:
+    path = write_scan(tmp_path / "offset.h5", rows=4, views=200, axis=38.0, turn_rad=2 * np.pi)
+    recipe = Recipe(center="auto", is_offset=True, filter="ramachandran", binning=2)
+    options = ScanOptions(pixel_size_um=PIXEL_UM)
+    with reconstruct(path, tmp_path / "a.zarr", recipe, Output(), options, running()) as volume:
+        assert volume.shape == (2, 38, 38)
+        image = np.repeat(np.repeat(volume.read()[1], 2, axis=0), 2, axis=1)[14:62, 14:62]
+        assert inside(image).mean() == pytest.approx(MU_PER_CM, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Preparation(binning=2),
+        Preparation(roll_rad=0.01),
+        Preparation(phase=PHASE),
+        Preparation(offset=OffsetAxis(220, 120), binning=2),
+    ],
+    ids=["binning", "roll", "phase", "offset"],
+)
+def test_the_estimate_of_memory_is_what_is_used(wish: Preparation) -> None:
+    scan = simulate(disc(20), Detector(90, 120, flats=1), np.arange(32) * np.pi / 16, Faults(is_noisy=True))
+    layout = wish.layout(scan)
+    shape = layout.levels[0].shape
+    task = PreparationTask("a scan", ScanOptions(), wish, "nowhere", layout, shape, 2, "cpu")
+    block, calibration = Block(0, Box.whole(shape), Box.whole(shape)), Calibration.of(scan)
+    task.make(block, scan, calibration, _Nowhere())  # Kernels are compiled and libraries loaded.
+    tracemalloc.start()
+    task.make(block, scan, calibration, _Nowhere())
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.99 <= task.needs(block).memory_bytes / used <= 1.3
+
+
+class _Nowhere:
+    """A writer that keeps nothing."""
+
+    def write(self, box: Box, voxels: object) -> None: ...

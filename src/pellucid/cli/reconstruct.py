@@ -39,6 +39,8 @@ def _add_steps(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--center", default="auto", help="column of the axis; auto; FIRST:LAST:STEP to try several")
     group.add_argument("--tilt", default="0", help="columns that the axis moves by from row to row, or auto")
     group.add_argument("--offset", action="store_true", help="a full turn with the axis at the detector's border")
+    group.add_argument("--roll", default="0", help="degrees that the detector is turned by against the axis, or auto")
+    group.add_argument("--bin", type=count_argument, default=1, help="pixels of the detector along a voxel's edge")
     group.add_argument("--phase", metavar="KEV,MM,RATIO", help="Paganin: energy, distance to the detector, delta/beta")
     group.add_argument("--zingers", type=float, default=0.0, help="threshold in attenuation, such as 0.2")
     group.add_argument("--air", type=int, default=0, help="columns at both ends that are air")

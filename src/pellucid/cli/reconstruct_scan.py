@@ -48,8 +48,8 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
 
 def _look(options: argparse.Namespace, centers: list[float | str]) -> int:
     """A picture in the place of a volume: of some rows, or of one row with several centers."""
-    if options.phase is not None:
-        progress.note("A preview is made without phase retrieval, which would take all rows.")
+    if options.phase is not None or options.bin > 1:
+        progress.note("A preview is made without phase retrieval and binning, which would take all rows.")
     device = choose(options.device)
     with closing(open_scan(options.source, _scan_options(options))) as scan:
         rows = _whole_numbers(options.preview) if options.preview else [scan.rows // 2]
@@ -95,6 +95,8 @@ def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
         center=center,
         tilt=options.tilt if options.tilt == AUTOMATIC else _number(options.tilt),
         is_offset=options.offset,
+        roll_deg=options.roll if options.roll == AUTOMATIC else _number(options.roll),
+        binning=options.bin,
         zingers=options.zingers,
         air=options.air,
         rings=RingSettings(method=options.ring),

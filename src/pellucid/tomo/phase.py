@@ -72,14 +72,18 @@ class Paganin:
             )
 
 
+def padded_shape(settings: Paganin, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Rows and columns of the transforms of a frame."""
+    return tuple(scipy.fft.next_fast_len(length + 2 * settings.pad_px, real=True) for length in shape)
+
+
 def retrieve(transmissions: Array, settings: Paganin, device: Device | None = None) -> Array:
     """-ln of the filtered transmissions (frame, row, column) of a device; whole frames, for rows mix."""
     from pellucid.tomo.kernels import phase as kernels
 
     settings.check(transmissions.shape)
     room, (count, rows, columns) = primitives(device), transmissions.shape
-    margin = settings.pad_px
-    shape = tuple(scipy.fft.next_fast_len(length + 2 * margin, real=True) for length in (rows, columns))
+    margin, shape = settings.pad_px, padded_shape(settings, (rows, columns))
     padded = room.empty((count, *shape), np.float32)
     launch(kernels.pad, (shape[0], count, shape[1]), inputs=[margin, transmissions], outputs=[padded], device=device)
     spectrum = room.rfft(padded, axes=(1, 2))

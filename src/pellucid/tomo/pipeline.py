@@ -6,36 +6,33 @@ Not here: the tasks (preparation, slab_task), what is wished (recipe), levels an
 
 import hashlib
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
-from pellucid.box import Box, Shape, triple
+from pellucid.box import Shape, triple
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.values import ValueMap, plan_values
 from pellucid.device import Device, choose
 from pellucid.engines.engine import Engine, make_engine
-from pellucid.engines.task import Work
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout, Level, Voxels
+from pellucid.formats.protocol import Layout, Level
 from pellucid.formats.registry import format_for_writing, open_writer
-from pellucid.tomo.offset_scans import OffsetAxis
-from pellucid.tomo.phase_task import PhaseTask, phase_layout
-from pellucid.tomo.planes import PlaneTask
-from pellucid.tomo.planning import plan_slabs
+from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
+from pellucid.tomo.preparation import Preparation, PreparationTask
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import Report, report_path
-from pellucid.tomo.scan import Frames, Scan
-from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_bytes
+from pellucid.tomo.scan import Scan
+from pellucid.tomo.slab_task import SlabTask
+from pellucid.tomo.slabs import Account, SlabPlan
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
@@ -116,38 +113,50 @@ class _Wish:
 class _Job:
     """One reconstruction: the plan, and carrying it out.
 
-    rows: of the volume, counted in rows of the scan that slabs are made of. prepared: the layout of what is prepared
-    first, where there is any.
+    axis: on the detector, as in SlabPlan. prepared: the layout of what is prepared first, where there is any. raw: the
+    shape of what slabs are made of. itemsize: of the detector's pixels. rows: of the volume, counted in rows of what
+    slabs are made of. scale: as in SlabTask.
     """
 
     wish: _Wish
     engine: Engine
     slabs: SlabPlan
+    axis: tuple[float, float]
     preparation: Preparation | None
+    prepared: Layout | None
+    raw: Shape
+    itemsize: int
     rows: tuple[int, int]
-    spacing_um: float | None
+    scale: float
     values: ValueMap
     layout: Layout
-    prepared: Layout | None
-    raw: tuple[Shape, int]
 
     @classmethod
     def planned(cls, scan: Scan, wish: _Wish, engine: Engine, device: Device) -> "_Job":
         """What can be refused without touching the output is refused here."""
-        slabs = plan_slabs(scan, wish.recipe, device)
-        preparation = plan_preparation(scan, slabs)
-        binning = preparation.binning if preparation else 1
+        binning = wish.recipe.binning
         first, stop = (row // binning for row in _checked_rows(scan, wish.output.rows, binning))
         values = plan_values(np.dtype(np.float32), wish.output.dtype, wish.output.value_range)
-        spacing_um = scan.pixel_size_um * binning if scan.pixel_size_um else None
+        on_detector = slabs = plan_slabs(scan, wish.recipe, device)
         raw, prepared, edge = scan.projections.shape, None, slabs.edge(scan)
+        preparation = plan_preparation(slabs)
         if preparation is not None:
             prepared, slabs = preparation.layout(scan), plan_prepared(scan, slabs, preparation)
             raw, edge = prepared.levels[0].shape, prepared.levels[0].shape[2]
-        itemsize = 4 if preparation else scan.projections.dtype.itemsize
-        layout = _layout((stop - first, edge, edge), spacing_um, wish, values)
-        job = (slabs, preparation, (first, stop), spacing_um, values, layout, prepared, (raw, itemsize))
-        return cls(wish, engine, *job)
+        return cls(
+            wish,
+            engine,
+            slabs,
+            on_detector.axis,
+            preparation,
+            prepared,
+            raw,
+            scan.projections.dtype.itemsize,
+            (first, stop),
+            scan.per_pixel / (binning if scan.pixel_size_um else 1),
+            values,
+            _layout((stop - first, edge, edge), scan, wish, values),
+        )
 
     def carry_out(self, partial: Partial, cancel: threading.Event) -> Account:
         is_resumed = partial.begin(self._key())
@@ -168,7 +177,7 @@ class _Job:
             partial.publish()
         return account
 
-    def _before(self, folder: Path, raw_itemsize: int, *, is_resumed: bool) -> list[Stage]:
+    def _before(self, folder: Path, *, is_resumed: bool) -> list[Stage]:
         """The preparation of whole projections, where there is any."""
         if self.preparation is None or self.prepared is None:
             return []
@@ -183,7 +192,7 @@ class _Job:
             str(place),
             self.prepared,
             grain,
-            raw_itemsize,
+            self.itemsize,
             self.slabs.device.name,
         )
         return [plan_stage("Preparing projections", task, self.engine)]
@@ -198,7 +207,6 @@ class _Job:
         return plan_levels_after(first, partial.output, self.layout, self.wish.output.reduce, grains, self.engine)
 
     def _task(self, partial: Partial, grain: Shape) -> SlabTask:
-        (views, _, columns), itemsize = self.raw
         return SlabTask(
             source=self.wish.source,
             options=self.wish.options,
@@ -206,14 +214,14 @@ class _Job:
             axis=self.slabs.axis,
             offset=self.slabs.offset,
             first_row=self.rows[0],
-            scale=CM_UM / self.spacing_um if self.spacing_um else 1.0,
+            scale=self.scale,
             target=str(partial.output),
             layout=self.layout,
             values=self.values,
             grain=grain,
-            views=views,
-            columns=columns,
-            raw_itemsize=itemsize,
+            views=self.raw[0],
+            columns=self.raw[2],
+            raw_itemsize=4 if self.preparation else self.itemsize,
             device=self.slabs.device.name,
             preparation=self.preparation,
             prepared=str(_prepared(partial.folder)) if self.preparation else "",
@@ -224,15 +232,16 @@ class _Job:
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def report(self, scan: Scan, place: Location, account: Account) -> Report:
-        level = self.layout.levels[0]
+        level, binning = self.layout.levels[0], self.wish.recipe.binning
+        rows = (self.rows[0] * binning, self.rows[1] * binning)
         seconds = dict(account.seconds)
         return Report(
             scan=scan_facts(scan),
             recipe=self.wish.recipe.as_words(),
-            axis=tuple(self.slabs.axis[0] + self.slabs.axis[1] * row for row in (self.rows[0], self.rows[1] - 1)),  # type: ignore[arg-type]
+            axis=(self.axis[0] + self.axis[1] * rows[0], self.axis[0] + self.axis[1] * (rows[1] - 1)),
             output={
                 "location": str(place),
-                "rows": self.rows,
+                "rows": rows,
                 "shape": level.shape,
                 "levels": len(self.layout.levels),
                 "dtype": self.layout.dtype.name,
@@ -248,7 +257,8 @@ class _Job:
         )
 
     def _warnings(self, scan: Scan, account: Account) -> list[str]:
-        said = list(account.warnings)
+        said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
+        said += account.warnings
         if account.clipped:
             pixels = scan.count * (self.rows[1] - self.rows[0]) * scan.columns
             said.append(f"{100 * account.clipped / pixels:.2g} % of all pixels had too little light or no value.")
@@ -271,12 +281,12 @@ def _checked_rows(scan: Scan, rows: tuple[int, int] | None, binning: int) -> tup
     return first, stop
 
 
-def _layout(shape: Shape, spacing_um: float | None, wish: _Wish, values: ValueMap) -> Layout:
+def _layout(shape: Shape, scan: Scan, wish: _Wish, values: ValueMap) -> Layout:
     output = wish.output
     chunk = triple(map(min, output.chunk or CHUNK, shape))
-    edge = spacing_um or 1.0
+    edge = (scan.pixel_size_um or 1.0) * wish.recipe.binning
     levels = plan_levels(Level(shape, chunk, (edge,) * 3), None if output.levels == "auto" else output.levels)
-    unit = "um" if spacing_um else ""
+    unit = "um" if scan.pixel_size_um else ""
     # A shard is written whole: one of several chunks along z would make slabs as thick.
     shard = (chunk[0], SHARD_CHUNKS * chunk[1], SHARD_CHUNKS * chunk[2]) if wish.is_sharded else None
     return Layout(levels, np.dtype(values.dtype), unit, shard, output.codec)

@@ -1,7 +1,7 @@
 """Tasks whose blocks are whole planes of what they make.
 
 Here: PlaneTask, what such tasks have in common.
-Not here: slices (pipeline), frames of retrieved phase (phase_task), how blocks are run (engines).
+Not here: slices (slab_task), prepared projections (preparation), how blocks are run (engines).
 """
 
 from typing import ClassVar

@@ -1,6 +1,6 @@
-"""Steps that need whole projections, done once, before slices are made of some rows at a time.
+"""Steps that need whole projections, done before slices are made of some rows at a time.
 
-Here: Preparation, and prepare(), which writes transmissions to a file and gives them back as a scan.
+Here: Preparation, the task that writes prepared transmissions to a volume, and that volume as a scan.
 Not here: the steps (correction, offset_scans, phase), slices (slabs).
 
 A few projections are in memory at once. Rows without light are written as 0, which the correction of the new scan takes
@@ -8,24 +8,34 @@ for what it is and replaces.
 """
 
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pellucid.box import Box
+from pellucid.box import Shape
 from pellucid.device import Array, Device, choose, launch, primitives
+from pellucid.engines.task import Work
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout, Level, Writer
+from pellucid.formats.protocol import Layout, Level
 from pellucid.formats.registry import open_writer
 from pellucid.tomo.correction import Calibration, Correction, attenuate, bin_frames
 from pellucid.tomo.offset_scans import OffsetAxis, stitch, turn_upright
-from pellucid.tomo.phase import Paganin, retrieve
+from pellucid.tomo.phase import Paganin, padded_shape, retrieve
+from pellucid.tomo.planes import PlaneTask
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.scan import Frames, Scan
+from pellucid.volume.blocks import Block
 from pellucid.volume.volume import open_volume
 
-VIEWS_AT_ONCE = 16
+CHUNK = (8, 16)
+"""Views and rows of a chunk: rows of many views are read together later on."""
+
+MOST_VIEWS = 32
 
 
 @dataclass(frozen=True)
@@ -42,67 +52,109 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.offset is not None and self.roll_rad:
             raise InvalidInput(
-                "An offset scan cannot be put upright: its opposite views no longer meet.",
-                do="Give a tilt to the reconstruction instead of a roll.",
+                "An offset scan cannot be put upright: its opposite views no longer meet.", do="Leave the roll at 0."
             )
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything takes whole projections; opposite views can also be joined row by row."""
+        return bool(self.roll_rad) or self.binning > 1 or self.phase is not None
 
     @property
     def fitted_phase(self) -> Paganin | None:
         """For the pixels that are left."""
         return self.phase and replace(self.phase, pixel_size_um=self.phase.pixel_size_um * self.binning)
 
-    def shape(self, scan: Scan) -> tuple[int, int, int]:
-        """Of the prepared projections."""
+    def shape(self, scan: Scan) -> Shape:
+        """Of the prepared projections: (view, row, column)."""
         views = scan.count // 2 if self.offset else scan.count
         columns = self.offset.joined_columns if self.offset else scan.columns
         return views, scan.rows // self.binning, columns // self.binning
 
-    def axis_column(self, scan: Scan) -> float | None:
-        """Of the prepared projections, where it is known."""
-        column = self.offset.joined_axis if self.offset else scan.axis_column
-        return None if column is None else (column - (self.binning - 1) / 2) / self.binning
+    def binned(self, place: float) -> float:
+        """Where a column or row of the detector lies among the new pixels.
+
+        >>> Preparation(binning=2).binned(0.5)
+        0.0
+        """
+        return (place - (self.binning - 1) / 2) / self.binning
+
+    def unbinned(self, place: float) -> float:
+        """The reverse."""
+        return place * self.binning + (self.binning - 1) / 2
+
+    def layout(self, scan: Scan) -> Layout:
+        """Of the volume that is written."""
+        shape = self.shape(scan)
+        if self.fitted_phase is not None:
+            self.fitted_phase.check(shape)
+        chunk = (min(CHUNK[0], shape[0]), min(CHUNK[1], shape[1]), shape[2])
+        return Layout((Level(shape, chunk),), np.dtype(np.float32), codec="none")
+
+    def said(self) -> str:
+        """In words, for a report."""
+        steps = ["flats and darks corrected"]
+        steps += [f"opposite views joined about column {self.offset.column}"] if self.offset else []
+        steps += [f"turned by {np.rad2deg(self.roll_rad):.3g} degrees"] if self.roll_rad else []
+        steps += [f"binned by {self.binning}"] if self.binning > 1 else []
+        phase = self.fitted_phase
+        steps += [f"phase retrieved with a radius of {phase.radius_px:.1f} pixels"] if phase else []
+        return ", ".join(steps)
 
 
-def prepare(scan: Scan, wish: Preparation, path: str | Path | Location, device: Device | None = None) -> Scan:
-    """Write the transmissions of a scan, prepared, to a new file, and open it as a scan."""
-    device, location = device or choose(), Location.parse(path)
-    shape = wish.shape(scan)
-    if wish.fitted_phase is not None:
-        wish.fitted_phase.check(shape)
-    writer = open_writer(location, Layout((Level(shape, (1, *shape[1:])),), np.dtype(np.float32)))
-    try:
-        _write(scan, wish, writer, device)
-        writer.finish()
-    finally:
-        writer.close()
-    pixel = scan.pixel_size_um * wish.binning if scan.pixel_size_um else None
-    said = (*scan.assumptions, f"Prepared from {scan.name}: {_said(wish)}.")
-    frames = Frames.whole(open_volume(location))
-    angles = scan.angles_rad[: shape[0]]
-    return Scan(str(location), "prepared", frames, angles, None, None, pixel, wish.axis_column(scan), said)
+def prepared_scan(scan: Scan, wish: Preparation, place: str) -> Scan:
+    """The scan whose projections are the prepared ones of another; closing it closes the prepared volume only."""
+    frames, pixel = Frames.whole(open_volume(place)), scan.pixel_size_um
+    return Scan(
+        scan.name,
+        scan.kind,
+        frames,
+        scan.angles_rad[: frames.count],
+        pixel_size_um=pixel * wish.binning if pixel else None,
+        assumptions=scan.assumptions,
+    )
 
 
-def _said(wish: Preparation) -> str:
-    steps = ["flats and darks corrected"]
-    steps += [f"opposite views joined about column {wish.offset.column}"] if wish.offset else []
-    steps += [f"turned by {np.rad2deg(wish.roll_rad):.3g} degrees"] if wish.roll_rad else []
-    steps += [f"binned by {wish.binning}"] if wish.binning > 1 else []
-    phase = wish.fitted_phase
-    steps += [f"phase retrieved with a radius of {phase.radius_px:.1f} pixels"] if phase else []
-    return ", ".join(steps)
+@dataclass(frozen=True)
+class PreparationTask(PlaneTask):
+    """Projections of a scan to prepared transmissions, whole frames at a time."""
 
+    source: str
+    options: ScanOptions
+    wish: Preparation
+    target: str
+    layout: Layout
+    grain: Shape
+    raw_itemsize: int
+    device: str
 
-def _write(scan: Scan, wish: Preparation, writer: Writer, device: Device) -> None:
-    calibration = Calibration.of(scan)
-    views, rows, columns = wish.shape(scan)
-    grain = writer.grains[0][0]
-    for first, stop in _blocks(views, -(-VIEWS_AT_ONCE // grain) * grain):
-        frames = prepared_frames(scan, calibration, wish, (first, stop), device)
-        writer.write(Box((first, 0, 0), (stop, rows, columns)), primitives(device).to_host(frames))
+    most: ClassVar[int] = MOST_VIEWS
 
+    def cost(self, shape: Shape) -> int:
+        """Raw frames and their attenuation; frames before and after a step; what the transforms of phase take."""
+        wide = raw = prod(shape) * self.wish.binning**2
+        offset, phase = self.wish.offset, self.wish.fitted_phase
+        if offset is not None:
+            rows = shape[0] * shape[1] * self.wish.binning
+            raw, wide = 2 * rows * offset.columns, rows * offset.joined_columns
+        steps = [(self.raw_itemsize + 4) * raw, 4 * raw + 4 * wide, 8 * wide]
+        if phase is not None:
+            steps.append(8 * prod(shape) + 12 * shape[0] * prod(padded_shape(phase, shape[1:])))
+        return max(steps) + 24 * shape[0] * shape[1] * self.wish.binning
 
-def _blocks(views: int, size: int) -> Iterator[tuple[int, int]]:
-    yield from ((first, min(views, first + size)) for first in range(0, views, size))
+    @contextmanager
+    def open(self) -> Iterator[Work]:
+        scan = open_scan(self.source, self.options)
+        writer = open_writer(Location.parse(self.target), self.layout, resume=True)
+        with closing(scan), closing(writer):
+            calibration = Calibration.of(scan)
+            yield lambda block: self.make(block, scan, calibration, writer)
+
+    def make(self, block: Block, scan: Scan, calibration: Calibration, writer: Any) -> None:
+        """Prepare and write some projections."""
+        device, views = choose(self.device), (block.core.start[0], block.core.stop[0])
+        frames = prepared_frames(scan, calibration, self.wish, views, device)
+        writer.write(block.core, primitives(device).to_host(frames))
 
 
 def prepared_frames(
@@ -130,6 +182,7 @@ def _transmissions(
     room = primitives(device)
     corrected = _corrected(scan, calibration, wish.offset, views, device)
     sinograms, bad = corrected.sinograms, corrected.bad
+    del corrected  # Joining needs the room.
     if wish.offset is not None:
         count = views[1] - views[0]
         sinograms, bad = stitch(sinograms, wish.offset, device), bad[:, :count] | bad[:, count:]

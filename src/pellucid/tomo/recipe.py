@@ -23,7 +23,9 @@ class Recipe:
 
     center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
     moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
-    whose opposite views are joined. phase: retrieved from whole projections first, or None. zingers: by how much less
+    whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
+    are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
+    projections first, or None. zingers: by how much less
     than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
     air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations, is_nonnegative:
     of sirt and cgls. is_circle: whether pixels that not all views see are left at 0.
@@ -32,6 +34,8 @@ class Recipe:
     center: float | str = AUTOMATIC
     tilt: float | str = 0.0
     is_offset: bool = False
+    roll_deg: float | str = 0.0
+    binning: int = 1
     phase: Paganin | None = None
     zingers: float = 0.0
     air: int = 0
@@ -49,18 +53,26 @@ class Recipe:
         _check_choice("padding", self.padding, PADDINGS)
         if isinstance(self.center, str):
             _check_choice("center", self.center, (AUTOMATIC, *AXIS_METHODS))
-        if self.is_offset and self.tilt != 0:
-            raise InvalidInput("An offset scan cannot be joined along a tilted axis.", do="Leave the tilt at 0.")
-        if isinstance(self.tilt, str):
-            _check_choice("tilt", self.tilt, (AUTOMATIC,))
-            if not isinstance(self.center, str):
-                raise InvalidInput(
-                    "The tilt of an axis is found together with its center.", do="Give both, or neither."
-                )
-        if self.iterations < 1 or self.air < 0 or self.zingers < 0:
+        self._check_slope()
+        if self.iterations < 1 or self.binning < 1 or self.air < 0 or self.zingers < 0:
             raise InvalidInput(
-                "Iterations are from 1; columns of air, and the threshold of zingers, from 0.", do="Give such numbers."
+                "Iterations and binning are from 1; columns of air, and the threshold of zingers, from 0.",
+                do="Give such numbers.",
             )
+
+    def _check_slope(self) -> None:
+        """An axis that runs aslant is followed row by row (tilt), or put upright with the detector (roll)."""
+        if self.tilt != 0 and self.roll_deg != 0:
+            raise InvalidInput("Both a tilt and a roll were wished.", do="Give the one or the other.")
+        if self.is_offset and (self.tilt != 0 or self.roll_deg != 0):
+            raise InvalidInput("An offset scan cannot be joined along a tilted axis.", do="Leave tilt and roll at 0.")
+        for what, value in (("tilt", self.tilt), ("roll", self.roll_deg)):
+            if isinstance(value, str):
+                _check_choice(what, value, (AUTOMATIC,))
+                if not isinstance(self.center, str):
+                    raise InvalidInput(
+                        f"The {what} of an axis is found together with its center.", do="Give both, or neither."
+                    )
 
     def as_words(self) -> dict[str, Any]:
         """For the report of a run: every choice by its name."""

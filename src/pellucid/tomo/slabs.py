@@ -91,10 +91,10 @@ class SlabPlan:
 def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, account: Account, put: Put) -> None:
     """Hand over the slices of a slab, some at a time.
 
-    raw: (view, row, column) of ``rows`` of the scan, or attenuation that phase retrieval has made of them.
+    raw: (view, row, column) of ``rows`` of the scan.
     """
     with account.timing("calibrate"):
-        calibration = None if plan.recipe.phase else Calibration.of(scan, rows)
+        calibration = Calibration.of(scan, rows)
     whole = plan.geometry(scan.angles_rad, rows)
     for start in range(0, raw.shape[1], AT_ONCE):
         some = slice(start, min(raw.shape[1], start + AT_ONCE))
@@ -107,39 +107,25 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
         del slices  # The next ones need the room.
 
 
-def _part(calibration: Calibration | None, rows: slice) -> Calibration | None:
-    if calibration is None:
-        return None
+def _part(calibration: Calibration, rows: slice) -> Calibration:
     flats, dark = calibration.flats[:, rows], calibration.dark[rows]
     return Calibration(flats, calibration.times, dark, calibration.floor)
 
 
-def corrected(raw: Voxels, scan: Scan, calibration: Calibration | None, plan: SlabPlan, account: Account) -> Array:
+def corrected(raw: Voxels, scan: Scan, calibration: Calibration, plan: SlabPlan, account: Account) -> Array:
     """Sinograms (row, view, column), ready to be reconstructed."""
     device = plan.device
     with account.timing("correct", device):
-        sinograms, bad = _attenuation(raw, scan, calibration, device, account)
-        mend(sinograms, bad, scan.angles_rad, device)
+        corrected = attenuate(raw, scan.projections.times, calibration, device)
+        account.clipped += int(corrected.clipped.sum())
+        account.warn([sentence for sentence in corrected.warnings() if "%" not in sentence])
+        sinograms = corrected.sinograms
+        mend(sinograms, corrected.bad, scan.angles_rad, device)
         if plan.recipe.air:
             level_air(sinograms, plan.recipe.air, device)
     with account.timing("rings", device):
         cleaned = _cleaned(sinograms, plan, account)
     return stitch(cleaned, plan.offset, device) if plan.offset else cleaned
-
-
-def _attenuation(
-    raw: Voxels, scan: Scan, calibration: Calibration | None, device: Device, account: Account
-) -> tuple[Array, Voxels]:
-    """Sinograms (row, view, column), and which of their rows are of no use."""
-    if calibration is None:
-        sinograms = np.ascontiguousarray(raw.swapaxes(0, 1))
-        bad = np.isnan(sinograms[:, :, 0])
-        sinograms[bad] = 0
-        return primitives(device).to_device(sinograms), bad
-    corrected = attenuate(raw, scan.projections.times, calibration, device)
-    account.clipped += int(corrected.clipped.sum())
-    account.warn([sentence for sentence in corrected.warnings() if "%" not in sentence])
-    return corrected.sinograms, corrected.bad
 
 
 def _cleaned(sinograms: Array, plan: SlabPlan, account: Account) -> Array:

@@ -1,0 +1,98 @@
+"""The task that makes the slices of a slab and writes them.
+
+Here: SlabTask.
+Not here: the steps (slabs), planning, resuming and reporting (pipeline).
+
+Reading, computing and writing overlap: workers of the engine read and write at the same time, and take turns on the
+device.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pellucid.box import Box, Shape
+from pellucid.conversion.values import ValueMap
+from pellucid.device import choose
+from pellucid.engines.task import Work
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Layout, Voxels
+from pellucid.formats.registry import open_writer
+from pellucid.tomo.offset_scans import OffsetAxis
+from pellucid.tomo.planes import PlaneTask
+from pellucid.tomo.preparation import Preparation, prepared_scan
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan import Scan
+from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_bytes
+
+MOST_SLICES = 64
+"""Of a slab: more would only make the first one late."""
+
+_DEVICE_TURN = threading.Lock()
+"""Held while a slab is computed: one of them has all of the device, while others are read and written."""
+
+
+@dataclass(frozen=True)
+class SlabTask(PlaneTask):
+    """Make slices of a scan and write them to level 0 of the target.
+
+    axis, offset: as in SlabPlan. first_row: of the scan, of the volume's first slice. scale: from attenuation per pixel
+    to the unit of the output. preparation, prepared: what was done to whole projections, and where they lie.
+    """
+
+    source: str
+    options: ScanOptions
+    recipe: Recipe
+    axis: tuple[float, float]
+    offset: OffsetAxis | None
+    first_row: int
+    scale: float
+    target: str
+    layout: Layout
+    values: ValueMap
+    grain: Shape
+    views: int
+    columns: int
+    raw_itemsize: int
+    device: str
+    preparation: Preparation | None = None
+    prepared: str = ""
+
+    most: ClassVar[int] = MOST_SLICES
+
+    def cost(self, shape: Shape) -> int:
+        itemsizes = self.raw_itemsize, self.layout.dtype.itemsize
+        size = SlabSize(shape[0], self.views, self.columns, self.shape[2], *itemsizes)
+        return slab_bytes(size, self.recipe)
+
+    @contextmanager
+    def open(self) -> Iterator[Work]:
+        whole = open_scan(self.source, self.options)
+        scan = whole if self.preparation is None else prepared_scan(whole, self.preparation, self.prepared)
+        writer = open_writer(Location.parse(self.target), self.layout, resume=True)
+        with closing(whole), closing(scan), closing(writer):
+            yield lambda block: self.make(block.core, scan, writer)
+
+    def make(self, box: Box, scan: Scan, writer: Any) -> dict[str, Any]:
+        """Make and write some slices; returns what is to be known of it in the report."""
+        account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset)
+        rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
+        with account.timing("read"):
+            raw = scan.projections.read(rows=rows)
+        slab = np.empty(box.shape, self.layout.dtype)
+
+        def put(start: int, images: Voxels) -> None:
+            for number, image in enumerate(images, start):
+                slab[number] = self.values.apply(np.multiply(image, np.float32(self.scale), out=image))
+
+        with _DEVICE_TURN:
+            make_slab(raw, scan, rows, plan, account, put)
+        with account.timing("write"):
+            writer.write(box, slab)
+        return asdict(account)
