@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pellucid.box import Box as Box
     from pellucid.client.asynchronous import connect_async as connect_async
     from pellucid.client.asynchronous import start_async as start_async
+    from pellucid.client.login import login as login
+    from pellucid.client.login import logout as logout
     from pellucid.client.starting import connect as connect
     from pellucid.client.starting import instances as instances
     from pellucid.client.starting import start as start
@@ -40,8 +42,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Block", "Box", "Camera", "Scene", "Series", "TransferFunction", "Viewer", "Volume", "automatic_scene", "connect",
-    "connect_async", "convert", "instances", "open", "open_series", "pyramid", "read_shared", "render",
-    "render_progressive", "split", "start", "start_async", "stitch", "write_parallel",
+    "connect_async", "convert", "instances", "login", "logout", "open", "open_series", "pyramid", "read_shared",
+    "render", "render_progressive", "split", "start", "start_async", "stitch", "write_parallel",
 ]  # fmt: skip
 
 HOMES = {
@@ -58,6 +60,8 @@ HOMES = {
     "connect_async": "pellucid.client.asynchronous:connect_async",
     "convert": "pellucid.conversion.convert:convert",
     "instances": "pellucid.client.starting:instances",
+    "login": "pellucid.client.login:login",
+    "logout": "pellucid.client.login:logout",
     "start": "pellucid.client.starting:start",
     "start_async": "pellucid.client.asynchronous:start_async",
     "open": "pellucid.volume.volume:open_volume",

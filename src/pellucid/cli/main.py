@@ -26,6 +26,7 @@ COMMANDS = (
     "view",
     "agent",
     "hub",
+    "login",
     "mesh",
     "demo",
     "transport",

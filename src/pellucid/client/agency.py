@@ -15,6 +15,7 @@ from typing import Any
 from pellucid.agent.environment import SOURCES
 from pellucid.agent.lease import holder
 from pellucid.client.connection import Connection
+from pellucid.client.login import logged_in
 from pellucid.errors import InvalidInput, WorkerLost
 from pellucid.jobs.job import private_folder
 from pellucid.jobs.processes import Process
@@ -25,14 +26,16 @@ LOOK_AGAIN_S = 0.1
 
 
 class Agency:
-    """url: the agent's address with its token."""
+    """url: the agent's address with its token. bearer: instead of that, where it is behind a Hub."""
 
-    def __init__(self, url: str) -> None:
-        self._connection = Connection(url)
+    def __init__(self, url: str, bearer: str = "") -> None:
+        self._connection = Connection(url, bearer=bearer)
 
     @classmethod
     def found(cls) -> "Agency | None":
-        """The agent that runs on this machine, if one does. One on another machine cannot be reached from here."""
+        """The agent that runs behind the Hub, or on this machine, if one does. One on another cannot be reached."""
+        if (hub := logged_in()) is not None:
+            return cls(hub.agent_url, hub.token) if hub.is_running else None
         has = holder(_folder())
         if has is None or has.is_gone(time.time()):
             return None
@@ -44,6 +47,9 @@ class Agency:
     @classmethod
     def ready(cls) -> "Agency":
         """The agent that runs, or a new one."""
+        if (hub := logged_in()) is not None:
+            hub.ensure_running()
+            return cls(hub.agent_url, hub.token)
         for _ in range(TRIES):
             if (agency := cls.found()) is not None:
                 return agency
@@ -56,7 +62,7 @@ class Agency:
 
     @property
     def url(self) -> str:
-        """Of the agent's own page, with its token."""
+        """Of the agent's own page, with its token; behind a Hub, people log in instead."""
         return self._connection.url
 
     @property

@@ -21,11 +21,12 @@ PATIENCE_S = 600.0
 
 class Connection:
     """url: an instance's address with its token. certificate: in PEM form, where no other is to be believed.
+    bearer: who else than the token's owner is asking: this person at a Hub.
 
     Any thread may ask: every request is a connection of its own.
     """
 
-    def __init__(self, url: str, certificate: str = "") -> None:
+    def __init__(self, url: str, certificate: str = "", bearer: str = "") -> None:
         self._certificate = certificate
         try:
             parts = urlsplit(url)
@@ -33,7 +34,8 @@ class Connection:
         except ValueError as error:
             raise _no_address(url) from error
         self.token = parse_qs(parts.query).get("token", [""])[0]
-        if parts.scheme not in ("http", "https") or not parts.hostname or not self.token:
+        self._bearer = bearer or self.token
+        if parts.scheme not in ("http", "https") or not parts.hostname or not self._bearer:
             raise _no_address(url)
         self.url = url
         self.port = port or {"http": 80, "https": 443}[parts.scheme]
@@ -62,7 +64,7 @@ class Connection:
     def exchange(self, method: str, path: str, body: bytes | memoryview | None = None, **query: object) -> bytes:
         """The bytes of an answer; a refusal is raised as the error that it was there."""
         target = f"{self._prefix}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
-        headers = {"Authorization": f"Bearer {self.token}"}
+        headers = {"Authorization": f"Bearer {self._bearer}"}
         if body is not None:
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         try:

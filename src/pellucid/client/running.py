@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Self
 
 from pellucid.client.connection import Connection
+from pellucid.client.login import bearer_for
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.jobs.states import State
 
@@ -25,7 +26,7 @@ class RunningViewer:
     """
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None) -> None:
-        self._connection = Connection(url)
+        self._connection = Connection(url, bearer=bearer_for(url))
         self._end = end
         about = self._connection.ask("GET", "/api/about")
         if about["version"] != PROTOCOL:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from pellucid.client.connection import raised
+from pellucid.client.login import logged_in
 from pellucid.errors import WorkerLost
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
@@ -106,8 +107,8 @@ def instances() -> "list[Record]":
 
 
 def _is_elsewhere() -> bool:
-    """Whether the site wants viewers to run somewhere else than here."""
-    return read_site(current().site_file).scheduler != "local"
+    """Whether the site, or this person, wants viewers to run somewhere else than here."""
+    return logged_in() is not None or read_site(current().site_file).scheduler != "local"
 
 
 def _launched(line: socket.socket) -> "subprocess.Popen[bytes]":

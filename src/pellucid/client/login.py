@@ -1,0 +1,108 @@
+"""The site's Hub, for programs: who this person is there.
+
+Here: login and logout; the token, which only its owner can read; the agent behind the Hub, started where it is not.
+Not here: log-in in a browser (agent.hub), what the agent is asked (agency).
+"""
+
+import getpass
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from pellucid.client.connection import Connection
+from pellucid.errors import InvalidInput, NotAllowed, WorkerLost
+from pellucid.jobs.job import read_json, write_json
+from pellucid.settings import current
+
+START_S = 120.0
+LOOK_AGAIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class HubLogin:
+    """url: of the Hub, with no stroke at its end. user: this person's name there."""
+
+    url: str
+    user: str
+    token: str = field(repr=False)
+
+    @property
+    def agent_url(self) -> str:
+        return f"{self.url}/user/{quote(self.user, safe='@~')}/"
+
+    def covers(self, url: str) -> bool:
+        """Whether an address is this person's, behind that Hub."""
+        return _place(url)[:3] == _place(self.agent_url)[:3] and _place(url)[3].startswith(_place(self.agent_url)[3])
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this person's agent runs there."""
+        return bool(self._server().get("ready"))
+
+    def ensure_running(self) -> None:
+        """Start this person's agent there, and wait until it is ready."""
+        deadline = time.monotonic() + START_S
+        if not self._server():
+            self._hub().ask("POST", f"/users/{self.user}/server")
+        while not self.is_running:
+            if time.monotonic() > deadline:
+                raise WorkerLost("starting the agent", f"{self.url} says more, in the browser")
+            time.sleep(LOOK_AGAIN_S)
+
+    def _server(self) -> dict[str, Any]:
+        """What the Hub knows of the agent; empty where it has none, nor is about to."""
+        servers = self._hub().ask("GET", f"/users/{self.user}").get("servers", {})
+        return dict(servers.get("", {}))
+
+    def _hub(self) -> Connection:
+        return Connection(f"{self.url}/hub/api/", bearer=self.token)
+
+
+def login(url: str, token: str | None = None) -> None:
+    """From now on, viewers are started by your agent behind a JupyterHub, such as https://view.site.org.
+
+    token: from the Hub's page "Token", asked for where it is not given. It is kept in a file that only you can read.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidInput(f"{url!r} is no address of a Hub.", do="Give one such as https://view.site.org.")
+    url = url.partition("?")[0].rstrip("/").removesuffix("/hub")
+    token = (token or getpass.getpass(f"Token, from {url}/hub/token: ")).strip()
+    try:
+        user = Connection(f"{url}/hub/api/", bearer=token).ask("GET", "/user")["name"]
+    except NotAllowed as error:
+        raise NotAllowed("The Hub does not know this token.", do=f"Make one at {url}/hub/token.") from error
+    write_json(_file(), asdict(HubLogin(url, str(user), token)))
+
+
+def logout() -> None:
+    """Forget the Hub, and the token with it; it is to be revoked on the Hub's page."""
+    _file().unlink(missing_ok=True)
+
+
+def logged_in() -> HubLogin | None:
+    """Where this person is logged in, if anywhere."""
+    kept = read_json(_file())
+    if kept is None or not all(isinstance(kept.get(name), str) for name in ("url", "user", "token")):
+        return None
+    return HubLogin(kept["url"], kept["user"], kept["token"])
+
+
+def bearer_for(url: str) -> str:
+    """The Hub's token where an address is behind it; "" elsewhere: nobody else is told it."""
+    kept = logged_in()
+    return kept.token if kept is not None and kept.covers(url) else ""
+
+
+def _place(url: str) -> tuple[str, str | None, int | None, str]:
+    """What two spellings of one address have in common."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme), unquote(parts.path)
+
+
+def _file() -> Path:
+    folder = current().state_folder
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder / "hub.json"
