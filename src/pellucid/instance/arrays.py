@@ -1,26 +1,44 @@
 """Arrays that programs hand over, in memory that the instance owns.
 
-Here: Arrays: announced, filled piece by piece over HTTP, or taken over whole by descriptor.
-Not here: the Unix socket (handover), what is drawn of them (workers).
+Here: Arrays: announced, filled piece by piece over HTTP, or taken over whole by descriptor; what can be none.
+Not here: the Unix socket (handover), the transport (arrivals), what is drawn of them (workers).
 """
 
 import os
 import re
 from dataclasses import dataclass
 from math import prod
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import uuid4
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
 from pellucid.errors import InvalidInput, NotFound, TooLarge, TransferTooLarge, UnsupportedType
 from pellucid.formats.protocol import VOXEL_TYPES
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.protocol.http import ArrayOffer
+from pellucid.instance.protocol.parts import CLOSED
 from pellucid.settings import available_memory_bytes
+from pellucid.workers.commands import ArrayKind
 from pellucid.workers.supervision import Handed
 
 MOST_COMING = 8
+VALUES_OF_A_POINT = 4
+CORNERS = 3
 DTYPE = re.compile(r"[<>=|]?[uif][1248]|u?int(8|16|32|64)|float(16|32|64)")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a program says in an array's metadata, under "pellucid". how: alone, beside what is there, or as labels over
+    it. kind: points are rows (x, y, z, value) of float32; a mesh is rows of three: as many vertices (float32) as is
+    said here, then its triangles (uint32), sent as uint32."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    how: Literal["replace", "add", "labels"] = "replace"
+    kind: ArrayKind = "volume"
+    vertices: Annotated[int, Field(ge=0)] = 0
 
 
 @dataclass
@@ -93,6 +111,14 @@ def checked_bytes(offer: ArrayOffer) -> int:
             f"A volume of {offer.shape} with spacing {offer.spacing} is none.", do="Give numbers above 0."
         )
     return prod(offer.shape) * dtype.itemsize
+
+
+def checked_rows(wish: Wish, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse what can be no points and no mesh."""
+    columns, kind = (VALUES_OF_A_POINT, "<f4") if wish.kind == "points" else (CORNERS, "<u4")
+    if len(shape) != 2 or shape[1] != columns or not shape[0] or dtype.str != kind or wish.vertices > shape[0]:
+        do = "Send (n, 4) float32 for points; for a mesh (n, 3) uint32, and how many of the rows are vertices."
+        raise InvalidInput(f"An array of {shape} {dtype} is no {wish.kind}.", do=do)
 
 
 def taken_over(offer: ArrayOffer, descriptor: int) -> Handed:

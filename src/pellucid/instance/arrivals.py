@@ -1,9 +1,8 @@
-"""Volumes that arrive from programs, on this machine and others, and voxels that are asked for.
+"""Arrays that programs send, from this machine and others, and voxels that they ask for.
 
 Here: Arrivals: what is taken through the transport, and what becomes of it.
-Not here: the wire (transport), a volume that is shown while it fills (filling), memory that changes hands (handover).
-
-An array's metadata may have "pellucid": {"how": "replace", "add" or "labels"}.
+Not here: the wire (transport), a volume that is shown while it fills (filling), what pages see of it (receiving),
+memory that changes hands (handover).
 """
 
 import json
@@ -14,18 +13,22 @@ from uuid import uuid4
 from pydantic import TypeAdapter, ValidationError
 
 from pellucid.box import Box
-from pellucid.errors import InvalidInput, WrongDimensions
+from pellucid.errors import InvalidInput, PellucidError, WrongDimensions
+from pellucid.instance.arrays import Wish, checked_rows
 from pellucid.instance.filling import Filling
 from pellucid.instance.loading import retrieve, show_array
 from pellucid.instance.protocol.http import ArrayOffer
 from pellucid.instance.protocol.wire import first_fault
+from pellucid.instance.receiving import Receiving, Transfer
 from pellucid.instance.session import Session
 from pellucid.transport.announcement import Announcement
 from pellucid.transport.host import Host, Offer, Received
 from pellucid.transport.pieces import Target
+from pellucid.transport.session import kept_bytes
 from pellucid.workers.supervision import Handed
 
 _OFFER: TypeAdapter[ArrayOffer] = TypeAdapter(ArrayOffer)
+_WISH: TypeAdapter[Wish] = TypeAdapter(Wish)
 
 
 class Arrivals(Host):
@@ -33,28 +36,42 @@ class Arrivals(Host):
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.receiving = Receiving(session)
         self._filling: dict[str, Filling] = {}
 
     def allocate(self, announcement: Announcement) -> Target:
-        offer = offered(announcement)
-        self._session.arrays.check(offer)
-        target = Target.create(announcement)
+        wish = wished(announcement)
+        if wish.kind == "volume":
+            self._session.arrays.check(offered(announcement, wish))
+        else:
+            checked_rows(wish, announcement.shape, announcement.dtype)
+        return Target.create(announcement)
+
+    def begun(self, target: Target) -> None:
+        announcement = target.announcement
+        number, name = announcement.transfer, announcement.label.name or "an array"
+        count = lambda: kept_bytes(target)  # noqa: E731
         if announcement.mode == "stream":
-            self._filling[announcement.transfer] = Filling(self._session, offer, target.shared)
-        return target
+            if number not in self._filling:
+                offer = offered(announcement, wished(announcement))
+                self._filling[number] = Filling(self._session, offer, target.shared)
+            count = self._filling[number].count
+        self.receiving.begin(Transfer(number, name, announcement.nbytes, count))
 
     def arrived(self, target: Target, box: Box) -> None:
         self._filling[target.announcement.transfer].arrived(box)
 
     def stored(self, received: Received) -> None:
-        target = received.target
-        filling = self._filling.pop(target.announcement.transfer, None)
-        if filling is not None:
-            self._session.relay.wait_for(filling.finish())
-            return
-        offer = offered(target.announcement)
-        handed = Handed(target.shared, offer.spacing, offer.unit)
-        self._session.relay.wait_for(show_array(self._session, uuid4().hex, offer, handed))
+        number = received.target.announcement.transfer
+        filling = self._filling.get(number)
+        self._session.relay.wait_for(self._show(received) if filling is None else filling.finish())
+        self._filling.pop(number, None)
+        self.receiving.end(number)
+
+    def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
+        if not error.is_transient:  # Nobody will come back to it.
+            self._filling.pop(announcement.transfer, None)
+        self.receiving.end(announcement.transfer, error, kept)
 
     def find(self, request: Mapping[str, Any]) -> Offer:
         layer, box = request.get("layer", 0), request.get("box", "")
@@ -62,27 +79,39 @@ class Arrivals(Host):
             raise InvalidInput("The request was not understood.", do='Ask for {"layer": 0, "box": "0:9,0:9,0:9"}.')
         return Offer(self._session.relay.wait_for(retrieve(self._session, layer, box)).array)
 
+    async def _show(self, received: Received) -> int:
+        announcement, shared = received.target.announcement, received.target.shared
+        wish, name = wished(announcement), announcement.label.name
+        if wish.kind == "volume":
+            offer = offered(announcement, wish)
+            handed = Handed(shared, offer.spacing, offer.unit)
+        else:
+            handed = Handed(shared, kind=wish.kind, vertices=wish.vertices)
+        return await show_array(self._session, uuid4().hex, handed, wish.how, name or wish.kind)
 
-def offered(announcement: Announcement) -> ArrayOffer:
-    """What an announcement says, in the words of the protocol."""
+
+def offered(announcement: Announcement, wish: Wish) -> ArrayOffer:
+    """What an announcement of a volume says, in the words of the protocol."""
     label = announcement.label
-    if len(announcement.shape) != 3:
+    if len(announcement.shape) != 3 or not announcement.nbytes:
         raise WrongDimensions("The array", announcement.shape)
-    told = {"shape": announcement.shape, "dtype": announcement.dtype.str, "unit": label.unit, "name": label.name}
-    if label.spacing:
-        told["spacing"] = label.spacing
+    told: dict[str, Any] = {"shape": announcement.shape, "dtype": announcement.dtype.str, "how": wish.how}
+    told |= {"unit": label.unit, "name": label.name} | ({"spacing": label.spacing} if label.spacing else {})
     try:
-        return _OFFER.validate_python(told | wished(announcement))
+        return _OFFER.validate_python(told)
     except ValidationError as error:
         do = "Check spacing, unit and name."
         raise InvalidInput(f"The announcement was not understood: {first_fault(error)}.", do=do) from error
 
 
-def wished(announcement: Announcement) -> dict[str, Any]:
-    """How the sender wants it to be shown."""
+def wished(announcement: Announcement) -> Wish:
+    """How the sender wants it to be shown; its metadata may be anything else, too."""
     try:
         metadata = json.loads(announcement.metadata)
-    except ValueError:
-        return {}
-    wish = metadata.get("pellucid") if isinstance(metadata, dict) else None
-    return {"how": wish["how"]} if isinstance(wish, dict) and "how" in wish else {}
+        wish = metadata.get("pellucid", {}) if isinstance(metadata, dict) else {}
+        return _WISH.validate_python(wish)
+    except ValidationError as error:
+        do = 'Send {"pellucid": {"how": "replace"}}, or nothing of that name.'
+        raise InvalidInput(f"The metadata was not understood: {first_fault(error)}.", do=do) from error
+    except ValueError:  # No JSON.
+        return Wish()

@@ -22,6 +22,7 @@ from pellucid.instance.protocol.http import ArrayOffer
 from pellucid.instance.seen import SeenValues
 from pellucid.instance.session import Session
 from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_transfer
+from pellucid.rendering.camera import Camera
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -45,10 +46,15 @@ class Filling:
         self._seen = SeenValues()
         self._chosen_at = 0
         self._layer: VolumeLayer | None = None  # As it was put into the scene last.
+        self._camera: Camera | None = None
         self._boxes: list[Box] = []
         self._is_awake = False
         self._lock = threading.Lock()
         self._task: asyncio.Task[None] | None = None
+
+    def count(self) -> int:
+        """Bytes that have come; those that came twice count twice."""
+        return int(self._seen.count * self._shared.dtype.itemsize)
 
     def arrived(self, box: Box) -> None:
         """A block is in its place."""
@@ -100,7 +106,7 @@ class Filling:
         own = SharedArray(os.dup(self._shared.descriptor), self._shared.shape, self._shared.dtype)
         await asyncio.wrap_future(session.worker.use_array(self.source, Handed(own, offer.spacing, offer.unit)))
         described = self._described()
-        self._layer = described.volume
+        self._layer, self._camera = described.volume, described.camera
         session.catalogue.names[self.source] = offer.name or "stream"
         session.catalogue.add(self.source, described)
         loading.take(session, placed(Pair(session.history.scene, session.history.other), described, offer.how))
@@ -120,6 +126,8 @@ class Filling:
         session.worker.changed(self.source, [Box.whole(self._offer.shape)])
         described = await asyncio.wrap_future(session.worker.ask("describing", question))
         session.catalogue.add(self.source, described)
+        if session.history.scene.camera == self._camera:  # Nobody has turned it.
+            session.history.look(described.camera)
         self._replace(described.volume, is_moving=False)
         session.picturing.want(is_moving=False)
         session.slicing.cut_anew(self.source)

@@ -99,7 +99,9 @@ class Handover:
         offer = _OFFER.validate_python(offered)
         self._session.arrays.check(offer)
         handed = taken_over(offer, memory.taken())
-        return self._session.relay.wait_for(show_array(self._session, uuid4().hex, offer, handed))
+        return self._session.relay.wait_for(
+            show_array(self._session, uuid4().hex, handed, offer.how, offer.name or "array")
+        )
 
     def _load(self, wanted: object) -> int:
         request = _LOAD.validate_python(wanted)

@@ -15,7 +15,7 @@ from pellucid.formats.shared import SharedArray
 from pellucid.instance.catalogue import How, placed
 from pellucid.instance.history import Pair
 from pellucid.instance.naming import check_sources, named
-from pellucid.instance.protocol.http import ArrayOffer, SavedState
+from pellucid.instance.protocol.http import SavedState
 from pellucid.instance.session import Session
 from pellucid.instance.slicing import Cut
 from pellucid.instance.states import VERSION
@@ -92,13 +92,13 @@ def take(session: Session, pair: Pair) -> None:
     session.tell(session.catalogue.message(session.history.scene))
 
 
-async def show_array(session: Session, id: str, offer: ArrayOffer, handed: Handed) -> int:
-    """A volume of an array that was handed over; arrays that nothing shows any more are let go."""
+async def show_array(session: Session, id: str, handed: Handed, how: How, name: str) -> int:
+    """A volume, points or a mesh in memory that was handed over; arrays that nothing shows any more are let go."""
     source = f"memory:{id}"
     with session.idle.held():
         await asyncio.wrap_future(session.worker.use_array(source, handed))
     try:
-        revision = await load(session, source, offer.how, offer.name or "array")
+        revision = await load(session, source, how, name)
     except PellucidError:
         session.worker.forget_array(source)
         raise

@@ -19,12 +19,14 @@ from pellucid.instance.handover import Handover
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
 from pellucid.instance.session import Session, Setup
 from pellucid.transport.address import Certificate
-from pellucid.transport.host import DEFAULT_LIMITS, Limits
+from pellucid.transport.host import Limits
 from pellucid.transport.listening import Listener
 
 HOST = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 PATIENCE_S = 2
+ARRIVING = Limits(at_once=8)
+"""A program that streams may send points besides."""
 
 
 class Instance:
@@ -42,6 +44,7 @@ class Instance:
         port: int = 0,
         state: str = "",
         certificate: Certificate | None = None,
+        limits: Limits = ARRIVING,
     ) -> None:
         self._socket = _listening(port, HOST if certificate is None else EVERYWHERE)
         self._is_secured = certificate is not None
@@ -54,7 +57,7 @@ class Instance:
             raise
         self.session.on_end = self.stop
         self._handover = Handover(self.session)
-        self._listener = self._listening_for_arrays(certificate)
+        self._listener = self._listening_for_arrays(limits, certificate)
         self._record = records.write(records.Record.of_this_process(self.url))
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -80,14 +83,14 @@ class Instance:
         elif source is not None:
             loading.load_first(self.session, source)
 
-    def _listening_for_arrays(self, certificate: Certificate | None) -> Listener:
+    def _listening_for_arrays(self, limits: Limits, certificate: Certificate | None) -> Listener:
         """Where the pages can be reached, arrays can be sent to."""
         where = HOST if certificate is None else EVERYWHERE
-        limits = Limits(limit_bytes=self.session.arrays.most_bytes or DEFAULT_LIMITS.limit_bytes)
-        listener = Listener(
-            f"{where}:0", token=self.session.tokens.own, host=Arrivals(self.session), limits=limits,
-            certificate=certificate,
-        )  # fmt: skip
+        limits = replace(limits, limit_bytes=self.session.arrays.most_bytes or limits.limit_bytes)
+        arrivals = Arrivals(self.session)
+        token = self.session.tokens.own
+        listener = Listener(f"{where}:0", token=token, host=arrivals, limits=limits, certificate=certificate)
+        arrivals.receiving.cancel = listener.cancel
         host = HOST if certificate is None else socket.gethostname()
         self.session.transfer = str(replace(listener.address, host=host))
         return listener

@@ -53,14 +53,24 @@ class Tasks:
         self, name: str, work: Callable[[str], Awaitable[Result | None]], cancel: Callable[[], None] | None = None
     ) -> str:
         """Begin; the work is given the task's id, for its reports. What it gives back, if anything, can be fetched."""
+        id = self.begin(name, cancel)
+        self._running[id] = asyncio.get_running_loop().create_task(self._run(id, work))
+        return id
+
+    def begin(self, name: str, cancel: Callable[[], None] | None = None) -> str:
+        """Something that others do: report says how far it is, and finish that it is over."""
         id = uuid4().hex[:12]
         self._forget_oldest()
         self._names[id] = name
         self._status[id] = TaskStatus(id, "running", 0, None, "")
         if cancel is not None:
             self._cancels[id] = cancel
-        self._running[id] = asyncio.get_running_loop().create_task(self._run(id, work))
         return id
+
+    def finish(self, id: str, error: PellucidError | None = None) -> None:
+        """It is over; error: why it was stopped."""
+        self._cancels.pop(id, None)
+        self._end(id, "finished" if error is None else "stopped", "", error)
 
     def report(self, id: str, done: int, total: int | None, unit: str, seconds_left: float | None = None) -> None:
         if id not in self._status:

@@ -97,7 +97,8 @@ async def fill_array(id: str, request: Request, session: Here, offset: Offset = 
 @router.post("/arrays/{id}/show")
 async def show_array(id: str, session: Here) -> http.Revision:
     """All of it is there: show it."""
-    return http.Revision(await loading.show_array(session, id, *session.arrays.finish(id)))
+    offer, handed = session.arrays.finish(id)
+    return http.Revision(await loading.show_array(session, id, handed, offer.how, offer.name or "array"))
 
 
 @router.get("/volume", response_class=StreamingResponse)
