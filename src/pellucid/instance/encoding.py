@@ -13,9 +13,12 @@ from PIL import Image
 
 from pellucid.errors import MissingPackage
 from pellucid.formats.protocol import Voxels
+from pellucid.settings import current
 
 JPEG_QUALITY = 85
 FRAMES_PER_SECOND = 30
+MOST_THREADS = 8
+"""Of one video: each makes a slice of every frame, and smaller ones would not be made sooner."""
 
 
 def encode_png(pixels: Voxels) -> bytes:
@@ -51,20 +54,22 @@ class VideoEncoder:
 
     def __init__(self) -> None:
         self._context: Any = None
+        self._conversion: Any = None
         self._codec = ""
         self._count = 0
+        self._threads = min(current().threads, MOST_THREADS)
 
     def encode(self, pixels: Voxels, is_key: bool) -> VideoFrame:
         """pixels: (height, width, 4); an odd row or column at the end is left out."""
-        av = _av()
+        av, pictures = _av(), _av().video.frame.PictureType
         height, width = (length - length % 2 for length in pixels.shape[:2])
         if self._context is None or (self._context.width, self._context.height) != (width, height):
             self._open(width, height)
             is_key = True
-        frame = av.VideoFrame.from_ndarray(pixels[:height, :width], format="rgba")
-        frame = frame.reformat(format="yuv420p", dst_colorspace="ITU709")
+        shown = av.VideoFrame.from_numpy_buffer(pixels[:height, :width], format="rgba")
+        frame = self._conversion.reformat(shown, format="yuv420p", dst_colorspace="ITU709", threads=self._threads)
         frame.pts, self._count = self._count, self._count + 1
-        frame.pict_type = av.video.frame.PictureType.I if is_key else av.video.frame.PictureType.NONE
+        frame.pict_type = pictures.I if is_key else pictures.NONE
         packets = self._context.encode(frame)
         encoded = b"".join(bytes(packet) for packet in packets)
         if is_key:
@@ -72,13 +77,15 @@ class VideoEncoder:
         return VideoFrame(encoded, is_key, self._codec, width, height)
 
     def _open(self, width: int, height: int) -> None:
+        # One for a stream: made anew for every frame, it would take longer to begin than to convert.
+        self._conversion = _av().video.reformatter.VideoReformatter()
         context: Any = _av().CodecContext.create("libx264", "w")
         context.width, context.height, context.pix_fmt = width, height, "yuv420p"
         context.time_base = Fraction(1, FRAMES_PER_SECOND)
         context.gop_size = 2**30  # Key frames only where they are asked for: each costs ten others.
         context.options = {
             "preset": "ultrafast", "tune": "zerolatency", "crf": "23", "profile": "baseline",
-            "x264-params": "repeat-headers=1:annexb=1:scenecut=0:sliced-threads=1:threads=2:"
+            "x264-params": f"repeat-headers=1:annexb=1:scenecut=0:sliced-threads=1:threads={self._threads}:"
             "colormatrix=bt709:colorprim=bt709:transfer=bt709:range=tv",
             "forced-idr": "1",
         }  # fmt: skip
