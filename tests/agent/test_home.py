@@ -1,44 +1,165 @@
-"""The agent's page in a real browser: start from the form, open, see the picture; a task and its log; a refusal."""
+"""The agent's page in a real browser: files, viewers and tasks, as a person uses them."""
 
+import io
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from pellucid.volume.sample import sample
-from tests.agent.processes import agent
+from tests.agent.processes import AgentProcess, agent
+from tests.tomo.small_scan import write_scan
 from tests.web.browsing import FLAGS, PATIENCE_MS, browser_program, opened
 
+SHORT = {"width": 1280, "height": 720}
 
-def test_a_person_starts_opens_and_stops_a_viewer(tmp_path: Path) -> None:
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
     program = browser_program()
     if program is None:
         pytest.skip("needs a browser: install chromium")
-    np.save(tmp_path / "ball.npy", sample(24))
-    (tmp_path / "state").mkdir()
-    with agent(tmp_path / "state", PELLUCID_DEVICE="cpu") as running, sync_playwright() as playwright:
-        running.until(running.run(tmp_path, "convert", "none.npy", "none.zarr"), "failed")
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        page = browser.new_page()
-        faults: list[str] = []
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.goto(running.url[:-4] + "abcd")
-        expect(page.get_by_role("heading")).to_have_text("This viewer is closed to this address")
-        page.goto(running.url)
-        page.get_by_role("row", name="none.npy").get_by_role("button", name="Log").click()
-        expect(page.locator("#log")).to_contain_text("There is nothing at")
-        page.get_by_label("Size").fill("1,2")
-        page.get_by_role("button", name="Start").click()
-        expect(page.get_by_role("alert")).to_contain_text("The request was not understood")
-        page.get_by_label("Size").fill("")
-        page.get_by_label("File").fill(str(tmp_path / "ball.npy"))
-        page.get_by_role("button", name="Start").click()
-        row = page.get_by_role("row", name="ball.npy")
-        link = row.get_by_role("link", name="Open")
-        expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
-        opened(browser.new_page(), running.base + str(link.get_attribute("href")))
-        row.get_by_role("button", name="Stop").click()
-        expect(row).to_contain_text("It was stopped.", timeout=PATIENCE_MS)
-        assert faults == []
-        browser.close()
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scans")
+    np.save(folder / "ball.npy", sample(24))
+    write_scan(folder / "scan.h5", rows=4, views=36)
+    (folder / "below").mkdir()
+    for number in range(3):
+        np.save(folder / "below" / f"part-{number}.npy", sample(12))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, scans: Path) -> Iterator[AgentProcess]:
+    with agent(tmp_path_factory.mktemp("state"), f'roots = ["{scans}"]', PELLUCID_DEVICE="cpu") as started:
+        yield started
+
+
+@pytest.fixture
+def page(running: AgentProcess, browser: Browser) -> Iterator[Page]:
+    """The page, of which no fault is tolerated."""
+    made = browser.new_page(viewport=SHORT)  # type: ignore[arg-type]
+    faults: list[str] = []
+    made.on("pageerror", lambda error: faults.append(str(error)))
+    made.goto(running.url)
+    yield made
+    assert faults == []
+    made.close()
+
+
+def card(page: Page, name: str) -> Locator:
+    return page.get_by_role("article", name=name).first
+
+
+def choose(page: Page, name: str) -> None:
+    page.locator("#entries").get_by_role("button", name=name, exact=True).click()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_it_is_closed_without_the_token(running: AgentProcess, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(running.url[:-4] + "abcd")
+    expect(page.get_by_role("heading")).to_have_text("This viewer is closed to this address")
+    page.close()
+
+
+def test_a_person_looks_into_a_file_views_it_and_stops(running: AgentProcess, page: Page, browser: Browser) -> None:
+    choose(page, "ball.npy")
+    expect(page.locator("#chosen")).to_contain_text("24 × 24 × 24 uint16", timeout=PATIENCE_MS)
+    press(page, "View")
+    asked = page.get_by_role("dialog", name="New viewer")
+    expect(asked.get_by_label("Size")).to_have_value("24, 24, 24")
+    expect(asked).to_contain_text("Estimated: 1 GPU and 4.0 GiB of memory.")
+    asked.get_by_label("Size").fill("1, 2")
+    press(page, "Start")
+    expect(asked).to_contain_text("The request was not understood")
+    asked.get_by_label("Size").fill("24, 24, 24")
+    asked.get_by_label("GPUs").fill("0")
+    press(page, "Start")
+    link = card(page, "ball.npy").get_by_role("link", name="Open")
+    expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
+    viewer = browser.new_page()
+    opened(viewer, running.base + str(link.get_attribute("href")))
+    viewer.close()
+    card(page, "ball.npy").get_by_role("button", name="Stop").click()
+    expect(card(page, "ball.npy")).to_contain_text("It was stopped", timeout=PATIENCE_MS)
+
+
+def test_a_scan_is_reconstructed_and_the_volume_opened(running: AgentProcess, page: Page, browser: Browser) -> None:
+    choose(page, "scan.h5")
+    expect(page.locator("#chosen")).to_contain_text("36, flats 3, darks 2", timeout=PATIENCE_MS)
+    press(page, "Reconstruct")
+    page.get_by_label("Axis").fill("22.7")
+    page.get_by_label("More options").fill("--workers 1 --device cpu")
+    press(page, "Start")
+    task = card(page, "reconstruct scan.h5")
+    expect(task).to_be_visible(timeout=PATIENCE_MS)
+    result = task.get_by_role("button", name="Open result")
+    expect(result).to_be_visible(timeout=4 * PATIENCE_MS)
+    expect(page.locator("#entries")).to_contain_text("scan-volume.zarr", timeout=PATIENCE_MS)
+    result.click()
+    link = card(page, "scan-volume.zarr").get_by_role("link", name="Open")
+    expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
+    viewer = browser.new_page()
+    opened(viewer, running.base + str(link.get_attribute("href")))
+    viewer.close()
+
+
+def test_a_batch_converts_every_file(page: Page, scans: Path) -> None:
+    choose(page, "below")
+    for number in range(3):
+        page.get_by_label(f"Choose part-{number}.npy").check()
+    press(page, "Convert")
+    expect(page.get_by_label("Output")).to_have_value("{folder}/{stem}.zarr")
+    press(page, "Start")
+    batch = card(page, "batch of 3")
+    expect(batch).to_contain_text("3 done", timeout=4 * PATIENCE_MS)
+    assert sorted(path.name for path in (scans / "below").glob("*.zarr")) == [f"part-{n}.zarr" for n in range(3)]
+    batch.get_by_text("All 3").click()
+    expect(batch.get_by_role("button", name="Open result")).to_have_count(3)
+
+
+def test_files_are_sent_and_fetched(page: Page, scans: Path) -> None:
+    page.locator("#upload input").set_input_files(
+        files=[{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"voxels"}]
+    )
+    expect(page.locator("#entries")).to_contain_text("notes.txt", timeout=PATIENCE_MS)
+    assert (scans / "notes.txt").read_bytes() == b"voxels"
+    choose(page, "notes.txt")
+    with page.expect_download() as fetched:
+        page.get_by_role("link", name="Download").click()
+    assert Path(fetched.value.path()).read_bytes() == b"voxels"
+    page.locator("#upload input").set_input_files(
+        files=[{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"other"}]
+    )
+    expect(page.get_by_role("alert")).to_contain_text("notes.txt exists already")
+    assert (scans / "notes.txt").read_bytes() == b"voxels"
+
+
+def test_a_task_that_fails_shows_why(running: AgentProcess, page: Page, scans: Path) -> None:
+    running.until(running.run(scans, "convert", "none.npy", "none.zarr"), "failed")
+    task = card(page, "convert none.npy none.zarr")
+    expect(task).to_contain_text("There is nothing at", timeout=PATIENCE_MS)
+    task.get_by_role("button", name="Log").click()
+    expect(page.get_by_role("dialog", name="Log")).to_contain_text("There is nothing at")
+    press(page, "Close")
+
+
+def test_a_folder_is_fetched_as_one_file(running: AgentProcess, scans: Path) -> None:
+    fetched = running.client.get("/api/files/content", params={"path": str(scans / "below")})
+    with zipfile.ZipFile(io.BytesIO(fetched.content)) as packed:
+        assert packed.testzip() is None
+        assert packed.read("below/part-0.npy") == (scans / "below/part-0.npy").read_bytes()

@@ -56,6 +56,10 @@ def _add_starting(app: FastAPI, keeper: Keeper) -> None:
     async def start_batch(wish: BatchWish) -> list[dict[str, Any]]:
         return [entry(keeper, record) for record in await asyncio.to_thread(keeper.start_batch, wish.tasks)]
 
+    @app.delete("/api/batches/{batch}")
+    async def cancel_batch(batch: str) -> list[dict[str, Any]]:
+        return [entry(keeper, record) for record in await asyncio.to_thread(keeper.cancel_batch, batch)]
+
     @app.delete("/api/jobs/{id}")
     async def cancel(id: str) -> dict[str, Any]:
         await asyncio.to_thread(keeper.cancel, id)

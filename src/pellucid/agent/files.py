@@ -33,9 +33,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Folder:
-    """path: "" for the list of roots. parent: None where there is none to go to. is_cut: there are more entries."""
+    """path: "" for the list of roots. root: the one that it is in. parent: None where there is none to go to. is_cut:
+    there are more entries."""
 
     path: str
+    root: str
     parent: str | None
     entries: tuple[Entry, ...]
     is_cut: bool
@@ -52,15 +54,16 @@ class Files:
     def listed(self, folder: str) -> Folder:
         """A folder; "" for the roots, or for the only one."""
         if not folder and len(self._folders) != 1:
-            return Folder("", None, tuple(_entry(root, str(root)) for root in self._folders), False, False)
+            return Folder("", "", None, tuple(_entry(root, str(root)) for root in self._folders), False, False)
         path = self.existing(folder or str(self._folders[0]))
         if not path.is_dir():
             raise NotFound(str(path))
         found = _sorted(path)
-        is_top = str(path) in self.roots.names
+        root = max((name for name in self.roots.names if path.is_relative_to(name)), key=len)
+        is_top = str(path) == root
         parent = ("" if len(self._folders) > 1 else None) if is_top else str(path.parent)
         entries = tuple(_entry(one, one.name) for one in found[:MOST_LISTED])
-        return Folder(str(path), parent, entries, len(found) > MOST_LISTED, os.access(path, os.W_OK))
+        return Folder(str(path), root, parent, entries, len(found) > MOST_LISTED, os.access(path, os.W_OK))
 
     def existing(self, path: str) -> Path:
         """Where a path leads, inside the roots."""

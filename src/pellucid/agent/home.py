@@ -1,4 +1,4 @@
-"""The agent's own page: what runs, what waits, what ended; start, open, stop, logs.
+"""The agent's own page: files, and what runs, waits and has ended.
 
 Here: its files, which are in ``page/``.
 Not here: what the page asks for (app).
@@ -10,12 +10,13 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse
 
 PAGE = Path(__file__).parent / "page"
-FILES = {"": "index.html", "home.js": "home.js", "home.css": "home.css"}
+SUFFIXES = (".js", ".css", ".svg")
 
 
 def add(app: FastAPI) -> None:
-    for name, file in FILES.items():
-        app.add_api_route(f"/{name}", _giver(PAGE / file), methods=["GET"], response_class=FileResponse)
+    app.add_api_route("/", _giver(PAGE / "index.html"), methods=["GET"], response_class=FileResponse)
+    for file in sorted(path for path in PAGE.iterdir() if path.suffix in SUFFIXES):
+        app.add_api_route(f"/{file.name}", _giver(file), methods=["GET"], response_class=FileResponse)
 
 
 def _giver(path: Path):  # type: ignore[no-untyped-def]

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pellucid.agent import environment
 from pellucid.agent.records import PROGRESS, REASON, SAVED, TURN, Address, Progress, Record, Shelf
@@ -31,6 +32,7 @@ ENDING_S = 10.0
 EAGER_S = 15.0
 KEPT_S = 7 * 24 * 3600.0
 MOST_LINES = 10_000
+Kind = TypeVar("Kind")
 
 
 @dataclass
@@ -61,6 +63,7 @@ class Keeper:
         self._schedulers: dict[str, Scheduler] = {}
         self._asked_at: dict[str, float] = {}
         self.asked: dict[str, Asked] = {}
+        self._final: dict[str, Any] = {}
         self._lock = threading.RLock()
         self._polling = threading.Lock()
 
@@ -92,6 +95,8 @@ class Keeper:
 
     def start_batch(self, wishes: Sequence[TaskWish]) -> list[Record]:
         """One task for each; all of them or none. It is called what its first task is."""
+        if len(wishes) == 1:
+            return [self.start(wishes[0])]
         batch, started = secrets.token_hex(5), list[Record]()
         try:
             for wish in wishes:
@@ -101,6 +106,15 @@ class Keeper:
                 self.cancel(record.id)
             raise
         return started
+
+    def cancel_batch(self, batch: str) -> list[Record]:
+        """The last ones first: what is cancelled makes room for the next."""
+        members = [record for record in self.records if record.batch == batch]
+        if not members:
+            raise NotFound(f"the batch {batch}")
+        for record in reversed(members):
+            self.cancel(record.id)
+        return [self.get(record.id) for record in members]
 
     def _turn(self, record: Record) -> Path | None:
         """On one machine the tasks of a batch run one after the other: each of them takes all cores."""
@@ -154,11 +168,20 @@ class Keeper:
         return max((self._shelf.used_at(id) for id in running), default=0.0)
 
     def progress(self, id: str) -> Progress | None:
-        return self._shelf.progress(id)
+        return self._last(id, self._shelf.progress)
 
     def saved(self, id: str) -> str:
         """The name of the scene that a viewer saved before the end of its time; "" where it did not."""
-        return self._shelf.word(id, SAVED)
+        return self._last(id, lambda id: self._shelf.word(id, SAVED))
+
+    def _last(self, id: str, read: Callable[[str], Kind]) -> Kind:
+        """What is over does not change any more: a page that looks every second must not read it again and again."""
+        if not self.get(id).state.is_over:
+            return read(id)
+        if id not in self._final:
+            self._final[id] = read(id)
+        kept: Kind = self._final[id]
+        return kept
 
     def lines(self, id: str) -> tuple[str, ...]:
         return last_lines(self._shelf.place(self.get(id).id) / LOG, MOST_LINES)
@@ -223,6 +246,7 @@ class Keeper:
             if record.state.is_over and self._clock() - record.ended_at > KEPT_S:
                 with self._lock:
                     del self._records[record.id]
+                    self._final.pop(record.id, None)
                 self._shelf.forget(record.id)
 
     def _keep(self, record: Record) -> None:

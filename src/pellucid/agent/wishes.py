@@ -5,6 +5,7 @@ Not here: starting it (keeper), how it arrives (app), what the site allows (jobs
 """
 
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
@@ -93,7 +94,7 @@ class TaskWish:
 
     @property
     def title(self) -> str:
-        return self.name or " ".join(self.arguments)
+        return self.name or " ".join(PurePath(word).name if word.startswith("/") else word for word in self.arguments)
 
     def resources(self, site: Site) -> Resources:
         minutes = site.time_limit_minutes if site.scheduler != "local" else 0
