@@ -69,6 +69,10 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
+def send(page: Page, name: str, content: bytes) -> None:
+    page.locator("#upload input").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
+
+
 def test_it_is_closed_without_the_token(running: AgentProcess, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(running.url[:-4] + "abcd")
@@ -133,18 +137,14 @@ def test_a_batch_converts_every_file(page: Page, scans: Path) -> None:
 
 
 def test_files_are_sent_and_fetched(page: Page, scans: Path) -> None:
-    page.locator("#upload input").set_input_files(
-        files=[{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"voxels"}]
-    )
+    send(page, "notes.txt", b"voxels")
     expect(page.locator("#entries")).to_contain_text("notes.txt", timeout=PATIENCE_MS)
     assert (scans / "notes.txt").read_bytes() == b"voxels"
     choose(page, "notes.txt")
     with page.expect_download() as fetched:
         page.get_by_role("link", name="Download").click()
     assert Path(fetched.value.path()).read_bytes() == b"voxels"
-    page.locator("#upload input").set_input_files(
-        files=[{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"other"}]
-    )
+    send(page, "notes.txt", b"other")
     expect(page.get_by_role("alert")).to_contain_text("notes.txt exists already")
     assert (scans / "notes.txt").read_bytes() == b"voxels"
 

@@ -27,6 +27,7 @@ COMMANDS = (
     "agent",
     "hub",
     "login",
+    "share",
     "mesh",
     "demo",
     "transport",
@@ -45,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with progress.use(_reporter(options)):
             code = int(options.run(options))
             sys.stdout.flush()
-            return code
+        if options.progress_file:
+            _conclude(options)
+        return code
     except (PellucidError, OSError, KeyboardInterrupt) as error:
         if options.debug:
             raise
@@ -58,6 +61,14 @@ def _reporter(options: argparse.Namespace) -> progress.Reporter:
 
         return ProgressFile(options.progress_file)
     return progress.Silent() if options.quiet else progress.automatic()
+
+
+def _conclude(options: argparse.Namespace) -> None:
+    """Say what came of it: what a command calls its result, or what it has written."""
+    from pellucid.cli.progress_file import conclude
+
+    made = (getattr(options, name, None) for name in ("result", "output", "target"))
+    conclude(options.progress_file, str(next((one for one in made if one), "")))
 
 
 def _told(error: BaseException) -> int:

@@ -1,0 +1,121 @@
+"""The person's files: what is shown, fetched and written, and what lies outside."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from pellucid.agent.files import Files, packed
+from pellucid.errors import InvalidInput, NotAllowed, NotFound, OutputExists
+from pellucid.volume.sample import sample
+from tests.agent.processes import agent
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with a scan, something secret beside it, and links that lead there."""
+    folder = tmp_path / "mine"
+    (folder / "below").mkdir(parents=True)
+    np.save(folder / "ball.npy", sample(8))
+    (tmp_path / "secret.txt").write_text("of somebody else")
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "below/out").symlink_to(tmp_path / "elsewhere")
+    (folder / ".hidden").write_text("")
+    return folder
+
+
+def test_a_folder_is_listed_folders_first(root: Path) -> None:
+    listed = Files((str(root),)).listed("")
+    assert (listed.path, listed.root, listed.parent, listed.can_write) == (str(root), str(root), None, True)
+    assert [(one.name, one.kind, one.size) for one in listed.entries[:2]] == [
+        ("below", "folder", None),
+        ("ball.npy", "volume", (root / "ball.npy").stat().st_size),
+    ]
+    below = Files((str(root),)).listed(str(root / "below"))
+    assert below.parent == str(root)
+
+
+def test_several_roots_are_a_list_and_variables_are_filled_in(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATA", str(root))
+    files = Files(("$DATA", str(root / "below")))
+    top = files.listed("")
+    assert [one.path for one in top.entries] == [str(root), str(root / "below")]
+    assert files.listed(str(root)).parent == ""
+    assert files.listed(str(root / "below")).parent == ""
+
+
+OUTSIDE = ["{top}/secret.txt", "{root}/../secret.txt", "{root}/link.txt", "{root}/below/out", "/etc/passwd", "/"]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_what_lies_outside_is_refused(path: str, root: Path) -> None:
+    files = Files((str(root),))
+    path = path.format(top=root.parent, root=root)
+    with pytest.raises(NotAllowed, match="outside the folders"):
+        files.existing(path)
+    with pytest.raises(NotAllowed):
+        files.listed(path)
+    with pytest.raises(NotAllowed):
+        files.fresh(path, "new.txt")
+
+
+@pytest.mark.parametrize("path", ["ball.npy", "{root}/none", "{root}/a\0b", ""])
+def test_what_is_no_path_is_not_found(path: str, root: Path) -> None:
+    with pytest.raises(NotFound):
+        Files((str(root),)).existing(path.format(root=root))
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\0"])
+def test_a_name_cannot_lead_away(name: str, root: Path) -> None:
+    with pytest.raises(InvalidInput, match="no name for a file"):
+        Files((str(root),)).fresh(str(root), name)
+
+
+def test_what_is_there_is_not_written_over(root: Path) -> None:
+    files = Files((str(root),))
+    with pytest.raises(OutputExists):
+        files.fresh(str(root), "ball.npy")
+    assert files.fresh(str(root), "ball.npy", overwrite=True) == root / "ball.npy"
+    with pytest.raises(NotAllowed):
+        files.fresh(str(root), "link.txt", overwrite=True)
+    with pytest.raises(OutputExists):
+        files.fresh(str(root), "below", overwrite=True)
+
+
+def test_links_are_not_packed(root: Path) -> None:
+    content = b"".join(packed(root))
+    assert b"mine/ball.npy" in content and b"link.txt" not in content and b"of somebody else" not in content
+
+
+def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    os.mkfifo(root / "pipe")
+    with agent(tmp_path / "state", f'roots = ["{root}"]') as running:
+        for path in OUTSIDE:
+            where = path.format(top=root.parent, root=root)
+            for route in ("files?folder", "files/content?path", "files/facts?path"):
+                answer = running.client.get(f"/api/{route}={where}")
+                assert answer.status_code == 403 and "somebody else" not in answer.text, (route, where)
+        assert running.client.get(f"/api/files/content?path={root}/pipe").status_code == 404
+        asked = {"folder": str(root), "name": "new.bin"}
+        assert running.ask("PUT", "/api/files/content", params=asked, content=b"12345")["size"] == 5
+        assert running.client.put("/api/files/content", params=asked, content=b"6").status_code == 400
+        broken = httpx.Client(base_url=running.base, headers={"Authorization": f"Bearer {running.token}"})
+
+        def cut_off() -> Iterator[bytes]:
+            yield b"half"
+            raise ConnectionAbortedError
+
+        with pytest.raises(ConnectionAbortedError):
+            broken.put("/api/files/content", params=asked | {"name": "half.bin"}, content=cut_off())
+        facts = running.ask("GET", f"/api/files/facts?path={root}/ball.npy")
+        assert facts["volumes"][0]["shape"] == [8, 8, 8] and facts["estimate"]["gpus"] == 1 and facts["scan"] is None
+        refused = running.client.get(f"/api/files/facts?path={root}/new.bin")
+        assert refused.status_code == 400 and "new.bin" in refused.json()["what"]
+        wait_until(lambda: not [path for path in root.iterdir() if path.name.endswith(".partial")])
+        assert not (root / "half.bin").exists()
