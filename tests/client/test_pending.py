@@ -5,18 +5,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import pellucid
 from pellucid import settings
-from pellucid.client import viewer as viewing
-from pellucid.client.connection import Connection
-from pellucid.client.lanes import OverHttp
 from pellucid.client.pending import JobViewer, Kept
 from pellucid.errors import InvalidInput, JobOver, TransferTooLarge
+from pellucid.transport import connecting
 from pellucid.volume.sample import sample
 from tests.agent.processes import end_everything
 from tests.slurm_cluster import SlurmCluster
@@ -85,21 +82,15 @@ def test_without_an_agent_none_is_started_to_list_nothing(state: Path) -> None:
 
 def test_arrays_go_straight_to_the_node(state: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     (state / "site.toml").write_text(SLURM)
-    # Another machine cannot enter the viewer's Unix socket; here that has to be pretended.
-    monkeypatch.setattr(viewing, "lane_to", lambda connection, _: OverHttp(connection))
+    monkeypatch.setattr(connecting, "machine", lambda: "")
     with pellucid.start(device="cpu", gpus=0, shape=(16, 16, 16), dtype="uint16") as viewer:
-        assert isinstance(viewer, JobViewer) and isinstance(viewer._lane, OverHttp)
-        asked: list[str] = []
-        exchange = Connection.exchange
-
-        def noted(self: Connection, *given: Any, **query: Any) -> bytes:
-            asked.append(self.address)
-            return exchange(self, *given, **query)
-
-        monkeypatch.setattr(Connection, "exchange", noted)
+        # Another machine cannot enter the viewer's Unix socket; here that has to be pretended.
+        assert isinstance(viewer, JobViewer)
+        viewer._lanes.same_host = None
         array = sample(16)
         viewer.render_volume(array)
-        assert {address.partition(":")[0] for address in asked} == {"https"}
+        assert viewer._lanes.address.startswith("tls://")
+        assert viewer.last_transfer is not None and viewer.last_transfer.lane == "tcp"
         np.testing.assert_array_equal(viewer.retrieve_volume(), array)
         with pytest.raises(TransferTooLarge, match=r"takes at most 8\.0 KiB"):
             viewer.render_volume(sample(17))

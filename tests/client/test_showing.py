@@ -1,4 +1,4 @@
-"""What a program shows is what it gave: arrays of every kind, files, points, meshes; on this machine and over HTTP."""
+"""What a program shows is what it gave: arrays of every kind, files, points, meshes; here, elsewhere, over HTTP."""
 
 import time
 from pathlib import Path
@@ -9,11 +9,11 @@ import pytest
 
 import pellucid
 from pellucid.client.connection import Connection
-from pellucid.client.lanes import OverHttp, SameHost
+from pellucid.client.same_host import SameHost
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, UnsupportedType, WrongDimensions
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.transport import connecting
 
 
 class Torch:
@@ -42,17 +42,25 @@ class CuPy:
         np.copyto(out, self._array)
 
 
-@pytest.fixture(params=["same host", "http"])
-def driven(request: pytest.FixtureRequest, running: Viewer) -> Viewer:
-    """The viewer, reached either way."""
+@pytest.fixture(params=["shm", "tcp", "http"])
+def driven(request: pytest.FixtureRequest, running: Viewer, monkeypatch: pytest.MonkeyPatch) -> Viewer:
+    """The viewer, reached from its own machine, as from another, and as where only HTTP leads there."""
     attached = pellucid.connect(running.url)
-    assert isinstance(attached._lane, SameHost)
+    if request.param != "shm":
+        make_distant(attached, monkeypatch)
     if request.param == "http":
-        attached._lane = OverHttp(attached._connection)
+        attached._lanes.address = ""
     return attached
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int16", ">u2", "float32", "float64", "bool"])
+def make_distant(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if it ran on another machine."""
+    assert viewer._lanes.same_host is not None
+    viewer._lanes.same_host = None
+    monkeypatch.setattr(connecting, "machine", lambda: "")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", ">u2", "float32", ">f8", "bool"])
 def test_an_array_comes_back_as_it_was(dtype: str, driven: Viewer, array: Voxels) -> None:
     given = (array > array.mean()) if dtype == "bool" else (array / 300).astype(dtype)
     driven.render_volume(given, spacing=(2, 1, 1), unit="um", name="mine")
@@ -72,12 +80,27 @@ def test_arrays_of_others_are_shown(kind: Any, driven: Viewer, array: Voxels) ->
     assert np.array_equal(driven.retrieve_volume(), array)
 
 
-def test_shared_memory_is_not_copied(running: Viewer, array: Voxels) -> None:
-    with SharedArray.create(array.shape, array.dtype) as shared:
+def test_memory_that_was_asked_for_first_is_not_copied(running: Viewer, array: Voxels) -> None:
+    with running.allocate(array.shape, array.dtype) as shared:
         shared.array[...] = array
         running.render_volume(shared)
         shared.array[0, 0, 0] = 77
         assert running.retrieve_volume(pellucid.Box((0, 0, 0), (1, 1, 1))).item() == 77
+    assert running.last_transfer is not None and running.last_transfer.nbytes == 0
+
+
+def test_the_way_is_reported(driven: Viewer, array: Voxels, request: pytest.FixtureRequest) -> None:
+    driven.render_volume(array)
+    report = driven.last_transfer
+    assert report is not None and report.lane == request.node.callspec.params["driven"]
+    assert report.nbytes == array.nbytes and f" through {report.lane} in " in str(report)
+
+
+def test_memory_that_was_asked_for_goes_to_another_machine_too(driven: Viewer, array: Voxels) -> None:
+    with driven.allocate(array.shape, array.dtype) as shared:
+        shared.array[...] = array
+        driven.render_volume(shared)
+    assert np.array_equal(driven.retrieve_volume(), array)
 
 
 def test_a_file_is_opened_wherever_this_person_may(running: Viewer, array: Voxels, tmp_path: Path) -> None:
@@ -95,7 +118,7 @@ def test_over_http_only_the_roots_are_open(
     path = tmp_path_factory.mktemp("elsewhere") / "scan.npy"
     np.save(path, array)
     attached = pellucid.connect(running.url)
-    attached._lane = OverHttp(attached._connection)
+    attached._lanes.same_host = None
     with pytest.raises(NotAllowed, match="outside the folders"):
         attached.load(path)
 

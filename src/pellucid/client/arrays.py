@@ -6,10 +6,8 @@ Not here: carrying that memory there (lanes).
 PyTorch and CuPy are never imported: whoever gives one of their arrays has done so.
 """
 
-import os
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -19,19 +17,15 @@ import numpy as np
 from pellucid.errors import InvalidInput, UnsupportedType, WrongDimensions
 from pellucid.formats.protocol import VOXEL_TYPES, Voxels
 from pellucid.formats.shared import SharedArray
-from pellucid.settings import current
 from pellucid.volume.volume import Volume
-
-PIECE_BYTES = 16 * 2**20
-MOST_THREADS = 8
 
 
 @dataclass(frozen=True)
 class Given:
     """An array that can be copied once to where it is wanted.
 
-    copy_to: fills an array of its shape and type. array: itself, where it lies in this process's memory as it is to be
-    shown; shared: the same, in memory that can be handed over.
+    copy_to: fills an array of its shape and type. array: itself, where it lies in this process's memory, in any order;
+    shared: where it lies in memory that can be handed over.
     """
 
     shape: tuple[int, int, int]
@@ -40,11 +34,15 @@ class Given:
     array: Voxels | None = None
     shared: SharedArray | None = None
 
-    def write_to(self, shared: SharedArray) -> None:
-        if self.array is None:
-            self.copy_to(shared.array)
-        else:
-            write_in_parallel(shared.descriptor, self.array)
+    def in_memory(self) -> Voxels:
+        """The array itself where it lies in memory, else a copy."""
+        if self.shared is not None:
+            return self.shared.array
+        if self.array is not None:
+            return self.array
+        voxels = np.empty(self.shape, self.dtype)
+        self.copy_to(voxels)
+        return voxels
 
     def in_shared_memory(self) -> SharedArray:
         """The array itself where it is shared already, else a copy."""
@@ -52,7 +50,7 @@ class Given:
             return self.shared
         shared = SharedArray.create(self.shape, self.dtype)
         try:
-            self.write_to(shared)
+            self.copy_to(shared.array)
         except BaseException:
             shared.close()
             raise
@@ -63,14 +61,15 @@ def given(array: object) -> Given:
     """What can be shown of an object; anything that is no volume is refused before a voxel moves."""
     if isinstance(array, SharedArray):
         checked = _checked(array.shape, array.dtype, lambda out: np.copyto(out, array.array))
-        return replace(checked, array=array.array, shared=array)
+        return replace(checked, shared=array)
     if isinstance(array, Volume):
-        return _checked(array.shape, array.dtype, lambda out: array.read(None, out))
+        checked = _checked(array.shape, array.dtype, lambda out: array.read(None, out))
+        return replace(checked, array=array.array)
     if hasattr(array, "__cuda_array_interface__"):
         return _on_device(array)
     voxels = _in_memory(array)
     checked = _checked(voxels.shape, voxels.dtype, lambda out: np.copyto(out, voxels))
-    return replace(checked, array=voxels) if voxels.flags.c_contiguous else checked
+    return replace(checked, array=voxels.view(np.uint8) if voxels.dtype == np.bool_ else voxels)
 
 
 def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], copy_to: Callable[[Voxels], object]) -> Given:
@@ -108,20 +107,3 @@ def _on_device(array: Any) -> Given:
             sys.modules["torch"].from_numpy(out.view(dtype)).copy_(array.detach())
 
     return _checked(tuple(described["shape"]), dtype, copy_to)
-
-
-def write_in_parallel(descriptor: int, array: Voxels) -> None:
-    """All bytes of an array into a memory file, by several threads.
-
-    Written and not copied: the kernel then neither clears pages that are about to be filled nor maps them here, which
-    together takes longer than moving the bytes.
-    """
-    content = memoryview(array.reshape(-1).view(np.uint8).data)
-
-    def write(start: int) -> None:
-        end = min(start + PIECE_BYTES, len(content))
-        while start < end:
-            start += os.pwrite(descriptor, content[start:end], start)
-
-    with ThreadPoolExecutor(min(current().threads, MOST_THREADS)) as pool:
-        list(pool.map(write, range(0, len(content), PIECE_BYTES)))

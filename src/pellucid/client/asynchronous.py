@@ -1,6 +1,7 @@
 """The same without blocking: for programs that have an event loop.
 
-Here: AsyncViewer and the twins of start and connect, each made from the blocking one, which runs on a thread meanwhile.
+Here: AsyncViewer, AsyncStream and the twins of start and connect, each made from the blocking one, which runs on a
+thread meanwhile.
 Not here: what they do (viewer, starting).
 
     viewer = await pellucid.start_async()
@@ -9,12 +10,16 @@ Not here: what they do (viewer, starting).
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import wraps
+from threading import Event
+from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from pellucid.client import starting
 from pellucid.client.viewer import Viewer
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.transport.streaming import StreamWriter
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -30,6 +35,33 @@ def _twin(
     return awaited
 
 
+class AsyncStream:
+    """A StreamWriter whose calls are awaited; for ``async with``. writer: the blocking one."""
+
+    def __init__(self, writer: StreamWriter) -> None:
+        self.writer = writer
+
+    async def append(self, slices: Voxels) -> None:
+        """One slice (y, x), or several (z, y, x), after those before."""
+        await asyncio.to_thread(self.writer.append, slices)
+
+    async def write(self, block: Voxels, start: Sequence[int] = (0, 0, 0)) -> None:
+        """A block whose first voxel belongs at ``start``."""
+        await asyncio.to_thread(self.writer.write, block, start)
+
+    async def close(self) -> None:
+        """Wait until everything is there."""
+        await asyncio.to_thread(self.writer.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.writer.__exit__, kind, error, traceback)
+
+
 class AsyncViewer:
     """A Viewer whose calls are awaited. ``get`` and ``set`` stand for its attributes. viewer: the blocking one."""
 
@@ -40,7 +72,22 @@ class AsyncViewer:
     def url(self) -> str:
         return self.viewer.url
 
-    render_volume = _twin(Viewer.render_volume)
+    async def render_volume(self, volume: object, spacing: Spacing | None = None, **more: Any) -> None:
+        """As Viewer.render_volume; a task that is cancelled stops the array on its way."""
+        cancel = more.setdefault("cancel", Event())
+        try:
+            await asyncio.to_thread(self.viewer.render_volume, volume, spacing, **more)
+        except asyncio.CancelledError:
+            cancel.set()
+            raise
+
+    async def stream(
+        self, shape: Sequence[int], dtype: Any, spacing: Spacing | None = None, **more: Any
+    ) -> AsyncStream:
+        """As Viewer.stream, with a writer whose calls are awaited."""
+        return AsyncStream(await asyncio.to_thread(self.viewer.stream, shape, dtype, spacing, **more))
+
+    allocate = _twin(Viewer.allocate)
     render_points = _twin(Viewer.render_points)
     render_mesh = _twin(Viewer.render_mesh)
     load = _twin(Viewer.load)
@@ -53,7 +100,7 @@ class AsyncViewer:
     shutdown = _twin(Viewer.shutdown)
 
     async def get(self, name: str) -> Any:
-        """What ``viewer.NAME`` is: scene, camera, layer, transfer, shading, links, is_running."""
+        """What ``viewer.NAME`` is: scene, camera, layer, transfer, shading, links, last_transfer, is_running."""
         return await asyncio.to_thread(getattr, self.viewer, name)
 
     async def set(self, name: str, value: object) -> None:

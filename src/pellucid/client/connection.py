@@ -4,9 +4,10 @@ Here: Connection: HTTP with the token, answers as JSON or bytes, refusals as the
 Not here: arrays on the same machine (lanes), what the requests mean (viewer).
 """
 
+import hashlib
 import http.client
 import json
-import socket
+import re
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,17 +18,17 @@ from pellucid.errors import InvalidInput, NotAllowed, PellucidError, ViewerUnrea
 
 PATIENCE_S = 600.0
 """For an answer; a large picture on a busy machine takes its time, and the instance has deadlines of its own."""
+PIN = re.compile("[0-9a-f]{64}")
 
 
 class Connection:
-    """url: an instance's address with its token. certificate: in PEM form, where no other is to be believed.
-    bearer: who else than the token's owner is asking: this person at a Hub.
+    """url: an instance's address with its token; what stands behind # is the SHA-256 of the only certificate to be
+    believed. bearer: who else than the token's owner is asking: this person at a Hub.
 
     Any thread may ask: every request is a connection of its own.
     """
 
-    def __init__(self, url: str, certificate: str = "", bearer: str = "") -> None:
-        self._certificate = certificate
+    def __init__(self, url: str, bearer: str = "") -> None:
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -39,21 +40,14 @@ class Connection:
             raise _no_address(url)
         self.url = url
         self.port = port or {"http": 80, "https": 443}[parts.scheme]
-        self._host, self._is_secure = parts.hostname, parts.scheme == "https"
+        self.host, self._is_secure = parts.hostname, parts.scheme == "https"
+        self._pin = parts.fragment if PIN.fullmatch(parts.fragment) else ""
         self._prefix = parts.path.rstrip("/")
 
     @property
     def address(self) -> str:
         """Without the token, to be shown."""
-        return f"{'https' if self._is_secure else 'http'}://{self._host}:{self.port}{self._prefix}/"
-
-    def is_open(self, patience_s: float) -> bool:
-        """Whether somebody listens there, and can be reached from here."""
-        try:
-            socket.create_connection((self._host, self.port), patience_s).close()
-        except OSError:
-            return False
-        return True
+        return f"{'https' if self._is_secure else 'http'}://{self.host}:{self.port}{self._prefix}/"
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
         """The JSON of an answer; None where it has no body."""
@@ -79,12 +73,20 @@ class Connection:
         return content
 
     def _opened(self) -> http.client.HTTPConnection:
-        if self._is_secure:
-            context = ssl.create_default_context(cadata=self._certificate or None)
-            # A certificate that was made for one viewer names no machine.
-            context.check_hostname = not self._certificate
-            return http.client.HTTPSConnection(self._host, self.port, timeout=PATIENCE_S, context=context)
-        return http.client.HTTPConnection(self._host, self.port, timeout=PATIENCE_S)
+        if not self._is_secure:
+            return http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
+        if not self._pin:
+            return http.client.HTTPSConnection(self.host, self.port, timeout=PATIENCE_S)
+        # A certificate that was made for one viewer is known by its hash: it names no machine, and nobody signed it.
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        opened = http.client.HTTPSConnection(self.host, self.port, timeout=PATIENCE_S, context=context)
+        opened.connect()
+        shown = opened.sock.getpeercert(binary_form=True)
+        if hashlib.sha256(shown or b"").hexdigest() != self._pin:
+            opened.close()
+            raise ViewerUnreachable(self.address, "another certificate is shown there than the viewer's")
+        return opened
 
 
 def _no_address(url: str) -> InvalidInput:

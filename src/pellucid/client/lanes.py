@@ -1,135 +1,123 @@
 """How arrays and files get to an instance and back.
 
-Here: Lane, the few things that every way can do; SameHost, over a Unix socket, where memory itself changes hands; and
-OverHttp, piece by piece.
-Not here: which objects are arrays (arrays), other requests (connection).
+Here: Lanes, which takes the best way there is: memory that changes hands on one machine (same_host), the transport, or
+HTTP where no other connection leads to the instance.
+Not here: which objects are arrays (arrays), other requests (connection), bytes on the way (transport).
 """
 
-import io
-import json
-import os
-import socket
-import tempfile
-from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
-from typing import Any, Protocol
-from uuid import uuid4
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from pellucid.client.arrays import Given
-from pellucid.client.connection import PATIENCE_S, Connection, raised
-from pellucid.errors import ViewerUnreachable
+from pellucid.client.connection import Connection
+from pellucid.client.over_http import OverHttp
+from pellucid.client.same_host import SameHost
+from pellucid.errors import PellucidError
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared import SharedArray
-from pellucid.workers.line import Line
+from pellucid.rendering.geometry.shapes import Mesh, Points
+from pellucid.transport.address import Address
+from pellucid.transport.announcement import Label, announce
+from pellucid.transport.connecting import Caller, Options, open_stream, retrieve, send
+from pellucid.transport.session import Report
+from pellucid.transport.streaming import StreamWriter
 
-PIECE_BYTES = 32 * 2**20
-
-
-class Lane(Protocol):
-    """offer: what goes with an array, as the protocol's ArrayOffer, without its shape and type."""
-
-    def show(self, given: Given, offer: dict[str, Any]) -> None: ...
-    def load(self, path: str, how: str) -> None: ...
-    def put(self, name: str, write: Callable[[Path], object]) -> str:
-        """A file that ``write`` makes, where the instance can open it; its path there."""
-        ...
-
-    def retrieve(self, layer: int, box: str) -> Voxels: ...
+LOG = logging.getLogger(__name__)
+PROBE_S = 3.0
 
 
-def lane_to(connection: Connection, unix_socket: str) -> Lane:
-    """The fastest way: the instance's Unix socket, where this process can reach it."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
-        try:
-            trial.connect(unix_socket)
-        except OSError:  # Another machine, or another person's.
-            return OverHttp(connection)
-    return SameHost(connection, unix_socket)
+@dataclass(frozen=True)
+class Showing:
+    """What goes with an array. how: alone, beside what is there, or as labels over it. cancel: ends the transfer."""
+
+    label: Label
+    how: str = "replace"
+    cancel: threading.Event | None = None
+
+    def metadata(self, **more: object) -> dict[str, Any]:
+        return {"pellucid": {"how": self.how, **more}}
 
 
-class SameHost:
-    """An array is copied once, or not at all where it is shared already; what comes back is not copied."""
+class Lanes:
+    """The ways to one instance. last: how the latest array travelled."""
 
-    def __init__(self, connection: Connection, unix_socket: str) -> None:
-        self._connection, self._socket = connection, unix_socket
+    def __init__(self, connection: Connection, unix_socket: str, transfer: str) -> None:
+        self._connection, self._told = connection, transfer
+        self.same_host = SameHost.reached(connection, unix_socket)
+        self._http = OverHttp(connection)
+        self.last: Report | None = None
 
-    def show(self, given: Given, offer: dict[str, Any]) -> None:
-        shared = given.in_shared_memory()
-        try:
-            self._ask({"offer": {"shape": given.shape, "dtype": given.dtype.str, **offer}}, shared.descriptor)
-        finally:
-            if shared is not given.shared:
-                shared.close()
+    @cached_property
+    def address(self) -> str:
+        """Of the transport, as it is reached from here; "" where it is not."""
+        found = _reachable(self._told, self._connection)
+        if not found:
+            LOG.warning("No direct connection leads to %s: arrays go through HTTP.", self._connection.address)
+        return found
 
-    def load(self, path: str, how: str) -> None:
-        self._ask({"load": {"path": path, "how": how}})
+    def show(self, given: Given, showing: Showing) -> None:
+        if self.same_host is not None and given.array is None:  # Shared already, or to be written there once.
+            self._note(self.same_host.offer(given, showing.label, showing.how))
+        elif self.address:
+            self._send(given.in_memory(), showing, showing.metadata())
+        else:
+            self._note(self._http.show(given, showing.label, showing.how))
 
-    def put(self, name: str, write: Callable[[Path], object]) -> str:
-        folder = Path(self._socket).parent / "uploads"
-        folder.mkdir(exist_ok=True)
-        path = folder / _unique(name)
-        write(path)
-        return str(path)
+    def show_points(self, points: Points, showing: Showing) -> None:
+        if not self.address:
+            return self._http.show_points(points, showing.how)
+        rows = np.column_stack([points.positions, points.values])
+        return self._send(rows, showing, showing.metadata(kind="points"))
 
-    def retrieve(self, layer: int, box: str) -> Voxels:
-        answer, descriptor = self._ask({"retrieve": {"layer": layer, "box": box}})
-        if descriptor is None:
-            raise ViewerUnreachable(self._connection.address, "no memory came with its answer")
-        shared = SharedArray(descriptor, answer["shape"], np.dtype(answer["dtype"]))
-        with shared:
-            return shared.array  # The view keeps the memory; the descriptor is not needed any more.
+    def show_mesh(self, mesh: Mesh, showing: Showing) -> None:
+        if not self.address:
+            return self._http.show_mesh(mesh, showing.how)
+        rows = np.concatenate([mesh.vertices.view(np.uint32), mesh.triangles.astype(np.uint32)])
+        return self._send(rows, showing, showing.metadata(kind="mesh", vertices=len(mesh.vertices)))
 
-    def _ask(self, message: dict[str, Any], descriptor: int | None = None) -> tuple[dict[str, Any], int | None]:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with closing(Line(connection)) as line:
-            try:
-                connection.connect(self._socket)
-                line.send({"token": self._connection.token, **message}, descriptor)
-                answer, received = line.receive(PATIENCE_S)
-            except (OSError, EOFError) as error:
-                raise ViewerUnreachable(self._connection.address, str(error) or "it has ended") from error
-        if "what" in answer:
-            raise raised(answer)
-        return answer, received
-
-
-class OverHttp:
-    """In pieces, each a request of its own."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def show(self, given: Given, offer: dict[str, Any]) -> None:
-        voxels = np.empty(given.shape, given.dtype)
-        given.copy_to(voxels)
-        announced = {"shape": given.shape, "dtype": given.dtype.str, **offer}
-        place = f"/api/arrays/{self._connection.ask('POST', '/api/arrays', announced)['id']}"
-        flat = voxels.reshape(-1).view(np.uint8).data
-        for offset in range(0, len(flat), PIECE_BYTES):
-            self._connection.exchange("PUT", place, flat[offset : offset + PIECE_BYTES], offset=offset)
-        self._connection.ask("POST", f"{place}/show")
+    def stream(self, shape: Sequence[int], dtype: Any, showing: Showing) -> StreamWriter:
+        options = Options(cancel=showing.cancel)
+        announced = announce(shape, dtype, showing.metadata(), showing.label, options.checksum, mode="stream")
+        return open_stream(Caller.to(self.address or self._told, self._connection.token, options), announced)
 
     def load(self, path: str, how: str) -> None:
-        self._connection.ask("POST", "/api/load", {"path": path, "how": how})
-
-    def put(self, name: str, write: Callable[[Path], object]) -> str:
-        unique = _unique(name)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, unique)
-            write(path)
-            answer = self._connection.exchange("PUT", "/api/upload", path.read_bytes(), name=unique)
-        return str(json.loads(answer)["path"])
+        (self.same_host or self._http).load(path, how)
 
     def retrieve(self, layer: int, box: str) -> Voxels:
-        content = self._connection.exchange("GET", "/api/volume", layer=layer, box=box)
-        voxels: Voxels = np.load(io.BytesIO(content))
-        return voxels
+        if self.same_host is not None:
+            return self.same_host.retrieve(layer, box)
+        if not self.address:
+            return self._http.retrieve(layer, box)
+        received = retrieve(self.address, {"layer": layer, "box": box}, token=self._connection.token)
+        self._note(received.report)
+        return received.array
+
+    def _send(self, array: Voxels, showing: Showing, metadata: Mapping[str, Any]) -> None:
+        options = Options(cancel=showing.cancel)
+        token = self._connection.token
+        self._note(send(self.address, array, metadata, token=token, label=showing.label, options=options))
+
+    def _note(self, report: Report | None) -> None:
+        self.last = report
+        LOG.info("%s", report)
 
 
-def _unique(name: str) -> str:
-    """What is drawn is known by its name: another file must have another."""
-    stem, ending = os.path.splitext(name)  # noqa: PTH122
-    return f"{stem}-{uuid4().hex[:6]}{ending}"
+def _reachable(told: str, connection: Connection) -> str:
+    """The address at which the instance's transport answers; where pages come from is tried first."""
+    if not told or not connection.token:
+        return ""
+    address, options = Address.parse(told), Options(timeout_s=PROBE_S, attempts=1)
+    for host in dict.fromkeys((connection.host, address.host)):
+        found = str(replace(address, host=host))
+        try:
+            link, _ = Caller.to(found, connection.token, options).call("")
+        except PellucidError:  # Nobody, or somebody else.
+            continue
+        link.control.close()
+        return found
+    return ""

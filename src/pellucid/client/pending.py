@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from pellucid.client.agency import Agency
-from pellucid.client.connection import Connection
-from pellucid.client.lanes import OverHttp
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, JobOver
 from pellucid.instance.records import Record
@@ -23,7 +21,6 @@ from pellucid.rendering.documents import build
 from pellucid.settings import parse_size
 
 ASK_AGAIN_S = 30.0
-DIRECT_S = 2.0
 SHOWN_LINES = 5
 READY = State("running")
 
@@ -89,7 +86,7 @@ class Pending:
             if left_s <= 0:
                 raise TimeoutError(f"The viewer is {_state(self._told).phase} after {timeout_s} s.")
             self._told = self._agency.job(self.id, _state(self._told).phase, min(left_s, ASK_AGAIN_S))
-        return JobViewer(self, self._agency.address + self._told["path"], self._told["direct"])
+        return JobViewer(self, self._agency.address + self._told["path"])
 
     def _is_ready(self) -> bool:
         state = _state(self._told)
@@ -121,13 +118,9 @@ class Pending:
 class JobViewer(Viewer):
     """A viewer that the agent keeps. job: its life there, with its log."""
 
-    def __init__(self, job: Pending, url: str, direct: dict[str, str] | None = None) -> None:
+    def __init__(self, job: Pending, url: str) -> None:
         self.job = job
         super().__init__(url, job.until_over)
-        if direct is not None and isinstance(self._lane, OverHttp):
-            # What is large need not go through the agent where its machine can be reached from here.
-            connection = Connection(direct["url"], direct["certificate"])
-            self._lane = OverHttp(connection) if connection.is_open(DIRECT_S) else self._lane
 
     @property
     def state(self) -> State:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from threading import Event
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -16,19 +17,19 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.client import notebook
 from pellucid.client.arrays import given
-from pellucid.client.lanes import Lane, lane_to
+from pellucid.client.lanes import Lanes, Showing
 from pellucid.client.running import RunningViewer
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.formats.shared import SharedArray
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.documents import build
-from pellucid.rendering.geometry.mesh_files import save_mesh
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.transport.announcement import Label, announce
-from pellucid.transport.connecting import DEFAULT, Caller, open_stream
+from pellucid.transport.announcement import Label
+from pellucid.transport.session import Report
 from pellucid.transport.streaming import StreamWriter
 from pellucid.volume.volume import Volume
 
@@ -43,16 +44,24 @@ class Viewer(RunningViewer):
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None) -> None:
         super().__init__(url, end)
-        self._lane: Lane = lane_to(self._connection, self._unix_socket)
+        self._lanes = Lanes(self._connection, self._unix_socket, self._transfer)
 
     # What is shown
 
     def render_volume(
-        self, volume: object, spacing: Spacing | None = None, *, unit: str = "", name: str = "", how: How = "replace"
+        self,
+        volume: object,
+        spacing: Spacing | None = None,
+        *,
+        unit: str = "",
+        name: str = "",
+        how: How = "replace",
+        cancel: Event | None = None,
     ) -> None:
-        """Show a (z, y, x) array of NumPy, CuPy or PyTorch, a Volume, memory from ``read_shared``, or a file.
+        """Show a (z, y, x) array of NumPy, CuPy or PyTorch, a Volume, memory from ``allocate``, or a file.
 
-        spacing: distance of voxel centres along (z, y, x), in ``unit``; a file and a Volume know theirs.
+        spacing: distance of voxel centres along (z, y, x), in ``unit``; a file and a Volume know theirs. cancel: set it
+        in another thread to stop an array on its way. ``last_transfer`` says afterwards how it went.
         """
         if isinstance(volume, str | Path):
             volume = Location.parse(volume)
@@ -62,11 +71,16 @@ class Viewer(RunningViewer):
             if spacing is not None or unit:
                 do = "Leave spacing and unit away, or give pellucid.open(path)[...] as an array."
                 raise InvalidInput("A file says its own spacing and unit.", do=do)
-            return self._lane.load(str(volume.absolute), how)
+            return self._lanes.load(str(volume.absolute), how)
         if isinstance(volume, Volume):
             spacing, unit = spacing or volume.spacing, unit or volume.unit
-        offer = {"spacing": _spacing(spacing or (1.0, 1.0, 1.0)), "unit": unit, "name": name, "how": how}
-        return self._lane.show(given(volume), offer)
+        label = Label(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
+        return self._lanes.show(given(volume), Showing(label, how, cancel))
+
+    def allocate(self, shape: Sequence[int], dtype: Any) -> SharedArray:
+        """Memory for a volume: fill its ``array`` and give it to ``render_volume``, which then copies nothing where the
+        viewer is on this machine. From then on it is the viewer's: do not write to it."""
+        return SharedArray.create(shape, dtype)
 
     def stream(
         self,
@@ -83,24 +97,24 @@ class Viewer(RunningViewer):
         Use it in a ``with``: when that ends, all of it is there. Voxels that were never written are zero.
         """
         label = Label(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
-        caller = Caller.to(self._transfer, self.token, DEFAULT)
-        metadata = {"pellucid": {"how": how}}
-        return open_stream(caller, announce(shape, dtype, metadata, label, DEFAULT.checksum, mode="stream"))
+        return self._lanes.stream(shape, dtype, Showing(label, how))
+
+    @property
+    def last_transfer(self) -> Report | None:
+        """How the latest array travelled: which way, how many bytes, how fast; None before the first."""
+        return self._lanes.last
 
     def load(self, path: str | Path, *, how: How = "replace") -> None:
         """Show a file that the viewer's machine has: a volume (``scan.h5:/entry/data``), points, or a mesh."""
-        self._lane.load(str(Location.parse(path).absolute), how)
+        self._lanes.load(str(Location.parse(path).absolute), how)
 
     def render_points(self, positions: Any, values: Any, *, how: How = "replace") -> None:
         """Show spheres at (n, 3) positions (x, y, z) in world units, whose radii follow their (n,) values."""
-        points = Points(np.asarray(positions), np.asarray(values))
-        columns = np.column_stack([points.positions, points.values])
-        self._lane.load(self._lane.put("points.npy", lambda path: np.save(path, columns)), how)
+        self._lanes.show_points(Points(np.asarray(positions), np.asarray(values)), Showing(Label("points"), how))
 
     def render_mesh(self, vertices: Any, triangles: Any, *, how: How = "replace") -> None:
         """Show (m, 3) triangles, indices into (n, 3) vertices (x, y, z) in world units."""
-        mesh = Mesh(np.asarray(vertices), np.asarray(triangles))
-        self._lane.load(self._lane.put("mesh.ply", lambda path: save_mesh(mesh, path)), how)
+        self._lanes.show_mesh(Mesh(np.asarray(vertices), np.asarray(triangles)), Showing(Label("mesh"), how))
 
     # How it is shown: what stands there now, also by somebody in a browser
 
@@ -182,7 +196,7 @@ class Viewer(RunningViewer):
         """The voxels of a box; without one, of all that the clipping box leaves."""
         if box is None and layer < len(volumes := self.scene.volumes):
             box = volumes[layer].clip
-        return self._lane.retrieve(layer, "" if box is None else str(box))
+        return self._lanes.retrieve(layer, "" if box is None else str(box))
 
     def __repr__(self) -> str:
         return f"Viewer({self._connection.address!r}, device={self.device!r})"

@@ -68,10 +68,10 @@ class Certificate:
         return context
 
 
-def connect(address: Address) -> socket.socket:
+def connect(address: Address, timeout_s: float = CONNECT_TIMEOUT_S) -> socket.socket:
     """A connection to a listening end; with a pin, nobody but the holder of that certificate is talked to."""
     try:
-        connection = socket.create_connection((address.host, address.port), timeout=CONNECT_TIMEOUT_S)
+        connection = socket.create_connection((address.host, address.port), min(timeout_s, CONNECT_TIMEOUT_S))
     except OSError as error:
         raise Unreachable(str(address), error.strerror or str(error)) from error
     tune(connection)

@@ -116,7 +116,8 @@ class Caller:
         return channel
 
     def _channel(self) -> Channel:
-        return Channel(connect(self.address), Patience(self.options.timeout_s, self.options.cancel))
+        timeout_s = self.options.timeout_s
+        return Channel(connect(self.address, timeout_s), Patience(timeout_s, self.options.cancel))
 
     def repeated(self, attempt: "Attempt") -> Any:
         """The result of an attempt; one that a broken connection ended is made again, and takes up where it stopped."""

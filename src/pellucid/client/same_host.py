@@ -1,0 +1,74 @@
+"""What programs on the viewer's own machine do: memory changes hands over a Unix socket, and any file is opened.
+
+Here: SameHost, the program's end of it.
+Not here: the viewer's end (instance.handover), arrays that are copied (transport).
+"""
+
+import socket
+import time
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from pellucid.client.arrays import Given
+from pellucid.client.connection import PATIENCE_S, Connection, raised
+from pellucid.errors import ViewerUnreachable
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared import SharedArray
+from pellucid.transport.announcement import Label
+from pellucid.transport.session import Report
+from pellucid.workers.line import Line
+
+
+class SameHost:
+    """Nothing is copied, either way."""
+
+    def __init__(self, connection: Connection, unix_socket: str) -> None:
+        self._connection, self._socket = connection, unix_socket
+
+    @classmethod
+    def reached(cls, connection: Connection, unix_socket: str) -> "SameHost | None":
+        """None from another machine, and for another person."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+            try:
+                trial.connect(unix_socket)
+            except OSError:
+                return None
+        return cls(connection, unix_socket)
+
+    def offer(self, given: Given, label: Label, how: str) -> Report:
+        """Hand memory over, which is filled first where it is not shared already."""
+        started, shared = time.perf_counter(), given.in_shared_memory()
+        said = {"spacing": label.spacing, "unit": label.unit, "name": label.name, "how": how}
+        try:
+            self._ask({"offer": {"shape": given.shape, "dtype": given.dtype.str, **said}}, shared.descriptor)
+        finally:
+            if shared is not given.shared:
+                shared.close()
+        moved = 0 if shared is given.shared else shared.nbytes
+        return Report("shm", 0, "none", moved, time.perf_counter() - started)
+
+    def load(self, path: str, how: str) -> None:
+        self._ask({"load": {"path": path, "how": how}})
+
+    def retrieve(self, layer: int, box: str) -> Voxels:
+        answer, descriptor = self._ask({"retrieve": {"layer": layer, "box": box}})
+        if descriptor is None:
+            raise ViewerUnreachable(self._connection.address, "no memory came with its answer")
+        shared = SharedArray(descriptor, answer["shape"], np.dtype(answer["dtype"]))
+        with shared:
+            return shared.array  # The view keeps the memory; the descriptor is not needed any more.
+
+    def _ask(self, message: dict[str, Any], descriptor: int | None = None) -> tuple[dict[str, Any], int | None]:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with closing(Line(connection)) as line:
+            try:
+                connection.connect(self._socket)
+                line.send({"token": self._connection.token, **message}, descriptor)
+                answer, received = line.receive(PATIENCE_S)
+            except (OSError, EOFError) as error:
+                raise ViewerUnreachable(self._connection.address, str(error) or "it has ended") from error
+        if "what" in answer:
+            raise raised(answer)
+        return answer, received
