@@ -116,6 +116,7 @@ def test_an_export_can_be_opened(worker: SupervisedWorker, ear: Ear, tmp_path: P
 
 def test_inspecting_reads_no_voxel(worker: SupervisedWorker, tmp_path: Path) -> None:
     np.save(tmp_path / "ball.npy", VOXELS)
+    np.save(tmp_path / "points.npy", np.ones((5, 4)))
     (tmp_path / "note.npy").write_text("hello")
 
     def inspected(name: str) -> commands.Inspected:
@@ -126,6 +127,7 @@ def test_inspecting_reads_no_voxel(worker: SupervisedWorker, tmp_path: Path) -> 
 
     assert inspected("ball.npy").shape == VOXELS.shape
     assert inspected("note.npy").shape is None and inspected("note.npy").problem
+    assert inspected("points.npy").shape is None and inspected("points.npy").problem == ""
 
 
 def test_a_slice_outside_is_refused(worker: SupervisedWorker) -> None:

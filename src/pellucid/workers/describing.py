@@ -59,6 +59,10 @@ def inspect(asked: Inspect) -> Inspected:
             header = series.header
     except DatasetAmbiguous as error:
         return Inspected(asked.request, datasets=error.names, problem="" if error.names else str(error))
+    except WrongDimensions as error:
+        # No volume, but maybe the columns of points, of which nothing can be told before they are read.
+        is_points = PurePath(Location.parse(asked.source).path).suffix.lower() in POINT_FILES
+        return Inspected(asked.request, problem="" if is_points else str(error))
     except PellucidError as error:
         return Inspected(asked.request, problem=str(error))
     level = header.levels[0]
