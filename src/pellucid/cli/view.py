@@ -7,10 +7,17 @@ Not here: the viewer (instance).
 import argparse
 import os
 import sys
+import tempfile
 import webbrowser
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import add_source, source_location
+
+if TYPE_CHECKING:
+    from pellucid.transport.address import Certificate
 
 NEVER_S = 10 * 365 * 86400.0
 
@@ -25,6 +32,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def add_viewer(parser: argparse.ArgumentParser) -> None:
     """What every command that opens the viewer takes."""
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
+    parser.add_argument(
+        "--network", action="store_true",
+        help="let other machines in too, by TLS; the address that is printed has all they need",
+    )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
     parser.add_argument(
@@ -55,12 +66,25 @@ def serve(source: str | None, options: argparse.Namespace) -> None:
     end_in_order()
     roots = tuple(options.root) or default_roots(source)
     setup = Setup(options.device, roots, grace_s=options.grace * 60 or NEVER_S)
-    instance = Instance(source, setup, options.port, options.state)
-    print(f"{instance.url}\nCtrl-C ends it.", flush=True)
-    if not options.no_browser and has_browser():
-        webbrowser.open(instance.url)
-    with suppress(KeyboardInterrupt):  # The usual end, and no failure.
-        instance.run()
+    with _certificate(options.network) as certificate:
+        instance = Instance(source, setup, options.port, options.state, certificate)
+        print(f"{instance.url}\nCtrl-C ends it.", flush=True)
+        if not options.no_browser and has_browser():
+            webbrowser.open(instance.url)
+        with suppress(KeyboardInterrupt):  # The usual end, and no failure.
+            instance.run()
+
+
+@contextmanager
+def _certificate(is_wanted: bool) -> "Iterator[Certificate | None]":
+    """A certificate for one viewer, until that ends."""
+    if not is_wanted:
+        yield None
+        return
+    from pellucid.agent.certificate import make_certificate
+
+    with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
+        yield make_certificate(Path(folder))
 
 
 def has_browser() -> bool:

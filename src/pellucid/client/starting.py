@@ -101,9 +101,13 @@ def instances() -> "list[Record]":
     from pellucid.instance.records import running
 
     through_agent = kept()
-    tokens = {one.url.partition("?token=")[2] for one in through_agent}
-    here = [one for one in running() if one.url.partition("?token=")[2] not in tokens]
+    tokens = {_token(one.url) for one in through_agent}
+    here = [one for one in running() if _token(one.url) not in tokens]
     return sorted([*here, *through_agent], key=lambda record: record.started_at)
+
+
+def _token(url: str) -> str:
+    return url.partition("?token=")[2].partition("#")[0]
 
 
 def _is_elsewhere() -> bool:

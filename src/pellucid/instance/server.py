@@ -47,7 +47,7 @@ class Instance:
         limits: Limits = ARRIVING,
     ) -> None:
         self._socket = _listening(port, HOST if certificate is None else EVERYWHERE)
-        self._is_secured = certificate is not None
+        self._pin = "" if certificate is None else certificate.pin
         self.session = Session(setup or Setup())
         try:
             self._begin(source, state)
@@ -105,9 +105,10 @@ class Instance:
         return self.link("own")
 
     def link(self, capability: Capability) -> str:
-        """The address that allows so much."""
-        place = f"https://{socket.gethostname()}" if self._is_secured else f"http://{HOST}"
-        return f"{place}:{self.port}/?token={self.session.tokens.of(capability)}"
+        """The address that allows so much. Behind the # stands what its certificate is known by, for programs."""
+        place = f"https://{socket.gethostname()}" if self._pin else f"http://{HOST}"
+        pin = f"#{self._pin}" if self._pin else ""
+        return f"{place}:{self.port}/?token={self.session.tokens.of(capability)}{pin}"
 
     def run(self) -> None:
         """Serve until stop is called or, in the main thread, Ctrl-C is pressed."""
