@@ -10,26 +10,34 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
+#include <locale.h>
+#include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,12 +54,16 @@ enum {
     MOST_STREAMS = 64,
     MOST_ROUNDS = 4,
     MOST_WAITING = 16,
-    HANDSHAKE_S = 5,
+    HANDSHAKE_S = 10,
+    CONNECT_S = 10,
     LARGEST_BLOCK = 64 << 20,
-    DEPTH = 4,
+    LARGEST_PART = 16 << 20,
+    MOST_STRANGERS = 32,
+    LONGEST_OPENING = 4096,
     NONCE_TEXT = 65,
     TRANSFER_TEXT = 33,
-    LONGEST_NAME = 1024
+    LONGEST_NAME = 1024,
+    NPY_HEAD = 128
 };
 static const uint32_t LAST = 0xFFFFFFFFu;
 
@@ -150,13 +162,13 @@ static void to_hex(const uint8_t *bytes, size_t count, char *text) {
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* So many random bytes, as text. */
+/* So many random bytes (at most 32), as text. */
 static int random_hex(size_t count, char *text, pellucid_error *error) {
     uint8_t bytes[32];
-    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : read(file, bytes, count);
-    if (file >= 0)
-        close(file);
+    ssize_t got;
+    do
+        got = getrandom(bytes, count, 0);
+    while (got < 0 && errno == EINTR);
     if (got != (ssize_t)count)
         return fail(error, PELLUCID_REFUSED, "Check /dev/urandom.", "This machine gives no random numbers.");
     to_hex(bytes, count, text);
@@ -185,6 +197,17 @@ static int read_number(const char *text, const char *stop, uint64_t *number) {
         *number = *number * 10 + (uint64_t)(*text - '0');
     }
     return 1;
+}
+
+/* Numbers are written with a point, whatever the language of the program is. */
+static locale_t plain_locale;
+static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
+
+static void make_plain(void) { plain_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0); }
+
+static locale_t speak_plainly(void) {
+    pthread_once(&plain_once, make_plain);
+    return uselocale(plain_locale);
 }
 
 /* ---- SHA-256 and its keyed form: the proof of the token -------------------------------------------------------- */
@@ -457,58 +480,130 @@ static uint64_t xxh3(const void *content, size_t length) {
                                                                        : hash_long(content, length);
 }
 
-/* ---- TLS, from libssl where it can be loaded ------------------------------------------------------------------- */
+/* ---- Libraries that are loaded when they are there: libssl (TLS, https) and libucp (RDMA) ------------------------ */
+
+static void *symbol(void *library, const char *name) { return library == NULL ? NULL : dlsym(library, name); }
+
+/* dlsym gives an object pointer; ISO C has no cast from that to a function. */
+#define LOAD(place, library, name)                     \
+    do {                                               \
+        void *found_ = symbol(library, name);          \
+        memcpy(&(place), &found_, sizeof(place));      \
+        is_complete = is_complete && found_ != NULL;   \
+    } while (0)
+
+enum { SSL_WANTS_READ = 2, SSL_WANTS_WRITE = 3, SSL_IS_OVER = 6 };
 
 static struct {
     void *context;
+    const void *(*method)(void);
+    void *(*context_new)(const void *);
+    long (*context_control)(void *, int, long, void *);
+    int (*trust_system)(void *);
     void *(*connection_new)(void *);
+    long (*control)(void *, int, long, void *);
     int (*set_fd)(void *, int);
+    void (*set_verify)(void *, int, void *);
+    int (*set_host)(void *, const char *);
     int (*connect)(void *);
     int (*read)(void *, void *, int);
     int (*write)(void *, const void *, int);
+    int (*pending)(const void *);
     int (*get_error)(const void *, int);
     void (*free)(void *);
     void *(*peer)(const void *);
     int (*encode)(void *, unsigned char **);
     void (*free_certificate)(void *);
+    void (*clear_errors)(void);
 } tls;
 static pthread_once_t tls_once = PTHREAD_ONCE_INIT;
 
-static void *symbol(void *library, const char *name) { return library == NULL ? NULL : dlsym(library, name); }
-
-/* dlsym gives an object pointer; ISO C has no cast from that to a function. */
-#define LOAD(field, library, name)                       \
-    do {                                                 \
-        void *found_ = symbol(library, name);            \
-        memcpy(&tls.field, &found_, sizeof tls.field);   \
-        is_complete = is_complete && found_ != NULL;     \
-    } while (0)
-
 static void load_tls(void) {
-    void *ssl = dlopen("libssl.so.3", RTLD_NOW | RTLD_GLOBAL);
-    ssl = ssl != NULL ? ssl : dlopen("libssl.so", RTLD_NOW | RTLD_GLOBAL);
-    void *(*method)(void), *(*new_context)(const void *);
-    long (*control)(void *, int, long, void *);
-    void *parts[3] = {symbol(ssl, "TLS_client_method"), symbol(ssl, "SSL_CTX_new"), symbol(ssl, "SSL_CTX_ctrl")};
-    int is_complete = parts[0] != NULL && parts[1] != NULL && parts[2] != NULL;
-    LOAD(connection_new, ssl, "SSL_new");
-    LOAD(set_fd, ssl, "SSL_set_fd");
-    LOAD(connect, ssl, "SSL_connect");
-    LOAD(read, ssl, "SSL_read");
-    LOAD(write, ssl, "SSL_write");
-    LOAD(get_error, ssl, "SSL_get_error");
-    LOAD(free, ssl, "SSL_free");
-    LOAD(peer, ssl, "SSL_get1_peer_certificate");
-    LOAD(encode, ssl, "i2d_X509");
-    LOAD(free_certificate, ssl, "X509_free");
-    if (!is_complete)
+    enum { CONTROL_MODE = 33, PARTIAL_WRITES = 1, MOVING_BUFFER = 2 };
+    void *ssl = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
+    ssl = ssl != NULL ? ssl : dlopen("libssl.so", RTLD_NOW | RTLD_LOCAL);
+    int is_complete = ssl != NULL;
+    LOAD(tls.method, ssl, "TLS_client_method");
+    LOAD(tls.context_new, ssl, "SSL_CTX_new");
+    LOAD(tls.context_control, ssl, "SSL_CTX_ctrl");
+    LOAD(tls.trust_system, ssl, "SSL_CTX_set_default_verify_paths");
+    LOAD(tls.connection_new, ssl, "SSL_new");
+    LOAD(tls.control, ssl, "SSL_ctrl");
+    LOAD(tls.set_fd, ssl, "SSL_set_fd");
+    LOAD(tls.set_verify, ssl, "SSL_set_verify");
+    LOAD(tls.set_host, ssl, "SSL_set1_host");
+    LOAD(tls.connect, ssl, "SSL_connect");
+    LOAD(tls.read, ssl, "SSL_read");
+    LOAD(tls.write, ssl, "SSL_write");
+    LOAD(tls.pending, ssl, "SSL_pending");
+    LOAD(tls.get_error, ssl, "SSL_get_error");
+    LOAD(tls.free, ssl, "SSL_free");
+    LOAD(tls.peer, ssl, "SSL_get1_peer_certificate");
+    LOAD(tls.encode, ssl, "i2d_X509");
+    LOAD(tls.free_certificate, ssl, "X509_free");
+    LOAD(tls.clear_errors, ssl, "ERR_clear_error");
+    tls.context = is_complete ? tls.context_new(tls.method()) : NULL;
+    if (tls.context == NULL)
         return;
-    memcpy(&method, &parts[0], sizeof method);
-    memcpy(&new_context, &parts[1], sizeof new_context);
-    memcpy(&control, &parts[2], sizeof control);
-    tls.context = new_context(method());
-    if (tls.context != NULL)
-        control(tls.context, 33, 1 | 2, NULL); /* SSL_CTRL_MODE: partial writes, from a buffer that moves on */
+    tls.context_control(tls.context, CONTROL_MODE, PARTIAL_WRITES | MOVING_BUFFER, NULL);
+    tls.trust_system(tls.context);
+}
+
+/* Of UCX's parameters only the first fields are used; the mask says so, and the rest is room for later versions. */
+struct ucx_parameters {
+    uint64_t field_mask;
+    union {
+        uint64_t features;
+        const void *address;
+    } first;
+    uint64_t room[62];
+};
+
+static struct {
+    int is_there;
+    int (*read_settings)(const char *, const char *, void **);
+    int (*change_setting)(void *, const char *, const char *);
+    void (*release_settings)(void *);
+    int (*start)(unsigned, unsigned, const struct ucx_parameters *, const void *, void **);
+    void (*end)(void *);
+    int (*worker_new)(void *, const struct ucx_parameters *, void **);
+    void (*worker_end)(void *);
+    int (*address_of)(void *, void **, size_t *);
+    void (*release_address)(void *, void *);
+    unsigned (*progress)(void *);
+    int (*endpoint_new)(void *, const struct ucx_parameters *, void **);
+    void *(*endpoint_close)(void *, const struct ucx_parameters *);
+    void *(*flush)(void *, const struct ucx_parameters *);
+    void *(*send)(void *, const void *, size_t, uint64_t, const struct ucx_parameters *);
+    void *(*receive)(void *, void *, size_t, uint64_t, uint64_t, const struct ucx_parameters *);
+    int (*status)(void *);
+    void (*cancel)(void *, void *);
+    void (*free)(void *);
+} ucx;
+static pthread_once_t ucx_once = PTHREAD_ONCE_INIT;
+
+static void load_ucx(void) {
+    void *ucp = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
+    int is_complete = ucp != NULL;
+    LOAD(ucx.read_settings, ucp, "ucp_config_read");
+    LOAD(ucx.change_setting, ucp, "ucp_config_modify");
+    LOAD(ucx.release_settings, ucp, "ucp_config_release");
+    LOAD(ucx.start, ucp, "ucp_init_version");
+    LOAD(ucx.end, ucp, "ucp_cleanup");
+    LOAD(ucx.worker_new, ucp, "ucp_worker_create");
+    LOAD(ucx.worker_end, ucp, "ucp_worker_destroy");
+    LOAD(ucx.address_of, ucp, "ucp_worker_get_address");
+    LOAD(ucx.release_address, ucp, "ucp_worker_release_address");
+    LOAD(ucx.progress, ucp, "ucp_worker_progress");
+    LOAD(ucx.endpoint_new, ucp, "ucp_ep_create");
+    LOAD(ucx.endpoint_close, ucp, "ucp_ep_close_nbx");
+    LOAD(ucx.flush, ucp, "ucp_ep_flush_nbx");
+    LOAD(ucx.send, ucp, "ucp_tag_send_nbx");
+    LOAD(ucx.receive, ucp, "ucp_tag_recv_nbx");
+    LOAD(ucx.status, ucp, "ucp_request_check_status");
+    LOAD(ucx.cancel, ucp, "ucp_request_cancel");
+    LOAD(ucx.free, ucp, "ucp_request_free");
+    ucx.is_there = is_complete;
 }
 
 /* ---- Channels: one connection, read and written in short turns so that a cancel is noticed ---------------------- */
@@ -526,7 +621,8 @@ struct watch {
 struct channel {
     int fd;
     int is_local;
-    int passed_fd; /* a descriptor that came with a message, or -1 */
+    int passed_fd;   /* a descriptor that came with a message, or -1 */
+    double deadline; /* for a handshake, by now_s(); 0: none */
     void *ssl;
     struct watch *watch;
 };
@@ -551,7 +647,7 @@ static int advance(struct watch *watch, uint64_t bytes, pellucid_error *error) {
     pthread_mutex_lock(&watch->lock);
     watch->done += bytes;
     if (watch->progress != NULL && !watch->is_cancelled)
-        watch->is_cancelled = watch->progress(watch->context, watch->done, watch->total);
+        watch->is_cancelled = watch->progress(watch->context, watch->done, watch->total) != 0;
     int is_cancelled = watch->is_cancelled;
     pthread_mutex_unlock(&watch->lock);
     if (!is_cancelled)
@@ -559,13 +655,17 @@ static int advance(struct watch *watch, uint64_t bytes, pellucid_error *error) {
     return fail(error, PELLUCID_CANCELLED, "Send again to continue where it stopped.", "The transfer was cancelled.");
 }
 
+static void channel_clear(struct channel *channel) {
+    memset(channel, 0, sizeof *channel);
+    channel->fd = channel->passed_fd = -1;
+}
+
 static void channel_start(struct channel *channel, int fd, struct watch *watch) {
     struct timeval turn_time = {0, POLL_MS * 1000};
     struct sockaddr_storage name;
     socklen_t length = sizeof name;
-    memset(channel, 0, sizeof *channel);
+    channel_clear(channel);
     channel->fd = fd;
-    channel->passed_fd = -1;
     channel->watch = watch;
     channel->is_local = getsockname(fd, (struct sockaddr *)&name, &length) == 0 && name.ss_family == AF_UNIX;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &turn_time, sizeof turn_time);
@@ -590,8 +690,7 @@ static void channel_close(struct channel *channel) {
         close(channel->passed_fd);
     shutdown(channel->fd, SHUT_RDWR);
     close(channel->fd);
-    channel->fd = channel->passed_fd = -1;
-    channel->ssl = NULL;
+    channel_clear(channel);
 }
 
 static int take_passed_fd(struct channel *channel) {
@@ -600,57 +699,115 @@ static int take_passed_fd(struct channel *channel) {
     return fd;
 }
 
+/* Keep the first descriptor of a message, and close whatever else somebody pushed through. */
+static void take_descriptors(struct channel *channel, struct msghdr *message) {
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head != NULL; head = CMSG_NXTHDR(message, head)) {
+        if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = CMSG_LEN(0); at + sizeof(int) <= head->cmsg_len; at += sizeof(int)) {
+            int fd;
+            memcpy(&fd, (const uint8_t *)head + at, sizeof fd);
+            if (channel->passed_fd < 0)
+                channel->passed_fd = fd;
+            else
+                close(fd);
+        }
+    }
+}
+
+union ancillary {
+    char space[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+};
+
 static ssize_t receive_local(struct channel *channel, void *to, size_t count) {
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } ancillary;
+    union ancillary ancillary;
     struct iovec part = {to, count};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary,
                              .msg_controllen = sizeof ancillary};
     ssize_t got = recvmsg(channel->fd, &message, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (head != NULL && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int))) {
-        if (channel->passed_fd >= 0)
-            close(channel->passed_fd);
-        memcpy(&channel->passed_fd, CMSG_DATA(head), sizeof(int));
-    }
+    if (got >= 0)
+        take_descriptors(channel, &message);
     return got;
 }
 
-/* libssl writes without MSG_NOSIGNAL: a connection that is gone must not end the program. */
-static int write_tls(void *ssl, const void *from, size_t count) {
-    sigset_t pipe_only, before, pending;
+/* Bytes with a descriptor, which travels with the first of them. */
+static ssize_t send_with_descriptor(int fd, const void *bytes, size_t count, int descriptor) {
+    union ancillary ancillary;
+    struct iovec part = {(void *)(uintptr_t)bytes, count};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary,
+                             .msg_controllen = sizeof ancillary};
+    memset(&ancillary, 0, sizeof ancillary);
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &descriptor, sizeof(int));
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+/* libssl writes without MSG_NOSIGNAL, also while it reads: a connection that is gone must not end the program. */
+struct quiet {
+    sigset_t before;
+    int was_pending;
+};
+
+static void hold_signals(struct quiet *quiet) {
+    sigset_t pipe_only, pending;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    sigpending(&pending);
+    quiet->was_pending = sigismember(&pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_only, &quiet->before);
+}
+
+static void release_signals(const struct quiet *quiet) {
+    sigset_t pipe_only, pending;
     struct timespec at_once = {0, 0};
     sigemptyset(&pipe_only);
     sigaddset(&pipe_only, SIGPIPE);
     sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-    int sent = tls.write(ssl, from, count > 1 << 30 ? 1 << 30 : (int)count);
-    if (sent <= 0 && !sigismember(&pending, SIGPIPE))
-        while (sigtimedwait(&pipe_only, NULL, &at_once) >= 0) {
-        }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return sent;
+    if (!quiet->was_pending && sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe_only, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+}
+
+static ssize_t some_tls(struct channel *channel, void *bytes, size_t count, int is_writing) {
+    int most = count > 1 << 30 ? 1 << 30 : (int)count;
+    struct quiet quiet;
+    hold_signals(&quiet);
+    tls.clear_errors();
+    errno = 0;
+    int moved = is_writing ? tls.write(channel->ssl, bytes, most) : tls.read(channel->ssl, bytes, most);
+    int fault = errno, why = moved > 0 ? 0 : tls.get_error(channel->ssl, moved);
+    release_signals(&quiet);
+    if (moved > 0)
+        return moved;
+    if (why == SSL_IS_OVER)
+        return 0;
+    errno = why == SSL_WANTS_READ || why == SSL_WANTS_WRITE ? EAGAIN : fault == 0 || fault == EAGAIN ? ECONNRESET : fault;
+    return -1;
 }
 
 /* -1 with errno = EAGAIN: nothing yet. */
 static ssize_t some(struct channel *channel, void *bytes, size_t count, int is_writing) {
-    if (channel->ssl == NULL) {
-        if (is_writing)
-            return send(channel->fd, bytes, count, MSG_NOSIGNAL);
-        return channel->is_local ? receive_local(channel, bytes, count) : recv(channel->fd, bytes, count, 0);
-    }
-    errno = 0;
-    int moved = is_writing ? write_tls(channel->ssl, bytes, count)
-                           : tls.read(channel->ssl, bytes, count > 1 << 30 ? 1 << 30 : (int)count);
-    if (moved > 0)
-        return moved;
-    int why = tls.get_error(channel->ssl, moved);
-    if (why == 6) /* the other end said good-bye */
-        return 0;
-    errno = why == 2 || why == 3 ? EAGAIN : errno == 0 ? ECONNRESET : errno;
-    return -1;
+    if (channel->ssl != NULL)
+        return some_tls(channel, bytes, count, is_writing);
+    if (is_writing)
+        return send(channel->fd, bytes, count, MSG_NOSIGNAL);
+    return channel->is_local ? receive_local(channel, bytes, count) : recv(channel->fd, bytes, count, 0);
+}
+
+/* What to do when nothing moved: go on waiting, or give up. since: when something moved last; negative: be patient. */
+static int wait_on(struct channel *channel, double since, pellucid_error *error) {
+    int fault = errno;
+    if (fault != EAGAIN && fault != EWOULDBLOCK && fault != EINTR)
+        return broken(error, strerror(fault));
+    TRY(advance(channel->watch, 0, error));
+    if ((since >= 0 && now_s() - since > channel->watch->timeout_s) ||
+        (channel->deadline > 0 && now_s() > channel->deadline))
+        return broken(error, "the other end said nothing for too long");
+    return PELLUCID_OK;
 }
 
 static int move(struct channel *channel, void *bytes, size_t count, int is_writing, int is_patient,
@@ -663,14 +820,12 @@ static int move(struct channel *channel, void *bytes, size_t count, int is_writi
             at += moved;
             count -= (size_t)moved;
             since = now_s();
+            if (channel->deadline > 0 && since > channel->deadline)
+                return broken(error, "the other end took too long to say who it is");
         } else if (moved == 0) {
             return broken(error, "the other end closed the connection");
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
-            TRY(advance(channel->watch, 0, error));
-            if (!is_patient && now_s() - since > channel->watch->timeout_s)
-                return broken(error, "the other end said nothing for too long");
         } else {
-            return broken(error, strerror(errno));
+            TRY(wait_on(channel, is_patient ? -1 : since, error));
         }
     }
     return PELLUCID_OK;
@@ -684,8 +839,11 @@ static int read_bytes(struct channel *channel, void *bytes, size_t count, pelluc
     return move(channel, bytes, count, 0, 0, error);
 }
 
+/* Whether something can be read, or the other end is gone. */
 static int has_news(const struct channel *channel, int wait_ms) {
     struct pollfd waiting = {channel->fd, POLLIN, 0};
+    if (channel->ssl != NULL && tls.pending(channel->ssl) > 0)
+        return 1;
     return poll(&waiting, 1, wait_ms) > 0;
 }
 
@@ -710,6 +868,10 @@ static void add(struct text *text, const char *format, ...) {
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
+    if (length < 0) {
+        text->is_lost = 1;
+        return;
+    }
     if (text->length + (size_t)length + 1 > text->room) {
         size_t room = 2 * text->room + (size_t)length + 256;
         char *larger = text->is_lost ? NULL : realloc(text->at, room);
@@ -741,6 +903,16 @@ static void message_free(struct message *message) {
     memset(message, 0, sizeof *message);
 }
 
+/* Write bytes, the first of them with a descriptor. */
+static int write_with_descriptor(struct channel *channel, const char *bytes, size_t count, int descriptor,
+                                 pellucid_error *error) {
+    double since = now_s();
+    ssize_t sent;
+    while ((sent = send_with_descriptor(channel->fd, bytes, count, descriptor)) < 0)
+        TRY(wait_on(channel, since, error));
+    return write_bytes(channel, bytes + sent, count - (size_t)sent, error);
+}
+
 /* Write a message, with a descriptor where it is not -1. Frees the head. */
 static int say(struct channel *channel, struct text *head, const void *body, size_t body_length, int descriptor,
                pellucid_error *error) {
@@ -748,27 +920,12 @@ static int say(struct channel *channel, struct text *head, const void *body, siz
     char prefix[12] = "PLT1";
     int code = PELLUCID_OK;
     memcpy(prefix + 4, lengths, sizeof lengths);
-    if (head->is_lost || head->length > LONGEST_HEAD || body_length > LONGEST_BODY) {
+    if (head->is_lost || head->length > LONGEST_HEAD || body_length > LONGEST_BODY)
         code = fail(error, PELLUCID_INVALID, "Say less.", "A message is too long.");
-    } else if (descriptor >= 0) {
-        union {
-            char space[CMSG_SPACE(sizeof(int))];
-            struct cmsghdr align;
-        } ancillary;
-        memset(&ancillary, 0, sizeof ancillary);
-        struct iovec part = {prefix, sizeof prefix};
-        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary,
-                                 .msg_controllen = sizeof ancillary};
-        struct cmsghdr *first = CMSG_FIRSTHDR(&message);
-        first->cmsg_level = SOL_SOCKET;
-        first->cmsg_type = SCM_RIGHTS;
-        first->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(first), &descriptor, sizeof(int));
-        if (sendmsg(channel->fd, &message, MSG_NOSIGNAL) != (ssize_t)sizeof prefix)
-            code = broken(error, strerror(errno));
-    } else {
+    else if (descriptor >= 0)
+        code = write_with_descriptor(channel, prefix, sizeof prefix, descriptor, error);
+    else
         code = write_bytes(channel, prefix, sizeof prefix, error);
-    }
     code = code != PELLUCID_OK ? code : write_bytes(channel, head->at, head->length, error);
     code = code != PELLUCID_OK ? code : write_bytes(channel, body, body_length, error);
     free(head->at);
@@ -890,7 +1047,8 @@ static int reason(struct channel *control, int code, pellucid_error *error) {
 struct address {
     char host[256];
     char port[8];
-    char pin[NONCE_TEXT]; /* empty: no TLS */
+    int is_secure;        /* TLS is spoken */
+    char pin[NONCE_TEXT]; /* of the only certificate that is believed; empty: those that the system trusts */
 };
 
 static int address_read(const char *text, struct address *address, pellucid_error *error) {
@@ -917,6 +1075,7 @@ static int address_read(const char *text, struct address *address, pellucid_erro
         strcpy(address->host, "127.0.0.1");
     snprintf(address->port, sizeof address->port, "%u", (unsigned)port);
     snprintf(address->pin, sizeof address->pin, "%s", hash != NULL ? hash + 1 : "");
+    address->is_secure = is_tls;
     return PELLUCID_OK;
 }
 
@@ -926,65 +1085,108 @@ static int unreachable(pellucid_error *error, const struct address *address, con
                 "%s:%s cannot be reached: %s.", address->host, address->port, why);
 }
 
-/* Speak TLS on a channel, with nobody but the holder of the pinned certificate. */
+/* The SHA-256 of the certificate that the other end shows, as text; empty where it shows none. */
+static void certificate_shown(void *ssl, char shown[NONCE_TEXT]) {
+    void *certificate = tls.peer(ssl);
+    int length = certificate == NULL ? 0 : tls.encode(certificate, NULL);
+    unsigned char *space = length > 0 ? malloc((size_t)length) : NULL, *end = space;
+    shown[0] = 0;
+    if (space != NULL && tls.encode(certificate, &end) == length) {
+        struct sha256 sha;
+        uint8_t digest[32];
+        sha256_start(&sha);
+        sha256_add(&sha, space, (size_t)length);
+        sha256_end(&sha, digest);
+        to_hex(digest, 32, shown);
+    }
+    free(space);
+    if (certificate != NULL)
+        tls.free_certificate(certificate);
+}
+
+static int shake_hands(struct channel *channel) {
+    double since = now_s();
+    for (;;) {
+        struct quiet quiet;
+        hold_signals(&quiet);
+        tls.clear_errors();
+        int result = tls.connect(channel->ssl), why = result == 1 ? 0 : tls.get_error(channel->ssl, result);
+        release_signals(&quiet);
+        if (result == 1)
+            return 1;
+        if ((why != SSL_WANTS_READ && why != SSL_WANTS_WRITE) || now_s() - since > CONNECT_S ||
+            advance(channel->watch, 0, NULL) != PELLUCID_OK)
+            return 0;
+    }
+}
+
+/* Speak TLS on a channel: with nobody but the holder of the pinned certificate, or whom the system trusts. */
 static int start_tls(struct channel *channel, const struct address *address, pellucid_error *error) {
-    uint8_t digest[32];
-    char shown[NONCE_TEXT] = "";
+    enum { SET_SERVER_NAME = 55, VERIFY_PEER = 1 };
+    char shown[NONCE_TEXT];
     pthread_once(&tls_once, load_tls);
     if (tls.context == NULL)
         return unreachable(error, address, "this needs TLS, and libssl 3 is not installed");
     channel->ssl = tls.connection_new(tls.context);
     if (channel->ssl == NULL || tls.set_fd(channel->ssl, channel->fd) != 1)
-        return unreachable(error, address, "TLS failed");
-    double since = now_s();
-    for (int result; (result = tls.connect(channel->ssl)) != 1;) {
-        int why = tls.get_error(channel->ssl, result);
-        if ((why != 2 && why != 3) || now_s() - since > HANDSHAKE_S)
-            return unreachable(error, address, "TLS failed");
+        return unreachable(error, address, "TLS could not be started");
+    if (address->pin[0] == 0) {
+        tls.set_verify(channel->ssl, VERIFY_PEER, NULL);
+        if (tls.set_host(channel->ssl, address->host) != 1)
+            return unreachable(error, address, "its name cannot be in a certificate");
+        tls.control(channel->ssl, SET_SERVER_NAME, 0, (void *)(uintptr_t)address->host);
     }
-    void *certificate = tls.peer(channel->ssl);
-    unsigned char *encoded = NULL;
-    int length = certificate == NULL ? 0 : tls.encode(certificate, NULL);
-    unsigned char *space = length > 0 ? malloc((size_t)length) : NULL;
-    if (space != NULL) {
-        struct sha256 sha;
-        encoded = space;
-        tls.encode(certificate, &encoded);
-        sha256_start(&sha);
-        sha256_add(&sha, space, (size_t)length);
-        sha256_end(&sha, digest);
-        to_hex(digest, 32, shown);
-        free(space);
-    }
-    if (certificate != NULL)
-        tls.free_certificate(certificate);
+    if (!shake_hands(channel))
+        return unreachable(error, address, address->pin[0] ? "TLS failed" : "TLS failed, or its certificate is not trusted");
+    if (address->pin[0] == 0)
+        return PELLUCID_OK;
+    certificate_shown(channel->ssl, shown);
     if (!same_secret(shown, address->pin))
         return unreachable(error, address, "another certificate is shown there than the pinned one");
     return PELLUCID_OK;
+}
+
+/* A connection within some seconds; -1 with errno where there is none. */
+static int connect_within(const struct addrinfo *place, struct watch *watch) {
+    int fd = socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), fault = 0;
+    double since = now_s();
+    if (fd < 0)
+        return -1;
+    if (connect(fd, place->ai_addr, place->ai_addrlen) != 0 && errno != EINPROGRESS && errno != EINTR)
+        fault = errno;
+    for (int is_there = 0; fault == 0 && !is_there;) {
+        struct pollfd waiting = {fd, POLLOUT, 0};
+        socklen_t length = sizeof fault;
+        is_there = poll(&waiting, 1, POLL_MS) > 0;
+        if (is_there && getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &length) != 0)
+            fault = errno;
+        else if (!is_there && (now_s() - since > CONNECT_S || advance(watch, 0, NULL) != PELLUCID_OK))
+            fault = ETIMEDOUT;
+    }
+    if (fault == 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0)
+        return fd;
+    close(fd);
+    errno = fault;
+    return -1;
 }
 
 static int connect_to(const struct address *address, struct watch *watch, struct channel *channel,
                       pellucid_error *error) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     int fault = getaddrinfo(address->host, address->port, &hints, &found), fd = -1, why = 0;
-    channel->fd = -1;
+    channel_clear(channel);
     if (fault != 0)
         return unreachable(error, address, gai_strerror(fault));
-    for (struct addrinfo *each = found; each != NULL && fd < 0; each = each->ai_next) {
-        struct timeval limit = {10, 0};
-        fd = socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-        if (fd >= 0 && connect(fd, each->ai_addr, each->ai_addrlen) != 0) {
+    for (struct addrinfo *each = found; each != NULL && fd < 0; each = each->ai_next)
+        if ((fd = connect_within(each, watch)) < 0)
             why = errno;
-            close(fd);
-            fd = -1;
-        }
-    }
     freeaddrinfo(found);
+    if (fd < 0 && watch->is_cancelled)
+        return advance(watch, 0, error);
     if (fd < 0)
         return unreachable(error, address, strerror(why));
     channel_start(channel, fd, watch);
-    int code = address->pin[0] ? start_tls(channel, address, error) : PELLUCID_OK;
+    int code = address->is_secure ? start_tls(channel, address, error) : PELLUCID_OK;
     if (code != PELLUCID_OK)
         channel_close(channel);
     return code;
@@ -1105,6 +1307,22 @@ void pellucid_free(pellucid_array *array) {
     memset(array, 0, sizeof *array);
 }
 
+/* Copies of the texts of an array, for a transfer that outlives the call. data is mapped memory, or NULL. */
+static int keep_texts(pellucid_array *array, pellucid_error *error) {
+    struct owned *owned = calloc(1, sizeof *owned);
+    array->data = NULL;
+    array->owned = owned;
+    if (owned == NULL)
+        return no_memory(error, sizeof *owned);
+    array->name = owned->name = strdup(array->name != NULL ? array->name : "");
+    array->unit = owned->unit = strdup(array->unit != NULL ? array->unit : "");
+    array->metadata = owned->metadata = strdup(array->metadata != NULL ? array->metadata : "{}");
+    return owned->name != NULL && owned->unit != NULL && owned->metadata != NULL ? PELLUCID_OK : no_memory(error, 0);
+}
+
+enum lane { TCP, SHM, UCX };
+static const char *const LANES[] = {"tcp", "shm", "ucx"};
+
 /* One transfer: the array, its number, and how it is cut. */
 struct transfer {
     pellucid_array array;
@@ -1136,28 +1354,42 @@ static int array_check(const pellucid_array *array, int needs_data, pellucid_err
         return fail(error, PELLUCID_INVALID, "Send large tables as arrays.",
                     "The metadata has %zu bytes, and %d may be sent.", strlen(array->metadata),
                     PELLUCID_LONGEST_METADATA);
-    if (array->name != NULL && strlen(array->name) > LONGEST_NAME)
-        return fail(error, PELLUCID_INVALID, "Choose a shorter one.", "The name is too long.");
+    if ((array->name != NULL && strlen(array->name) > LONGEST_NAME) ||
+        (array->unit != NULL && strlen(array->unit) > LONGEST_NAME))
+        return fail(error, PELLUCID_INVALID, "Choose a shorter one.", "The name or the unit is too long.");
+    for (int i = 0; i < array->axes && array->spacing[0] != 0; i++)
+        if (!isfinite(array->spacing[i]) || array->spacing[i] <= 0)
+            return fail(error, PELLUCID_INVALID, "Give a number above 0 for each axis, or 0 for the first.",
+                        "The spacing along axis %d cannot be.", i);
     return PELLUCID_OK;
 }
 
-static int announce(struct channel *control, const struct transfer *transfer, const char *lane,
-                    pellucid_error *error) {
+static int announce(struct channel *control, const struct transfer *transfer, enum lane lane, pellucid_error *error) {
     const pellucid_array *array = &transfer->array;
     const char *metadata = array->metadata != NULL ? array->metadata : "{}";
     struct text head = {0};
-    add(&head, "announce\ntransfer: %s\nlane: %s\ndtype: %s\nchecksum: %s\nmode: %s\nshape:", transfer->number, lane,
+    add(&head, "announce\ntransfer: %s\nlane: %s\ndtype: %s\nchecksum: %s\nmode: %s\nshape:", transfer->number, LANES[lane],
         TYPES[array->type].wire, transfer->has_checksum ? "xxh3" : "none", transfer->is_stream ? "stream" : "whole");
     for (int i = 0; i < array->axes; i++)
         add(&head, " %" PRIu64, array->shape[i]);
     if (array->axes == 0)
         add(&head, " ");
+    locale_t before = speak_plainly();
     add(&head, "\nspacing:%s", array->spacing[0] == 0 || array->axes == 0 ? " " : "");
     for (int i = 0; i < array->axes && array->spacing[0] != 0; i++)
         add(&head, " %.17g", array->spacing[i]);
+    uselocale(before);
     add_line(&head, "name", array->name != NULL ? array->name : "");
     add_line(&head, "unit", array->unit != NULL ? array->unit : "");
     return say(control, &head, metadata, strlen(metadata), -1, error);
+}
+
+/* Whether two announcements are of the same thing: then pieces that are there may stay. */
+static int is_same_array(const struct transfer *a, const struct transfer *b) {
+    size_t axes = (size_t)a->array.axes;
+    return strcmp(a->number, b->number) == 0 && a->array.type == b->array.type && a->array.axes == b->array.axes &&
+           memcmp(a->array.shape, b->array.shape, axes * sizeof *a->array.shape) == 0 &&
+           a->is_stream == b->is_stream && a->has_checksum == b->has_checksum;
 }
 
 static char *copied_field(const struct message *message, const char *key) {
@@ -1217,14 +1449,22 @@ static int read_announcement(const struct message *message, struct transfer *tra
         return against_rules(error, "it announced a stream that is no volume");
     copy_field(message, "spacing", spacing, sizeof spacing);
     char *at = spacing;
+    locale_t before = speak_plainly();
     for (int i = 0; i < array->axes && *at; i++)
         array->spacing[i] = strtod(at, &at);
+    uselocale(before);
     return PELLUCID_OK;
 }
 
-static void cut(struct transfer *transfer, uint64_t piece_bytes) {
+/* Whether it can be cut into such pieces. */
+static int cut(struct transfer *transfer, uint64_t piece_bytes) {
+    uint64_t most = transfer->bytes / MOST_PIECES;
+    if (piece_bytes == 0 || piece_bytes > UINT32_MAX || piece_bytes < most / 16 ||
+        piece_bytes % TYPES[transfer->array.type].bytes != 0)
+        return 0;
     transfer->piece_bytes = piece_bytes;
-    transfer->count = (uint32_t)((transfer->bytes + piece_bytes - 1) / piece_bytes);
+    transfer->count = (uint32_t)(transfer->bytes / piece_bytes + (transfer->bytes % piece_bytes != 0));
+    return transfer->count <= 32 * MOST_PIECES;
 }
 
 static uint64_t span(const struct transfer *transfer, uint32_t number, uint64_t *start) {
@@ -1233,19 +1473,29 @@ static uint64_t span(const struct transfer *transfer, uint32_t number, uint64_t 
     return left < transfer->piece_bytes ? left : transfer->piece_bytes;
 }
 
+static int reserve(int descriptor, uint64_t bytes) {
+    int fault;
+    do
+        fault = posix_fallocate(descriptor, 0, (off_t)bytes);
+    while (fault == EINTR);
+    return fault == 0;
+}
+
 /* Memory for what was announced, reserved and mapped before a byte comes. */
 static int prepare(struct transfer *transfer, pellucid_error *error) {
-    uint64_t wanted = (transfer->bytes + MOST_PIECES - 1) / MOST_PIECES, piece = SMALLEST_PIECE;
+    const uint64_t most = (uint64_t)1 << 44, mib = 1 << 20;
     struct owned *owned = transfer->array.owned;
-    wanted = (wanted + (1 << 20) - 1) >> 20 << 20;
-    cut(transfer, wanted > piece ? wanted : piece);
+    if (transfer->bytes > most)
+        return too_large(error, transfer->bytes, most);
+    uint64_t wanted = (transfer->bytes / MOST_PIECES + mib) / mib * mib;
+    if (!cut(transfer, wanted > SMALLEST_PIECE ? wanted : SMALLEST_PIECE))
+        return no_memory(error, transfer->bytes);
     owned->mapped = transfer->bytes > 0 ? transfer->bytes : 1;
-    transfer->is_there = calloc(transfer->count + 1, 1);
+    transfer->is_there = calloc((size_t)transfer->count + 1, 1);
     transfer->descriptor = memfd_create("pellucid", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (transfer->is_there == NULL || transfer->descriptor < 0 ||
         ftruncate(transfer->descriptor, (off_t)owned->mapped) != 0 ||
-        fcntl(transfer->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
-        posix_fallocate(transfer->descriptor, 0, (off_t)owned->mapped) != 0)
+        fcntl(transfer->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 || !reserve(transfer->descriptor, owned->mapped))
         return no_memory(error, transfer->bytes);
     void *memory = mmap(NULL, owned->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, transfer->descriptor, 0);
     if (memory == MAP_FAILED)
@@ -1310,7 +1560,7 @@ static int read_missing(const struct message *message, const struct transfer *tr
         for (stop = dash; stop < end && *stop != ' ';)
             stop++;
         if (dash == end || !read_number(at, dash, &first) || !read_number(dash + 1, stop, &last) || first > last ||
-            last >= transfer->count || *length + (last - first) >= transfer->count)
+            last >= transfer->count || (*length > 0 && first <= (*list)[*length - 1]))
             return against_rules(error, "it misses pieces that do not exist");
         for (uint64_t i = first; i <= last; i++)
             (*list)[(*length)++] = (uint32_t)i;
@@ -1321,13 +1571,19 @@ static int read_missing(const struct message *message, const struct transfer *tr
 
 /* ---- The lanes -------------------------------------------------------------------------------------------------- */
 
+/* UCX's part of a link; all NULL until it is used. */
+struct ucx_lane {
+    void *context, *worker, *endpoint;
+};
+
 /* The connections of one transfer. Who connected opens more of them; who listens waits for them. */
 struct link {
     struct channel control;
     struct channel streams[MOST_STREAMS];
     int stream_count, wanted_streams;
     struct watch watch;
-    int is_shm;
+    enum lane lane;
+    struct ucx_lane ucx;
     const struct address *address;
     const char *token;
     pellucid_listener *listener; /* NULL at the end that connects */
@@ -1335,10 +1591,19 @@ struct link {
 
 static int await_stream(struct link *link, const char *transfer, struct channel *channel, pellucid_error *error);
 
+static void ucx_close(struct ucx_lane *lane) {
+    if (lane->worker != NULL)
+        ucx.worker_end(lane->worker);
+    if (lane->context != NULL)
+        ucx.end(lane->context);
+    memset(lane, 0, sizeof *lane);
+}
+
 static void link_close(struct link *link) {
     for (int i = 0; i < link->stream_count; i++)
         channel_close(&link->streams[i]);
     link->stream_count = 0;
+    ucx_close(&link->ucx);
     channel_close(&link->control);
     watch_end(&link->watch);
 }
@@ -1474,18 +1739,19 @@ static int receive_pieces(struct work *work, struct channel *channel, pellucid_e
     }
 }
 
-/* The receiving end's memory, which came with a message. */
-static void *attach(struct channel *control, uint64_t bytes, pellucid_error *error) {
+/* The receiving end's memory, which came with a message. It must not shrink: touching what is gone would end us. */
+static int attach(struct channel *control, uint64_t bytes, void **memory, pellucid_error *error) {
     struct stat status;
-    int fd = take_passed_fd(control);
-    void *memory = MAP_FAILED;
-    if (fd >= 0 && fstat(fd, &status) == 0 && (uint64_t)status.st_size >= bytes)
-        memory = mmap(NULL, bytes > 0 ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int fd = take_passed_fd(control), seals = fd < 0 ? -1 : fcntl(fd, F_GET_SEALS);
+    *memory = NULL;
+    if (fd >= 0 && fstat(fd, &status) == 0 && seals >= 0 && (seals & F_SEAL_SHRINK) &&
+        (uint64_t)status.st_size >= bytes) {
+        void *mapped = mmap(NULL, bytes > 0 ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        *memory = mapped == MAP_FAILED ? NULL : mapped;
+    }
     if (fd >= 0)
         close(fd);
-    if (memory == MAP_FAILED)
-        against_rules(error, "it handed over no memory that fits");
-    return memory == MAP_FAILED ? NULL : memory;
+    return *memory != NULL ? PELLUCID_OK : against_rules(error, "it handed over no memory that fits");
 }
 
 static int copy_pieces(struct work *work, struct channel *unused, pellucid_error *error) {
@@ -1506,59 +1772,373 @@ static int send_in_memory(struct link *link, struct transfer *transfer, const ui
                           pellucid_error *error) {
     struct work work = {.link = link, .transfer = transfer, .missing = missing, .missing_count = count};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    work.memory = attach(&link->control, transfer->bytes, error);
-    if (work.memory == NULL)
-        return PELLUCID_PROTOCOL;
+    void *memory;
+    TRY(attach(&link->control, transfer->bytes, &memory, error));
+    work.memory = memory;
     int code = run_workers(&work, cores < 1 ? 1 : cores < 4 ? (int)cores : 4, copy_pieces, error);
-    munmap(work.memory, transfer->bytes > 0 ? transfer->bytes : 1);
+    munmap(memory, transfer->bytes > 0 ? transfer->bytes : 1);
     return code != PELLUCID_OK ? code : say_word(&link->control, "sent", error);
+}
+
+/* ---- The lane through UCX --------------------------------------------------------------------------------------- */
+
+/* RDMA where a site has it, else UCX's own sockets and shared memory. Only addresses that were exchanged over the
+ * authenticated connection lead to an endpoint: nothing listens. A peer that died is noticed on that connection. */
+
+enum { UNDER_WAY = 8, TURNS = 256, UCX_FEATURE_TAG = 1, UCX_ADDRESS = 1, UCX_IN_PROGRESS = 1 };
+
+static int ucx_is_there(void) {
+    pthread_once(&ucx_once, load_ucx);
+    return ucx.is_there;
+}
+
+/* Whether there is a network card on which UCX is faster than sockets. */
+static int has_rdma(void) {
+    DIR *cards = opendir("/sys/class/infiniband");
+    int count = 0;
+    for (struct dirent *each; cards != NULL && (each = readdir(cards)) != NULL;)
+        count += each->d_name[0] != '.';
+    if (cards != NULL)
+        closedir(cards);
+    return count > 0;
+}
+
+static int ucx_failed(pellucid_error *error, const char *what, int status) {
+    return fail(error, PELLUCID_BROKEN, "Check the UCX_ variables (UCX_TLS, UCX_NET_DEVICES), or choose the lane tcp.",
+                "UCX failed: %s (status %d).", what, status);
+}
+
+/* The name of the network that a connection goes over; empty where it is not known. */
+static void network_of(int fd, char *name, size_t room) {
+    struct sockaddr_in here;
+    socklen_t length = sizeof here;
+    struct ifaddrs *all = NULL;
+    name[0] = 0;
+    if (getsockname(fd, (struct sockaddr *)&here, &length) != 0 || here.sin_family != AF_INET || getifaddrs(&all) != 0)
+        return;
+    for (struct ifaddrs *each = all; each != NULL; each = each->ifa_next)
+        if (each->ifa_addr != NULL && each->ifa_addr->sa_family == AF_INET &&
+            ((struct sockaddr_in *)(void *)each->ifa_addr)->sin_addr.s_addr == here.sin_addr.s_addr)
+            snprintf(name, room, "%s", each->ifa_name);
+    freeifaddrs(all);
+}
+
+/* A setting, unless the site's environment has one. */
+static void ucx_set(void *settings, const char *name, const char *value) {
+    char variable[64];
+    snprintf(variable, sizeof variable, "UCX_%s", name);
+    if (value[0] && getenv(variable) == NULL)
+        ucx.change_setting(settings, name, value);
+}
+
+static int ucx_open(struct link *link, pellucid_error *error) {
+    struct ucx_parameters parameters = {.field_mask = 1, .first = {.features = UCX_FEATURE_TAG}}, none = {0};
+    void *settings = NULL;
+    char network[64];
+    if (link->ucx.worker != NULL)
+        return PELLUCID_OK;
+    int status = ucx.read_settings(NULL, NULL, &settings);
+    if (status != 0)
+        return ucx_failed(error, "its settings", status);
+    /* The defaults for sockets are made for small messages; and other networks may lead nowhere. */
+    ucx_set(settings, "TCP_TX_SEG_SIZE", "256K");
+    ucx_set(settings, "TCP_RX_SEG_SIZE", "256K");
+    network_of(link->control.fd, network, sizeof network);
+    if (!has_rdma())
+        ucx_set(settings, "NET_DEVICES", network);
+    status = ucx.start(1, 9, &parameters, settings, &link->ucx.context);
+    ucx.release_settings(settings);
+    status = status != 0 ? status : ucx.worker_new(link->ucx.context, &none, &link->ucx.worker);
+    return status == 0 ? PELLUCID_OK : ucx_failed(error, "starting", status);
+}
+
+/* Pieces under way, either direction. */
+struct flight {
+    struct link *link;
+    struct transfer *transfer;
+    const uint32_t *numbers;
+    uint32_t count, posted, landed;
+    void *requests[UNDER_WAY];
+    uint64_t *sums; /* at the receiving end, for each piece: what was said or computed first */
+    uint8_t *has_sum;
+    int is_over; /* at the receiving end: the sender has sent everything */
+    int (*post)(struct flight *, uint32_t number, void **request, pellucid_error *);
+    int (*land)(struct flight *, uint32_t number, pellucid_error *);
+    int (*look)(struct flight *, pellucid_error *);
+};
+
+/* 1: done, 0: not yet, negative: failed. A request that is NULL was done at once; one that is an error is no pointer. */
+static int ucx_state(void *request) {
+    intptr_t value = (intptr_t)request;
+    if (value <= 0 && value > -100)
+        return value == 0 ? 1 : (int)value;
+    int status = ucx.status(request);
+    return status == UCX_IN_PROGRESS ? 0 : status == 0 ? 1 : status;
+}
+
+static void ucx_release(void *request) {
+    intptr_t value = (intptr_t)request;
+    if (value > 0 || value <= -100)
+        ucx.free(request);
+}
+
+/* Give up what is under way: nothing may be written to our memory afterwards. */
+static void ucx_cancel(struct flight *flight) {
+    double since = now_s();
+    for (; flight->landed < flight->posted; flight->landed++) {
+        void *request = flight->requests[flight->landed % UNDER_WAY];
+        if (ucx_state(request) == 0)
+            ucx.cancel(flight->link->ucx.worker, request);
+        while (ucx_state(request) == 0 && now_s() - since < 1)
+            ucx.progress(flight->link->ucx.worker);
+        if (ucx_state(request) != 0)
+            ucx_release(request);
+    }
+}
+
+/* Post what may be under way, and take what has landed. */
+static int ucx_turn(struct flight *flight, double *since, pellucid_error *error) {
+    while (flight->posted < flight->count && flight->posted - flight->landed < UNDER_WAY) {
+        void **request = &flight->requests[flight->posted % UNDER_WAY];
+        *request = NULL;
+        TRY(flight->post(flight, flight->numbers[flight->posted], request, error));
+        flight->posted++;
+    }
+    if (ucx.progress(flight->link->ucx.worker) == 0)
+        sched_yield();
+    while (flight->landed < flight->posted) {
+        void *request = flight->requests[flight->landed % UNDER_WAY];
+        int state = ucx_state(request);
+        if (state == 0)
+            break;
+        ucx_release(request);
+        uint32_t number = flight->numbers[flight->landed++];
+        if (state < 0)
+            return ucx_failed(error, "a piece", state);
+        TRY(flight->land(flight, number, error));
+        *since = now_s();
+    }
+    return PELLUCID_OK;
+}
+
+static int ucx_fly(struct flight *flight, pellucid_error *error) {
+    double since = now_s();
+    int code = PELLUCID_OK;
+    for (unsigned turns = 1; code == PELLUCID_OK && flight->landed < flight->count; turns++) {
+        code = ucx_turn(flight, &since, error);
+        if (code == PELLUCID_OK && turns % TURNS == 0) {
+            code = flight->look(flight, error);
+            if (code == PELLUCID_OK && now_s() - since > flight->link->watch.timeout_s)
+                code = broken(error, "the other end said nothing for too long");
+        }
+    }
+    ucx_cancel(flight);
+    return code;
+}
+
+static int post_send(struct flight *flight, uint32_t number, void **request, pellucid_error *error) {
+    static const struct ucx_parameters plain = {0};
+    uint64_t start, length = span(flight->transfer, number, &start);
+    const uint8_t *piece = (const uint8_t *)flight->transfer->array.data + start;
+    struct text head = {0};
+    add(&head, "piece\nnumber: %" PRIu32 "\nchecksum: %" PRIu64, number, checksum(flight->transfer, piece, length));
+    TRY(say(&flight->link->control, &head, "", 0, -1, error));
+    *request = ucx.send(flight->link->ucx.endpoint, piece, length, number, &plain);
+    return PELLUCID_OK;
+}
+
+static int land_sent(struct flight *flight, uint32_t number, pellucid_error *error) {
+    uint64_t start;
+    return advance(&flight->link->watch, span(flight->transfer, number, &start), error);
+}
+
+static int look_while_sending(struct flight *flight, pellucid_error *error) {
+    TRY(advance(&flight->link->watch, 0, error));
+    if (!has_news(&flight->link->control, 0))
+        return PELLUCID_OK;
+    return reason(&flight->link->control, broken(error, "the other end spoke out of turn"), error);
+}
+
+static int no_more(struct flight *flight, uint32_t number, pellucid_error *error) {
+    (void)flight, (void)number, (void)error;
+    return PELLUCID_OK;
+}
+
+static int post_flush(struct flight *flight, uint32_t number, void **request, pellucid_error *error) {
+    static const struct ucx_parameters plain = {0};
+    (void)number, (void)error;
+    *request = ucx.flush(flight->link->ucx.endpoint, &plain);
+    return PELLUCID_OK;
+}
+
+static int send_through_ucx(struct link *link, struct transfer *transfer, const struct message *ready,
+                            const uint32_t *missing, uint32_t count, pellucid_error *error) {
+    static const uint32_t once = 0;
+    struct flight pieces = {.link = link, .transfer = transfer, .numbers = missing, .count = count};
+    struct flight flush = {.link = link, .transfer = transfer, .numbers = &once, .count = 1};
+    struct ucx_parameters there = {.field_mask = UCX_ADDRESS, .first = {.address = ready->body}};
+    TRY(ucx_open(link, error));
+    if (link->ucx.endpoint == NULL) {
+        int status = ready->body_length == 0 ? -1 : ucx.endpoint_new(link->ucx.worker, &there, &link->ucx.endpoint);
+        if (status != 0)
+            return ucx_failed(error, "connecting", status);
+    }
+    pieces.post = post_send, pieces.land = land_sent, pieces.look = look_while_sending;
+    flush.post = post_flush, flush.land = no_more, flush.look = look_while_sending;
+    TRY(ucx_fly(&pieces, error));
+    TRY(ucx_fly(&flush, error)); /* afterwards nobody turns the wheel here: everything has to be on its way */
+    return say_word(&link->control, "sent", error);
+}
+
+static int post_receive(struct flight *flight, uint32_t number, void **request, pellucid_error *error) {
+    static const struct ucx_parameters plain = {0};
+    uint64_t start, length = span(flight->transfer, number, &start);
+    (void)error;
+    uint8_t *piece = (uint8_t *)flight->transfer->array.data + start;
+    *request = ucx.receive(flight->link->ucx.worker, piece, length, number, UINT64_MAX, &plain);
+    return PELLUCID_OK;
+}
+
+/* A piece is kept when what was computed here and what was said there agree; either may come first. */
+static int agree(struct flight *flight, uint32_t number, uint64_t sum, pellucid_error *error) {
+    uint64_t start;
+    if (!flight->has_sum[number]) {
+        flight->has_sum[number] = 1;
+        flight->sums[number] = sum;
+        return PELLUCID_OK;
+    }
+    if (flight->sums[number] != sum || flight->transfer->is_there[number])
+        return PELLUCID_OK;
+    flight->transfer->is_there[number] = 1;
+    return advance(&flight->link->watch, span(flight->transfer, number, &start), error);
+}
+
+static int land_received(struct flight *flight, uint32_t number, pellucid_error *error) {
+    uint64_t start, length = span(flight->transfer, number, &start);
+    const uint8_t *piece = (const uint8_t *)flight->transfer->array.data + start;
+    return agree(flight, number, checksum(flight->transfer, piece, length), error);
+}
+
+/* What the sender says about a piece, or that all of them are sent. */
+static int hear_of_piece(struct flight *flight, pellucid_error *error) {
+    struct message message;
+    uint64_t number = 0, sum = 0;
+    char text[24];
+    TRY(expect(&flight->link->control, "piece", "sent", &message, error));
+    flight->is_over = is_kind(&message, "sent");
+    int code = flight->is_over ? PELLUCID_OK : number_field(&message, "number", &number, error);
+    copy_field(&message, "checksum", text, sizeof text);
+    message_free(&message);
+    if (code != PELLUCID_OK || flight->is_over)
+        return code;
+    if (number >= flight->transfer->count)
+        return against_rules(error, "it sent a piece that does not exist");
+    sum = strtoull(text, NULL, 10);
+    return agree(flight, (uint32_t)number, sum, error);
+}
+
+static int look_while_receiving(struct flight *flight, pellucid_error *error) {
+    TRY(advance(&flight->link->watch, 0, error));
+    while (!flight->is_over && has_news(&flight->link->control, 0))
+        TRY(hear_of_piece(flight, error));
+    return PELLUCID_OK;
+}
+
+/* Say that we are ready, with our address. Frees the head. */
+static int invite_ucx(struct link *link, struct text *head, pellucid_error *error) {
+    void *address = NULL;
+    size_t length = 0;
+    int code = ucx_open(link, error);
+    int status = code != PELLUCID_OK ? 0 : ucx.address_of(link->ucx.worker, &address, &length);
+    if (code == PELLUCID_OK && status != 0)
+        code = ucx_failed(error, "its own address", status);
+    if (code != PELLUCID_OK) {
+        free(head->at);
+        return code;
+    }
+    code = say(&link->control, head, address, length, -1, error);
+    ucx.release_address(link->ucx.worker, address);
+    return code;
+}
+
+static int receive_through_ucx(struct link *link, struct transfer *transfer, struct text *head, pellucid_error *error) {
+    struct flight flight = {.link = link, .transfer = transfer};
+    uint32_t *missing = calloc((size_t)transfer->count + 1, sizeof *missing);
+    flight.sums = calloc((size_t)transfer->count + 1, sizeof *flight.sums);
+    flight.has_sum = calloc((size_t)transfer->count + 1, 1);
+    flight.post = post_receive, flight.land = land_received, flight.look = look_while_receiving;
+    int has_memory = missing != NULL && flight.sums != NULL && flight.has_sum != NULL;
+    for (uint32_t i = 0; has_memory && i < transfer->count; i++)
+        if (!transfer->is_there[i])
+            missing[flight.count++] = i;
+    flight.numbers = missing;
+    if (!has_memory)
+        free(head->at);
+    int code = has_memory ? invite_ucx(link, head, error) : no_memory(error, transfer->count);
+    code = code != PELLUCID_OK ? code : ucx_fly(&flight, error);
+    while (code == PELLUCID_OK && !flight.is_over)
+        code = hear_of_piece(&flight, error);
+    free(missing);
+    free(flight.sums);
+    free(flight.has_sum);
+    return code;
 }
 
 /* ---- Sessions: one transfer, whoever connected ------------------------------------------------------------------ */
 
+/* Send the pieces of one round. */
+static int send_pieces_through(struct link *link, struct transfer *transfer, const struct message *ready,
+                               const uint32_t *missing, uint32_t count, pellucid_error *error) {
+    struct work work = {.link = link, .transfer = transfer, .missing = missing, .missing_count = count};
+    if (link->lane == SHM)
+        return send_in_memory(link, transfer, missing, count, error);
+    if (link->lane == UCX)
+        return send_through_ucx(link, transfer, ready, missing, count, error);
+    uint64_t streams = 0;
+    TRY(number_field(ready, "streams", &streams, error));
+    if (streams == 0)
+        return against_rules(error, "it asked for pieces over no connection");
+    int code = open_streams(link, transfer->number, streams < MOST_STREAMS ? (int)streams : MOST_STREAMS, error);
+    return code == PELLUCID_OK ? run_streams(&work, send_pieces, error) : reason(&link->control, code, error);
+}
+
+/* Answer one "ready". is_first: what is there already counts as resumed. */
+static int send_round(struct link *link, struct transfer *transfer, const struct message *ready, int is_first,
+                      pellucid_report *report, pellucid_error *error) {
+    uint64_t piece = 0, missing_bytes = 0, start;
+    uint32_t *missing = NULL, count = 0;
+    TRY(number_field(ready, "piece", &piece, error));
+    if (!cut(transfer, piece))
+        return against_rules(error, "it asked for pieces of an impossible size");
+    int code = read_missing(ready, transfer, &missing, &count, error);
+    for (uint32_t i = 0; i < count; i++)
+        missing_bytes += span(transfer, missing[i], &start);
+    link->watch.done = transfer->bytes - missing_bytes;
+    if (is_first)
+        report->resumed_bytes = transfer->bytes - missing_bytes;
+    code = code != PELLUCID_OK ? code : send_pieces_through(link, transfer, ready, missing, count, error);
+    report->streams = link->stream_count > 0 ? link->stream_count : 1;
+    free(missing);
+    return code;
+}
+
 /* Send what the other end misses, until it has everything. */
 static int send_rounds(struct link *link, struct transfer *transfer, pellucid_report *report, pellucid_error *error) {
-    for (int round = 0;; round++) {
+    for (int round = 0; round <= 2 * MOST_ROUNDS; round++) {
         struct message answer;
-        uint64_t piece = 0, streams = 1, missing_bytes = 0, start;
-        uint32_t *missing = NULL, count = 0;
         TRY(expect(&link->control, "ready", "stored", &answer, error));
-        if (is_kind(&answer, "stored")) {
-            message_free(&answer);
-            return PELLUCID_OK;
-        }
-        int code = number_field(&answer, "piece", &piece, error);
-        if (code == PELLUCID_OK && (piece == 0 || piece > UINT32_MAX))
-            code = against_rules(error, "it asked for pieces of an impossible size");
-        if (code == PELLUCID_OK) {
-            cut(transfer, piece);
-            code = read_missing(&answer, transfer, &missing, &count, error);
-        }
-        if (code == PELLUCID_OK && !link->is_shm)
-            code = number_field(&answer, "streams", &streams, error);
+        int is_stored = is_kind(&answer, "stored");
+        int code = is_stored ? PELLUCID_OK : send_round(link, transfer, &answer, round == 0, report, error);
         message_free(&answer);
-        for (uint32_t i = 0; i < count; i++)
-            missing_bytes += span(transfer, missing[i], &start);
-        link->watch.done = transfer->bytes - missing_bytes;
-        if (round == 0) {
-            report->resumed_bytes = transfer->bytes - missing_bytes;
-            report->streams = (int)streams;
-        }
-        if (code == PELLUCID_OK && link->is_shm) {
-            code = send_in_memory(link, transfer, missing, count, error);
-        } else if (code == PELLUCID_OK) {
-            struct work work = {.link = link, .transfer = transfer, .missing = missing, .missing_count = count};
-            code = open_streams(link, transfer->number, (int)streams, error);
-            code = code == PELLUCID_OK ? run_streams(&work, send_pieces, error) : reason(&link->control, code, error);
-        }
-        free(missing);
-        TRY(code);
+        if (is_stored || code != PELLUCID_OK)
+            return code;
     }
+    return against_rules(error, "it asked for the same pieces again and again");
 }
 
 static void finish_report(const struct link *link, const struct transfer *transfer, double since,
                           pellucid_report *report) {
-    snprintf(report->lane, sizeof report->lane, "%s", link->is_shm ? "shm" : "tcp");
+    snprintf(report->lane, sizeof report->lane, "%s", LANES[link->lane]);
     report->bytes = transfer->bytes - report->resumed_bytes;
     report->seconds = now_s() - since;
 }
@@ -1566,7 +2146,7 @@ static void finish_report(const struct link *link, const struct transfer *transf
 static int deliver(struct link *link, struct transfer *transfer, pellucid_report *report, pellucid_error *error) {
     double since = now_s();
     link->watch.total = transfer->bytes;
-    int code = announce(&link->control, transfer, link->is_shm ? "shm" : "tcp", error);
+    int code = announce(&link->control, transfer, link->lane, error);
     code = code != PELLUCID_OK ? code : send_rounds(link, transfer, report, error);
     finish_report(link, transfer, since, report);
     return code;
@@ -1578,10 +2158,12 @@ static int take_round(struct link *link, struct transfer *transfer, uint64_t *th
     add(&head, "ready\npiece: %" PRIu64 "\nstreams: %d", transfer->piece_bytes, link->wanted_streams);
     *there = spell_missing(transfer, &head);
     link->watch.done = *there;
-    if (!link->is_shm)
+    if (link->lane != SHM)
         touch(transfer);
-    TRY(say(&link->control, &head, "", 0, link->is_shm ? transfer->descriptor : -1, error));
-    if (!link->is_shm) {
+    if (link->lane == UCX)
+        return receive_through_ucx(link, transfer, &head, error);
+    TRY(say(&link->control, &head, "", 0, link->lane == SHM ? transfer->descriptor : -1, error));
+    if (link->lane == TCP) {
         struct work work = {.link = link, .transfer = transfer};
         int code = open_streams(link, transfer->number, link->wanted_streams, error);
         return code == PELLUCID_OK ? run_streams(&work, receive_pieces, error) : reason(&link->control, code, error);
@@ -1608,7 +2190,7 @@ static int take(struct link *link, struct transfer *transfer, pellucid_report *r
         report->resumed_bytes = round == 0 ? there : report->resumed_bytes;
         TRY(code);
     }
-    report->streams = link->is_shm ? 1 : link->wanted_streams;
+    report->streams = link->lane == TCP ? link->wanted_streams : 1;
     finish_report(link, transfer, since, report);
     return say_word(&link->control, "stored", error);
 }
@@ -1626,30 +2208,53 @@ static pellucid_options with_defaults(const pellucid_options *given) {
     return options;
 }
 
+static int is_lane(const char *wanted, enum lane lane) { return wanted != NULL && strcmp(wanted, LANES[lane]) == 0; }
+
 static int lane_check(const char *lane, pellucid_error *error) {
-    if (lane == NULL || strcmp(lane, "auto") == 0 || strcmp(lane, "shm") == 0 || strcmp(lane, "tcp") == 0)
+    if (lane == NULL || strcmp(lane, "auto") == 0 || is_lane(lane, SHM) || is_lane(lane, TCP) || is_lane(lane, UCX))
         return PELLUCID_OK;
-    return fail(error, PELLUCID_INVALID, "Choose shm or tcp, or leave it out.", "There is no lane '%.20s'.", lane);
+    return fail(error, PELLUCID_INVALID, "Choose shm, tcp or ucx, or leave it out.", "There is no lane '%.20s'.", lane);
 }
 
-/* Go over to a local socket, which memory can be handed through, where both ends are on one machine. */
-static int go_local(struct link *link, const struct message *welcome, const char *lane, pellucid_error *error) {
+/* Go over to a local socket, which memory can be handed through. Whether that could be. */
+static int go_local(struct link *link, const struct message *welcome, int *is_local, pellucid_error *error) {
     char here[64], there[64], name[100];
     struct channel local;
     struct message again;
-    int must = lane != NULL && strcmp(lane, "shm") == 0;
     machine(here, sizeof here);
     copy_field(welcome, "machine", there, sizeof there);
     copy_field(welcome, "local", name, sizeof name);
-    int is_local = here[0] && strcmp(here, there) == 0 && name[0] && connect_locally(name, &link->watch, &local);
-    if (!is_local)
-        return must ? fail(error, PELLUCID_UNREACHABLE, "Leave the lane out.", "The other end is on another machine.")
-                    : PELLUCID_OK;
+    *is_local = here[0] && strcmp(here, there) == 0 && name[0] && connect_locally(name, &link->watch, &local);
+    if (!*is_local)
+        return PELLUCID_OK;
     channel_close(&link->control);
     link->control = local;
-    link->is_shm = 1;
+    link->lane = SHM;
     TRY(introduce(&link->control, link->token, NULL, &again, error));
     message_free(&again);
+    return PELLUCID_OK;
+}
+
+/* Take the best lane between the two ends, or the one that is wanted. */
+static int choose_lane(struct link *link, const struct message *welcome, const char *wanted, pellucid_error *error) {
+    char lanes[64], rdma[8];
+    int is_local = 0;
+    copy_field(welcome, "lanes", lanes, sizeof lanes);
+    copy_field(welcome, "rdma", rdma, sizeof rdma);
+    if (is_lane(wanted, TCP))
+        return PELLUCID_OK;
+    if (!is_lane(wanted, UCX))
+        TRY(go_local(link, welcome, &is_local, error));
+    if (is_local)
+        return PELLUCID_OK;
+    if (is_lane(wanted, SHM))
+        return fail(error, PELLUCID_UNREACHABLE, "Leave the lane out.", "The other end is on another machine.");
+    int is_best = is_lane(wanted, UCX) || (rdma[0] && has_rdma());
+    if (is_best && strstr(lanes, "ucx") != NULL && ucx_is_there())
+        link->lane = UCX;
+    else if (is_lane(wanted, UCX))
+        return fail(error, PELLUCID_INVALID, "Install UCX at both ends, where libucp.so.0 is found, or leave the lane out.",
+                    "The lane ucx does not lead there.");
     return PELLUCID_OK;
 }
 
@@ -1660,14 +2265,13 @@ static int call(struct link *link, const struct address *address, const char *to
     link->address = address;
     link->token = token;
     link->wanted_streams = options->streams;
-    link->control.fd = link->control.passed_fd = -1;
+    channel_clear(&link->control);
     watch_start(&link->watch, options);
     int code = connect_to(address, &link->watch, &link->control, error);
     if (code == PELLUCID_OK)
         code = introduce(&link->control, token, NULL, &welcome, error);
     if (code == PELLUCID_OK) {
-        if (options->lane == NULL || strcmp(options->lane, "tcp") != 0)
-            code = go_local(link, &welcome, options->lane, error);
+        code = choose_lane(link, &welcome, options->lane, error);
         message_free(&welcome);
     }
     if (code != PELLUCID_OK)
@@ -1679,6 +2283,9 @@ static void pause_s(double seconds) {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
 }
+
+/* Longer before each further attempt. */
+static void pause_before(int attempt) { pause_s(0.2 * (1 << (attempt < 6 ? attempt : 6))); }
 
 static int is_worth_another_try(int code) {
     return code == PELLUCID_BROKEN || code == PELLUCID_UNREACHABLE || code == PELLUCID_BUSY;
@@ -1706,6 +2313,19 @@ static int attempt_send(const struct address *address, const char *token, struct
     return code;
 }
 
+/* Send, and take up a transfer that broke, as often as the options allow. */
+static int send_repeatedly(const struct address *address, const char *token, struct transfer *transfer,
+                           const pellucid_options *options, pellucid_report *report, pellucid_error *error) {
+    int code = PELLUCID_BROKEN, has_begun = 0;
+    for (int attempt = 1; attempt <= options->attempts; attempt++) {
+        code = attempt_send(address, token, transfer, options, report, error, &has_begun);
+        if (!is_worth_another_try(code) || !has_begun || attempt == options->attempts)
+            break;
+        pause_before(attempt);
+    }
+    return code;
+}
+
 int pellucid_send(const char *address_text, const char *token, const pellucid_array *array,
                   const pellucid_options *given, pellucid_report *report, pellucid_error *error) {
     pellucid_options options = with_defaults(given);
@@ -1713,7 +2333,6 @@ int pellucid_send(const char *address_text, const char *token, const pellucid_ar
     pellucid_error unused_error;
     struct address address;
     struct transfer transfer = {.array = *array, .has_checksum = !options.no_checksum, .descriptor = -1};
-    int code = PELLUCID_BROKEN, has_begun = 0;
     error = error != NULL ? error : &unused_error;
     report = report != NULL ? report : &unused_report;
     memset(report, 0, sizeof *report);
@@ -1723,39 +2342,32 @@ int pellucid_send(const char *address_text, const char *token, const pellucid_ar
     TRY(lane_check(options.lane, error));
     TRY(random_hex(16, transfer.number, error));
     transfer.bytes = pellucid_bytes(array);
-    for (int attempt = 1; attempt <= options.attempts; attempt++) {
-        code = attempt_send(&address, token, &transfer, &options, report, error, &has_begun);
-        if (!is_worth_another_try(code) || !has_begun || attempt == options.attempts)
-            break;
-        pause_s(0.2 * (1 << (attempt < 8 ? attempt : 8)));
-    }
-    return code;
+    return send_repeatedly(&address, token, &transfer, &options, report, error);
 }
 
-static int request_array(struct link *link, struct transfer *transfer, const char *request,
+static int request_array(struct link *link, struct transfer *transfer, const char *number, const char *request,
                          const pellucid_options *options, pellucid_report *report, pellucid_error *error) {
     struct text head = {0};
     struct message announced;
     struct transfer fresh = {.descriptor = -1};
-    add(&head, "request\ntransfer: %s\nlane: %s\nchecksum: %s", transfer->number, link->is_shm ? "shm" : "tcp",
+    add(&head, "request\ntransfer: %s\nlane: %s\nchecksum: %s", number, LANES[link->lane],
         options->no_checksum ? "none" : "xxh3");
     TRY(say(&link->control, &head, request, strlen(request), -1, error));
     TRY(expect(&link->control, "announce", NULL, &announced, error));
     int code = read_announcement(&announced, &fresh, error);
     message_free(&announced);
-    if (code == PELLUCID_OK && strcmp(fresh.number, transfer->number) != 0)
+    if (code == PELLUCID_OK && strcmp(fresh.number, number) != 0)
         code = against_rules(error, "it sends something else than what was asked for");
     if (code == PELLUCID_OK && fresh.bytes > options->limit_bytes)
         code = too_large(error, fresh.bytes, options->limit_bytes);
-    if (code == PELLUCID_OK && transfer->array.data != NULL && transfer->bytes == fresh.bytes) {
-        transfer_free(&fresh); /* what arrived before is used again */
-    } else if (code == PELLUCID_OK) {
+    if (code == PELLUCID_OK && !(transfer->array.data != NULL && is_same_array(transfer, &fresh))) {
         transfer_free(transfer);
         *transfer = fresh;
+        memset(&fresh, 0, sizeof fresh);
+        fresh.descriptor = -1;
         code = prepare(transfer, error);
-    } else {
-        transfer_free(&fresh);
     }
+    transfer_free(&fresh); /* what arrived before is used again */
     return code != PELLUCID_OK ? code : take(link, transfer, report, error);
 }
 
@@ -1766,6 +2378,27 @@ static void hand_over(struct transfer *transfer, pellucid_array *array) {
     transfer_free(transfer);
 }
 
+static int retrieve_repeatedly(const struct address *address, const char *token, const char *request,
+                               const pellucid_options *options, struct transfer *transfer, pellucid_report *report,
+                               pellucid_error *error) {
+    struct link *link = calloc(1, sizeof *link);
+    char number[TRANSFER_TEXT];
+    int code = link == NULL ? no_memory(error, sizeof *link) : random_hex(16, number, error), has_begun = 0;
+    for (int attempt = 1; link != NULL && attempt <= options->attempts; attempt++) {
+        code = call(link, address, token, options, error);
+        if (code == PELLUCID_OK) {
+            has_begun = 1;
+            code = told(link, request_array(link, transfer, number, request, options, report, error), error);
+            link_close(link);
+        }
+        if (!has_begun || !is_worth_another_try(code) || attempt == options->attempts)
+            break;
+        pause_before(attempt);
+    }
+    free(link);
+    return code;
+}
+
 int pellucid_retrieve(const char *address_text, const char *token, const char *request, const pellucid_options *given,
                       pellucid_array *array, pellucid_report *report, pellucid_error *error) {
     pellucid_options options = with_defaults(given);
@@ -1773,58 +2406,77 @@ int pellucid_retrieve(const char *address_text, const char *token, const char *r
     pellucid_error unused_error;
     struct address address;
     struct transfer transfer = {.descriptor = -1};
-    struct link *link = calloc(1, sizeof *link);
-    char number[TRANSFER_TEXT];
-    int code = link == NULL ? PELLUCID_MEMORY : PELLUCID_OK, has_begun = 0;
     error = error != NULL ? error : &unused_error;
     report = report != NULL ? report : &unused_report;
     memset(report, 0, sizeof *report);
     memset(array, 0, sizeof *array);
-    code = code != PELLUCID_OK ? code : address_read(address_text, &address, error);
-    code = code != PELLUCID_OK ? code : token_check(token, error);
-    code = code != PELLUCID_OK ? code : lane_check(options.lane, error);
-    code = code != PELLUCID_OK ? code : random_hex(16, number, error);
-    for (int attempt = 1; code == PELLUCID_OK || (has_begun && is_worth_another_try(code)); attempt++) {
-        code = call(link, &address, token, &options, error);
-        if (code == PELLUCID_OK) {
-            has_begun = 1;
-            memcpy(transfer.number, number, sizeof number);
-            code = request_array(link, &transfer, request != NULL ? request : "{}", &options, report, error);
-            told(link, code, error);
-            link_close(link);
-        }
-        if (code == PELLUCID_OK) {
-            hand_over(&transfer, array);
-            break;
-        }
-        if (attempt == options.attempts)
-            break;
-        pause_s(is_worth_another_try(code) ? 0.2 * (1 << (attempt < 8 ? attempt : 8)) : 0);
-    }
+    TRY(address_read(address_text, &address, error));
+    TRY(token_check(token, error));
+    TRY(lane_check(options.lane, error));
+    request = request != NULL ? request : "{}";
+    int code = retrieve_repeatedly(&address, token, request, &options, &transfer, report, error);
+    if (code == PELLUCID_OK)
+        hand_over(&transfer, array);
     transfer_free(&transfer);
-    free(link);
     return code;
 }
 
 struct pellucid_allocation {
     struct link link;
-    struct transfer transfer;
+    struct transfer transfer; /* its memory and texts are the allocation's */
     struct address address;
     char *token;
     pellucid_options options;
     int is_open;
-    size_t mapped;
 };
+
+/* What every end that connects checks first. */
+static int start_transfer(struct transfer *transfer, const pellucid_array *array, const pellucid_options *options,
+                          pellucid_error *error) {
+    memset(transfer, 0, sizeof *transfer);
+    transfer->descriptor = -1;
+    transfer->has_checksum = !options->no_checksum;
+    TRY(array_check(array, 0, error));
+    TRY(lane_check(options->lane, error));
+    transfer->array = *array;
+    transfer->bytes = pellucid_bytes(array);
+    TRY(keep_texts(&transfer->array, error));
+    ((struct owned *)transfer->array.owned)->mapped = transfer->bytes > 0 ? transfer->bytes : 1;
+    return random_hex(16, transfer->number, error);
+}
 
 /* Announce an array that is not there yet, and get the receiving end's memory for it. */
 static int allocate_there(pellucid_allocation *allocation, pellucid_error *error) {
     struct message ready;
     struct link *link = &allocation->link;
-    TRY(announce(&link->control, &allocation->transfer, "shm", error));
+    TRY(announce(&link->control, &allocation->transfer, SHM, error));
     TRY(expect(&link->control, "ready", "stored", &ready, error));
+    int has_memory = is_kind(&ready, "ready");
     message_free(&ready);
-    allocation->transfer.array.data = attach(&link->control, allocation->transfer.bytes, error);
-    return allocation->transfer.array.data == NULL ? PELLUCID_PROTOCOL : PELLUCID_OK;
+    if (has_memory)
+        return attach(&link->control, allocation->transfer.bytes, &allocation->transfer.array.data, error);
+    link_close(link); /* what has no voxel is complete as soon as it is announced */
+    return PELLUCID_OK;
+}
+
+static int allocate_here(struct transfer *transfer, pellucid_error *error) {
+    size_t mapped = ((struct owned *)transfer->array.owned)->mapped;
+    void *memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return no_memory(error, mapped);
+    transfer->array.data = memory;
+    return PELLUCID_OK;
+}
+
+static int open_allocation(pellucid_allocation *allocation, pellucid_error *error) {
+    struct link *link = &allocation->link;
+    TRY(call(link, &allocation->address, allocation->token, &allocation->options, error));
+    allocation->is_open = 1;
+    if (link->lane == SHM && allocation->transfer.bytes > 0)
+        return allocate_there(allocation, error);
+    link_close(link); /* filling it may take hours: it is called again then */
+    allocation->is_open = 0;
+    return allocate_here(&allocation->transfer, error);
 }
 
 int pellucid_allocate(const char *address, const char *token, pellucid_array *array, const pellucid_options *given,
@@ -1837,27 +2489,10 @@ int pellucid_allocate(const char *address, const char *token, pellucid_array *ar
         return no_memory(error, sizeof *allocation);
     allocation->options = with_defaults(given);
     allocation->token = strdup(token != NULL ? token : "");
-    allocation->transfer = (struct transfer){.array = *array, .has_checksum = !allocation->options.no_checksum};
-    allocation->transfer.descriptor = -1;
-    allocation->transfer.bytes = pellucid_bytes(array);
-    allocation->mapped = allocation->transfer.bytes > 0 ? allocation->transfer.bytes : 1;
-    int code = array_check(array, 0, error);
+    int code = start_transfer(&allocation->transfer, array, &allocation->options, error);
     code = code != PELLUCID_OK ? code : address_read(address, &allocation->address, error);
     code = code != PELLUCID_OK ? code : token_check(allocation->token, error);
-    code = code != PELLUCID_OK ? code : lane_check(allocation->options.lane, error);
-    code = code != PELLUCID_OK ? code : random_hex(16, allocation->transfer.number, error);
-    if (code == PELLUCID_OK)
-        code = call(&allocation->link, &allocation->address, allocation->token, &allocation->options, error);
-    allocation->is_open = code == PELLUCID_OK;
-    if (code == PELLUCID_OK && allocation->link.is_shm) {
-        code = allocate_there(allocation, error);
-    } else if (code == PELLUCID_OK) {
-        void *memory = mmap(NULL, allocation->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        allocation->transfer.array.data = memory == MAP_FAILED ? NULL : memory;
-        code = memory == MAP_FAILED ? no_memory(error, allocation->mapped) : PELLUCID_OK;
-        link_close(&allocation->link); /* filling it may take hours: it is called again then */
-        allocation->is_open = 0;
-    }
+    code = code != PELLUCID_OK ? code : open_allocation(allocation, error);
     if (code != PELLUCID_OK) {
         pellucid_abandon(allocation);
         return code;
@@ -1871,23 +2506,20 @@ int pellucid_commit(pellucid_allocation *allocation, pellucid_report *report, pe
     pellucid_report unused_report;
     pellucid_error unused_error;
     struct message stored;
-    int code, has_begun = 0;
     error = error != NULL ? error : &unused_error;
     report = report != NULL ? report : &unused_report;
     memset(report, 0, sizeof *report);
-    if (!allocation->is_open) {
-        code = attempt_send(&allocation->address, allocation->token, &allocation->transfer, &allocation->options, report,
-                            error, &has_begun);
-        pellucid_abandon(allocation);
-        return code;
-    }
-    code = allocation->transfer.bytes > 0 ? say_word(&allocation->link.control, "sent", error) : PELLUCID_OK;
-    if (code == PELLUCID_OK && allocation->transfer.bytes > 0) {
-        code = expect(&allocation->link.control, "stored", NULL, &stored, error);
+    int code;
+    if (allocation->is_open) {
+        snprintf(report->lane, sizeof report->lane, "shm");
+        code = say_word(&allocation->link.control, "sent", error);
+        code = code != PELLUCID_OK ? code : expect(&allocation->link.control, "stored", NULL, &stored, error);
         if (code == PELLUCID_OK)
             message_free(&stored);
+    } else {
+        code = send_repeatedly(&allocation->address, allocation->token, &allocation->transfer, &allocation->options,
+                               report, error);
     }
-    snprintf(report->lane, sizeof report->lane, "shm");
     pellucid_abandon(allocation);
     return code;
 }
@@ -1895,69 +2527,82 @@ int pellucid_commit(pellucid_allocation *allocation, pellucid_report *report, pe
 void pellucid_abandon(pellucid_allocation *allocation) {
     if (allocation == NULL)
         return;
-    if (allocation->transfer.array.data != NULL)
-        munmap(allocation->transfer.array.data, allocation->mapped);
     if (allocation->is_open)
         link_close(&allocation->link);
+    transfer_free(&allocation->transfer);
     free(allocation->token);
     free(allocation);
 }
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
 
-struct pellucid_stream {
-    struct link link;
-    struct transfer transfer;
-    struct address address;
-    char *token;
-    uint8_t *memory; /* the receiving end's, on one machine */
-    uint32_t number;
-    int unanswered[MOST_STREAMS];
-};
-
 struct block_head {
     struct piece_head piece;
     uint32_t start[3], stop[3];
 };
 
-static int open_stream(pellucid_stream *stream, const pellucid_options *options, pellucid_error *error) {
+/* A block that is under way, with a copy in case that it has to be sent again. */
+struct sent_block {
+    struct block_head head;
+    uint8_t *copy;
+    size_t room;
+    int which; /* connection */
+    int is_under_way;
+};
+
+enum { WINDOW = 16 };
+
+struct pellucid_stream {
+    struct link link;
+    struct transfer transfer; /* data: the receiving end's memory, on one machine */
+    struct address address;
+    char *token;
+    pellucid_options options;
+    uint32_t number;
+    struct sent_block window[WINDOW];
+};
+
+static int open_stream(pellucid_stream *stream, pellucid_error *error) {
     struct message ready;
     uint64_t streams = 0;
     struct link *link = &stream->link;
-    TRY(call(link, &stream->address, stream->token, options, error));
-    TRY(announce(&link->control, &stream->transfer, link->is_shm ? "shm" : "tcp", error));
+    TRY(call(link, &stream->address, stream->token, &stream->options, error));
+    link->lane = link->lane == SHM ? SHM : TCP; /* blocks have no lane through UCX */
+    link->watch.total = stream->transfer.bytes;
+    TRY(announce(&link->control, &stream->transfer, link->lane, error));
     TRY(expect(&link->control, "ready", NULL, &ready, error));
-    int code = link->is_shm ? PELLUCID_OK : number_field(&ready, "streams", &streams, error);
+    int code = link->lane == SHM ? PELLUCID_OK : number_field(&ready, "streams", &streams, error);
     message_free(&ready);
     TRY(code);
-    if (!link->is_shm)
-        return open_streams(link, stream->transfer.number, (int)streams, error);
-    stream->memory = attach(&link->control, stream->transfer.bytes, error);
-    return stream->memory == NULL ? PELLUCID_PROTOCOL : PELLUCID_OK;
+    if (link->lane == SHM)
+        return attach(&link->control, stream->transfer.bytes, &stream->transfer.array.data, error);
+    if (streams == 0)
+        return against_rules(error, "it wants blocks over no connection");
+    streams = streams < MOST_STREAMS ? streams : MOST_STREAMS;
+    return reason(&link->control, open_streams(link, stream->transfer.number, (int)streams, error), error);
 }
 
 int pellucid_stream_open(const char *address, const char *token, const pellucid_array *volume,
                          const pellucid_options *given, pellucid_stream **result, pellucid_error *error) {
     pellucid_error unused;
-    pellucid_options options = with_defaults(given);
     pellucid_stream *stream = calloc(1, sizeof *stream);
     error = error != NULL ? error : &unused;
     *result = NULL;
     if (stream == NULL)
         return no_memory(error, sizeof *stream);
-    stream->link.control.fd = stream->link.control.passed_fd = -1;
+    channel_clear(&stream->link.control);
+    stream->options = with_defaults(given);
     stream->token = strdup(token != NULL ? token : "");
-    stream->transfer = (struct transfer){.array = *volume, .has_checksum = !options.no_checksum, .is_stream = 1};
-    stream->transfer.descriptor = -1;
-    stream->transfer.bytes = pellucid_bytes(volume);
-    int code = array_check(volume, 0, error);
+    int code = start_transfer(&stream->transfer, volume, &stream->options, error);
+    stream->transfer.is_stream = 1;
     if (code == PELLUCID_OK && volume->axes != 3)
         code = fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "A stream of %d axes is no volume.", volume->axes);
+    for (int i = 0; code == PELLUCID_OK && i < 3; i++)
+        if (volume->shape[i] > UINT32_MAX)
+            code = fail(error, PELLUCID_INVALID, "Send it in parts.", "A stream is too long along axis %d.", i);
     code = code != PELLUCID_OK ? code : address_read(address, &stream->address, error);
     code = code != PELLUCID_OK ? code : token_check(stream->token, error);
-    code = code != PELLUCID_OK ? code : lane_check(options.lane, error);
-    code = code != PELLUCID_OK ? code : random_hex(16, stream->transfer.number, error);
-    code = code != PELLUCID_OK ? code : open_stream(stream, &options, error);
+    code = code != PELLUCID_OK ? code : open_stream(stream, error);
     if (code != PELLUCID_OK) {
         pellucid_stream_abandon(stream);
         return code;
@@ -1966,33 +2611,133 @@ int pellucid_stream_open(const char *address, const char *token, const pellucid_
     return PELLUCID_OK;
 }
 
+static int put_on_wire(pellucid_stream *stream, const struct sent_block *block, pellucid_error *error) {
+    struct channel *channel = &stream->link.streams[block->which];
+    TRY(write_bytes(channel, &block->head, sizeof block->head, error));
+    return write_bytes(channel, block->copy, block->head.piece.length, error);
+}
+
+/* The block that was sent first of those that are under way; NULL where none is. */
+static struct sent_block *oldest(pellucid_stream *stream) {
+    struct sent_block *found = NULL;
+    for (struct sent_block *each = stream->window; each < stream->window + WINDOW; each++)
+        if (each->is_under_way && (found == NULL || each->head.piece.number < found->head.piece.number))
+            found = each;
+    return found;
+}
+
+/* The next answer on a connection. A block that came wrong is sent again. */
 static int read_answer(pellucid_stream *stream, int which, pellucid_error *error) {
     uint32_t answer[2];
     TRY(read_bytes(&stream->link.streams[which], answer, sizeof answer, error));
-    stream->unanswered[which]--;
-    return answer[1] == 1 ? PELLUCID_OK : broken(error, "a block was damaged on the way");
+    for (struct sent_block *each = stream->window; each < stream->window + WINDOW; each++)
+        if (each->is_under_way && each->which == which && each->head.piece.number == answer[0]) {
+            if (answer[1] != 1)
+                return put_on_wire(stream, each, error);
+            each->is_under_way = 0;
+            return advance(&stream->link.watch, each->head.piece.length, error);
+        }
+    return against_rules(error, "it answered a block that was not sent");
 }
 
-static int send_block(pellucid_stream *stream, const uint8_t *block, const struct block_head *place,
+/* A new link, on which the same transfer is announced and the blocks that were under way are sent again. */
+static int redial(pellucid_stream *stream, pellucid_error *error) {
+    uint64_t done = stream->link.watch.done;
+    int which = 0;
+    link_close(&stream->link);
+    TRY(open_stream(stream, error));
+    stream->link.watch.done = done;
+    for (struct sent_block *each = stream->window; each < stream->window + WINDOW; each++)
+        if (each->is_under_way) {
+            each->which = which++ % stream->link.stream_count;
+            TRY(put_on_wire(stream, each, error));
+        }
+    return PELLUCID_OK;
+}
+
+/* What can be done about a failure: where the connection broke, come back as often as the options allow. */
+static int recover(pellucid_stream *stream, int code, pellucid_error *error) {
+    code = reason(&stream->link.control, code, error);
+    for (int attempt = 1; attempt < stream->options.attempts && is_worth_another_try(code); attempt++) {
+        if (stream->link.lane == SHM)
+            break;
+        stream->options.lane = LANES[TCP];
+        pause_before(attempt);
+        code = redial(stream, error);
+    }
+    return code;
+}
+
+/* Wait until the oldest block has arrived. */
+static int settle_oldest(pellucid_stream *stream, pellucid_error *error) {
+    struct sent_block *block = oldest(stream);
+    int code = block == NULL ? PELLUCID_OK : read_answer(stream, block->which, error);
+    return code == PELLUCID_OK ? code : recover(stream, code, error);
+}
+
+/* A place for a copy; waits for one where too much is under way. */
+static int find_place(pellucid_stream *stream, uint64_t length, struct sent_block **place, pellucid_error *error) {
+    for (;;) {
+        for (struct sent_block *each = stream->window; each < stream->window + WINDOW; each++)
+            if (!each->is_under_way) {
+                *place = each;
+                uint8_t *larger = each->room >= length ? each->copy : realloc(each->copy, length);
+                if (larger == NULL)
+                    return no_memory(error, length);
+                each->copy = larger;
+                each->room = each->room >= length ? each->room : length;
+                return PELLUCID_OK;
+            }
+        TRY(settle_oldest(stream, error));
+    }
+}
+
+static int send_block(pellucid_stream *stream, const uint8_t *block, const uint64_t start[3], const uint64_t shape[3],
                       pellucid_error *error) {
-    int which = (int)(place->piece.number % (uint32_t)stream->link.stream_count);
-    struct channel *channel = &stream->link.streams[which];
-    if (stream->unanswered[which] == DEPTH)
-        TRY(read_answer(stream, which, error));
-    TRY(write_bytes(channel, place, sizeof *place, error));
-    TRY(write_bytes(channel, block, place->piece.length, error));
-    stream->unanswered[which]++;
-    return advance(&stream->link.watch, place->piece.length, error);
+    uint64_t length = shape[0] * shape[1] * shape[2] * TYPES[stream->transfer.array.type].bytes;
+    struct sent_block *place;
+    TRY(find_place(stream, length, &place, error));
+    memcpy(place->copy, block, length);
+    place->head.piece = (struct piece_head){stream->number, (uint32_t)length,
+                                            checksum(&stream->transfer, place->copy, length)};
+    for (int i = 0; i < 3; i++) {
+        place->head.start[i] = (uint32_t)start[i];
+        place->head.stop[i] = (uint32_t)(start[i] + shape[i]);
+    }
+    place->which = (int)(stream->number % (uint32_t)stream->link.stream_count);
+    place->is_under_way = 1;
+    stream->number = stream->number == LAST - 1 ? 0 : stream->number + 1;
+    int code = put_on_wire(stream, place, error);
+    return code == PELLUCID_OK ? code : recover(stream, code, error);
 }
 
-/* Copy a block into, or out of, the place where it belongs in a volume. */
-static void place_block(const pellucid_array *volume, uint8_t *memory, const uint8_t *block, const uint64_t start[3],
+/* Send a block in parts that are small enough, each without gaps: cut across the slowest axis that can be. */
+static int send_parts(pellucid_stream *stream, const uint8_t *block, const uint64_t start[3], const uint64_t shape[3],
+                      pellucid_error *error) {
+    uint64_t size = TYPES[stream->transfer.array.type].bytes, unit = size;
+    int axis = shape[0] > 1 ? 0 : shape[1] > 1 ? 1 : 2;
+    for (int i = axis + 1; i < 3; i++)
+        unit *= shape[i];
+    uint64_t most = unit < LARGEST_PART ? LARGEST_PART / unit : 1;
+    if (shape[axis] <= most && unit <= LARGEST_PART)
+        return send_block(stream, block, start, shape, error);
+    for (uint64_t at = 0; at < shape[axis]; at += most) {
+        uint64_t from[3] = {start[0], start[1], start[2]}, part[3] = {shape[0], shape[1], shape[2]};
+        from[axis] += at;
+        part[axis] = shape[axis] - at < most ? shape[axis] - at : most;
+        TRY(send_parts(stream, block + at * unit, from, part, error));
+    }
+    return PELLUCID_OK;
+}
+
+/* Copy a block into the place where it belongs in a volume. */
+static void place_block(const pellucid_array *volume, const uint8_t *block, const uint64_t start[3],
                         const uint64_t shape[3]) {
     uint64_t size = TYPES[volume->type].bytes, row = shape[2] * size;
     for (uint64_t z = 0; z < shape[0]; z++)
         for (uint64_t y = 0; y < shape[1]; y++) {
             uint64_t at = ((start[0] + z) * volume->shape[1] + start[1] + y) * volume->shape[2] + start[2];
-            memcpy(memory + at * size, block, row);
+            memcpy((uint8_t *)volume->data + at * size, block, row);
             block += row;
         }
 }
@@ -2003,7 +2748,7 @@ static int write_in_memory(pellucid_stream *stream, const void *block, const uin
     struct channel *control = &stream->link.control;
     if (has_news(control, 0))
         return reason(control, broken(error, "the other end went away"), error);
-    place_block(&stream->transfer.array, stream->memory, block, start, shape);
+    place_block(&stream->transfer.array, block, start, shape);
     add(&head, "block\nbox:");
     for (int i = 0; i < 3; i++)
         add(&head, " %" PRIu64, start[i]);
@@ -2017,44 +2762,25 @@ int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint
                           const uint64_t shape[3], pellucid_error *error) {
     pellucid_error unused;
     const pellucid_array *volume = &stream->transfer.array;
-    uint64_t row = shape[1] * shape[2] * TYPES[volume->type].bytes, most;
     error = error != NULL ? error : &unused;
     for (int i = 0; i < 3; i++)
         if (start[i] > volume->shape[i] || shape[i] > volume->shape[i] - start[i])
             return fail(error, PELLUCID_INVALID, "Check start and shape.", "A block does not fit into the volume.");
-    if (row == 0 || shape[0] == 0)
+    if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
         return PELLUCID_OK;
-    if (stream->link.is_shm)
+    if (stream->link.lane == SHM)
         return write_in_memory(stream, block, start, shape, error);
-    most = LARGEST_BLOCK / row;
-    if (most == 0)
-        return fail(error, PELLUCID_INVALID, "Write parts of it.", "A block has slices of more than 64 MiB.");
-    for (uint64_t z = 0; z < shape[0]; z += most) {
-        uint64_t count = shape[0] - z < most ? shape[0] - z : most;
-        const uint8_t *part = (const uint8_t *)block + z * row;
-        struct block_head place = {.start = {(uint32_t)(start[0] + z), (uint32_t)start[1], (uint32_t)start[2]}};
-        place.stop[0] = (uint32_t)(start[0] + z + count);
-        place.stop[1] = (uint32_t)(start[1] + shape[1]);
-        place.stop[2] = (uint32_t)(start[2] + shape[2]);
-        place.piece = (struct piece_head){stream->number++, (uint32_t)(count * row),
-                                          checksum(&stream->transfer, part, count * row)};
-        int code = send_block(stream, part, &place, error);
-        if (code != PELLUCID_OK)
-            return reason(&stream->link.control, code, error);
-    }
-    return PELLUCID_OK;
+    return send_parts(stream, block, start, shape, error);
 }
 
+/* Say on every connection that this was all, and hear that all of it is there. */
 static int finish_stream(pellucid_stream *stream, pellucid_error *error) {
     struct block_head last = {.piece = {LAST, 0, 0}};
     struct message stored;
-    if (stream->link.is_shm)
+    if (stream->link.lane == SHM)
         TRY(say_word(&stream->link.control, "finish", error));
-    for (int i = 0; i < stream->link.stream_count; i++) {
-        while (stream->unanswered[i] > 0)
-            TRY(read_answer(stream, i, error));
+    for (int i = 0; i < stream->link.stream_count; i++)
         TRY(write_bytes(&stream->link.streams[i], &last, sizeof last, error));
-    }
     TRY(expect(&stream->link.control, "stored", NULL, &stored, error));
     message_free(&stored);
     return PELLUCID_OK;
@@ -2062,9 +2788,12 @@ static int finish_stream(pellucid_stream *stream, pellucid_error *error) {
 
 int pellucid_stream_close(pellucid_stream *stream, pellucid_error *error) {
     pellucid_error unused;
+    int code = PELLUCID_OK;
     error = error != NULL ? error : &unused;
-    int code = finish_stream(stream, error);
-    code = reason(&stream->link.control, code, error);
+    while (code == PELLUCID_OK && oldest(stream) != NULL)
+        code = settle_oldest(stream, error);
+    if (code == PELLUCID_OK)
+        code = reason(&stream->link.control, finish_stream(stream, error), error);
     pellucid_stream_abandon(stream);
     return code;
 }
@@ -2072,19 +2801,29 @@ int pellucid_stream_close(pellucid_stream *stream, pellucid_error *error) {
 void pellucid_stream_abandon(pellucid_stream *stream) {
     if (stream == NULL)
         return;
-    if (stream->memory != NULL)
-        munmap(stream->memory, stream->transfer.bytes > 0 ? stream->transfer.bytes : 1);
+    for (int i = 0; i < WINDOW; i++)
+        free(stream->window[i].copy);
     link_close(&stream->link);
+    transfer_free(&stream->transfer);
     free(stream->token);
     free(stream);
 }
 
 /* ---- The end that listens ---------------------------------------------------------------------------------------- */
 
+/* Somebody who connected, and has not shown the token yet. */
+struct stranger {
+    struct channel channel;
+    char nonce[NONCE_TEXT];
+};
+
 struct pellucid_listener {
     int sockets[2]; /* TCP and local */
     char address[300], local[64], machine[64];
     char *token;
+    int has_ucx;
+    struct stranger strangers[MOST_STRANGERS];
+    int stranger_count;
     pellucid_options options;
     struct watch watch;
     struct channel waiting[MOST_WAITING]; /* control connections whose turn comes later */
@@ -2107,6 +2846,8 @@ static int listen_at(const struct address *address, char *text, size_t room, pel
         freeaddrinfo(found);
     }
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&name, &length) != 0) {
+        if (fd >= 0)
+            close(fd);
         fail(error, PELLUCID_INVALID, "Choose another port (0 takes a free one), and a name of this machine.",
              "Nobody can listen at %s:%s: %s.", address->host, address->port, strerror(errno));
         return -1;
@@ -2137,8 +2878,9 @@ int pellucid_listen(const char *address_text, const char *token, const pellucid_
     *result = NULL;
     TRY(address_read(address_text, &address, error));
     TRY(token_check(token, error));
+    TRY(lane_check(options != NULL ? options->lane : NULL, error));
     TRY(random_hex(8, mark, error));
-    if (address.pin[0])
+    if (address.is_secure)
         return fail(error, PELLUCID_INVALID, "Listen at host:port.", "This end listens without TLS only.");
     pellucid_listener *listener = calloc(1, sizeof *listener);
     if (listener == NULL)
@@ -2151,15 +2893,20 @@ int pellucid_listen(const char *address_text, const char *token, const pellucid_
     listener->sockets[1] = listen_locally(listener->local);
     listener->sockets[0] = listen_at(&address, listener->address, sizeof listener->address, error);
     watch_start(&listener->watch, &listener->options);
-    if (listener->sockets[0] < 0 || listener->token == NULL) {
+    /* UCX is loaded only where it is of use: it takes over some of the program's signals. */
+    listener->has_ucx = (is_lane(listener->options.lane, UCX) || has_rdma()) && ucx_is_there();
+    int code = listener->token == NULL ? no_memory(error, 0) : listener->sockets[0] < 0 ? PELLUCID_INVALID : PELLUCID_OK;
+    if (code != PELLUCID_OK) {
         pellucid_listener_close(listener);
-        return PELLUCID_INVALID;
+        return code;
     }
     *result = listener;
     return PELLUCID_OK;
 }
 
 const char *pellucid_listener_address(const pellucid_listener *listener) { return listener->address; }
+
+static void dismiss(pellucid_listener *listener, int which);
 
 void pellucid_listener_close(pellucid_listener *listener) {
     if (listener == NULL)
@@ -2169,59 +2916,115 @@ void pellucid_listener_close(pellucid_listener *listener) {
             close(listener->sockets[i]);
     for (int i = 0; i < listener->waiting_count; i++)
         channel_close(&listener->waiting[i]);
+    while (listener->stranger_count > 0)
+        dismiss(listener, 0);
     transfer_free(&listener->partial);
     watch_end(&listener->watch);
     free(listener->token);
     free(listener);
 }
 
-/* The listening end's part of the handshake. transfer: which one a stream belongs to; empty for a control connection. */
-static int admit(pellucid_listener *listener, struct channel *channel, char transfer[TRANSFER_TEXT],
+/* The rest of the listening end's part of the handshake, when what a stranger says is here. transfer: which one a
+ * stream belongs to; empty for a control connection. */
+static int admit(pellucid_listener *listener, struct stranger *stranger, char transfer[TRANSFER_TEXT],
                  pellucid_error *error) {
-    char ours[NONCE_TEXT], theirs[80], shown[80], proof[NONCE_TEXT], role[16];
+    char theirs[80], shown[80], proof[NONCE_TEXT], role[16];
+    struct channel *channel = &stranger->channel;
     struct message opening;
     struct text head = {0};
-    TRY(random_hex(32, ours, error));
-    add(&head, "pellucid-transfer\nversion: 1\nnonce: %s", ours);
-    TRY(say(channel, &head, "", 0, -1, error));
     TRY(hear(channel, &opening, 0, error));
     copy_field(&opening, "nonce", theirs, sizeof theirs);
     copy_field(&opening, "proof", shown, sizeof shown);
     copy_field(&opening, "role", role, sizeof role);
     copy_field(&opening, "transfer", transfer, TRANSFER_TEXT);
     message_free(&opening);
-    prove(listener->token, "connect", ours, theirs, proof);
+    prove(listener->token, "connect", stranger->nonce, theirs, proof);
     if (!same_secret(shown, proof)) {
         int code = wrong_token(error, "The receiving end");
         say_refusal(channel, error);
         return code;
     }
-    prove(listener->token, "listen", ours, theirs, proof);
-    add(&head, "welcome\nproof: %s\nlanes: shm tcp\nmachine: %s\nlocal: %s", proof, listener->machine, listener->local);
+    prove(listener->token, "listen", stranger->nonce, theirs, proof);
+    add(&head, "welcome\nproof: %s\nlanes: shm tcp%s\nmachine: %s\nlocal: %s%s", proof,
+        listener->has_ucx ? " ucx" : "", listener->machine, listener->local, has_rdma() ? "\nrdma: yes" : "");
     if (strcmp(role, "stream") != 0)
         transfer[0] = 0;
     return say(channel, &head, "", 0, -1, error);
 }
 
+static void dismiss(pellucid_listener *listener, int which) {
+    channel_close(&listener->strangers[which].channel);
+    listener->strangers[which] = listener->strangers[--listener->stranger_count];
+}
+
+/* Greet somebody who connected. Where too many say nothing, one of them makes room. */
+static void greet(pellucid_listener *listener, int fd) {
+    struct text head = {0};
+    if (listener->stranger_count == MOST_STRANGERS)
+        dismiss(listener, 0);
+    struct stranger *stranger = &listener->strangers[listener->stranger_count++];
+    channel_start(&stranger->channel, fd, &listener->watch);
+    stranger->channel.deadline = now_s() + HANDSHAKE_S;
+    int code = random_hex(32, stranger->nonce, NULL);
+    add(&head, "pellucid-transfer\nversion: 1\nnonce: %s", code == PELLUCID_OK ? stranger->nonce : "");
+    if (code != PELLUCID_OK)
+        free(head.at);
+    else
+        code = say(&stranger->channel, &head, "", 0, -1, NULL);
+    if (code != PELLUCID_OK)
+        dismiss(listener, listener->stranger_count - 1);
+}
+
+/* Whether all that a stranger has to say is here (1), a part of it (0), or nothing good (-1): nobody else has to wait
+ * for somebody who says a byte now and then. */
+static int opening_is_here(const struct stranger *stranger) {
+    char peek[12 + LONGEST_OPENING];
+    uint32_t lengths[2];
+    ssize_t got = recv(stranger->channel.fd, peek, sizeof peek, MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (got < 12)
+        return got <= 0 ? -1 : 0;
+    memcpy(lengths, peek + 4, sizeof lengths);
+    if (memcmp(peek, "PLT1", 4) != 0 || lengths[0] > LONGEST_OPENING || lengths[1] > LONGEST_OPENING - lengths[0])
+        return -1;
+    return (size_t)got >= 12 + (size_t)lengths[0] + lengths[1];
+}
+
+/* Look at those who are at the door. PELLUCID_OK where one showed the token, and is let in. */
+static int look_at_strangers(pellucid_listener *listener, struct channel *channel, char transfer[TRANSFER_TEXT]) {
+    for (int i = listener->stranger_count - 1; i >= 0; i--) {
+        struct stranger *stranger = &listener->strangers[i];
+        int state = opening_is_here(stranger);
+        if (state == 0 && now_s() < stranger->channel.deadline)
+            continue;
+        if (state == 1 && admit(listener, stranger, transfer, &(pellucid_error){0}) == PELLUCID_OK) {
+            *channel = stranger->channel;
+            channel->deadline = 0;
+            *stranger = listener->strangers[--listener->stranger_count];
+            return PELLUCID_OK;
+        }
+        dismiss(listener, i);
+    }
+    return PELLUCID_TIMEOUT;
+}
+
 /* Accept one connection that shows the token; PELLUCID_TIMEOUT where none comes within a turn. Strangers are let go. */
 static int accept_one(pellucid_listener *listener, struct channel *channel, char transfer[TRANSFER_TEXT],
                       pellucid_error *error) {
-    struct pollfd waiting[2] = {{listener->sockets[0], POLLIN, 0}, {listener->sockets[1], POLLIN, 0}};
-    pellucid_error ignored;
-    if (poll(waiting, 2, POLL_MS) > 0)
-        for (int i = 0; i < 2; i++) {
-            int fd = waiting[i].revents & POLLIN ? accept4(waiting[i].fd, NULL, NULL, SOCK_CLOEXEC) : -1;
-            if (fd < 0)
-                continue;
-            double timeout_s = listener->watch.timeout_s;
-            channel_start(channel, fd, &listener->watch);
-            listener->watch.timeout_s = HANDSHAKE_S;
-            int code = admit(listener, channel, transfer, &ignored);
-            listener->watch.timeout_s = timeout_s;
-            if (code == PELLUCID_OK)
-                return PELLUCID_OK;
-            channel_close(channel);
-        }
+    struct pollfd waiting[2 + MOST_STRANGERS] = {{listener->sockets[0], POLLIN, 0}, {listener->sockets[1], POLLIN, 0}};
+    for (int i = 0; i < listener->stranger_count; i++)
+        waiting[2 + i] = (struct pollfd){listener->strangers[i].channel.fd, POLLIN, 0};
+    int has_any = poll(waiting, (nfds_t)(2 + listener->stranger_count), POLL_MS) > 0;
+    for (int i = 0; has_any && i < 2; i++) {
+        int fd = waiting[i].revents & POLLIN ? accept4(waiting[i].fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+        if (fd >= 0)
+            greet(listener, fd);
+    }
+    if (look_at_strangers(listener, channel, transfer) == PELLUCID_OK)
+        return PELLUCID_OK;
+    if (has_any && !(waiting[0].revents | waiting[1].revents))
+        pause_s(0.002); /* what came was not all of it */
     TRY(advance(&listener->watch, 0, error));
     return fail(error, PELLUCID_TIMEOUT, "Check the sender.", "Nothing arrived in time.");
 }
@@ -2282,7 +3085,8 @@ static int checked_block(const struct transfer *transfer, const struct block_hea
             return against_rules(error, "it sent a block that does not fit");
         start[i] = head->start[i];
         shape[i] = head->stop[i] - head->start[i];
-        bytes *= shape[i];
+        if (__builtin_mul_overflow(bytes, shape[i], &bytes))
+            return against_rules(error, "it sent a block that is too large");
     }
     if (bytes != head->piece.length || bytes > LARGEST_BLOCK)
         return against_rules(error, "it sent a block of another size than it said");
@@ -2291,8 +3095,9 @@ static int checked_block(const struct transfer *transfer, const struct block_hea
 
 static int receive_blocks(struct work *work, struct channel *channel, pellucid_error *error) {
     struct transfer *transfer = work->transfer;
-    uint8_t *block = malloc(LARGEST_BLOCK);
-    int code = block == NULL ? no_memory(error, LARGEST_BLOCK) : PELLUCID_OK;
+    uint8_t *block = NULL;
+    size_t room = 0;
+    int code = PELLUCID_OK;
     while (code == PELLUCID_OK) {
         struct block_head head;
         uint64_t start[3], shape[3];
@@ -2300,12 +3105,18 @@ static int receive_blocks(struct work *work, struct channel *channel, pellucid_e
         if (code != PELLUCID_OK || head.piece.number == LAST)
             break;
         code = checked_block(transfer, &head, start, shape, error);
+        if (code == PELLUCID_OK && head.piece.length > room) {
+            free(block);
+            block = malloc(head.piece.length);
+            room = block == NULL ? 0 : head.piece.length;
+            code = block == NULL ? no_memory(error, head.piece.length) : PELLUCID_OK;
+        }
         code = code != PELLUCID_OK ? code : read_bytes(channel, block, head.piece.length, error);
         if (code != PELLUCID_OK)
             break;
         uint32_t answer[2] = {head.piece.number, checksum(transfer, block, head.piece.length) == head.piece.checksum};
         if (answer[1])
-            place_block(&transfer->array, transfer->array.data, block, start, shape);
+            place_block(&transfer->array, block, start, shape);
         code = write_bytes(channel, answer, sizeof answer, error);
         code = code != PELLUCID_OK ? code : advance(channel->watch, head.piece.length, error);
     }
@@ -2319,10 +3130,10 @@ static int take_stream(struct link *link, struct transfer *transfer, pellucid_re
     struct message message;
     link->watch.total = transfer->bytes;
     add(&head, "ready\nstreams: %d", link->wanted_streams);
-    if (!link->is_shm)
+    if (link->lane != SHM)
         touch(transfer);
-    TRY(say(&link->control, &head, "", 0, link->is_shm ? transfer->descriptor : -1, error));
-    if (link->is_shm) {
+    TRY(say(&link->control, &head, "", 0, link->lane == SHM ? transfer->descriptor : -1, error));
+    if (link->lane == SHM) {
         for (int is_over = 0; !is_over; message_free(&message)) {
             TRY(expect(&link->control, "block", "finish", &message, error));
             is_over = is_kind(&message, "finish");
@@ -2339,9 +3150,7 @@ static int take_stream(struct link *link, struct transfer *transfer, pellucid_re
 /* What is there of this very transfer, or memory for a new one. */
 static int find_memory(pellucid_listener *listener, struct transfer *transfer, pellucid_error *error) {
     struct transfer *partial = &listener->partial;
-    int is_same = partial->array.data != NULL && strcmp(partial->number, transfer->number) == 0 &&
-                  partial->bytes == transfer->bytes && partial->array.type == transfer->array.type;
-    if (is_same) {
+    if (partial->array.data != NULL && is_same_array(partial, transfer)) {
         struct transfer kept = *partial;
         transfer_free(transfer);
         *transfer = kept;
@@ -2364,8 +3173,9 @@ static int converse(pellucid_listener *listener, struct link *link, struct trans
     copy_field(&announced, "lane", lane, sizeof lane);
     message_free(&announced);
     TRY(code);
-    link->is_shm = strcmp(lane, "shm") == 0;
-    if (strcmp(lane, "tcp") != 0 && !(link->is_shm && link->control.is_local))
+    link->lane = is_lane(lane, SHM) ? SHM : is_lane(lane, UCX) ? UCX : TCP;
+    if (!is_lane(lane, TCP) && !(link->lane == SHM && link->control.is_local) &&
+        !(link->lane == UCX && listener->has_ucx && !transfer->is_stream))
         return fail(error, PELLUCID_REFUSED, "Choose tcp.", "This end has no lane '%s' for that.", lane);
     if (transfer->bytes > listener->options.limit_bytes)
         return too_large(error, transfer->bytes, listener->options.limit_bytes);
@@ -2417,56 +3227,121 @@ int pellucid_receive(pellucid_listener *listener, double timeout_s, pellucid_arr
     return code;
 }
 
-/* ---- Viewers, over HTTP ------------------------------------------------------------------------------------------- */
+/* ---- JSON: just enough to read answers, and to write requests ---------------------------------------------------- */
 
-struct pellucid_viewer {
-    struct address address;
-    char prefix[256];
-    char *token;
-    pellucid_options options;
-    struct watch watch;
-};
+static const char *json_blank(const char *at) { return at + strspn(at, " \t\r\n"); }
 
-enum { HTTP_PIECE = 32 << 20, LONGEST_HTTP_HEAD = 64 * 1024 };
+/* Behind a text that begins at a quotation mark; NULL where it has no end. */
+static const char *json_behind_text(const char *at) {
+    for (at++; *at != 0 && *at != '"'; at++)
+        if (*at == '\\' && *++at == 0)
+            return NULL;
+    return *at == '"' ? at + 1 : NULL;
+}
 
-/* The body of an answer. */
-struct answer {
-    char *body;
-    size_t length;
-};
+/* Behind any value; NULL where it has no end. */
+static const char *json_behind(const char *at) {
+    int depth = 0;
+    do {
+        at = json_blank(at);
+        if (*at == '"') {
+            at = json_behind_text(at);
+            if (at == NULL)
+                return NULL;
+        } else if (*at == 0) {
+            return NULL;
+        } else {
+            depth += *at == '{' || *at == '[' ? 1 : *at == '}' || *at == ']' ? -1 : 0;
+            int is_plain = strchr("{}[],:", *at) == NULL;
+            at += is_plain ? strcspn(at, "\"{}[],: \t\r\n") : 1;
+        }
+    } while (depth > 0);
+    return depth == 0 ? at : NULL;
+}
 
-/* The text behind a key of a JSON object, unescaped; NULL where there is none, or it is no text. To be freed. */
-static char *json_text(const char *json, const char *key) {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\"", key);
-    const char *at = strstr(json, quoted);
-    at = at == NULL ? NULL : at + strlen(quoted);
-    while (at != NULL && (*at == ' ' || *at == ':'))
-        at++;
-    if (at == NULL || *at != '"')
+/* The value behind a key of an object, not of those inside it; NULL where there is none. */
+static const char *json_find(const char *json, const char *key) {
+    size_t length = strlen(key);
+    const char *at = json == NULL ? NULL : json_blank(json);
+    if (at == NULL || *at++ != '{')
         return NULL;
-    char *text = malloc(strlen(at)), *to = text;
-    for (at++; text != NULL && *at != 0 && *at != '"'; at++) {
-        unsigned code = 0;
+    for (;;) {
+        at = json_blank(at);
+        const char *name = at, *behind = *at == '"' ? json_behind_text(at) : NULL;
+        if (behind == NULL || *(at = json_blank(behind)) != ':')
+            return NULL;
+        at = json_blank(at + 1);
+        if ((size_t)(behind - name) == length + 2 && strncmp(name + 1, key, length) == 0)
+            return at;
+        at = json_behind(at);
+        if (at == NULL || *(at = json_blank(at)) != ',')
+            return NULL;
+        at++;
+    }
+}
+
+/* Four digits behind \u; negative where they are none. */
+static int json_unit(const char *at) {
+    int unit = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!isxdigit((unsigned char)at[i]))
+            return -1;
+        unit = 16 * unit + (isdigit((unsigned char)at[i]) ? at[i] - '0' : tolower((unsigned char)at[i]) - 'a' + 10);
+    }
+    return unit;
+}
+
+static char *put_character(char *to, unsigned long character) {
+    if (character < 0x80) {
+        *to++ = (char)character;
+        return to;
+    }
+    int more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    static const unsigned first[] = {0, 0xC0, 0xE0, 0xF0};
+    *to++ = (char)(first[more] | character >> 6 * more);
+    while (more-- > 0)
+        *to++ = (char)(0x80 | (character >> 6 * more & 0x3F));
+    return to;
+}
+
+/* A text, unescaped; NULL where the value is no text. To be freed. What is written is never longer than what is read. */
+static char *json_copy(const char *at) {
+    const char *behind = at != NULL && *at == '"' ? json_behind_text(at) : NULL;
+    char *text = behind == NULL ? NULL : malloc((size_t)(behind - at)), *to = text;
+    if (text == NULL)
+        return NULL;
+    for (at++; at < behind - 1; at++) {
         if (*at != '\\') {
             *to++ = *at;
-        } else if (*++at == 'u' && sscanf(at + 1, "%4x", &code) == 1) {
-            /* Above 127 in two or three bytes of UTF-8, which is never more than the six that it is written with. */
-            if (code >= 0x800)
-                *to++ = (char)(0xE0 | code >> 12);
-            if (code >= 0x80)
-                *to++ = (char)(code >= 0x800 ? 0x80 | (code >> 6 & 0x3F) : 0xC0 | code >> 6);
-            *to++ = (char)(code >= 0x80 ? 0x80 | (code & 0x3F) : code);
-            at += 4;
-        } else if (*at == 0) {
-            break;
-        } else {
-            *to++ = *at == 'n' ? '\n' : *at == 't' ? '\t' : *at;
+            continue;
         }
+        int unit = *++at == 'u' ? json_unit(at + 1) : -1;
+        if (unit < 0) {
+            static const char escapes[] = "nrtbf", meant[] = "\n\r\t\b\f";
+            const char *found = strchr(escapes, *at);
+            *to++ = found != NULL ? meant[found - escapes] : *at;
+            continue;
+        }
+        at += 4;
+        unsigned long character = (unsigned long)unit;
+        int low = unit >= 0xD800 && unit < 0xDC00 && at[1] == '\\' && at[2] == 'u' ? json_unit(at + 3) : -1;
+        if (low >= 0xDC00 && low < 0xE000) {
+            character = 0x10000 + ((character - 0xD800) << 10) + ((unsigned long)low - 0xDC00);
+            at += 6;
+        }
+        to = put_character(to, character);
     }
-    if (text != NULL)
-        *to = 0;
+    *to = 0;
     return text;
+}
+
+static char *json_text(const char *json, const char *key) { return json_copy(json_find(json, key)); }
+
+/* Copy a text into room bytes; an empty one where there is none, or it is too long. */
+static void json_text_into(const char *json, const char *key, char *to, size_t room) {
+    char *text = json_text(json, key);
+    snprintf(to, room, "%s", text != NULL && strlen(text) < room ? text : "");
+    free(text);
 }
 
 /* A text as JSON, between quotation marks. */
@@ -2477,144 +3352,729 @@ static void add_json(struct text *text, const char *value) {
     add(text, "\"");
 }
 
-/* A text as part of a query. */
-static void add_query(struct text *text, const char *value) {
-    for (const unsigned char *at = (const unsigned char *)value; *at; at++)
-        add(text, isalnum(*at) || strchr("-_.~", *at) != NULL ? "%c" : "%%%02X", *at);
+/* ---- HTTP and https ----------------------------------------------------------------------------------------------- */
+
+enum { HTTP_PIECE = 32 << 20, LONGEST_LINE = 8192, MOST_LINES = 100, LONGEST_ANSWER = 64 << 20, READ_AHEAD = 16384 };
+
+/* Where requests go: a viewer or an agent. */
+struct place {
+    struct address address;
+    char prefix[512]; /* of every path */
+    char *token;      /* in the address */
+    char *bearer;     /* what a request shows: the token, or this person's at a Hub */
+};
+
+/* An answer, to be freed. */
+struct answer {
+    int status;
+    char *body; /* with a 0 behind it */
+    size_t length, room;
+};
+
+struct reader {
+    struct channel *channel;
+    char bytes[READ_AHEAD];
+    size_t at, end;
+};
+
+static void place_free(struct place *place) {
+    free(place->token);
+    free(place->bearer);
+    memset(place, 0, sizeof *place);
 }
 
-/* Take the sizes out from between chunks; the length that is left. */
-static size_t join_chunks(char *body, size_t length) {
-    size_t from = 0, to = 0;
-    while (from < length) {
-        char *end;
-        size_t size = strtoul(body + from, &end, 16);
-        end = memchr(end, '\n', length - (size_t)(end - body));
-        if (end == NULL || size == 0 || size > length - (size_t)(end + 1 - body))
-            break;
-        from = (size_t)(end + 1 - body);
-        memmove(body + to, body + from, size);
-        to += size;
-        from += size + 2;
-    }
-    body[to] = 0;
-    return to;
-}
-
-/* Everything up to the end of the connection. */
-static int read_all(struct channel *channel, struct answer *answer, pellucid_error *error) {
-    size_t room = 0;
+/* Read whatever is there, at least a byte. is_over: nothing more comes. */
+static int refill(struct reader *reader, int *is_over, pellucid_error *error) {
     double since = now_s();
-    for (;;) {
-        if (answer->length + 1 >= room) {
-            room = room == 0 ? 1 << 16 : 2 * room;
-            char *larger = realloc(answer->body, room);
-            if (larger == NULL)
-                return no_memory(error, room);
-            answer->body = larger;
-        }
-        ssize_t got = some(channel, answer->body + answer->length, room - answer->length - 1, 0);
-        if (got == 0) {
-            answer->body[answer->length] = 0;
+    ssize_t got;
+    while ((got = some(reader->channel, reader->bytes, sizeof reader->bytes, 0)) < 0)
+        TRY(wait_on(reader->channel, since, error));
+    reader->at = 0;
+    reader->end = (size_t)got;
+    *is_over = got == 0;
+    return PELLUCID_OK;
+}
+
+static int read_line(struct reader *reader, char line[LONGEST_LINE], pellucid_error *error) {
+    for (size_t length = 0; length < LONGEST_LINE;) {
+        int is_over = 0;
+        if (reader->at == reader->end)
+            TRY(refill(reader, &is_over, error));
+        if (is_over)
+            return broken(error, "the connection ended in the middle of an answer");
+        char next = reader->bytes[reader->at++];
+        if (next == '\n') {
+            line[length - (length > 0 && line[length - 1] == '\r')] = 0;
             return PELLUCID_OK;
         }
-        if (got > 0) {
-            answer->length += (size_t)got;
-            since = now_s();
-        } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-            return broken(error, strerror(errno));
-        } else {
-            TRY(advance(channel->watch, 0, error));
-            if (now_s() - since > channel->watch->timeout_s)
-                return broken(error, "the viewer did not answer in time");
-        }
+        line[length++] = next;
     }
+    return against_rules(error, "a line of its answer is too long");
 }
 
-/* The refusal that a viewer's answer stands for. */
-static int viewer_refusal(int status, const char *body, pellucid_error *error) {
-    char *what = json_text(body, "what"), *remedy = json_text(body, "do"), *kind = json_text(body, "kind");
-    int code = status == 403 && what == NULL ? PELLUCID_TOKEN : kind != NULL ? code_of(kind) : PELLUCID_REFUSED;
+/* Room for so many more bytes, and a 0; the memory grows with what comes, whatever was announced. */
+static int make_room(struct answer *answer, size_t more, uint64_t limit, pellucid_error *error) {
+    size_t needed = answer->length + more;
+    if (needed > limit)
+        return against_rules(error, "its answer is larger than what was asked for");
+    if (needed + 1 > answer->room) {
+        size_t room = 2 * needed + 1;
+        char *larger = realloc(answer->body, room);
+        if (larger == NULL)
+            return no_memory(error, room);
+        answer->body = larger;
+        answer->room = room;
+    }
+    return PELLUCID_OK;
+}
+
+/* So many bytes of the body; up to the end of the connection with UINT64_MAX. */
+static int read_part(struct reader *reader, uint64_t count, struct answer *answer, uint64_t limit,
+                     pellucid_error *error) {
+    while (count > 0) {
+        int is_over = 0;
+        if (reader->at == reader->end)
+            TRY(refill(reader, &is_over, error));
+        if (is_over)
+            return count == UINT64_MAX ? PELLUCID_OK : broken(error, "the connection ended in the middle of an answer");
+        size_t here = reader->end - reader->at;
+        here = here < count ? here : (size_t)count;
+        TRY(make_room(answer, here, limit, error));
+        memcpy(answer->body + answer->length, reader->bytes + reader->at, here);
+        answer->length += here;
+        reader->at += here;
+        count -= count == UINT64_MAX ? 0 : here;
+    }
+    return PELLUCID_OK;
+}
+
+static int read_chunks(struct reader *reader, struct answer *answer, uint64_t limit, pellucid_error *error) {
+    char line[LONGEST_LINE];
+    for (;;) {
+        TRY(read_line(reader, line, error));
+        size_t digits = strspn(line, "0123456789abcdefABCDEF");
+        if (digits == 0 || digits > 15 || strchr("; ", line[digits]) == NULL)
+            return against_rules(error, "its answer is cut into pieces of no size");
+        uint64_t size = strtoull(line, NULL, 16);
+        if (size == 0)
+            break;
+        TRY(read_part(reader, size, answer, limit, error));
+        TRY(read_line(reader, line, error));
+        if (line[0] != 0)
+            return against_rules(error, "its answer is longer than it says");
+    }
+    for (int i = 0; i < MOST_LINES; i++) { /* what may come behind the last one */
+        TRY(read_line(reader, line, error));
+        if (line[0] == 0)
+            return PELLUCID_OK;
+    }
+    return against_rules(error, "its answer has no end");
+}
+
+/* The head of an answer. length: of the body; UINT64_MAX: up to the end of the connection. */
+static int read_http_head(struct reader *reader, struct answer *answer, uint64_t *length, int *is_chunked,
+                          pellucid_error *error) {
+    char line[LONGEST_LINE];
+    TRY(read_line(reader, line, error));
+    if (strncmp(line, "HTTP/1.", 7) != 0 || sscanf(line + 8, " %3d", &answer->status) != 1 || answer->status < 100)
+        return against_rules(error, "it does not speak HTTP");
+    *length = UINT64_MAX;
+    *is_chunked = 0;
+    for (int i = 0; i < MOST_LINES; i++) {
+        TRY(read_line(reader, line, error));
+        if (line[0] == 0)
+            return PELLUCID_OK;
+        if (strncasecmp(line, "content-length:", 15) == 0) {
+            const char *number = json_blank(line + 15);
+            if (!read_number(number, number + strlen(number), length))
+                return against_rules(error, "its answer has no length");
+        }
+        if (strncasecmp(line, "transfer-encoding:", 18) == 0)
+            *is_chunked = strcasestr(line, "chunked") != NULL;
+    }
+    return against_rules(error, "the head of its answer has no end");
+}
+
+static int read_http(struct channel *channel, struct answer *answer, uint64_t limit, pellucid_error *error) {
+    struct reader *reader = calloc(1, sizeof *reader);
+    uint64_t length = 0;
+    int is_chunked = 0, code = reader == NULL ? no_memory(error, sizeof *reader) : PELLUCID_OK;
+    if (code == PELLUCID_OK) {
+        reader->channel = channel;
+        do /* 1xx: the answer itself comes later */
+            code = read_http_head(reader, answer, &length, &is_chunked, error);
+        while (code == PELLUCID_OK && answer->status < 200);
+    }
+    /* Refusals may be longer than the answer that was expected. */
+    limit = answer->status >= 300 ? LONGEST_ANSWER : limit;
+    if (code == PELLUCID_OK && answer->status != 204)
+        code = is_chunked ? read_chunks(reader, answer, limit, error) : read_part(reader, length, answer, limit, error);
+    code = code != PELLUCID_OK ? code : make_room(answer, 0, UINT64_MAX, error);
+    if (code == PELLUCID_OK)
+        answer->body[answer->length] = 0;
+    free(reader);
+    return code;
+}
+
+/* The refusal that an answer stands for. */
+static int http_refusal(const struct answer *answer, pellucid_error *error) {
+    char *what = json_text(answer->body, "what"), *remedy = json_text(answer->body, "do");
+    char *kind = json_text(answer->body, "kind");
+    int code = kind != NULL ? code_of(kind) : answer->status == 403 ? PELLUCID_TOKEN : PELLUCID_REFUSED;
     if (what != NULL)
         fail(error, code, remedy != NULL ? remedy : "", "%s", what);
-    else if (status == 403)
+    else if (answer->status == 403)
         fail(error, code, "Give the whole address; it changes every time that a viewer is started.",
              "The viewer does not know this token.");
     else
-        fail(error, code, "Check that the address is a viewer's.", "The viewer answered with status %d.", status);
+        fail(error, code, "Check that the address is a viewer's.", "The viewer answered with status %d.", answer->status);
     free(what);
     free(remedy);
     free(kind);
     return code;
 }
 
-/* Take the head off an answer. */
-static int read_answer_head(struct answer *answer, pellucid_error *error) {
-    char *end = strstr(answer->body, "\r\n\r\n");
-    int status = 0;
-    if (end == NULL || sscanf(answer->body, "HTTP/1.%*d %d", &status) != 1)
-        return against_rules(error, "it does not speak HTTP");
-    *end = 0;
-    int is_chunked = strcasestr(answer->body, "transfer-encoding: chunked") != NULL;
-    answer->length -= (size_t)(end + 4 - answer->body);
-    memmove(answer->body, end + 4, answer->length + 1);
-    if (is_chunked)
-        answer->length = join_chunks(answer->body, answer->length);
-    return status < 400 ? PELLUCID_OK : viewer_refusal(status, answer->body, error);
+static int write_request(const struct place *place, struct channel *channel, const char *method, const char *path,
+                         const void *body, size_t length, pellucid_error *error) {
+    struct text head = {0};
+    int is_v6 = strchr(place->address.host, ':') != NULL;
+    add(&head, "%s %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n", method,
+        place->prefix, path, is_v6 ? "[" : "", place->address.host, is_v6 ? "]" : "", place->address.port, place->bearer);
+    add(&head, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
+    int code = head.is_lost ? no_memory(error, length) : write_bytes(channel, head.at, head.length, error);
+    free(head.at);
+    return code != PELLUCID_OK ? code : write_bytes(channel, body, length, error);
 }
 
-/* One request. answer: to be freed by the caller where it succeeds; or NULL. */
-static int request(pellucid_viewer *viewer, const char *method, const char *path, const void *body, size_t length,
-                   struct answer *answer, pellucid_error *error) {
+/* One request. limit: of the answer's bytes. answer: to be freed by the caller where it succeeds. */
+static int request(const struct place *place, struct watch *watch, const char *method, const char *path,
+                   const void *body, size_t length, uint64_t limit, struct answer *answer, pellucid_error *error) {
     struct channel channel;
-    struct text head = {0};
-    struct answer unused = {0}, *into = answer != NULL ? answer : &unused;
-    memset(into, 0, sizeof *into);
-    TRY(connect_to(&viewer->address, &viewer->watch, &channel, error));
-    add(&head, "%s %s%s HTTP/1.1\r\nHost: %s:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n", method,
-        viewer->prefix, path, viewer->address.host, viewer->address.port, viewer->token);
-    add(&head, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
-    int code = head.is_lost ? no_memory(error, length) : write_bytes(&channel, head.at, head.length, error);
-    code = code != PELLUCID_OK ? code : write_bytes(&channel, body, length, error);
-    code = code != PELLUCID_OK ? code : read_all(&channel, into, error);
-    code = code != PELLUCID_OK ? code : read_answer_head(into, error);
-    free(head.at);
+    memset(answer, 0, sizeof *answer);
+    TRY(connect_to(&place->address, watch, &channel, error));
+    int code = write_request(place, &channel, method, path, body, length, error);
+    if (code == PELLUCID_OK || code == PELLUCID_BROKEN) { /* who refuses early does not read on, but says why */
+        pellucid_error unheard;
+        int heard = read_http(&channel, answer, limit, code == PELLUCID_OK ? error : &unheard);
+        code = code == PELLUCID_OK || heard == PELLUCID_OK ? heard : code;
+    }
     channel_close(&channel);
-    if (code != PELLUCID_OK || answer == NULL) {
-        free(into->body);
-        into->body = NULL;
+    if (code == PELLUCID_OK && answer->status >= 300)
+        code = http_refusal(answer, error);
+    if (code != PELLUCID_OK) {
+        free(answer->body);
+        memset(answer, 0, sizeof *answer);
     }
     return code;
 }
 
-static int request_text(pellucid_viewer *viewer, const char *method, const char *path, struct text *body,
-                        struct answer *answer, pellucid_error *error) {
-    int code = body->is_lost ? no_memory(error, body->length)
-                             : request(viewer, method, path, body->at, body->length, answer, error);
-    free(body->at);
+/* A request whose body is JSON, which is freed. answer: NULL where nobody wants it. */
+static int ask(const struct place *place, struct watch *watch, const char *method, const char *path, struct text *body,
+               struct answer *answer, pellucid_error *error) {
+    struct answer unused;
+    int is_lost = body != NULL && body->is_lost;
+    int code = is_lost ? no_memory(error, body->length)
+                       : request(place, watch, method, path, body != NULL ? body->at : "", body != NULL ? body->length : 0,
+                                 LONGEST_ANSWER, answer != NULL ? answer : &unused, error);
+    if (body != NULL)
+        free(body->at);
+    if (code == PELLUCID_OK && answer == NULL)
+        free(unused.body);
     return code;
 }
 
-/* "http://host:port/prefix/?token=..." */
-static int read_url(const char *url, pellucid_viewer *viewer, pellucid_error *error) {
-    const char *rest = url != NULL && strncmp(url, "http://", 7) == 0 ? url + 7 : "";
-    const char *slash = strchr(rest, '/'), *query = strchr(rest, '?');
-    const char *token = query != NULL ? strstr(query, "token=") : NULL;
-    size_t prefix = slash != NULL && query > slash ? (size_t)(query - slash) : 0;
-    char place[300];
-    while (prefix > 0 && slash[prefix - 1] == '/')
+/* The value of a query, up to what ends it; NULL where there is none. */
+static const char *query_value(const char *query, const char *key, size_t *length) {
+    size_t key_length = strlen(key);
+    while (query != NULL) {
+        query++;
+        if (strncmp(query, key, key_length) == 0 && query[key_length] == '=') {
+            *length = strcspn(query + key_length + 1, "&#");
+            return query + key_length + 1;
+        }
+        query = strchr(query, '&');
+    }
+    return NULL;
+}
+
+static int no_url(pellucid_error *error) {
+    return fail(error, PELLUCID_INVALID, "Give all of it, with ?token= and what follows.",
+                "This is no http or https address of a viewer.");
+}
+
+/* "https://host:port/prefix/?token=...". bearer: NULL for the token. */
+static int read_url(const char *url, const char *bearer, struct place *place, pellucid_error *error) {
+    int is_secure = url != NULL && strncmp(url, "https://", 8) == 0;
+    const char *rest = is_secure ? url + 8 : url != NULL && strncmp(url, "http://", 7) == 0 ? url + 7 : "";
+    size_t host = strcspn(rest, "/?#"), length = 0;
+    const char *query = strchr(rest, '?'), *path = rest + host, *token = query_value(query, "token", &length);
+    size_t prefix = strcspn(path, "?#");
+    char where[300];
+    while (prefix > 0 && path[prefix - 1] == '/')
         prefix--;
-    if (token == NULL || slash == NULL || (size_t)(slash - rest) > sizeof place - 4 || prefix >= sizeof viewer->prefix)
-        return fail(error, PELLUCID_INVALID, "Give all of it, with ?token= and what follows.",
-                    "This is no http address of a viewer.");
-    snprintf(place, sizeof place, "%.*s", (int)(slash - rest), rest);
-    if (strchr(place, ':') == NULL)
-        strcat(place, ":80");
-    memcpy(viewer->prefix, slash, prefix);
-    viewer->token = strndup(token + 6, strcspn(token + 6, "&#"));
-    if (viewer->token == NULL)
-        return no_memory(error, 0);
-    return address_read(place, &viewer->address, error);
+    if (rest[strcspn(rest, " \t\r\n")] != 0 || host == 0 || host > sizeof where - 5 || prefix >= sizeof place->prefix)
+        return no_url(error);
+    if ((token == NULL || length == 0) && bearer == NULL)
+        return no_url(error);
+    snprintf(where, sizeof where, "%.*s", (int)host, rest);
+    const char *colon = strrchr(where, ':');
+    if (colon == NULL || strchr(colon, ']') != NULL)
+        strcat(where, is_secure ? ":443" : ":80");
+    if (address_read(where, &place->address, NULL) != PELLUCID_OK)
+        return no_url(error);
+    place->address.is_secure = is_secure;
+    memcpy(place->prefix, path, prefix);
+    place->token = strndup(token != NULL ? token : "", length);
+    place->bearer = bearer != NULL ? strdup(bearer) : strndup(token != NULL ? token : "", length);
+    return place->token != NULL && place->bearer != NULL ? PELLUCID_OK : no_memory(error, length);
+}
+
+static int base64_digit(char c) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *found = c == 0 ? NULL : strchr(digits, c);
+    return found == NULL ? -1 : (int)(found - digits);
+}
+
+/* The SHA-256 of a certificate in PEM form, as text. */
+static int read_pin(const char *certificate, char pin[NONCE_TEXT], pellucid_error *error) {
+    static const char first[] = "-----BEGIN CERTIFICATE-----";
+    const char *at = strstr(certificate, first), *end = strstr(certificate, "-----END CERTIFICATE-----");
+    struct sha256 sha;
+    uint8_t digest[32];
+    uint32_t bits = 0;
+    int count = 0;
+    if (at == NULL || end == NULL || end < at)
+        return fail(error, PELLUCID_INVALID, "Give the text of a PEM file.", "This is no certificate.");
+    sha256_start(&sha);
+    for (at += sizeof first - 1; at < end; at++) {
+        int digit = base64_digit(*at);
+        if (digit < 0)
+            continue;
+        bits = bits << 6 | (uint32_t)digit;
+        if (++count % 4 != 1) {
+            uint8_t byte = (uint8_t)(bits >> (count % 4 == 2 ? 4 : count % 4 == 3 ? 2 : 0));
+            sha256_add(&sha, &byte, 1);
+        }
+    }
+    sha256_end(&sha, digest);
+    to_hex(digest, 32, pin);
+    return PELLUCID_OK;
+}
+
+/* ---- The agent: found, or started where none is there --------------------------------------------------------------- */
+
+enum { LONGEST_FILE = 1 << 20, AGENT_TRIES = 100, START_S = 180, ASK_AGAIN_S = 30, HUB_START_S = 120 };
+
+/* All of a small file, to be freed; NULL where there is none. */
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "re");
+    char *content = file == NULL ? NULL : malloc(LONGEST_FILE);
+    if (content != NULL)
+        content[fread(content, 1, LONGEST_FILE - 1, file)] = 0;
+    if (file != NULL)
+        fclose(file);
+    return content;
+}
+
+static void home_folder(const char *variable, const char *otherwise, char *path, size_t room) {
+    const char *named = getenv(variable), *home = getenv("HOME");
+    if (named != NULL && named[0] == '/')
+        snprintf(path, room, "%s", named);
+    else
+        snprintf(path, room, "%s/%s", home != NULL ? home : "", otherwise);
+}
+
+/* A path of the settings, where ~ stands for the home folder. */
+static void expand(const char *given, char *path, size_t room) {
+    const char *home = getenv("HOME");
+    if (given[0] == '~' && (given[1] == '/' || given[1] == 0) && home != NULL)
+        snprintf(path, room, "%s%s", home, given + 1);
+    else
+        snprintf(path, room, "%s", given);
+}
+
+/* state_folder = "..." of the settings file; an empty text where it says nothing. */
+static void folder_in_settings(char *path, size_t room) {
+    char file[4096], *content, *save = NULL;
+    const char *named = getenv("PELLUCID_CONFIG");
+    path[0] = 0;
+    if (named != NULL && named[0]) {
+        expand(named, file, sizeof file);
+    } else {
+        home_folder("XDG_CONFIG_HOME", ".config", file, sizeof file - 32);
+        strcat(file, "/pellucid/config.toml");
+    }
+    content = read_file(file);
+    for (char *line = content == NULL ? NULL : strtok_r(content, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        char value[4096];
+        if (sscanf(line, " state_folder = \"%4095[^\"]\"", value) == 1 ||
+            sscanf(line, " state_folder = '%4095[^']'", value) == 1)
+            expand(value, path, room);
+    }
+    free(content);
+}
+
+/* Where this person's records are: as pellucid.settings finds it. */
+static void state_folder(char *path, size_t room) {
+    const char *named = getenv("PELLUCID_STATE_FOLDER");
+    if (named != NULL && named[0]) {
+        expand(named, path, room);
+        return;
+    }
+    folder_in_settings(path, room);
+    if (path[0] == 0) {
+        home_folder("XDG_STATE_HOME", ".local/state", path, room - 16);
+        strcat(path, "/pellucid");
+    }
+}
+
+/* Whether a process runs and is the one that began then: numbers are used again. */
+static int is_alive(long pid, long long birth) {
+    char path[64], state = 0;
+    long long began = -1;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    char *content = read_file(path), *at = content == NULL ? NULL : strrchr(content, ')');
+    if (at != NULL)
+        sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state, &began);
+    free(content);
+    return began == birth && state != 'Z' && state != 'X';
+}
+
+/* The address of the agent that runs on this machine; NULL where none does. To be freed. */
+static int find_agent(const char *folder, char **url, pellucid_error *error) {
+    char path[4200], here[256] = "", host[256], *save = NULL;
+    *url = NULL;
+    snprintf(path, sizeof path, "%s/agent/agent.json", folder);
+    char *content = read_file(path), *process = json_text(content, "process");
+    const char *name = process == NULL ? NULL : strtok_r(process, "/", &save);
+    const char *pid = name == NULL ? NULL : strtok_r(NULL, "/", &save), *birth = pid == NULL ? NULL : strtok_r(NULL, "/", &save);
+    const char *renewed = json_find(content, "renewed_at");
+    snprintf(host, sizeof host, "%s", name != NULL ? name : "");
+    gethostname(here, sizeof here - 1);
+    int is_here = strcmp(here, host) == 0, code = PELLUCID_OK;
+    locale_t before = speak_plainly();
+    double renewed_at = renewed == NULL ? 0 : strtod(renewed, NULL);
+    uselocale(before);
+    if (birth != NULL && is_here && is_alive(atol(pid), atoll(birth)))
+        *url = json_text(content, "url");
+    else if (birth != NULL && !is_here && difftime(time(NULL), (time_t)renewed_at) <= 60)
+        code = fail(error, PELLUCID_REFUSED, "Start viewers from there, or end it there: it ends by itself when nothing runs.",
+                    "Your agent runs on %s.", host);
+    if (*url != NULL && (*url)[0] == 0) { /* it is about to say where it is */
+        free(*url);
+        *url = NULL;
+    }
+    free(process);
+    free(content);
+    return code;
+}
+
+/* The Python that has Pellucid: the one that is given, else that of the pellucid command, else python3. */
+static void find_python(const char *given, char *path, size_t room) {
+    const char *folders = getenv("PATH");
+    snprintf(path, room, "%s", given != NULL ? given : "python3");
+    while (given == NULL && folders != NULL && folders[0]) {
+        char command[4096], line[1024] = "";
+        int length = (int)strcspn(folders, ":");
+        snprintf(command, sizeof command, "%.*s/pellucid", length, folders);
+        folders += length + (folders[length] == ':');
+        FILE *file = fopen(command, "re");
+        int has_line = file != NULL && fgets(line, sizeof line, file) != NULL;
+        if (file != NULL)
+            fclose(file);
+        if (has_line && strncmp(line, "#!/", 3) == 0) {
+            line[strcspn(line, " \n")] = 0;
+            snprintf(path, room, "%s", line + 2);
+            return;
+        }
+    }
+}
+
+/* What an agent that is being started says: "ready", or why not. It outlives this program and is nobody's child. */
+static int launch_agent(const char *python, const char *folder, int pipe_end, pid_t *child) {
+    char log[4200];
+    char *arguments[] = {"/bin/sh", "-c", "\"$0\" -m pellucid.agent.main --ready 3 &", (char *)(uintptr_t)python, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    snprintf(log, sizeof log, "%s/agent/agent.log", folder);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    posix_spawn_file_actions_adddup2(&actions, pipe_end, 3);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    int fault = posix_spawn(child, arguments[0], &actions, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return fault;
+}
+
+static int no_agent(pellucid_error *error, const char *folder, const char *said) {
+    return fail(error, PELLUCID_REFUSED, "Check that the pellucid command is on the PATH, or give the Python that has it.",
+                "The agent could not be started: %.200s%s%.200s%s.", said, said[0] ? "" : "", said[0] ? "" : folder,
+                said[0] ? "" : "/agent/agent.log says more");
+}
+
+/* What came through a pipe until its other end was closed. */
+static int hear_pipe(int fd, struct watch *watch, char *said, size_t room, pellucid_error *error) {
+    double since = now_s();
+    size_t length = 0;
+    for (ssize_t got = 1; got != 0;) {
+        struct pollfd waiting = {fd, POLLIN, 0};
+        TRY(advance(watch, 0, error));
+        if (now_s() - since > START_S)
+            return fail(error, PELLUCID_TIMEOUT, "Try again.", "The agent did not start in time.");
+        if (poll(&waiting, 1, POLL_MS) <= 0)
+            continue;
+        got = read(fd, said + length, room - 1 - length);
+        if (got < 0 && errno != EINTR)
+            got = 0;
+        length += got > 0 ? (size_t)got : 0;
+        if (length == room - 1)
+            got = 0;
+    }
+    said[length] = 0;
+    return PELLUCID_OK;
+}
+
+static int make_folders(const char *path) {
+    char part[4300];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = part + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = 0;
+        mkdir(part, 0700);
+        *slash = '/';
+    }
+    return mkdir(part, 0700) == 0 || errno == EEXIST;
+}
+
+static int start_agent(const char *python, const char *folder, struct watch *watch, pellucid_error *error) {
+    char agent[4200], found[4096], said[512] = "";
+    int ends[2];
+    pid_t child;
+    snprintf(agent, sizeof agent, "%s/agent", folder);
+    find_python(python, found, sizeof found);
+    if (!make_folders(agent) || pipe2(ends, O_CLOEXEC) != 0)
+        return no_agent(error, folder, strerror(errno));
+    int fault = launch_agent(found, folder, ends[1], &child);
+    close(ends[1]);
+    int code = fault != 0 ? no_agent(error, folder, strerror(fault)) : hear_pipe(ends[0], watch, said, sizeof said, error);
+    close(ends[0]);
+    while (fault == 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    TRY(code);
+    if (strcmp(said, "ready") == 0 || strstr(said, "runs already") != NULL || strstr(said, "at this moment") != NULL)
+        return PELLUCID_OK;
+    return no_agent(error, folder, said);
+}
+
+/* This person at the site's Hub, where "pellucid login" was used. All empty where not; to be freed. */
+struct hub {
+    char *url, *user, *token;
+};
+
+static void hub_free(struct hub *hub) {
+    free(hub->url);
+    free(hub->user);
+    free(hub->token);
+    memset(hub, 0, sizeof *hub);
+}
+
+static int find_hub(struct hub *hub) {
+    char folder[4096], path[4200];
+    state_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/hub.json", folder);
+    char *content = read_file(path);
+    *hub = (struct hub){json_text(content, "url"), json_text(content, "user"), json_text(content, "token")};
+    free(content);
+    if (hub->url != NULL && hub->user != NULL && hub->token != NULL)
+        return 1;
+    hub_free(hub);
+    return 0;
+}
+
+/* A text as part of an address. */
+static void add_quoted(struct text *text, const char *value, const char *safe) {
+    for (const unsigned char *at = (const unsigned char *)value; *at; at++)
+        add(text, isalnum(*at) || strchr(safe, *at) != NULL ? "%c" : "%%%02X", *at);
+}
+
+/* The address of this person's agent behind the Hub; to be freed. */
+static char *hub_agent(const struct hub *hub) {
+    struct text url = {0};
+    add(&url, "%s/user/", hub->url);
+    add_quoted(&url, hub->user, "-_.~@");
+    add(&url, "/");
+    if (url.is_lost)
+        free(url.at);
+    return url.is_lost ? NULL : url.at;
+}
+
+/* Start this person's agent behind the Hub, and wait until it is ready. */
+static int ensure_hub_agent(const struct hub *hub, struct watch *watch, pellucid_error *error) {
+    struct text url = {0}, path = {0};
+    struct place place = {0};
+    double since = now_s();
+    add(&url, "%s/hub/api/", hub->url);
+    add(&path, "/users/");
+    add_quoted(&path, hub->user, "-_.~@");
+    int code = url.is_lost || path.is_lost ? no_memory(error, 0) : read_url(url.at, hub->token, &place, error);
+    for (int has_asked = 0, is_ready = 0; code == PELLUCID_OK && !is_ready;) {
+        struct answer answer = {0};
+        code = ask(&place, watch, "GET", path.at, NULL, &answer, error);
+        const char *server = json_find(json_find(answer.body, "servers"), ""), *ready = json_find(server, "ready");
+        is_ready = ready != NULL && strncmp(ready, "true", 4) == 0;
+        free(answer.body);
+        if (code == PELLUCID_OK && server == NULL && !has_asked) {
+            size_t length = path.length;
+            add(&path, "/server");
+            code = path.is_lost ? no_memory(error, 0) : ask(&place, watch, "POST", path.at, NULL, NULL, error);
+            path.at[path.length = length] = 0;
+            has_asked = 1;
+        }
+        if (code == PELLUCID_OK && !is_ready && now_s() - since > HUB_START_S)
+            code = fail(error, PELLUCID_TIMEOUT, "Look at the Hub in a browser.", "Your agent did not start behind %s.", hub->url);
+        if (code == PELLUCID_OK && !is_ready)
+            pause_s(0.2);
+    }
+    place_free(&place);
+    free(url.at);
+    free(path.at);
+    return code;
+}
+
+/* The agent that runs, or a new one. url: to be freed. */
+static int ready_agent(const char *python, struct watch *watch, char **url, pellucid_error *error) {
+    char folder[4096];
+    state_folder(folder, sizeof folder);
+    for (int i = 0; i < AGENT_TRIES; i++) {
+        TRY(find_agent(folder, url, error));
+        if (*url != NULL)
+            return PELLUCID_OK;
+        TRY(start_agent(python, folder, watch, error));
+        TRY(find_agent(folder, url, error));
+        if (*url != NULL)
+            return PELLUCID_OK;
+        pause_s(0.1); /* somebody else's start is under way, and cannot be waited for from here */
+    }
+    return no_agent(error, folder, "");
+}
+
+static void add_member(struct text *body, const char *key, const char *value) {
+    if (value == NULL)
+        return;
+    add(body, ", \"%s\": ", key);
+    add_json(body, value);
+}
+
+/* What the agent is asked for, as JSON. */
+static void add_wish(struct text *body, const pellucid_wish *wish) {
+    char folder[4096];
+    add(body, "{\"roots\": [");
+    add_json(body, getcwd(folder, sizeof folder) != NULL ? folder : "/");
+    for (int i = 0; wish->roots != NULL && wish->roots[i] != NULL; i++) {
+        add(body, ", ");
+        add_json(body, wish->roots[i]);
+    }
+    locale_t before = speak_plainly();
+    add(body, "], \"grace_s\": %.17g", 60 * (wish->grace_minutes > 0 ? wish->grace_minutes : 60));
+    uselocale(before);
+    if (wish->gpus != 0)
+        add(body, ", \"gpus\": %d", wish->gpus < 0 ? 0 : wish->gpus);
+    if (wish->shape[0] > 0)
+        add(body, ", \"shape\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "], \"dtype\": \"%s\"", wish->shape[0], wish->shape[1],
+            wish->shape[2], pellucid_type_name(wish->type));
+    if (wish->memory_bytes > 0)
+        add(body, ", \"memory_bytes\": %" PRIu64, wish->memory_bytes);
+    if (wish->cores > 0)
+        add(body, ", \"cores\": %d", wish->cores);
+    add_member(body, "device", wish->device);
+    add_member(body, "name", wish->name);
+    add_member(body, "source", wish->source);
+    add(body, ", \"overrides\": {\"options\": null");
+    add_member(body, "scheduler", wish->scheduler);
+    add_member(body, "partition", wish->partition);
+    add_member(body, "account", wish->account);
+    add_member(body, "constraint", wish->constraint);
+    if (wish->time_limit_minutes > 0)
+        add(body, ", \"time_limit_minutes\": %d", wish->time_limit_minutes);
+    add(body, "}}");
+}
+
+/* Ask until a viewer can be used. path: of its page, below the agent's address. */
+static int await_viewer(const struct place *agent, struct watch *watch, struct answer *told, char path[512],
+                        pellucid_error *error) {
+    double since = now_s();
+    for (;;) {
+        char id[80], phase[32], last[32], ask_path[256], why[256];
+        const char *state = json_find(told->body, "state");
+        json_text_into(told->body, "id", id, sizeof id);
+        json_text_into(told->body, "path", path, 512);
+        json_text_into(state, "phase", phase, sizeof phase);
+        json_text_into(state, "last", last, sizeof last);
+        json_text_into(state, "reason", why, sizeof why);
+        if (id[0] == 0 || phase[0] == 0 || id[strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")])
+            return against_rules(error, "the agent's answer has no id or state");
+        if (path[0] && (strcmp(phase, "running") == 0 || strcmp(last, "running") == 0))
+            return PELLUCID_OK;
+        if (strcmp(phase, "ended") == 0 || strcmp(phase, "failed") == 0 || strcmp(phase, "lost") == 0 ||
+            strcmp(phase, "ending") == 0)
+            return fail(error, PELLUCID_REFUSED, "Look at what it wrote: pellucid logs.", "The viewer is over: %s",
+                        why[0] ? why : "it was stopped.");
+        TRY(advance(watch, 0, error));
+        if (now_s() - since > watch->timeout_s)
+            return fail(error, PELLUCID_TIMEOUT, "Allow more time, or look with pellucid list.",
+                        "The viewer is %s after %.0f s. %s", phase, now_s() - since, why);
+        snprintf(ask_path, sizeof ask_path, "/api/jobs/%s?unlike=%s&wait_s=%d", id, phase, ASK_AGAIN_S);
+        free(told->body);
+        memset(told, 0, sizeof *told);
+        TRY(ask(agent, watch, "GET", ask_path, NULL, told, error));
+    }
+}
+
+/* ---- Viewers -------------------------------------------------------------------------------------------------------- */
+
+enum way { UNKNOWN_WAY, DIRECT, OVER_HTTP };
+
+struct pellucid_viewer {
+    struct place place;
+    char *url;
+    char transfer[400]; /* the address of its transport; empty where it has none */
+    char socket[108];   /* of those on the same machine; empty */
+    enum way way;
+    struct address listener;
+    pellucid_options options;
+    struct watch watch;
+};
+
+/* This person's token at a Hub, where an address is behind it; nobody else is told it. To be freed. */
+static char *bearer_for(const char *url) {
+    struct hub hub;
+    if (url == NULL || !find_hub(&hub))
+        return NULL;
+    char *agent = hub_agent(&hub), *bearer = NULL;
+    if (agent != NULL && strncmp(url, agent, strlen(agent)) == 0)
+        bearer = strdup(hub.token);
+    free(agent);
+    hub_free(&hub);
+    return bearer;
+}
+
+/* What the viewer says about itself. */
+static int greet_viewer(pellucid_viewer *viewer, pellucid_error *error) {
+    struct answer about;
+    TRY(ask(&viewer->place, &viewer->watch, "GET", "/api/about", NULL, &about, error));
+    const char *version = json_find(about.body, "version");
+    int speaks = version == NULL ? -1 : atoi(version);
+    json_text_into(about.body, "transfer", viewer->transfer, sizeof viewer->transfer);
+    json_text_into(about.body, "socket", viewer->socket, sizeof viewer->socket);
+    free(about.body);
+    if (speaks == 2)
+        return PELLUCID_OK;
+    return fail(error, PELLUCID_INVALID, "Use the pellucid.c that came with it.",
+                "The viewer has version %d of the protocol, and this program 2.", speaks);
 }
 
 int pellucid_viewer_connect(const char *url, const pellucid_options *given, pellucid_viewer **result,
@@ -2626,11 +4086,18 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     if (viewer == NULL)
         return no_memory(error, sizeof *viewer);
     viewer->options = with_defaults(given);
+    viewer->options.certificate = NULL;
     if (given == NULL || given->timeout_s <= 0)
         viewer->options.timeout_s = 600;
     watch_start(&viewer->watch, &viewer->options);
-    int code = read_url(url, viewer, error);
-    code = code != PELLUCID_OK ? code : request(viewer, "GET", "/api/about", "", 0, NULL, error);
+    viewer->url = strdup(url != NULL ? url : "");
+    char *bearer = bearer_for(url);
+    int code = viewer->url == NULL ? no_memory(error, 0) : read_url(url, bearer, &viewer->place, error);
+    free(bearer);
+    if (code == PELLUCID_OK && given != NULL && given->certificate != NULL)
+        code = read_pin(given->certificate, viewer->place.address.pin, error);
+    code = code != PELLUCID_OK ? code : lane_check(viewer->options.lane, error);
+    code = code != PELLUCID_OK ? code : greet_viewer(viewer, error);
     if (code != PELLUCID_OK) {
         pellucid_viewer_close(viewer);
         return code;
@@ -2639,34 +4106,134 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     return PELLUCID_OK;
 }
 
+/* Ask an agent for a viewer. url: the viewer's, to be freed. */
+static int ask_agent(const char *agent_url, const char *bearer, const pellucid_wish *wish, struct watch *watch,
+                     char **url, pellucid_error *error) {
+    static const pellucid_wish nothing;
+    struct place agent = {0};
+    struct text body = {0}, whole = {0};
+    struct answer told = {0};
+    char path[512];
+    add_wish(&body, wish != NULL ? wish : &nothing);
+    int code = read_url(agent_url, bearer, &agent, error);
+    if (code != PELLUCID_OK)
+        free(body.at);
+    code = code != PELLUCID_OK ? code : ask(&agent, watch, "POST", "/api/instances", &body, &told, error);
+    code = code != PELLUCID_OK ? code : await_viewer(&agent, watch, &told, path, error);
+    free(told.body);
+    if (code == PELLUCID_OK) {
+        int is_v6 = strchr(agent.address.host, ':') != NULL;
+        add(&whole, "%s://%s%s%s:%s%s/%s", agent.address.is_secure ? "https" : "http", is_v6 ? "[" : "",
+            agent.address.host, is_v6 ? "]" : "", agent.address.port, agent.prefix, path);
+        code = whole.is_lost ? no_memory(error, 0) : PELLUCID_OK;
+        *url = whole.at;
+    }
+    place_free(&agent);
+    return code;
+}
+
+int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *given, pellucid_viewer **result,
+                          pellucid_error *error) {
+    pellucid_error unused;
+    pellucid_options options = with_defaults(given);
+    struct watch watch;
+    struct hub hub = {0};
+    char *agent = NULL, *url = NULL;
+    error = error != NULL ? error : &unused;
+    *result = NULL;
+    options.timeout_s = given != NULL && given->timeout_s > 0 ? given->timeout_s : 600;
+    watch_start(&watch, &options);
+    int code;
+    if (find_hub(&hub)) {
+        code = ensure_hub_agent(&hub, &watch, error);
+        agent = code == PELLUCID_OK ? hub_agent(&hub) : NULL;
+        code = code == PELLUCID_OK && agent == NULL ? no_memory(error, 0) : code;
+    } else {
+        code = ready_agent(wish != NULL ? wish->python : NULL, &watch, &agent, error);
+    }
+    code = code != PELLUCID_OK ? code : ask_agent(agent, hub.token, wish, &watch, &url, error);
+    hub_free(&hub);
+    watch_end(&watch);
+    code = code != PELLUCID_OK ? code : pellucid_viewer_connect(url, given, result, error);
+    free(agent);
+    free(url);
+    return code;
+}
+
 void pellucid_viewer_close(pellucid_viewer *viewer) {
     if (viewer == NULL)
         return;
     watch_end(&viewer->watch);
-    free(viewer->token);
+    place_free(&viewer->place);
+    free(viewer->url);
     free(viewer);
 }
+
+const char *pellucid_viewer_url(const pellucid_viewer *viewer) { return viewer->url; }
 
 int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error) {
     struct answer answer;
     *json = NULL;
-    TRY(request(viewer, "GET", "/api/scene", "", 0, &answer, error));
+    TRY(ask(&viewer->place, &viewer->watch, "GET", "/api/scene", NULL, &answer, error));
     *json = answer.body;
     return PELLUCID_OK;
 }
 
 int pellucid_viewer_shutdown(pellucid_viewer *viewer, pellucid_error *error) {
-    return request(viewer, "POST", "/api/shutdown", "", 0, NULL, error);
+    return ask(&viewer->place, &viewer->watch, "POST", "/api/shutdown", NULL, NULL, error);
 }
 
-int pellucid_viewer_load(pellucid_viewer *viewer, const char *path, const char *how, pellucid_error *error) {
-    struct text body = {0};
-    add(&body, "{\"path\": ");
-    add_json(&body, path);
-    add(&body, ", \"how\": ");
-    add_json(&body, how != NULL ? how : "replace");
-    add(&body, "}");
-    return request_text(viewer, "POST", "/api/load", &body, NULL, error);
+/* ---- What a viewer shows -------------------------------------------------------------------------------------------- */
+
+/* The fastest way for voxels: straight to the viewer's transport, or piece by piece over HTTP where that cannot be
+ * reached from here. Found out once. */
+static enum way find_way(pellucid_viewer *viewer) {
+    struct link *link = viewer->way != UNKNOWN_WAY ? NULL : calloc(1, sizeof *link);
+    if (viewer->way != UNKNOWN_WAY)
+        return viewer->way;
+    viewer->way = OVER_HTTP;
+    if (link != NULL && viewer->transfer[0] && strlen(viewer->place.token) >= 8 &&
+        address_read(viewer->transfer, &viewer->listener, NULL) == PELLUCID_OK &&
+        call(link, &viewer->listener, viewer->place.token, &viewer->options, NULL) == PELLUCID_OK) {
+        viewer->way = DIRECT;
+        link_close(link);
+    }
+    free(link);
+    return viewer->way;
+}
+
+static const char *how_or_default(const char *how) { return how != NULL ? how : "replace"; }
+
+/* The metadata of an array, with what a viewer is to do with it; to be freed. */
+static char *wished_metadata(const char *metadata, const char *how, const char *kind, pellucid_error *error) {
+    struct text text = {0};
+    const char *rest = json_blank(metadata != NULL ? metadata : "{}"), *end = json_behind(rest);
+    if (*rest != '{' || end == NULL || *json_blank(end) != 0) {
+        fail(error, PELLUCID_INVALID, "Give a JSON object.", "The metadata is none.");
+        return NULL;
+    }
+    rest = json_blank(rest + 1);
+    add(&text, "{\"pellucid\": {\"kind\": \"%s\", \"how\": ", kind);
+    add_json(&text, how_or_default(how));
+    add(&text, "}%s %s", *rest == '}' ? "" : ",", rest);
+    if (text.is_lost) {
+        free(text.at);
+        no_memory(error, text.length);
+        return NULL;
+    }
+    return text.at;
+}
+
+static int volume_check(const pellucid_array *volume, int needs_data, pellucid_error *error) {
+    TRY(array_check(volume, needs_data, error));
+    if (volume->axes != 3)
+        return fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "An array of %d axes is no volume.", volume->axes);
+    return PELLUCID_OK;
+}
+
+static int no_direct_way(pellucid_viewer *viewer, pellucid_error *error) {
+    return fail(error, PELLUCID_UNREACHABLE, "Use pellucid_viewer_render_volume, which goes through the page's address too.",
+                "The viewer's transport at %s cannot be reached from here.", viewer->transfer[0] ? viewer->transfer : "no address");
 }
 
 static void add_offer(struct text *body, const pellucid_array *volume, const char *how) {
@@ -2677,85 +4244,235 @@ static void add_offer(struct text *body, const pellucid_array *volume, const cha
     add(body, ", \"unit\": ");
     add_json(body, volume->unit);
     add(body, ", \"how\": ");
-    add_json(body, how != NULL ? how : "replace");
+    add_json(body, how_or_default(how));
+    locale_t before = speak_plainly();
     if (volume->spacing[0] != 0)
         add(body, ", \"spacing\": [%.17g, %.17g, %.17g]", volume->spacing[0], volume->spacing[1], volume->spacing[2]);
+    uselocale(before);
     add(body, "}");
 }
 
-int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
-                                  pellucid_error *error) {
-    pellucid_error unused;
+/* Piece by piece, each a request of its own. */
+static int render_over_http(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
+                            pellucid_report *report, pellucid_error *error) {
     struct text body = {0};
     struct answer answer;
-    char path[128];
+    char path[128], id[65];
+    double since = now_s();
     uint64_t bytes = pellucid_bytes(volume);
-    error = error != NULL ? error : &unused;
-    TRY(array_check(volume, 1, error));
-    if (volume->axes != 3)
-        return fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "An array of %d axes is no volume.", volume->axes);
     add_offer(&body, volume, how);
-    TRY(request_text(viewer, "POST", "/api/arrays", &body, &answer, error));
-    char *id = json_text(answer.body, "id");
+    TRY(ask(&viewer->place, &viewer->watch, "POST", "/api/arrays", &body, &answer, error));
+    json_text_into(answer.body, "id", id, sizeof id);
     free(answer.body);
-    if (id == NULL || strlen(id) > 64) {
-        free(id);
+    if (id[0] == 0 || id[strspn(id, "0123456789abcdef")] != 0)
         return against_rules(error, "it gave no place for the array");
-    }
     viewer->watch.done = 0;
     viewer->watch.total = bytes;
-    int code = PELLUCID_OK;
-    for (uint64_t offset = 0; offset < bytes && code == PELLUCID_OK; offset += HTTP_PIECE) {
+    for (uint64_t offset = 0; offset < bytes; offset += HTTP_PIECE) {
         size_t length = bytes - offset < HTTP_PIECE ? (size_t)(bytes - offset) : HTTP_PIECE;
         snprintf(path, sizeof path, "/api/arrays/%s?offset=%" PRIu64, id, offset);
-        code = request(viewer, "PUT", path, (const uint8_t *)volume->data + offset, length, NULL, error);
-        code = code != PELLUCID_OK ? code : advance(&viewer->watch, length, error);
+        TRY(request(&viewer->place, &viewer->watch, "PUT", path, (const uint8_t *)volume->data + offset, length,
+                    LONGEST_ANSWER, &answer, error));
+        free(answer.body);
+        TRY(advance(&viewer->watch, length, error));
     }
     snprintf(path, sizeof path, "/api/arrays/%s/show", id);
-    code = code != PELLUCID_OK ? code : request(viewer, "POST", path, "", 0, NULL, error);
-    free(id);
+    TRY(ask(&viewer->place, &viewer->watch, "POST", path, NULL, NULL, error));
+    *report = (pellucid_report){.lane = "http", .streams = 1, .bytes = bytes, .seconds = now_s() - since};
+    return PELLUCID_OK;
+}
+
+/* Send an array to the viewer's transport. */
+static int send_to_viewer(pellucid_viewer *viewer, const pellucid_array *array, const char *how, const char *kind,
+                          pellucid_report *report, pellucid_error *error) {
+    pellucid_array wished = *array;
+    char *metadata = wished_metadata(array->metadata, how, kind, error);
+    if (metadata == NULL)
+        return PELLUCID_INVALID;
+    wished.metadata = metadata;
+    int code = pellucid_send(viewer->transfer, viewer->place.token, &wished, &viewer->options, report, error);
+    free(metadata);
+    return code;
+}
+
+int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
+                                  pellucid_report *report, pellucid_error *error) {
+    pellucid_report unused_report;
+    pellucid_error unused_error;
+    error = error != NULL ? error : &unused_error;
+    report = report != NULL ? report : &unused_report;
+    memset(report, 0, sizeof *report);
+    TRY(volume_check(volume, 1, error));
+    if (find_way(viewer) == DIRECT)
+        return send_to_viewer(viewer, volume, how, "volume", report, error);
+    return render_over_http(viewer, volume, how, report, error);
+}
+
+int pellucid_viewer_allocate(pellucid_viewer *viewer, pellucid_array *volume, const char *how,
+                             pellucid_allocation **allocation, pellucid_error *error) {
+    pellucid_error unused;
+    error = error != NULL ? error : &unused;
+    *allocation = NULL;
+    TRY(volume_check(volume, 0, error));
+    if (find_way(viewer) != DIRECT)
+        return no_direct_way(viewer, error);
+    pellucid_array wished = *volume;
+    char *metadata = wished_metadata(volume->metadata, how, "volume", error);
+    if (metadata == NULL)
+        return PELLUCID_INVALID;
+    wished.metadata = metadata;
+    int code = pellucid_allocate(viewer->transfer, viewer->place.token, &wished, &viewer->options, allocation, error);
+    if (code == PELLUCID_OK)
+        volume->data = wished.data;
+    free(metadata);
+    return code;
+}
+
+int pellucid_viewer_stream(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
+                           pellucid_stream **stream, pellucid_error *error) {
+    pellucid_error unused;
+    error = error != NULL ? error : &unused;
+    *stream = NULL;
+    TRY(volume_check(volume, 0, error));
+    if (find_way(viewer) != DIRECT)
+        return no_direct_way(viewer, error);
+    pellucid_array wished = *volume;
+    char *metadata = wished_metadata(volume->metadata, how, "volume", error);
+    if (metadata == NULL)
+        return PELLUCID_INVALID;
+    wished.metadata = metadata;
+    int code = pellucid_stream_open(viewer->transfer, viewer->place.token, &wished, &viewer->options, stream, error);
+    free(metadata);
+    return code;
+}
+
+/* A message of a Line (workers/line.py): its length in four bytes, then JSON. */
+static int ask_socket(struct channel *channel, const struct text *body, pellucid_error *error) {
+    uint32_t length = (uint32_t)body->length;
+    struct answer answer = {0};
+    TRY(write_bytes(channel, &length, sizeof length, error));
+    TRY(write_bytes(channel, body->at, body->length, error));
+    TRY(read_bytes(channel, &length, sizeof length, error));
+    if (length > LONGEST_ANSWER)
+        return against_rules(error, "its answer is too long");
+    TRY(make_room(&answer, length, LONGEST_ANSWER, error));
+    int code = read_bytes(channel, answer.body, length, error);
+    answer.body[code == PELLUCID_OK ? length : 0] = 0;
+    if (code == PELLUCID_OK && json_find(answer.body, "what") != NULL)
+        code = http_refusal(&answer, error);
+    free(answer.body);
+    return code;
+}
+
+/* A connection to the socket that the viewer has for programs of its own person on its machine. */
+static int connect_to_socket(pellucid_viewer *viewer, struct channel *channel) {
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    int fd = viewer->socket[0] ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    if (fd < 0)
+        return 0;
+    snprintf(local.sun_path, sizeof local.sun_path, "%.107s", viewer->socket);
+    if (connect(fd, (struct sockaddr *)&local, sizeof local) != 0) {
+        close(fd);
+        return 0;
+    }
+    channel_start(channel, fd, &viewer->watch);
+    return 1;
+}
+
+int pellucid_viewer_load(pellucid_viewer *viewer, const char *path, const char *how, pellucid_error *error) {
+    pellucid_error unused;
+    struct text body = {0};
+    struct channel channel;
+    char folder[4096] = "";
+    int is_here = connect_to_socket(viewer, &channel);
+    error = error != NULL ? error : &unused;
+    if (path != NULL && path[0] != '/' && strstr(path, "://") == NULL && getcwd(folder, sizeof folder) != NULL)
+        strncat(folder, "/", sizeof folder - strlen(folder) - 1);
+    add(&body, "{");
+    if (is_here) {
+        add(&body, "\"token\": ");
+        add_json(&body, viewer->place.token);
+        add(&body, ", \"load\": {");
+    }
+    struct text whole = {0};
+    add(&whole, "%s%s", folder, path != NULL ? path : "");
+    add(&body, "\"path\": ");
+    add_json(&body, whole.is_lost ? "" : whole.at);
+    add(&body, ", \"how\": ");
+    add_json(&body, how_or_default(how));
+    add(&body, is_here ? "}}" : "}");
+    free(whole.at);
+    if (!is_here)
+        return ask(&viewer->place, &viewer->watch, "POST", "/api/load", &body, NULL, error);
+    int code = body.is_lost ? no_memory(error, body.length) : ask_socket(&channel, &body, error);
+    channel_close(&channel);
+    free(body.at);
+    return code;
+}
+
+/* Positions and values in rows of four numbers; behind `head` bytes. */
+static uint8_t *rows_of_points(size_t head, const float (*positions)[3], const float *values, size_t count) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, 4 * sizeof(float), &bytes) || __builtin_add_overflow(bytes, head, &bytes))
+        return NULL;
+    uint8_t *rows = malloc(bytes);
+    for (size_t i = 0; rows != NULL && i < count; i++) {
+        float row[4] = {positions[i][0], positions[i][1], positions[i][2], values[i]};
+        memcpy(rows + head + i * sizeof row, row, sizeof row);
+    }
+    return rows;
+}
+
+/* As a .npy file, which is uploaded and opened. Its head is padded to 128 bytes. */
+static int points_over_http(pellucid_viewer *viewer, uint8_t *file, size_t count, const char *how, pellucid_error *error) {
+    char mark[17], path[64];
+    struct answer answer;
+    TRY(random_hex(8, mark, error));
+    memset(file, ' ', NPY_HEAD);
+    memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
+    char *end = (char *)file + 10;
+    end += snprintf(end, NPY_HEAD - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, 4), }", count);
+    *end = ' ';
+    file[NPY_HEAD - 1] = '\n';
+    snprintf(path, sizeof path, "/api/upload?name=points-%s.npy", mark);
+    TRY(request(&viewer->place, &viewer->watch, "PUT", path, file, NPY_HEAD + count * 4 * sizeof(float), LONGEST_ANSWER,
+                &answer, error));
+    char *place = json_text(answer.body, "path");
+    free(answer.body);
+    int code = place == NULL ? against_rules(error, "it gave no path") : pellucid_viewer_load(viewer, place, how, error);
+    free(place);
     return code;
 }
 
 int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positions)[3], const float *values,
                                   size_t count, const char *how, pellucid_error *error) {
-    /* A .npy file of (x, y, z, value) rows: its head is padded to 128 bytes. */
-    enum { HEAD = 128 };
-    size_t length = HEAD + count * 4 * sizeof(float);
-    uint8_t *file = calloc(1, length);
-    char mark[17], path[64];
-    struct answer answer = {0};
-    if (file == NULL)
-        return no_memory(error, length);
-    memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
-    int end = snprintf((char *)file + 10, HEAD - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, 4), }", count);
-    memset(file + 10 + end, ' ', (size_t)(HEAD - 11 - end));
-    file[HEAD - 1] = '\n';
-    for (size_t i = 0; i < count; i++) {
-        float row[4] = {positions[i][0], positions[i][1], positions[i][2], values[i]};
-        memcpy(file + HEAD + i * sizeof row, row, sizeof row);
-    }
-    int code = random_hex(8, mark, error);
-    snprintf(path, sizeof path, "/api/upload?name=points-%s.npy", mark);
-    code = code != PELLUCID_OK ? code : request(viewer, "PUT", path, file, length, &answer, error);
-    free(file);
-    if (code == PELLUCID_OK) {
-        char *place = json_text(answer.body, "path");
-        code = place == NULL ? against_rules(error, "it gave no path") : pellucid_viewer_load(viewer, place, how, error);
-        free(place);
-        free(answer.body);
-    }
+    pellucid_error unused;
+    error = error != NULL ? error : &unused;
+    if (count == 0)
+        return fail(error, PELLUCID_INVALID, "Give one or more.", "There are no points.");
+    uint8_t *rows = rows_of_points(NPY_HEAD, positions, values, count);
+    if (rows == NULL)
+        return no_memory(error, count);
+    pellucid_array array = {.data = rows + NPY_HEAD, .axes = 2, .shape = {count, 4}, .type = PELLUCID_FLOAT32, .name = "points"};
+    int code = find_way(viewer) == DIRECT ? send_to_viewer(viewer, &array, how, "points", NULL, error)
+                                          : points_over_http(viewer, rows, count, how, error);
+    free(rows);
     return code;
 }
 
 int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, uint8_t *rgba, pellucid_error *error) {
+    pellucid_error unused;
     char path[128];
     struct answer answer;
+    error = error != NULL ? error : &unused;
+    if (width < 1 || height < 1 || width > 1 << 16 || height > 1 << 16)
+        return fail(error, PELLUCID_INVALID, "Give 1 to 65536 pixels.", "A picture of %d x %d cannot be.", width, height);
+    size_t bytes = (size_t)width * (size_t)height * 4;
     snprintf(path, sizeof path, "/api/screenshot?width=%d&height=%d&format=raw", width, height);
-    TRY(request(viewer, "GET", path, "", 0, &answer, error));
-    int is_right = answer.length == (size_t)width * (size_t)height * 4;
+    TRY(request(&viewer->place, &viewer->watch, "GET", path, "", 0, bytes, &answer, error));
+    int is_right = answer.length == bytes;
     if (is_right)
-        memcpy(rgba, answer.body, answer.length);
+        memcpy(rgba, answer.body, bytes);
     free(answer.body);
     return is_right ? PELLUCID_OK : against_rules(error, "its picture has another size");
 }
@@ -2763,12 +4480,17 @@ int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, u
 /* Shape and type from the head of a .npy file; the offset of its voxels, or 0. */
 static size_t read_npy_head(const struct answer *answer, pellucid_array *array) {
     const uint8_t *bytes = (const uint8_t *)answer->body;
+    char head[1024];
     if (answer->length < 12 || memcmp(bytes, "\x93NUMPY", 6) != 0)
         return 0;
     size_t start = bytes[6] == 1 ? 10 : 12;
-    size_t end = start + (bytes[6] == 1 ? (size_t)(bytes[8] | bytes[9] << 8) : word32(bytes + 8));
-    const char *type = strstr(answer->body + start, "'descr': '"), *shape = strstr(answer->body + start, "'shape': (");
-    if (end > answer->length || type == NULL || shape == NULL)
+    size_t length = bytes[6] == 1 ? (size_t)(bytes[8] | bytes[9] << 8) : word32(bytes + 8);
+    if (length >= sizeof head || length > answer->length - start)
+        return 0;
+    memcpy(head, bytes + start, length);
+    head[length] = 0;
+    const char *type = strstr(head, "'descr': '"), *shape = strstr(head, "'shape': (");
+    if (type == NULL || shape == NULL || strstr(head, "'fortran_order': False") == NULL)
         return 0;
     int found = TYPE_COUNT - 1;
     while (found >= 0 && strncmp(type + 10, TYPES[found].wire, strlen(TYPES[found].wire)) != 0)
@@ -2778,38 +4500,50 @@ static size_t read_npy_head(const struct answer *answer, pellucid_array *array) 
     if (found < 0 || sscanf(shape + 10, "%" SCNu64 ", %" SCNu64 ", %" SCNu64, &array->shape[0], &array->shape[1],
                             &array->shape[2]) != 3)
         return 0;
-    return pellucid_bytes(array) == answer->length - end ? end : 0;
+    return pellucid_bytes(array) == answer->length - start - length ? start + length : 0;
+}
+
+static int retrieve_over_http(pellucid_viewer *viewer, int layer, const char *box, pellucid_array *volume,
+                              pellucid_report *report, pellucid_error *error) {
+    char path[256];
+    struct answer answer;
+    struct transfer transfer = {.descriptor = -1};
+    double since = now_s();
+    snprintf(path, sizeof path, "/api/volume?layer=%d&box=%s", layer, box); /* of a box nothing has to be quoted */
+    TRY(request(&viewer->place, &viewer->watch, "GET", path, "", 0, viewer->options.limit_bytes, &answer, error));
+    size_t offset = read_npy_head(&answer, &transfer.array);
+    int code = offset == 0 ? against_rules(error, "its voxels are no .npy file of three axes in C order")
+                           : keep_texts(&transfer.array, error);
+    if (code == PELLUCID_OK) {
+        transfer.bytes = pellucid_bytes(&transfer.array);
+        ((struct owned *)transfer.array.owned)->mapped = transfer.bytes > 0 ? transfer.bytes : 1;
+        code = allocate_here(&transfer, error);
+    }
+    if (code == PELLUCID_OK) {
+        memcpy(transfer.array.data, answer.body + offset, transfer.bytes);
+        *report = (pellucid_report){.lane = "http", .streams = 1, .bytes = transfer.bytes, .seconds = now_s() - since};
+        hand_over(&transfer, volume);
+    }
+    free(answer.body);
+    transfer_free(&transfer);
+    return code;
 }
 
 int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3],
-                                    const uint64_t stop[3], pellucid_array *volume, pellucid_error *error) {
-    struct text path = {0};
-    struct answer answer;
-    struct owned *owned = calloc(1, sizeof *owned);
+                                    const uint64_t stop[3], pellucid_array *volume, pellucid_report *report,
+                                    pellucid_error *error) {
+    pellucid_report unused_report;
+    pellucid_error unused_error;
+    char box[160] = "", asked[256];
+    error = error != NULL ? error : &unused_error;
+    report = report != NULL ? report : &unused_report;
+    memset(report, 0, sizeof *report);
     memset(volume, 0, sizeof *volume);
-    add(&path, "/api/volume?layer=%d&box=", layer);
-    for (int i = 0; i < 3 && start != NULL && stop != NULL; i++) {
-        char range[64];
-        snprintf(range, sizeof range, "%" PRIu64 ":%" PRIu64 "%s", start[i], stop[i], i < 2 ? "," : "");
-        add_query(&path, range);
-    }
-    int code = owned == NULL || path.is_lost ? no_memory(error, 0)
-                                             : request(viewer, "GET", path.at, "", 0, &answer, error);
-    free(path.at);
-    if (code != PELLUCID_OK) {
-        free(owned);
-        return code;
-    }
-    size_t offset = read_npy_head(&answer, volume);
-    owned->mapped = offset > 0 && pellucid_bytes(volume) > 0 ? pellucid_bytes(volume) : 1;
-    void *memory = mmap(NULL, owned->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    volume->data = memory == MAP_FAILED ? NULL : memory;
-    volume->owned = owned;
-    if (offset > 0 && volume->data != NULL)
-        memcpy(volume->data, answer.body + offset, pellucid_bytes(volume));
-    free(answer.body);
-    if (offset > 0 && volume->data != NULL)
-        return PELLUCID_OK;
-    pellucid_free(volume);
-    return against_rules(error, "its voxels are no .npy file of three axes in C order");
+    if (start != NULL && stop != NULL)
+        snprintf(box, sizeof box, "%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64, start[0], stop[0],
+                 start[1], stop[1], start[2], stop[2]);
+    if (find_way(viewer) != DIRECT)
+        return retrieve_over_http(viewer, layer, box, volume, report, error);
+    snprintf(asked, sizeof asked, "{\"layer\": %d, \"box\": \"%s\"}", layer, box);
+    return pellucid_retrieve(viewer->transfer, viewer->place.token, asked, &viewer->options, volume, report, error);
 }

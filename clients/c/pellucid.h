@@ -1,7 +1,7 @@
-/* Pellucid from C and C++: arrays between programs and machines.
+/* Pellucid from C and C++: arrays between programs and machines, and viewers that show them.
  *
  * One header, one source file, C11, libc and POSIX threads. Add pellucid.c to your program, or link the library that
- * `make` builds. TLS is there where libssl can be loaded when the program runs; nothing else is needed.
+ * `make` builds. TLS and https are there where libssl 3 can be loaded when the program runs, RDMA where libucp can.
  *
  *     pellucid_array scan = {.data = voxels, .axes = 3, .shape = {512, 1024, 1024}, .type = PELLUCID_UINT16,
  *                            .spacing = {0.65, 0.65, 0.65}, .unit = "um", .name = "scan"};
@@ -15,8 +15,8 @@
  * An address is "host:port", or "tls://host:port#PIN", where PIN is the SHA-256 of the certificate that the other end
  * printed. Both ends hold the same token; it is never sent.
  *
- * On one machine the bytes go through shared memory, else through several TCP connections. Numbers are little endian,
- * the last axis is the fastest: a volume is [z][y][x].
+ * On one machine the bytes go through shared memory, else through several TCP connections, or UCX where both ends have
+ * RDMA cards. Numbers are little endian, the last axis is the fastest: a volume is [z][y][x].
  */
 #ifndef PELLUCID_H
 #define PELLUCID_H
@@ -87,12 +87,14 @@ typedef struct pellucid_array {
 
 /* How to do it; NULL, or zero in any field, is the default. */
 typedef struct pellucid_options {
-    const char *lane;     /* "shm", "tcp"; default: what is best between the two ends */
+    const char *lane;     /* "shm", "tcp", "ucx"; default: what is best between the two ends. A listening end offers
+                             UCX where there are RDMA cards, or where this is "ucx": UCX handles signals of its own */
     int no_checksum;      /* 1: pieces are not verified */
     int attempts;         /* how often a broken transfer is taken up; default 4 */
     int streams;          /* TCP connections, for the receiving end to choose; default 4 */
     double timeout_s;     /* how long the other end may say nothing; default 60 */
     uint64_t limit_bytes; /* the largest array that is received; default 1 TiB */
+    const char *certificate; /* of an https viewer, in PEM form, where no other is to be believed */
     /* Called a few times per second and after each piece, from any thread; anything but 0 cancels. */
     int (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *context;
@@ -139,7 +141,7 @@ typedef struct pellucid_stream pellucid_stream;
 int pellucid_stream_open(const char *address, const char *token, const pellucid_array *volume,
                          const pellucid_options *options, pellucid_stream **stream, pellucid_error *error);
 /* Send the block that begins at voxel start (z, y, x). block is [z][y][x] without gaps, and may be reused afterwards.
- * A stream whose connection breaks ends with PELLUCID_BROKEN: open another one. */
+ * After a broken connection the blocks that were under way (at most 256 MiB) are sent again, and no others. */
 int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint64_t start[3],
                           const uint64_t shape[3], pellucid_error *error);
 /* Finish, and wait until all has arrived. The stream is gone afterwards, whatever is returned. */
@@ -162,21 +164,58 @@ int pellucid_receive(pellucid_listener *listener, double timeout_s, pellucid_arr
                      pellucid_error *error);
 void pellucid_listener_close(pellucid_listener *listener);
 
-/* ---- A running viewer --------------------------------------------------------------------------------------------- */
+/* ---- A viewer ------------------------------------------------------------------------------------------------- */
 
-/* Drives the viewer whose address is given: all of it, with ?token= and what follows, as `pellucid view --no-browser`
- * prints it. Only http is spoken. options: timeout_s is for one answer (default 600), progress for render_volume. */
+/* What a viewer is to have, and where; zero or NULL in any field is the default. */
+typedef struct pellucid_wish {
+    const char *device;       /* "cpu", "cuda", "cuda:1"; default: what there is */
+    int gpus;                 /* -1: none; default: estimated from shape and type */
+    uint64_t shape[3];        /* z, y, x of the volume that will be shown */
+    pellucid_type type;       /* its type */
+    uint64_t memory_bytes;    /* default: estimated */
+    int cores;
+    const char *name;
+    const char *source;       /* a file that is shown at first */
+    const char *const *roots; /* folders whose files may be opened, besides this one; NULL behind the last */
+    double grace_minutes;     /* it ends after so long without use; default 60 */
+    const char *scheduler;    /* "local" or "slurm"; from here on, the site's choices */
+    const char *partition;
+    const char *account;
+    const char *constraint;
+    int time_limit_minutes;
+    const char *python; /* that has Pellucid, to start an agent with; default: the pellucid command's, else python3 */
+} pellucid_wish;
+
 typedef struct pellucid_viewer pellucid_viewer;
+
+/* Start a viewer through this person's agent, as pellucid.start(gpus="auto") does: the one behind the Hub after
+ * `pellucid login`, else the one that runs on this machine, else a new one. Returns when the viewer can be used; in a
+ * queue that may take long: options->timeout_s (default 600), and progress, which may cancel. It outlives the program. */
+int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *options, pellucid_viewer **viewer,
+                          pellucid_error *error);
+/* Drive the viewer whose address is given: all of it, with ?token= and what follows, as `pellucid view --no-browser`
+ * prints it. An https address is believed when the system trusts its certificate, or when it is options->certificate.
+ * options: lane, attempts, no_checksum and progress are for voxels, timeout_s for one answer (default 600). */
 int pellucid_viewer_connect(const char *url, const pellucid_options *options, pellucid_viewer **viewer,
                             pellucid_error *error);
+/* Its address, to be opened in a browser; whoever has it owns the viewer. */
+const char *pellucid_viewer_url(const pellucid_viewer *viewer);
 /* Let go of the viewer, which goes on running. */
 void pellucid_viewer_close(pellucid_viewer *viewer);
 
 /* What is shown, as JSON (docs/protocol.md: Snapshot); give it back with free(). */
 int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error);
-/* Show a volume of three axes. how: "replace" (or NULL), "add" or "labels". */
+
+/* Show a volume of three axes. how: "replace" (or NULL), "add" or "labels". Its bytes go straight to the viewer, through
+ * shared memory or TCP; where that way is closed, through the page's address: then report->lane is "http". */
 int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
-                                  pellucid_error *error);
+                                  pellucid_report *report, pellucid_error *error);
+/* The viewer's own memory to write a volume into: see pellucid_allocate. */
+int pellucid_viewer_allocate(pellucid_viewer *viewer, pellucid_array *volume, const char *how,
+                             pellucid_allocation **allocation, pellucid_error *error);
+/* Show a volume while it is being made: see pellucid_stream_open. The picture follows what is written. */
+int pellucid_viewer_stream(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
+                           pellucid_stream **stream, pellucid_error *error);
 /* Show spheres at positions (x, y, z) in world units, whose radii follow their values. */
 int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positions)[3], const float *values,
                                   size_t count, const char *how, pellucid_error *error);
@@ -184,7 +223,8 @@ int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positio
 int pellucid_viewer_load(pellucid_viewer *viewer, const char *path, const char *how, pellucid_error *error);
 /* The voxels from start up to stop (z, y, x) of a layer; with NULL, all of them. Give them back with pellucid_free. */
 int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3],
-                                    const uint64_t stop[3], pellucid_array *volume, pellucid_error *error);
+                                    const uint64_t stop[3], pellucid_array *volume, pellucid_report *report,
+                                    pellucid_error *error);
 /* The exact picture, as height x width x 4 bytes, RGBA. */
 int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, uint8_t *rgba, pellucid_error *error);
 /* End the viewer, also for those who watch. It still has to be closed. */

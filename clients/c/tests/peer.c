@@ -1,6 +1,6 @@
 /* The C end as a program, for tests with the Python end on the other side. It prints what happened, a line each.
  *
- *     peer serve ADDRESS TOKEN [LIMIT]        until its standard input is closed, or for ever when it is empty
+ *     peer serve ADDRESS TOKEN [LIMIT [LANE]] until its standard input is closed, or for ever when it is empty
  *     peer send|allocate|stream|retrieve ADDRESS TOKEN LANE [stall]
  *     peer bench ADDRESS TOKEN LANE BYTES REPEATS
  */
@@ -181,7 +181,8 @@ int main(int count, char **arguments) {
     int is_serving = strcmp(what, "serve") == 0;
     options.lane = count > 4 && !is_serving ? arguments[4] : NULL;
     options.limit_bytes = count > 4 && is_serving ? strtoull(arguments[4], NULL, 10) : 0;
-    options.progress = count == 6 && strcmp(arguments[5], "stall") == 0 ? stall : NULL;
+    options.lane = count > 5 && is_serving ? arguments[5] : options.lane;
+    options.progress = count == 6 && !is_serving && strcmp(arguments[5], "stall") == 0 ? stall : NULL;
     if (is_serving)
         return serve(address, token, &options);
     if (strcmp(what, "bench") == 0 && count >= 7) {
