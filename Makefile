@@ -25,7 +25,7 @@ check: setup ## formatting, lint, types, layers, style, generated files
 test: setup check ## set up, check, and run every test; prints the time of each layer
 	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest
 
-demo: setup ## a sample volume in the viewer; DEMO=--headless takes a picture of it and ends
+demo: setup ## a scan simulated, reconstructed and shown in the viewer; DEMO=--headless takes a picture of it and ends
 	@$(BIN)/pellucid demo --output demo-output $(DEMO)
 
 bench: ## every benchmark beside its peers; tables go to benchmarks/results

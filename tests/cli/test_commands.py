@@ -126,8 +126,11 @@ def test_render_draws_what_it_is_told(scan: Path, tmp_path: Path, capsys: pytest
 def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--headless", "--output", str(tmp_path / "demo"), "--edge", "96", "--device", "cpu"]) == 0
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
-        "picture.png", "sample.h5", "sample.zarr", "slices.png",
+        "picture.png", "sample.zarr", "sample.zarr.report.json", "scan.nxs", "slices.png", "view.json",
     }  # fmt: skip
+    picture = np.asarray(Image.open(tmp_path / "demo" / "picture.png")).astype(int)
+    assert (picture.max(axis=2) > 100).mean() > 0.1  # beads
+    assert ((picture[..., 0] > 140) & (picture[..., 2] < 0.6 * picture[..., 0])).sum() > 100  # kernels of copper
     assert "96 × 96 × 96  48 × 48 × 48" in capsys.readouterr().out
 
 

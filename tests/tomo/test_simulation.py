@@ -1,14 +1,18 @@
 """Line integrals are exact; simulated scans reconstruct to the sample they were made of; faults are what they say."""
 
+from contextlib import closing
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, mend
 from pellucid.tomo.filters import filter_sinograms
-from pellucid.tomo.phantoms import Ellipsoid, Phantom, disc, foam, shepp_logan
+from pellucid.tomo.phantoms import Ellipsoid, Phantom, beads, disc, foam, shepp_logan
+from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.reference.projection import view_weights
-from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
+from pellucid.tomo.simulation import Detector, Faults, integrals, simulate, write_nxtomo
 from pellucid.tomo.zingers import remove_zingers
 
 ANGLES = np.arange(180) * np.pi / 180
@@ -36,6 +40,25 @@ def test_line_integrals_are_sums_along_rays() -> None:
                 y = distance * np.sin(angle) + t * np.cos(angle)
                 inside = sum(part.attenuation * part.covers(height + 0 * t, y, x) for part in phantom.parts)
                 assert found[i, j, k] == pytest.approx(0.002 * np.sum(inside), abs=2e-4)
+
+
+def test_the_kernel_is_its_definition() -> None:
+    phantom = beads(30, 12)
+    z, s = np.arange(-20, 21.0), np.arange(-32, 32.0) + 0.3
+    wanted = sum(part.attenuation * part.lengths(ANGLES[::9], z, s) for part in phantom.parts)
+    np.testing.assert_allclose(phantom.line_integrals(ANGLES[::9], z, s), wanted, atol=1e-7)
+
+
+def test_a_simulated_scan_as_a_file(tmp_path: Path) -> None:
+    scan = simulate(foam(20, 5), Detector(5, 48, axis_column=22.0, pixel_size_um=2.5), ANGLES, Faults(beam_loss=0.2))
+    write_nxtomo(scan, tmp_path / "scan.nxs")
+    with closing(open_scan(tmp_path / "scan.nxs")) as found:
+        assert (found.kind, found.pixel_size_um) == ("NXtomo", 2.5)
+        np.testing.assert_allclose(found.angles_rad, scan.angles_rad)
+        np.testing.assert_array_equal(found.projections.read(), scan.projections.read())
+        calibrations = [Calibration.of(one) for one in (found, scan)]
+    for name in ("flats", "dark", "times"):
+        np.testing.assert_allclose(*(getattr(one, name) for one in calibrations))
 
 
 @pytest.mark.parametrize("phantom", [disc(25, 0.02, 10, -5), shepp_logan(45), foam(45, 40)])

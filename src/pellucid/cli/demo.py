@@ -1,25 +1,32 @@
-"""``pellucid demo``: the main job from end to end, on a sample that it makes itself.
+"""``pellucid demo``: the main job from end to end, on a scan that it simulates itself.
 
-Here: the steps, in the words a person would use.
+Here: the steps, in the words a person would use, and the look of the result.
 Not here: the steps' work.
 """
 
 import argparse
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from pellucid import progress
 from pellucid.cli.arguments import count_argument
 from pellucid.cli.info import report
 from pellucid.cli.slices import save
 from pellucid.cli.view import add_viewer, serve
-from pellucid.conversion.convert import convert, pyramid
-from pellucid.volume.sample import sample
 from pellucid.volume.volume import Volume
+
+PIXEL_UM = 0.65
+MU_PER_CM = 240.0
+SIZE = (960, 720)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("demo", help="make a sample, convert it to a pyramid, look at it in the browser")
+    parser = commands.add_parser("demo", help="simulate a scan, reconstruct it, look at it in the browser")
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="folder for the results")
-    parser.add_argument("--edge", type=count_argument, default=256, help="voxels along each axis of the sample")
+    parser.add_argument("--edge", type=count_argument, default=256, help="pixels along the edge of the detector")
     parser.add_argument("--headless", action="store_true", help="take a picture in the viewer, and end")
     add_viewer(parser)
     parser.set_defaults(run=run)
@@ -28,30 +35,78 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def run(options: argparse.Namespace) -> int:
     folder: Path = options.output
     folder.mkdir(parents=True, exist_ok=True)
-    scan, levels, slices = folder / "sample.h5", folder / "sample.zarr", folder / "slices.png"
-    made = Volume.from_array(sample(options.edge), spacing=(0.65, 0.65, 0.65), unit="um")
-    convert(made, scan, overwrite=True).close()
-    with pyramid(scan, levels, overwrite=True) as volume:
+    scan, levels, slices, view = (folder / name for name in ("scan.nxs", "sample.zarr", "slices.png", "view.json"))
+    _simulate(scan, options.edge)
+    with _reconstructed(scan, levels, options.device) as volume:
         report(volume.location, with_statistics=True)
         save(volume, slices)
-    print(f"\n{scan}: the sample\n{levels}: with coarser levels\n{slices}: its three middle slices")
+        view.write_text(_look(volume))
+    print(f"\n{scan}: as a beamline would write it\n{levels}: reconstructed\n{slices}: its three middle slices")
+    options.state = options.state or str(view)
     if options.headless:
-        _photograph(levels, folder / "picture.png", options.device)
+        _photograph(levels, view, folder / "picture.png", options.device)
     else:
         serve(str(levels.absolute()), options)
     return 0
 
 
-def _photograph(source: Path, picture: Path, device: str | None) -> None:
+def _simulate(path: Path, edge: int) -> None:
+    """A scan with noise, rings, stray photons, a fading beam, and the axis beside the middle."""
+    from pellucid.tomo.phantoms import beads
+    from pellucid.tomo.simulation import Detector, Faults, simulate, write_nxtomo
+
+    views = max(3 * edge // 2, 90)
+    sample = beads(0.47 * edge, attenuation=MU_PER_CM * PIXEL_UM * 1e-4 * 256 / edge)
+    detector = Detector(edge, edge, axis_column=0.513 * edge, pixel_size_um=PIXEL_UM * 256 / edge)
+    faults = Faults(is_noisy=True, rings=edge // 20, ring_strength=0.03, zingers=edge, beam_loss=0.1)
+    with progress.task("Simulating a scan", total=views, unit="views") as bar:
+        write_nxtomo(simulate(sample, detector, np.arange(views) * np.pi / views, faults), path)
+        bar.advance(views)
+
+
+def _reconstructed(scan: Path, target: Path, device: str | None) -> Volume:
+    from pellucid.tomo.pipeline import Output, Running, reconstruct
+    from pellucid.tomo.recipe import Recipe
+    from pellucid.tomo.rings import RingSettings
+
+    recipe = Recipe(center="auto", zingers=0.3, rings=RingSettings("vo-all"))
+    return reconstruct(scan, target, recipe, Output(levels="auto"), running=Running(device=device, overwrite=True))
+
+
+def _look(volume: Volume) -> str:
+    """A state of the viewer: walls of beads in ivory, kernels in copper, the front cut away, corners in the dark."""
+    from pellucid.rendering.automatic import automatic_scene
+    from pellucid.rendering.scene import ClipPlane
+    from pellucid.rendering.transfer import TransferFunction
+
+    ivory, copper = (0.95, 0.9, 0.8), (1.0, 0.45, 0.1)
+    transfer = TransferFunction(
+        colors=((0.0, (0.1, 0.12, 0.2)), (0.3, (0.55, 0.62, 0.7)), (0.52, ivory), (0.7, copper), (1.0, copper)),
+        opacities=((0.0, 0.0), (0.22, 0.0), (0.4, 0.35), (0.55, 0.9), (1.0, 1.0)),
+        value_range=(0.0, 2 * MU_PER_CM),
+    )
+    scene = automatic_scene(volume, aspect=SIZE[0] / SIZE[1])
+    ahead = np.subtract(scene.camera.target, scene.camera.position)
+    normal = ahead / np.linalg.norm(ahead) + (0.25, 0.0, 0.0)
+    edge = volume.shape[0] * volume.spacing[0]
+    plane = ClipPlane(tuple(normal.tolist()), float(normal @ np.full(3, edge / 2)) - 0.12 * edge)
+    layer = replace(scene.volumes[0], transfer=transfer, shading="occlusion")
+    scene = replace(scene, volumes=(layer,), planes=(plane,), background=(0.03, 0.04, 0.06, 1.0))
+    return json.dumps({"version": 1, "scene": json.loads(scene.to_json())})
+
+
+def _photograph(source: Path, view: Path, picture: Path, device: str | None) -> None:
     """What the viewer shows of it, without any browser."""
     from PIL import Image
 
     from pellucid.client.starting import start
+    from pellucid.rendering.scene import Scene
 
     viewer = start(device=device, roots=[source.parent])
     try:
         viewer.load(source.absolute())
-        Image.fromarray(viewer.screenshot(960, 720)).save(picture)
+        viewer.scene = Scene.from_json(json.dumps(json.loads(view.read_text())["scene"]))
+        Image.fromarray(viewer.screenshot(*SIZE)).save(picture)
     finally:
         viewer.shutdown()
     print(f"{picture}: as the viewer shows it")

@@ -1,6 +1,6 @@
 """Samples that are known exactly: ellipsoids, and what a straight ray loses in them.
 
-Here: Ellipsoid, Phantom; discs, the head of Shepp and Logan in three dimensions, a foam.
+Here: Ellipsoid, Phantom; discs, the head of Shepp and Logan in three dimensions, a foam, a heap of beads.
 Not here: detectors, noise and other faults (simulation).
 
 Lengths are in pixels of the detector, counted from the axis: x to the right and y upwards in a slice, z along the axis
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.device import choose, launch
 from pellucid.tomo.scan import Floats
 
 
@@ -23,6 +24,11 @@ class Ellipsoid:
     centre: tuple[float, float, float]
     radii: tuple[float, float, float]
     turn_rad: float = 0.0
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """All that it is, for a kernel."""
+        return (self.attenuation, *self.centre, *self.radii, float(np.cos(self.turn_rad)), float(np.sin(self.turn_rad)))
 
     def lengths(self, angles_rad: Floats, z: Floats, s: Floats) -> Floats:
         """How far rays run inside, as (view, row, column): at every angle, height z and distance s from the axis.
@@ -54,12 +60,13 @@ class Phantom:
     parts: tuple[Ellipsoid, ...]
 
     def line_integrals(self, angles_rad: Floats, z: Floats, s: Floats) -> Floats:
-        """Exactly what every ray loses, as (view, row, column): -ln of its transmission."""
+        """Exactly what every ray loses, as (view, row, column): -ln of its transmission. s: ascending."""
+        from pellucid.tomo.kernels import phantoms as kernels
+
         total = np.zeros((len(angles_rad), len(z), len(s)))
-        for part in self.parts:
-            rows = np.flatnonzero(np.abs(z - part.centre[2]) < part.radii[2])
-            if len(rows):
-                total[:, rows] += part.attenuation * part.lengths(angles_rad, z[rows], s)
+        turns = np.stack([np.cos(angles_rad), np.sin(angles_rad)], axis=1)
+        inputs = [np.array([part.numbers for part in self.parts]), turns, z, s]
+        launch(kernels.add_lengths, total.shape[:2], inputs=inputs, outputs=[total], device=choose("cpu"))
         return total
 
     def voxels(self, shape: tuple[int, int, int]) -> Floats:
@@ -115,18 +122,37 @@ def shepp_logan(radius: float, attenuation: float = 0.02) -> Phantom:
 
 def foam(radius: float, bubbles: int = 200, attenuation: float = 0.01, seed: int = 0) -> Phantom:
     """A ball full of round holes of many sizes that do not touch."""
+    places, sizes = _packed(radius, np.random.default_rng(seed).uniform(0.02, 0.15, 200 * bubbles), bubbles, seed)
+    holes = tuple(_ball(-attenuation, place, size) for place, size in zip(places, sizes, strict=True))
+    return Phantom((_ball(attenuation, np.zeros(3), radius), *holes))
+
+
+def beads(radius: float, count: int = 260, attenuation: float = 0.02, seed: int = 3) -> Phantom:
+    """A ball of hollow beads that all but touch, large ones first; every third one has a dense kernel."""
+    tried = np.linspace(0.21, 0.05, 60 * count)
+    places, sizes = _packed(radius, tried, count, seed)
+    parts: list[Ellipsoid] = []
+    for number, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        parts += [_ball(attenuation, place, size), _ball(-attenuation, place, 0.78 * size)]
+        if number % 3 == 0:
+            parts.append(_ball(2 * attenuation, place - (0, 0, 0.36 * size), 0.4 * size))
+    return Phantom(tuple(parts))
+
+
+def _packed(radius: float, shares: Floats, count: int, seed: int) -> tuple[Floats, Floats]:
+    """Places and radii of balls inside a ball that do not touch; shares: of its radius, in the order of trial."""
     random = np.random.default_rng(seed)
     places, sizes = np.empty((0, 3)), np.empty(0)
-    for _ in range(200 * bubbles):
-        if len(sizes) == bubbles:
-            break
-        size = radius * random.uniform(0.02, 0.15)
-        place = random.uniform(-radius, radius, 3)
+    for share in shares:
+        size, place = radius * share, random.uniform(-radius, radius, 3)
         is_inside = np.linalg.norm(place) + size < 0.97 * radius
         if is_inside and (np.linalg.norm(places - place, axis=1) > sizes + size + 0.01 * radius).all():
             places, sizes = np.vstack([places, place]), np.append(sizes, size)
-    holes = tuple(
-        Ellipsoid(-attenuation, (float(x), float(y), float(z)), (float(size),) * 3)
-        for (x, y, z), size in zip(places, sizes, strict=True)
-    )
-    return Phantom((Ellipsoid(attenuation, (0.0, 0.0, 0.0), (radius,) * 3), *holes))
+        if len(sizes) == count:
+            break
+    return places, sizes
+
+
+def _ball(attenuation: float, place: Floats, size: float) -> Ellipsoid:
+    x, y, z = map(float, place)
+    return Ellipsoid(attenuation, (x, y, z), (float(size),) * 3)

@@ -1,13 +1,16 @@
 """Scans of samples that are known exactly, with the faults that real ones have.
 
-Here: Detector, Faults, simulate().
+Here: Detector, Faults, simulate(); writing such a scan as NXtomo.
 Not here: the samples (phantoms).
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from pellucid.errors import InvalidInput
+from pellucid.formats.hdf5.plain import write_arrays
 from pellucid.tomo.phantoms import Phantom
 from pellucid.tomo.scan import Floats, Frames, Scan
 
@@ -117,3 +120,28 @@ def _exposed(expected: Floats, detector: Detector, faults: Faults, random: np.ra
 def _strike(projections: Floats, faults: Faults, random: np.random.Generator) -> None:
     struck = random.integers(0, projections.shape, (faults.zingers, 3))
     projections[tuple(struck.T)] = 65535
+
+
+def write_nxtomo(scan: Scan, path: Path) -> None:
+    """A simulated scan as a file: its frames in the order of time, darks last."""
+    if scan.flats is None or scan.darks is None:
+        raise InvalidInput("A scan without flats or darks is no NXtomo.", do="Simulate it with flats.")
+    detector, parts = "entry/instrument/detector", (scan.projections, scan.flats, scan.darks)
+    keys = np.repeat([0, 1, 2], [part.count for part in parts])
+    times = np.concatenate([scan.projections.times, scan.flats.times, np.full(scan.darks.count, np.inf)])
+    angles = np.concatenate([np.degrees(scan.angles_rad), np.zeros(scan.flats.count + scan.darks.count)])
+    order = np.argsort(times, kind="stable")
+    arrays = {
+        f"{detector}/data": np.concatenate([part.read() for part in parts])[order],
+        f"{detector}/image_key": keys[order],
+        f"{detector}/x_pixel_size": np.array(scan.pixel_size_um or 1.0),
+        "entry/sample/rotation_angle": angles[order],
+    }
+    attributes = {
+        ("entry", "NX_class"): "NXentry",
+        ("entry", "definition"): "NXtomo",
+        (detector, "NX_class"): "NXdetector",
+        (f"{detector}/x_pixel_size", "units"): "um",
+        ("entry/sample/rotation_angle", "units"): "degree",
+    }
+    write_arrays(path, arrays, attributes)
