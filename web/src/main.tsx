@@ -8,6 +8,7 @@ import "./styles/controls.css";
 import "./styles/layout.css";
 import "./styles/panels.css";
 import "./styles/shell.css";
+import "./styles/workbench.css";
 
 // The token has become a cookie: it need not stay where it can be read over a shoulder.
 if (location.search) history.replaceState(null, "", location.pathname);

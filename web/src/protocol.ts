@@ -916,7 +916,8 @@ export interface ScanDescription {
   readonly choices: ReconstructionChoices;
 }
 
-/** Before the picture: low and high are black and white, center the column of the axis in the middle row. */
+/** Before the picture: low and high are black and white, center the column of the axis in the middle row, radius_px
+ * how far phase retrieval smooths. */
 export interface TrialHeader {
   readonly place: TrialPlace;
   readonly index: number;
@@ -927,6 +928,7 @@ export interface TrialHeader {
   readonly high: number;
   readonly unit: string;
   readonly center: number | null;
+  readonly radius_px: number | null;
 }
 
 /** The line that does the same in a terminal. */

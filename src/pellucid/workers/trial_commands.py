@@ -62,7 +62,8 @@ class TryScan:
 
 @dataclass(frozen=True)
 class Tried:
-    """low, high: the values that are black and white. center: of a slice, the column of the axis in the middle row."""
+    """low, high: the values that are black and white. center: of a slice, the column of the axis in the middle row.
+    radius_px: over which its phase retrieval smooths."""
 
     request: int
     width: int
@@ -71,3 +72,4 @@ class Tried:
     high: float
     unit: str
     center: float | None = None
+    radius_px: float | None = None

@@ -35,7 +35,7 @@ class Trials:
 
     def picture(self, asked: TryScan, cancel: threading.Event) -> tuple[Tried, Voxels]:
         """(height, width) uint8, and what it shows."""
-        trial, center, unit = self._trial(asked.source, asked.options), None, ""
+        trial, center, radius_px, unit = self._trial(asked.source, asked.options), None, None, ""
         match asked.subject:
             case "projection":
                 values = trial.projection(asked.index)
@@ -45,9 +45,10 @@ class Trials:
                 rough = asked.is_rough
                 values = trial.slice(asked.index, asked.recipe, is_rough=rough, is_cancelled=cancel.is_set)
                 center, unit = trial.center(asked.recipe), "1/cm" if trial.scan.pixel_size_um else "1/pixel"
+                radius_px = asked.recipe.phase.radius_px if asked.recipe.phase else None
         low, high = asked.window or window(values)
         pixels = grey(shrunk(values, asked.edge), low, high)
-        return Tried(asked.request, pixels.shape[1], pixels.shape[0], low, high, unit, center), pixels
+        return Tried(asked.request, pixels.shape[1], pixels.shape[0], low, high, unit, center, radius_px), pixels
 
     def _trial(self, source: str, options: ScanOptions) -> Trial:
         """Of one scan at a time: raw rows are large."""

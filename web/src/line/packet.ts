@@ -2,15 +2,19 @@
 
 import type { FrameHeader, SliceHeader } from "../protocol";
 
-export interface Packet {
-  header: FrameHeader | SliceHeader;
+export interface PacketOf<Header> {
+  header: Header;
   picture: Uint8Array<ArrayBuffer>;
 }
 
+export type Packet = PacketOf<FrameHeader | SliceHeader>;
+
 const LENGTH_BYTES = 4;
 
-export function unpack(message: ArrayBuffer): Packet {
+export const unpack = (message: ArrayBuffer): Packet => unpackAs<Packet["header"]>(message);
+
+export function unpackAs<Header>(message: ArrayBuffer): PacketOf<Header> {
   const length = new DataView(message).getUint32(0, true);
   const text = new TextDecoder().decode(new Uint8Array(message, LENGTH_BYTES, length));
-  return { header: JSON.parse(text) as Packet["header"], picture: new Uint8Array(message, LENGTH_BYTES + length) };
+  return { header: JSON.parse(text) as Header, picture: new Uint8Array(message, LENGTH_BYTES + length) };
 }

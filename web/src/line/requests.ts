@@ -30,11 +30,11 @@ export class RequestRefused extends Error {
   }
 }
 
-async function ask(address: string, method = "GET", body?: BodyInit): Promise<Response> {
+export async function ask(address: string, method = "GET", body?: BodyInit, signal?: AbortSignal): Promise<Response> {
   let answer: Response;
   try {
     const headers = new Headers(typeof body === "string" ? { "Content-Type": "application/json" } : undefined);
-    answer = await fetch(address, { method, headers, ...(body === undefined ? {} : { body }) });
+    answer = await fetch(address, { method, headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) });
   } catch {
     throw new RequestRefused("The viewer does not answer.", "Try again when the line is back.");
   }
@@ -52,11 +52,11 @@ async function refusal(answer: Response): Promise<RequestRefused> {
   return new RequestRefused(`The viewer answered with status ${answer.status}.`, "The place where it was started says more.");
 }
 
-async function get<Answer>(address: string): Promise<Answer> {
+export async function get<Answer>(address: string): Promise<Answer> {
   return (await (await ask(address)).json()) as Answer;
 }
 
-async function post<Answer>(address: string, body?: unknown, method = "POST"): Promise<Answer> {
+export async function post<Answer>(address: string, body?: unknown, method = "POST"): Promise<Answer> {
   return (await (await ask(address, method, body === undefined ? undefined : JSON.stringify(body))).json()) as Answer;
 }
 

@@ -7,7 +7,7 @@ import { Button, IconButton } from "../parts/Button";
 import { Icon, type IconName } from "../parts/Icon";
 import { choose } from "../parts/files";
 import type { Entry, FileFacts, Folder, LoadRequest } from "../protocol";
-import { opened, uploaded } from "../session/opening";
+import { opened, reconstruct, uploaded } from "../session/opening";
 import { useSession } from "../session/session";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
@@ -52,6 +52,7 @@ export function FileBrowser(): ReactNode {
       </div>
       <div className="drawer-list scrolls">
         {problem ? <Problem problem={problem} /> : null}
+        {folder?.is_scan ? <ScanFolder path={folder.path} /> : null}
         {folder && folder.entries.length === 0 ? <p className="empty hint">{search ? "Nothing is called that." : "There is nothing here that can be opened."}</p> : null}
         <ul>
           {folder?.entries.map((entry) => (
@@ -159,6 +160,7 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
   const { facts, problem } = useFacts(isVolume ? (dataset ? `${entry.path}:${dataset}` : entry.path) : "");
   const path = dataset ? `${entry.path}:${dataset}` : entry.path;
   const open = (how: NonNullable<LoadRequest["how"]>): void => void opened(session, { path, how });
+  if (facts?.is_scan) return <ScanFacts entry={entry} facts={facts} />;
   const isOpenable = !isVolume || (problem === null && facts?.problem === "");
   return (
     <div className="facts">
@@ -188,6 +190,35 @@ function Facts({ entry }: { entry: Entry }): ReactNode {
           </Button>
         ) : null}
       </div>
+    </div>
+  );
+}
+
+function ScanFacts({ entry, facts }: { entry: Entry; facts: FileFacts }): ReactNode {
+  const session = useSession();
+  const [views, rows, columns] = facts.shape ?? [0, 0, 0];
+  return (
+    <div className="facts">
+      <h3 title={entry.path}>{entry.name}</h3>
+      <p className="hint number">{facts.shape ? `scan · ${views} views · ${columns} × ${rows} · ${facts.dtype}` : "scan that does not say everything"}</p>
+      <div className="row">
+        <Button look="main" onClick={() => reconstruct(session, entry.path)}>
+          Reconstruct
+        </Button>
+        {facts.shape ? <Button onClick={() => void opened(session, { path: entry.path, how: "replace" })}>Open the projections</Button> : null}
+      </div>
+    </div>
+  );
+}
+
+function ScanFolder({ path }: { path: string }): ReactNode {
+  const session = useSession();
+  return (
+    <div className="row card">
+      <span className="label">The files here are a scan.</span>
+      <Button look="main" onClick={() => reconstruct(session, path)}>
+        Reconstruct
+      </Button>
     </div>
   );
 }

@@ -10,6 +10,11 @@ export async function opened(session: Session, request: LoadRequest): Promise<vo
   if (await session.attempt(load(request))) session.page({ drawer: "none", editedView: "main" });
 }
 
+/** Go from a scan to its volume. */
+export function reconstruct(session: Session, scan: string): void {
+  session.page({ drawer: "none", scan });
+}
+
 export async function uploaded(session: Session, file: File, how: LoadRequest["how"] = "replace"): Promise<void> {
   const most = session.store.get().welcome?.limits.largest_upload_bytes ?? LARGEST_UPLOAD_BYTES;
   if (file.size > most) {

@@ -4,6 +4,7 @@ import { useEffect, type ReactNode } from "react";
 import { FileBrowser } from "../panels/FileBrowser";
 import { ShadingEditor } from "../panels/ShadingEditor";
 import { SidePanel } from "../panels/SidePanel";
+import { Workbench } from "../reconstruction/Workbench";
 import { actionFor, keyName, mayRun } from "../session/actions";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
@@ -48,6 +49,7 @@ export function App(): ReactNode {
           {page.areStatisticsShown ? <Statistics /> : null}
           <TimeSlider />
           <StatusLine />
+          {page.scan ? <Workbench key={page.scan} path={page.scan} /> : null}
         </>
       ) : null}
       <Notices />
@@ -61,6 +63,8 @@ function useKeys(): void {
   const session = useSession();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
+      // The scene is covered then, and what covers it has keys of its own.
+      if (session.store.get().interface.scan) return;
       if (event.altKey || event.defaultPrevented || isTyping(event.target) || isStepping(event)) return;
       const action = actionFor(keyName(event));
       if (!action || !mayRun(action, session.store.get())) return;

@@ -62,6 +62,8 @@ export interface Interface {
   tool: Tool;
   drawer: Drawer;
   dialog: Dialog;
+  /** The scan that is about to be reconstructed, by its path; empty where there is none. */
+  scan: string;
   chosen: Chosen;
   editedView: View;
 }
@@ -138,6 +140,7 @@ export const BEGINNING: PageState = {
     tool: "turn",
     drawer: "none",
     dialog: "none",
+    scan: "",
     chosen: { kind: "volumes", index: 0 },
     editedView: "main",
   },

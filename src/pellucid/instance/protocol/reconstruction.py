@@ -88,7 +88,8 @@ class TrialRequest:
 
 @dataclass(frozen=True)
 class TrialHeader:
-    """Before the picture: low and high are black and white, center the column of the axis in the middle row."""
+    """Before the picture: low and high are black and white, center the column of the axis in the middle row, radius_px
+    how far phase retrieval smooths."""
 
     place: TrialPlace
     index: int
@@ -99,6 +100,7 @@ class TrialHeader:
     high: float
     unit: str
     center: float | None
+    radius_px: float | None
 
 
 @dataclass(frozen=True)

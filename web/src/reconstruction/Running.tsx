@@ -1,0 +1,152 @@
+// Making the volume. Here: where to, how far it is, what came of it, and how to repeat it. Not here: the work (the instance).
+
+import { useEffect, useState, type ReactNode } from "react";
+import { Button } from "../parts/Button";
+import { Switch } from "../parts/Choice";
+import { choose, saveText } from "../parts/files";
+import { Section } from "../parts/Section";
+import type { ScanDescription, TaskStatus } from "../protocol";
+import { opened } from "../session/opening";
+import { useSession, type Session } from "../session/session";
+import { useSelect } from "../state/store";
+import type { Change } from "./Pictures";
+import { commandOf, logOf, startReconstruction, statusOf } from "./requests";
+import { TextField } from "./Settings";
+import { centerOf, parametersText, requestOf, withParameters, type Wish } from "./wish";
+
+const COMMAND_PAUSE_MS = 200;
+
+interface RunningProps {
+  path: string;
+  scan: ScanDescription;
+  wish: Wish;
+  onChange: Change;
+}
+
+export function Running({ path, wish, onChange }: RunningProps): ReactNode {
+  const session = useSession();
+  const [run, setRun] = useState<{ task: string; output: string } | null>(null);
+  const [ended, setEnded] = useState<TaskStatus | null>(null);
+  const progress = useSelect((state) => (run ? state.tasks[run.task] : undefined));
+  useEnding(session, run?.task ?? "", setEnded);
+  const start = async (): Promise<void> => {
+    setEnded(null);
+    const started = await session.attempt(startReconstruction(requestOf(path, wish)));
+    if (started) setRun({ task: started.task, output: wish.output });
+  };
+  const open = async (): Promise<void> => {
+    await opened(session, { path: run?.output ?? wish.output, how: "replace" });
+    session.page({ scan: "" });
+  };
+  const isRunning = run !== null && ended === null;
+  const share = progress?.total ? Math.min(progress.done / progress.total, 1) : null;
+  return (
+    <div className="bench-run">
+      <TextField label="Volume" example="a name that ends in .zarr" value={wish.output} onChange={(output) => onChange({ output })} />
+      <Switch label="Replace what has this name" isOn={wish.isReplaced} onChange={(isReplaced) => onChange({ isReplaced })} />
+      {isRunning ? (
+        <>
+          <div className={share === null ? "bar is-unknown" : "bar"} role="progressbar" aria-label="Reconstruction" aria-valuenow={share === null ? undefined : Math.round(share * 100)}>
+            <span style={share === null ? {} : { width: `${share * 100}%` }} />
+          </div>
+          <div className="row">
+            <span className="label number">{share === null ? "starting…" : `${Math.round(share * 100)} % of the slices`}</span>
+            <Button onClick={() => session.send({ type: "cancel_task", task: run.task })}>Stop</Button>
+          </div>
+        </>
+      ) : (
+        <div className="row">
+          <Button look={ended?.state === "finished" ? "normal" : "main"} isWide isDisabled={centerOf(wish.recipe) === null || wish.output === ""} onClick={() => void start()}>
+            Reconstruct all slices
+          </Button>
+          {ended?.state === "finished" ? (
+            <Button look="main" isWide onClick={() => void open()}>
+              Open the volume
+            </Button>
+          ) : null}
+        </div>
+      )}
+      {ended?.state === "stopped" ? (
+        <div role="alert">
+          <p className="is-bad">{ended.what}</p>
+          <p className="hint">{ended.do}</p>
+        </div>
+      ) : null}
+      {run ? <Log task={run.task} isRunning={isRunning} /> : null}
+    </div>
+  );
+}
+
+/** A task that has ended is not among the tasks any more. */
+function useEnding(session: Session, task: string, onEnd: (status: TaskStatus) => void): void {
+  const isThere = useSelect((state) => task !== "" && task in state.tasks);
+  useEffect(() => {
+    if (task === "" || isThere) return;
+    void session.attempt(statusOf(task)).then((status) => (status && status.state !== "running" ? onEnd(status) : undefined));
+  }, [session, task, isThere, onEnd]);
+}
+
+function Log({ task, isRunning }: { task: string; isRunning: boolean }): ReactNode {
+  const session = useSession();
+  const [text, setText] = useState("");
+  return (
+    <details className="fold" onToggle={(event) => (event.currentTarget.open ? void session.attempt(logOf(task)).then((log) => setText(log ?? "")) : undefined)}>
+      <summary>{isRunning ? "What it says" : "What it said"}</summary>
+      <pre className="bench-log scrolls">{text || "nothing yet"}</pre>
+    </details>
+  );
+}
+
+/** The same again: as a line, and as a file. */
+export function Repeat({ path, scan, wish, onChange }: RunningProps): ReactNode {
+  const session = useSession();
+  const text = useCommand(path, wish);
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  const read = async (): Promise<void> => {
+    const file = await choose(".json,application/json");
+    if (!file) return;
+    const next = withParameters(wish, await file.text());
+    if (next) onChange(next);
+    else session.notify("error", `${file.name} holds no parameters of a reconstruction.`, "Choose a file that was saved here.");
+  };
+  return (
+    <Section title="Repeat it" isOpenAtFirst={false}>
+      <code className="bench-command" data-command>
+        {text}
+      </code>
+      <div className="row">
+        {navigator.clipboard ? <Button onClick={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button> : null}
+        <Button icon="download" onClick={() => saveText(parametersText(wish), `${scan.name}.recipe.json`)}>
+          Save
+        </Button>
+        <Button icon="upload" onClick={() => void read()}>
+          Read
+        </Button>
+      </div>
+    </Section>
+  );
+}
+
+function useCommand(path: string, wish: Wish): string {
+  const [text, setText] = useState("");
+  const request = JSON.stringify(requestOf(path, wish));
+  useEffect(() => {
+    let isWanted = true;
+    const timer = setTimeout(() => {
+      commandOf(JSON.parse(request)).then(
+        (command) => (isWanted ? setText(command.text) : undefined),
+        () => (isWanted ? setText("") : undefined),
+      );
+    }, COMMAND_PAUSE_MS);
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [request]);
+  return text;
+}

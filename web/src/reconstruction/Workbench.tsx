@@ -1,0 +1,146 @@
+// From a scan to a volume: pictures of what goes in, the slice as it would be, the choices, and the run.
+// Here: how they stand together. Not here: each of them.
+
+import { useCallback, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
+import { RequestRefused } from "../line/requests";
+import { IconButton } from "../parts/Button";
+import type { ScanDescription, ScanOptions } from "../protocol";
+import { useSession } from "../session/session";
+import { useSelect } from "../state/store";
+import { Inputs, Slice } from "./Pictures";
+import { describeScan } from "./requests";
+import { Repeat, Running } from "./Running";
+import { ScanSection, Settings } from "./Settings";
+import { isBusy, refusalOf, TrialStore, type Trials } from "./trials";
+import { firstWish, NO_OPTIONS, type Wish } from "./wish";
+
+/** Of a picture, whatever the screen: larger ones travel longer than they are worth. */
+const LARGEST_EDGE = 2048;
+
+/** What was wished of a scan before it was put aside. */
+const kept = new Map<string, Wish>();
+
+export function Workbench({ path }: { path: string }): ReactNode {
+  const session = useSession();
+  const element = useRef<HTMLElement>(null);
+  const [wish, setWish] = useState<Wish | null>(() => kept.get(path) ?? null);
+  const [options, setOptions] = useState<ScanOptions>(() => wish?.options ?? NO_OPTIONS);
+  const { scan, refusal } = useScan(path, options, (known) => setWish((before) => (before ? { ...before, options } : firstWish(known, options))));
+  const close = (): void => session.page({ scan: "" });
+  useEffect(() => element.current?.focus(), []);
+  useEffect(() => void (wish ? kept.set(path, wish) : undefined), [path, wish]);
+  return (
+    <section
+      ref={element}
+      className="workbench grows"
+      aria-label="Reconstruction"
+      tabIndex={-1}
+      onKeyDown={(event) => (event.key === "Escape" && !event.defaultPrevented ? close() : undefined)}
+    >
+      <header className="bench-head">
+        <div className="title">
+          <h1>Reconstruct {path.slice(path.lastIndexOf("/") + 1)}</h1>
+          <p className="hint number">{scan ? factsOf(scan) : "opening…"}</p>
+        </div>
+        <IconButton icon="close" label="Close the reconstruction" shortcut="Esc" onClick={close} />
+      </header>
+      {scan && wish ? (
+        <Bench path={path} scan={scan} wish={wish} setWish={setWish} onOptions={setOptions} problem={refusal} />
+      ) : (
+        <div className="bench-missing">
+          <Problem problem={refusal} />
+          {refusal ? (
+            <div className="pane">
+              <ScanSection options={options} scan={null} onChange={setOptions} />
+            </div>
+          ) : null}
+        </div>
+      )}
+    </section>
+  );
+}
+
+interface BenchProps {
+  path: string;
+  scan: ScanDescription;
+  wish: Wish;
+  setWish: (change: (before: Wish | null) => Wish | null) => void;
+  onOptions: (options: ScanOptions) => void;
+  problem: RequestRefused | null;
+}
+
+function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): ReactNode {
+  const change = useCallback((part: Partial<Wish>): void => setWish((before) => (before ? { ...before, ...part } : before)), [setWish]);
+  const trials = useTrials(path, wish, setWish);
+  const shared = { scan, wish, onChange: change };
+  return (
+    <div className={isBusy(trials) ? "bench is-busy" : "bench"}>
+      <Inputs {...shared} trials={trials} />
+      <div className="bench-middle">
+        <Problem problem={problem ?? refusalOf(trials)} />
+        <Slice {...shared} trials={trials} />
+        <p className="hint bench-help">Drag across the slice to move the axis, with shift to move it finely; or its line in the pictures at the left.</p>
+      </div>
+      <div className="bench-panel pane">
+        <div className="scrolls">
+          <Settings {...shared} />
+          <ScanSection options={wish.options} scan={scan} onChange={onOptions} />
+          <Repeat path={path} {...shared} />
+        </div>
+        <Running path={path} {...shared} />
+      </div>
+    </div>
+  );
+}
+
+function useTrials(path: string, wish: Wish, setWish: BenchProps["setWish"]): Trials {
+  const client = useSelect((state) => state.welcome?.client ?? "");
+  const [store] = useState(() => {
+    const found = (center: number): void =>
+      setWish((before) => (before ? { ...before, recipe: { ...before.recipe, center: Number(center.toFixed(2)) } } : before));
+    return new TrialStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
+  });
+  useEffect(() => store.show(wish), [store, wish]);
+  useEffect(() => () => store.close(), [store]);
+  return useSyncExternalStore(store.subscribe, store.get);
+}
+
+function Problem({ problem }: { problem: RequestRefused | null }): ReactNode {
+  if (!problem) return null;
+  return (
+    <div className="bench-problem pane" role="alert">
+      <p className="is-bad">{problem.what}</p>
+      <p className="hint">{problem.remedy}</p>
+    </div>
+  );
+}
+
+function factsOf(scan: ScanDescription): string {
+  const angles = `${scan.first_angle_deg.toFixed(1)}° to ${scan.last_angle_deg.toFixed(1)}°`;
+  const pixel = scan.pixel_size_um ? ` · ${scan.pixel_size_um} µm` : "";
+  return `${scan.kind} · ${scan.projections} views, ${angles} · ${scan.columns} × ${scan.rows} ${scan.dtype} · ${scan.flats} flats, ${scan.darks} darks${pixel}`;
+}
+
+interface Known {
+  scan: ScanDescription | null;
+  refusal: RequestRefused | null;
+}
+
+function useScan(path: string, options: ScanOptions, onKnown: (scan: ScanDescription) => void): Known {
+  const [known, setKnown] = useState<Known>({ scan: null, refusal: null });
+  const told = useEffectEvent((scan: ScanDescription) => {
+    setKnown({ scan, refusal: null });
+    onKnown(scan);
+  });
+  useEffect(() => {
+    let isWanted = true;
+    describeScan(path, options).then(
+      (scan) => (isWanted ? told(scan) : undefined),
+      (error: unknown) => (isWanted && error instanceof RequestRefused ? setKnown((before) => ({ ...before, refusal: error })) : undefined),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [path, options]);
+  return known;
+}

@@ -1,0 +1,106 @@
+// Asking for pictures of settings. Here: one question at a time for each place, the latest wins: rough at once, exact at rest.
+// Not here: what is asked (wish.ts), where the pictures stand (Pictures.tsx).
+
+import { unpackAs } from "../line/packet";
+import { ask, RequestRefused } from "../line/requests";
+import type { TrialHeader, TrialPlace, TrialRequest } from "../protocol";
+
+const REST_MS = 160;
+/** Slices are worth a rough one first. */
+const ROUGH: readonly TrialPlace[] = ["slice", "before"];
+
+export interface Trial {
+  header: TrialHeader;
+  picture: ImageBitmap;
+  isExact: boolean;
+}
+
+export interface TrierListener {
+  onTrial: (place: TrialPlace, trial: Trial) => void;
+  /** null: nothing is wrong any more. */
+  onRefused: (place: TrialPlace, refusal: RequestRefused | null) => void;
+  onBusy: (place: TrialPlace, isBusy: boolean) => void;
+}
+
+export type Fetch = (request: TrialRequest, signal: AbortSignal) => Promise<Trial>;
+
+interface Asked {
+  request: TrialRequest;
+  isExact: boolean;
+}
+
+export class Trier {
+  private readonly running = new Map<TrialPlace, { asked: Asked; abort: AbortController }>();
+  private readonly next = new Map<TrialPlace, Asked>();
+  private readonly resting = new Map<TrialPlace, ReturnType<typeof setTimeout>>();
+
+  constructor(
+    private readonly listener: TrierListener,
+    private readonly fetch: Fetch = fetchTrial,
+  ) {}
+
+  /** Show this, soon, and then as it really is. */
+  want(request: TrialRequest): void {
+    const { place } = request;
+    clearTimeout(this.resting.get(place));
+    if (!ROUGH.includes(place)) return this.ask({ request, isExact: true });
+    this.ask({ request, isExact: false });
+    this.resting.set(
+      place,
+      setTimeout(() => this.ask({ request, isExact: true }), REST_MS),
+    );
+  }
+
+  /** Nobody looks at this place any more. */
+  forget(place: TrialPlace): void {
+    clearTimeout(this.resting.get(place));
+    this.next.delete(place);
+    this.running.get(place)?.abort.abort();
+    this.running.delete(place);
+  }
+
+  close(): void {
+    for (const place of new Set([...this.resting.keys(), ...this.running.keys()])) this.forget(place);
+  }
+
+  /** Show this, just so. */
+  ask(asked: Asked): void {
+    const { place } = asked.request;
+    const now = this.running.get(place);
+    // A rough picture is there soon, and shows that something moves: it is waited for. An exact one is not.
+    if (now && !now.asked.isExact) {
+      this.next.set(place, asked);
+      return;
+    }
+    now?.abort.abort();
+    const abort = new AbortController();
+    this.running.set(place, { asked, abort });
+    this.listener.onBusy(place, true);
+    void this.run(asked, abort);
+  }
+
+  private async run(asked: Asked, abort: AbortController): Promise<void> {
+    const { place } = asked.request;
+    try {
+      const trial = await this.fetch({ ...asked.request, is_moving: !asked.isExact }, abort.signal);
+      if (abort.signal.aborted) return;
+      this.listener.onTrial(place, { ...trial, isExact: asked.isExact });
+      this.listener.onRefused(place, null);
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      if (!(error instanceof RequestRefused)) throw error;
+      this.listener.onRefused(place, error);
+    }
+    this.running.delete(place);
+    const next = this.next.get(place);
+    this.next.delete(place);
+    if (next) this.ask(next);
+    else this.listener.onBusy(place, false);
+  }
+}
+
+async function fetchTrial(asked: TrialRequest, signal: AbortSignal): Promise<Trial> {
+  const answer = await ask("api/scans/try", "POST", JSON.stringify(asked), signal);
+  const { header, picture } = unpackAs<TrialHeader>(await answer.arrayBuffer());
+  return { header, picture: await createImageBitmap(new Blob([picture], { type: `image/${header.encoding}` })), isExact: true };
+}

@@ -1,0 +1,87 @@
+// What a person wishes of a reconstruction. Here: the wish as one value, and what follows from it. Not here: asking for it.
+
+import type { Recipe, ReconstructionRequest, ScanDescription, ScanOptions, TrialPlace, TrialRequest } from "../protocol";
+
+/** What a slice is compared with: itself, without a step. */
+export type Compare = "nothing" | "rings" | "phase" | "filter";
+
+export interface Wish {
+  readonly options: ScanOptions;
+  readonly recipe: Recipe;
+  readonly row: number;
+  readonly view: number;
+  readonly compare: Compare;
+  readonly output: string;
+  readonly isReplaced: boolean;
+}
+
+export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null };
+
+/** The first wish for a scan: its middle, the axis looked for. */
+export function firstWish(scan: ScanDescription, options: ScanOptions): Wish {
+  return { options, recipe: scan.recipe, row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, isReplaced: false };
+}
+
+/** Where the axis is, once it is known. */
+export const centerOf = (recipe: Recipe): number | null => (typeof recipe.center === "number" ? recipe.center : null);
+
+/** The recipe without the step that is compared; null where that step is not taken. */
+export function before(recipe: Recipe, compare: Compare): Recipe | null {
+  if (compare === "rings" && recipe.rings.method !== "none") return { ...recipe, rings: { ...recipe.rings, method: "none" } };
+  if (compare === "phase" && recipe.phase) return { ...recipe, phase: null };
+  if (compare === "filter" && recipe.filter !== SHARPEST) return { ...recipe, filter: SHARPEST };
+  return null;
+}
+
+/** The filter that takes nothing away. */
+export const SHARPEST = "ramachandran";
+
+/** The picture of a place under a wish; null where there is none. */
+export function trialOf(place: TrialPlace, path: string, wish: Wish): TrialRequest | null {
+  const recipe = recipeFor(place, wish);
+  if (!recipe) return null;
+  return { path, place, recipe, options: wish.options, index: place === "projection" ? wish.view : wish.row };
+}
+
+/** What a picture does not depend on is always the same, so that it is not asked for again. */
+function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null {
+  const common = { ...recipe, center: recipe.is_offset ? recipe.center : 0, filter: SHARPEST, method: "direct" };
+  switch (place) {
+    case "projection":
+      return { ...common, phase: null, is_offset: false, center: 0, rings: { ...recipe.rings, method: "none" } };
+    case "sinogram":
+      return common;
+    case "slice":
+      return recipe;
+    case "before":
+      return before(recipe, compare);
+  }
+}
+
+export const requestOf = (path: string, { options, recipe, output, isReplaced }: Wish): ReconstructionRequest => ({
+  path,
+  options,
+  recipe,
+  output,
+  is_replaced: isReplaced,
+});
+
+/** As `pellucid reconstruct --recipe FILE` reads them. */
+export const parametersText = ({ options, recipe }: Wish): string => `${JSON.stringify({ scan: options, recipe }, null, 2)}\n`;
+
+/** What such a file says, over what is wished already; null where it is none. */
+export function withParameters(wish: Wish, text: string): Wish | null {
+  try {
+    const { scan, recipe } = JSON.parse(text) as Partial<{ scan: Partial<ScanOptions>; recipe: Partial<Recipe> }>;
+    if (typeof recipe !== "object") return null;
+    return { ...wish, options: { ...wish.options, ...scan }, recipe: { ...wish.recipe, ...recipe } };
+  } catch {
+    return null;
+  }
+}
+
+/** Columns between which the axis is moved: some, around where it was found. */
+export function centerRange(center: number, columns: number): [number, number] {
+  const reach = Math.max(4, columns / 40);
+  return [Math.max(0, center - reach), Math.min(columns - 1, center + reach)];
+}

@@ -1,0 +1,26 @@
+// A wish of a reconstruction, for tests.
+
+import type { Recipe } from "../protocol";
+import { NO_OPTIONS, type Wish } from "../reconstruction/wish";
+
+export const RINGS = { method: "vo-all", snr: 3, large_size: null, small_size: null, drop: 0.1, level: 4, sigma: 1, strength: 0.05 };
+
+export const RECIPE: Recipe = {
+  center: 22.5,
+  tilt: 0,
+  is_offset: false,
+  roll_deg: 0,
+  binning: 1,
+  phase: null,
+  zingers: 0,
+  air: 0,
+  rings: RINGS,
+  method: "direct",
+  filter: "chesler",
+  padding: "auto",
+  iterations: 50,
+  is_nonnegative: false,
+  is_circle: true,
+};
+
+export const WISH: Wish = { options: NO_OPTIONS, recipe: RECIPE, row: 3, view: 7, compare: "rings", output: "/a.zarr", isReplaced: false };
