@@ -22,6 +22,7 @@ from pellucid.engines.task import Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels
 from pellucid.formats.registry import open_writer
+from pellucid.tomo.memory import SlabSize, slab_bytes
 from pellucid.tomo.offset_scans import OffsetAxis
 from pellucid.tomo.planes import PlaneTask
 from pellucid.tomo.preparation import Preparation, prepared_scan
@@ -29,7 +30,7 @@ from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
-from pellucid.tomo.slabs import Account, SlabPlan, SlabSize, make_slab, slab_bytes
+from pellucid.tomo.slabs import Account, SlabPlan, make_slab
 
 MOST_SLICES = 64
 """Of a slab: more would only make the first one late."""

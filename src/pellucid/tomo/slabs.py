@@ -1,7 +1,7 @@
 """From the raw rows of a scan to the slices of a slab: all steps of a recipe, a few slices at a time.
 
-Here: make_slab, the two halves that it consists of, and how much memory it takes.
-Not here: the steps themselves, files (pipeline).
+Here: make_slab, and the two halves that it consists of.
+Not here: the steps themselves, how much memory they take (memory), files (slab_task).
 """
 
 import time
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from pellucid import settings
-from pellucid.device import Array, Device, choose, primitives, synchronize
+from pellucid.device import Array, Device, primitives, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
-from pellucid.tomo.filters import batch_slices, filter_sinograms, padded_length
-from pellucid.tomo.gridding import grid_size, reconstruct_by_gridding
+from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.gridding import reconstruct_by_gridding
 from pellucid.tomo.iterative import cgls, sirt
+from pellucid.tomo.memory import AT_ONCE, SlabSize, slices_at_once
 from pellucid.tomo.offset_scans import OffsetAxis, stitch
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.rings import remove_rings
@@ -28,9 +28,6 @@ from pellucid.tomo.zingers import remove_zingers
 
 Put = Callable[[int, Voxels], None]
 """Takes how many slices came before, and slices (slice, row, column) in attenuation per pixel; may overwrite them."""
-
-AT_ONCE = 16
-"""Slices whose sinograms are in memory at once: as many as lie side by side in a vector."""
 
 
 @dataclass
@@ -96,8 +93,11 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
     with account.timing("calibrate"):
         calibration = Calibration.of(scan, rows)
     whole = plan.geometry(scan.angles_rad, rows)
-    for start in range(0, raw.shape[1], AT_ONCE):
-        some = slice(start, min(raw.shape[1], start + AT_ONCE))
+    views, count, columns = raw.shape
+    size = SlabSize(count, views, columns, plan.edge(scan), raw.itemsize, 4)
+    at_once = slices_at_once(size, plan.recipe, plan.device.free_bytes()) if plan.device.is_cuda else AT_ONCE
+    for start in range(0, count, at_once):
+        some = slice(start, min(count, start + at_once))
         sinograms = corrected(raw[:, some], scan, _part(calibration, some), plan, account)
         with account.timing("reconstruct", plan.device):
             slices = reconstructed(sinograms, whole.part(some), plan.recipe, plan.device)
@@ -155,57 +155,3 @@ def reconstructed(sinograms: Array, geometry: Geometry, recipe: Recipe, device: 
         case _:
             filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms)
             return back_project(sinograms, geometry, device)
-
-
-# Memory
-
-
-@dataclass(frozen=True)
-class SlabSize:
-    """What memory depends on.
-
-    slices: of a slab. views, columns: of the scan. edge: columns of a slice, more than those of the scan where opposite
-    views are joined. raw_itemsize, itemsize: bytes of a raw and of a written voxel.
-    """
-
-    slices: int
-    views: int
-    columns: int
-    edge: int
-    raw_itemsize: int
-    itemsize: int
-
-    @property
-    def at_once(self) -> int:
-        return min(self.slices, AT_ONCE)
-
-    @property
-    def joined_views(self) -> int:
-        return self.views // 2 if self.edge > self.columns else self.views
-
-
-def slab_bytes(size: SlabSize, recipe: Recipe) -> int:
-    """What making a slab on the CPU takes at its peak: raw rows, written voxels, and the slices under work."""
-    raw = size.slices * size.views * size.columns * size.raw_itemsize
-    frames = 4 * (3 * size.slices + AT_ONCE) * size.columns  # Flats and darks, while they are averaged.
-    work = work_bytes(size, recipe)
-    if size.edge > size.columns:
-        joined = 4 * size.at_once * size.joined_views * size.edge
-        work = max(work, 4 * size.at_once * size.views * size.columns + joined)
-    return raw + size.slices * size.edge**2 * size.itemsize + frames + work
-
-
-def work_bytes(size: SlabSize, recipe: Recipe) -> int:
-    """What the slices that are worked on at once take, from their sinograms on."""
-    views, at_once = size.joined_views, size.at_once
-    sinograms, slices = 4 * at_once * views * size.edge, 4 * at_once * size.edge**2
-    length = padded_length(size.edge, recipe.padding)
-    packed = 4 * AT_ONCE * views * (size.edge + 3)
-    if recipe.method == "gridding":
-        together = min(at_once, 2 * settings.current().threads)
-        rows, grid = 4 * together * views * length, 4 * together * grid_size(size.edge) ** 2
-        return sinograms + slices + grid + max(3 * rows, grid + slices * together // at_once)
-    if recipe.method in ("sirt", "cgls"):
-        return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.edge**2
-    batch = min(at_once, batch_slices(views, length, choose("cpu")))
-    return sinograms + max(12 * batch * views * length, packed + slices)

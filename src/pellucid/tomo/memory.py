@@ -1,0 +1,116 @@
+"""How much memory the slices of a slab take, on the CPU and on a card, and how many fit at once.
+
+Here: SlabSize, slab_bytes (held by tests to what is used), slices_at_once.
+Not here: the steps that take it (slabs), how slabs share the memory of a machine (engines).
+"""
+
+from dataclasses import dataclass
+
+from pellucid import settings
+from pellucid.device import choose
+from pellucid.errors import TooLarge
+from pellucid.tomo.filters import BATCH_BYTES, batch_slices, padded_length
+from pellucid.tomo.gridding import CUDA_PAIRS, grid_size
+from pellucid.tomo.recipe import Recipe
+
+AT_ONCE = 16
+"""Slices whose sinograms are in memory at once: as many as lie side by side in a vector."""
+
+CUDA_SHARE = 0.9
+"""Of a card's free memory that is planned for: transforms take room of their own."""
+
+RING_COPIES = 6
+"""Of the sinograms, while rings are removed: turned, sorted, their order, two medians, the result."""
+
+
+@dataclass(frozen=True)
+class SlabSize:
+    """What memory depends on.
+
+    slices: of a slab. views, columns: of the scan. edge: columns of a slice, more than those of the scan where opposite
+    views are joined. raw_itemsize, itemsize: bytes of a raw and of a written voxel.
+    """
+
+    slices: int
+    views: int
+    columns: int
+    edge: int
+    raw_itemsize: int
+    itemsize: int
+
+    @property
+    def at_once(self) -> int:
+        return min(self.slices, AT_ONCE)
+
+    @property
+    def joined_views(self) -> int:
+        return self.views // 2 if self.edge > self.columns else self.views
+
+
+def slab_bytes(size: SlabSize, recipe: Recipe) -> int:
+    """What making a slab on the CPU takes at its peak: raw rows, written voxels, and the slices under work."""
+    raw = size.slices * size.views * size.columns * size.raw_itemsize
+    frames = 4 * (3 * size.slices + AT_ONCE) * size.columns  # Flats and darks, while they are averaged.
+    work = work_bytes(size, recipe)
+    if size.edge > size.columns:
+        joined = 4 * size.at_once * size.joined_views * size.edge
+        work = max(work, 4 * size.at_once * size.views * size.columns + joined)
+    return raw + size.slices * size.edge**2 * size.itemsize + frames + work
+
+
+def work_bytes(size: SlabSize, recipe: Recipe) -> int:
+    """What the slices that are worked on at once take, from their sinograms on."""
+    views, at_once = size.joined_views, size.at_once
+    sinograms, slices = 4 * at_once * views * size.edge, 4 * at_once * size.edge**2
+    length = padded_length(size.edge, recipe.padding)
+    packed = 4 * AT_ONCE * views * (size.edge + 3)
+    if recipe.method == "gridding":
+        together = min(at_once, 2 * settings.current().threads)
+        rows, grid = 4 * together * views * length, 4 * together * grid_size(size.edge) ** 2
+        return sinograms + slices + grid + max(3 * rows, grid + slices * together // at_once)
+    if recipe.method in ("sirt", "cgls"):
+        return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.edge**2
+    batch = min(at_once, batch_slices(views, length, choose("cpu")))
+    return sinograms + max(12 * batch * views * length, packed + slices)
+
+
+# On a card
+
+
+def slices_at_once(size: SlabSize, recipe: Recipe, free_bytes: int) -> int:
+    """How many slices a card with so much free memory can work on; neither more nor fewer change their values.
+
+    >>> size = SlabSize(slices=8, views=6000, columns=13000, edge=13000, raw_itemsize=2, itemsize=4)
+    >>> slices_at_once(size, Recipe(method="gridding"), 139 * 2**30), slices_at_once(size, Recipe(), 12 * 2**30)
+    (8, 4)
+    """
+    budget = int(CUDA_SHARE * free_bytes)
+    for count in (16, 8, 4, 2, 1):
+        if card_bytes(size, recipe, count) <= budget:
+            return min(count, size.slices)
+    do = "Bin the projections (--bin 2), choose another --method, or use --device cpu."
+    raise TooLarge(needs=card_bytes(size, recipe, 1), has=budget, do=do)
+
+
+def card_bytes(size: SlabSize, recipe: Recipe, count: int) -> int:
+    """What so many slices take on a card, from raw rows to slices, at the step that takes most."""
+    count = min(count, size.slices)
+    own = 4 * count * size.views * size.columns
+    joined = 4 * count * size.joined_views * size.edge
+    correcting = count * size.views * size.columns * size.raw_itemsize + own
+    cleaning = own * (1 + (RING_COPIES if recipe.rings.method != "none" else 0) + (1 if recipe.zingers else 0))
+    joining = own + joined if size.edge > size.columns else 0
+    return max(correcting, cleaning, joining, joined + 4 * count * size.edge**2 + _card_work(size, recipe, count))
+
+
+def _card_work(size: SlabSize, recipe: Recipe, count: int) -> int:
+    """Besides sinograms and slices."""
+    views, length = size.joined_views, padded_length(size.edge, recipe.padding)
+    if recipe.method == "gridding":
+        pairs = min(-(-count // 2), CUDA_PAIRS)
+        grid, rows = 8 * pairs * grid_size(size.edge) ** 2, 8 * pairs * views * length
+        return grid + max(3 * rows, 2 * grid)
+    packed = 4 * (-(-count // 8) * 8) * views * (size.edge + 3)
+    if recipe.method in ("sirt", "cgls"):
+        return 3 * 4 * count * views * size.edge + 2 * 4 * count * size.edge**2 + packed
+    return max(packed, 3 * max(BATCH_BYTES["cuda"], 4 * views * length))
