@@ -1,13 +1,20 @@
 """Viewers on a real Slurm: waiting, starting while no agent is there, reached by TLS, gone without an agent."""
 
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
+from pellucid.jobs.processes import Process
+from pellucid.volume.sample import sample
 from tests.agent.processes import AgentProcess, agent, shown_by_processes
 from tests.slurm_cluster import SlurmCluster
 from tests.waiting import wait_until
@@ -17,7 +24,7 @@ scheduler = "slurm"
 partition = "main"
 time_limit_minutes = 10
 poll_s = 0.3
-may_override = ["partition"]
+may_override = ["partition", "time_limit_minutes"]
 [node]
 gpus = 2
 gpu_memory = "40GiB"
@@ -109,6 +116,100 @@ def test_an_absent_controller_means_unknown(running: AgentProcess, slurm: SlurmC
     running.cancel(id)
     assert running.until(id, "ended")["state"]["reason"] == "It was stopped."
     slurm.command("scancel", held)
+
+
+class Gate:
+    """A saved state that a viewer waits for: it stays in its start until somebody writes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "gate.json"
+        os.mkfifo(self.path)
+
+    def open(self, state: str) -> None:
+        threading.Thread(target=self.path.write_text, args=(state,), daemon=True).start()
+
+
+def _state_of(running: AgentProcess, id: str) -> str:
+    """What a viewer shows, as it can be saved."""
+    told = running.until(id, "running")
+    return httpx.get(running.base + told["path"].replace("?", "api/state?")).text
+
+
+def test_one_queued_one_starting_and_one_running_survive_the_end_of_the_agent(
+    running: AgentProcess, slurm: SlurmCluster, tmp_path: Path
+) -> None:
+    gate, small = Gate(tmp_path), {"gpus": 1, "memory_bytes": 2**29}
+    runs = running.view(**small, name="runs")
+    shown = _state_of(running, runs)
+    starts = running.view(**small, name="starts", state=str(gate.path))
+    running.until(starts, "starting")
+    waits = running.view(**small, name="waits")
+    wait_until(lambda: _waits(running.ask("GET", f"/api/jobs/{waits}")["state"]))
+    running.kill()
+    running.start()
+    told = {one["name"]: one["state"]["phase"] for one in running.ask("GET", "/api/jobs")}
+    assert told == {"runs": "running", "starts": "starting", "waits": "queued"}
+    gate.open(shown)
+    running.until(starts, "running")
+    running.cancel(runs)
+    running.until(waits, "running")
+    assert json.loads(_state_of(running, starts))["scene"] == json.loads(shown)["scene"]
+
+
+def test_one_that_is_killed_before_it_reported_has_failed(running: AgentProcess, tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    id = running.view(gpus=0, memory_bytes=2**29, state=str(gate.path))
+    running.until(id, "starting")
+    started = running.place(id) / "started"
+    wait_until(started.exists)
+    process = Process.written(started)
+    assert process is not None
+    os.killpg(process.pid, signal.SIGKILL)
+    state = running.until(id, "failed")["state"]
+    assert state["reason"] == "Its command failed." and state["node"] == "localhost"
+
+
+def test_a_drained_node_is_the_reason_to_wait(running: AgentProcess, slurm: SlurmCluster) -> None:
+    slurm.command("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")
+    try:
+        id = running.view(gpus=0, memory_bytes=2**29)
+        wait_until(lambda: "DRAINED" in running.ask("GET", f"/api/jobs/{id}")["state"]["reason"].upper())
+        assert running.ask("GET", f"/api/jobs/{id}")["state"]["phase"] == "queued"
+    finally:
+        slurm.command("scontrol", "update", "nodename=localhost", "state=resume")
+    running.until(id, "running")
+
+
+def test_a_hundred_wait_while_the_time_of_one_runs_out(
+    running: AgentProcess, slurm: SlurmCluster, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "ball.npy", sample(16))
+    wish = {"gpus": 0, "memory_bytes": 2**29, "source": str(tmp_path / "ball.npy"), "roots": [str(tmp_path)]}
+    ends = running.view(**wish, overrides={"time_limit_minutes": 1})
+    shown = json.loads(_state_of(running, ends))["scene"]
+    wait_until(lambda: running.ask("GET", f"/api/jobs/{ends}")["saved"])
+    number = slurm.command("squeue", "--noheader", "--name", f"pellucid-{ends}", "--format=%i").strip()
+    # Slurm counts in minutes; the end itself can be moved nearer, and is enforced within half a minute.
+    soon = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 1))
+    slurm.command("scontrol", "update", f"jobid={number}", f"endtime={soon}")
+    _a_hundred_do_not_slow_the_next(running, slurm, tmp_path)
+    told = running.until(ends, "ended")
+    assert told["state"]["reason"] == "Its time limit was reached."
+    assert "DUE TO TIME LIMIT" in running.client.get(f"/api/jobs/{ends}/log").text
+    after = running.view(gpus=0, memory_bytes=2**29, state=told["saved"], roots=[str(tmp_path)])
+    assert json.loads(_state_of(running, after))["scene"] == shown
+
+
+def _a_hundred_do_not_slow_the_next(running: AgentProcess, slurm: SlurmCluster, folder: Path) -> None:
+    _held(slurm, folder, gpus=2)
+    waiting = [running.view(gpus=1, memory_bytes=2**28) for _ in range(120)]
+    began = time.monotonic()
+    last = running.view(gpus=1, memory_bytes=2**28)
+    assert time.monotonic() - began < 2.0
+    wait_until(lambda: running.ask("GET", f"/api/jobs/{last}")["state"]["place"] == 121)
+    slurm.command("scancel", "--user=root", "--state=PENDING")
+    for id in (*waiting, last):
+        running.until(id, "ended")
 
 
 def _held(slurm: SlurmCluster, folder: Path, gpus: int) -> str:

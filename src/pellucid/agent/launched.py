@@ -47,10 +47,17 @@ def main() -> None:
     try:
         instance.run()
         if instance.session.idle.is_over:
-            minutes = max(1, round(wish["grace_s"] / 60))
-            write_json(folder / REASON, {"word": f"Nobody used it for {minutes} min."})
+            write_json(folder / REASON, {"word": f"Nobody used it for {_span(wish['grace_s'])}."})
     finally:
         (folder / ADDRESS).unlink(missing_ok=True)
+
+
+def _span(seconds: float) -> str:
+    """
+    >>> _span(3600.0), _span(30.0)
+    ('60 min', '30 s')
+    """
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"
 
 
 def _wish(folder: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pellucid.instance.session import Session
 log = logging.getLogger(__name__)
 MARKS_S = (600.0, 120.0)
 """So long before the end there is a warning."""
+LOOK_AGAIN_S = 0.1
 
 
 class Wall:
@@ -33,9 +34,14 @@ class Wall:
             if left_s > mark_s:
                 wait(left_s - mark_s)
                 left_s = mark_s
-            loop = self._session.relay.loop
-            if loop is not None and not loop.is_closed():
-                loop.call_soon_threadsafe(self._warn, left_s)
+            self._post(left_s)
+
+    def _post(self, left_s: float) -> None:
+        """To the event loop, which may only be about to run where a job is short."""
+        while (loop := self._session.relay.loop) is None:
+            self._never.wait(LOOK_AGAIN_S)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self._warn, left_s)
 
     def _warn(self, left_s: float) -> None:
         """On the event loop."""
