@@ -79,7 +79,6 @@ def checked(box: Box, array: Voxels) -> Box:
 
 
 def receive_over_streams(link: Link, target: Target, arrived: Arrived) -> None:
-    target.touch()
     link.control.write(Message("ready", {"streams": str(link.streams)}))
     channels = [link.join() for _ in range(link.streams)]
 

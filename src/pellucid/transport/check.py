@@ -4,7 +4,6 @@ Here: ProbeHost, for the end that listens, and check_lanes, for the end that con
 Not here: printing (cli).
 """
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.transport.announcement import Announcement
 from pellucid.transport.connecting import DEFAULT, Options, retrieve, send
 from pellucid.transport.host import Host, Offer, Received
 from pellucid.transport.lanes.lane import LANES
+from pellucid.transport.memory import Shelf
+from pellucid.transport.pieces import Target
 
 ROUNDS = 2
 """The first one pays for memory that nobody has touched yet."""
@@ -31,13 +33,17 @@ class LaneCheck:
 
 
 class ProbeHost(Host):
-    """Forgets what it is sent, and hands out zeros."""
+    """Forgets what it is sent, and hands out zeros. The next array goes into the memory of the last."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
+        self._shelf = Shelf(limit_bytes)
+
+    def allocate(self, announcement: Announcement) -> Target:
+        return Target.create(announcement, self._shelf)
 
     def stored(self, received: Received) -> None:
-        threading.Thread(target=received.target.shared.close).start()  # Giving memory back is not what is measured.
+        self._shelf.put(received.target.shared)
 
     def find(self, request: Mapping[str, Any]) -> Offer:
         nbytes = request.get("nbytes")

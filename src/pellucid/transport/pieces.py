@@ -4,11 +4,8 @@ Here: Ledger, Source (any array, piece by piece), Target (prepared memory), chec
 Not here: how many pieces there are (announcement), how they travel (the lanes).
 """
 
-import ctypes
-import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -21,13 +18,7 @@ from pellucid.formats.shared import SharedArray
 from pellucid.progress import Bar
 from pellucid.settings import available_memory_bytes
 from pellucid.transport.announcement import Announcement, Cut
-
-PAGE_BYTES = 4096
-SLAB_BYTES = 32 * 2**20
-MOST_THREADS = 4
-POPULATE_WRITE = 23
-_madvise = ctypes.CDLL(None).madvise
-_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+from pellucid.transport.memory import Shelf, reserve
 
 
 def checksum(kind: str, content: memoryview) -> int:
@@ -104,12 +95,12 @@ class Source:
         if flat is not None:
             return flat[start:stop]
         gathered = memoryview(scratch)[: stop - start]
-        self.gather(number, np.frombuffer(gathered, self.array.dtype.newbyteorder("<")))
+        self.gather((start, stop), np.frombuffer(gathered, self.array.dtype.newbyteorder("<")))
         return gathered
 
-    def gather(self, number: int, out: Voxels) -> None:
-        """Write the elements of a piece, in order."""
-        start, stop = (edge // self.array.itemsize for edge in self.cut.span(number))
+    def gather(self, span: tuple[int, int], out: Voxels) -> None:
+        """Write the elements of some bytes, in order."""
+        start, stop = (edge // self.array.itemsize for edge in span)
         _gather(self.array, start, stop, out)
 
     def scratch(self) -> bytearray:
@@ -145,28 +136,19 @@ class Target:
     bar: Bar | None = field(default=None, compare=False)
 
     @classmethod
-    def create(cls, announcement: Announcement) -> "Target":
-        """New memory, reserved in full: what cannot be had is refused now, not in the middle."""
-        has = available_memory_bytes()
-        too_large = TooLarge(announcement.nbytes, has, do="Send a part of it, or free memory at the receiving end.")
-        if announcement.nbytes > has:
-            raise too_large
-        shared = SharedArray.create(announcement.shape, announcement.dtype)
-        try:
-            os.posix_fallocate(shared.descriptor, 0, max(1, announcement.nbytes))
-        except OSError as error:
-            raise too_large from error
+    def create(cls, announcement: Announcement, shelf: Shelf | None = None) -> "Target":
+        """Memory that is there in full: what cannot be had is refused now, not in the middle. shelf: tried first."""
         cut = Cut.of(announcement.nbytes)
-        return cls(announcement, shared, cut, Ledger(cut.count))
+        # A stream is shown while it fills: what is not there yet must be zero.
+        if shelf is not None and announcement.mode == "whole":
+            spare = shelf.take(announcement.shape, announcement.dtype)
+            if spare is not None:
+                return cls(announcement, spare, cut, Ledger(cut.count))
+        return cls(announcement, _reserved(announcement), cut, Ledger(cut.count))
 
     @property
     def flat(self) -> memoryview:
         return self.shared.array.reshape(-1).view(np.uint8).data if self.shared.nbytes else memoryview(b"")
-
-    def touch(self) -> None:
-        """Map every page before bytes come, on several cores: a receiver that takes page faults falls behind."""
-        content = self.shared.array.reshape(-1).view(np.uint8)
-        in_parallel(lambda start: populate(content[start : start + SLAB_BYTES]), range(0, content.size, SLAB_BYTES))
 
     def keep(self, number: int) -> None:
         """A piece is complete and right."""
@@ -176,16 +158,15 @@ class Target:
             self.bar.advance(stop - start)
 
 
-def populate(content: Voxels) -> None:
-    """Map the pages of some bytes of shared memory for writing; what is in them stays."""
-    # In one call where the kernel can (Linux 5.14): a fault for each page takes eight times as long.
-    start = content.ctypes.data
-    if content.size and _madvise(start - start % PAGE_BYTES, content.size + start % PAGE_BYTES, POPULATE_WRITE) != 0:
-        content[::PAGE_BYTES] |= 0
-
-
-def in_parallel(function: Callable[[int], None], items: Iterable[int]) -> None:
-    """Call the function for every item on several cores; NumPy lets them run side by side."""
-    with ThreadPoolExecutor(min(MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
-        for _ in pool.map(function, items):
-            pass
+def _reserved(announcement: Announcement) -> SharedArray:
+    has = available_memory_bytes()
+    too_large = TooLarge(announcement.nbytes, has, do="Send a part of it, or free memory at the receiving end.")
+    if announcement.nbytes > has:
+        raise too_large
+    shared = SharedArray.create(announcement.shape, announcement.dtype)
+    try:
+        reserve(shared)
+    except OSError as error:
+        shared.close()
+        raise too_large from error
+    return shared

@@ -7,8 +7,8 @@ One copy for an ordinary array, none for a sender who asked for the memory first
 """
 
 import os
+import threading
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from pellucid.errors import TransferInvalid
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
 from pellucid.transport.lanes.lane import Link
+from pellucid.transport.memory import in_parallel, map_pages
 from pellucid.transport.messages import Message
-from pellucid.transport.pieces import Source, Target, in_parallel, populate
+from pellucid.transport.pieces import Source, Target
 
 SENT = "sent"
+COPY_BYTES = 4 * 2**20
 
 
 class ShmLane:
@@ -27,6 +29,7 @@ class ShmLane:
         if not link.control.is_local:
             raise TransferInvalid("memory can be handed over only through a local socket")
         self._link = link
+        self._attached: list[SharedArray] = []
 
     def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
         return Message("ready"), (target.shared.descriptor,)
@@ -38,21 +41,34 @@ class ShmLane:
 
     def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
         little = source.array.dtype.newbyteorder("<")
-        with attach(self._link.control.take_descriptor(), source.array.shape, little) as shared:
-            flat = shared.array.reshape(-1)
-            in_parallel(partial(self._copy, source, flat), missing)
+        shared = attach(self._link.control.take_descriptor(), source.array.shape, little)
+        self._attached.append(shared)
+        flat, spans = shared.array.reshape(-1), _spans(source, missing)
+        in_parallel(lambda index: self._copy(source, flat, spans[index]), range(len(spans)))
         self._link.control.write(Message(SENT))
 
     def close(self) -> None:
-        pass
+        for shared in self._attached:  # Unmapping takes a third of the time of copying, and nobody has to wait for it.
+            threading.Thread(target=shared.close).start()
 
-    def _copy(self, source: Source, flat: Voxels, number: int) -> None:
+    def _copy(self, source: Source, flat: Voxels, span: tuple[int, int]) -> None:
         self._link.check()
-        start, stop = source.cut.span(number)
-        piece = flat[start // flat.itemsize : stop // flat.itemsize]
-        populate(piece.view(np.uint8))
-        source.gather(number, piece)
+        start, stop = span
+        part = flat[start // flat.itemsize : stop // flat.itemsize]
+        map_pages(part.view(np.uint8))
+        source.gather(span, part)
         source.bar.advance(stop - start)
+
+
+def _spans(source: Source, missing: Sequence[int]) -> list[tuple[int, int]]:
+    """Pieces that follow each other, together: to copy them takes less time than to talk about them."""
+    spans: list[tuple[int, int]] = []
+    for start, stop in map(source.cut.span, missing):
+        if spans and spans[-1][1] == start and stop - spans[-1][0] <= COPY_BYTES:
+            spans[-1] = (spans[-1][0], stop)
+        else:
+            spans.append((start, stop))
+    return spans
 
 
 def attach(descriptor: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> SharedArray:

@@ -29,7 +29,6 @@ class TcpLane:
         self._channels: list[Channel] = []
 
     def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
-        target.touch()
         return Message("ready", {"streams": str(self._link.streams)}), ()
 
     def receive(self, target: Target, missing: Sequence[int]) -> None:

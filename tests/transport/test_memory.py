@@ -1,0 +1,74 @@
+"""Memory that is there before bytes come, and is used again."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+
+from pellucid.errors import TooLarge
+from pellucid.formats.shared import SharedArray
+from pellucid.transport import memory
+from pellucid.transport.announcement import NO_LABEL, announce
+from pellucid.transport.memory import Shelf, reserve
+from pellucid.transport.pieces import Target
+
+SHAPE = (3, 1024, 1024)
+
+
+def pages(shared: SharedArray) -> int:
+    """How many bytes of it there are, whoever has them mapped."""
+    return os.fstat(shared.descriptor).st_blocks * 512
+
+
+@pytest.mark.parametrize("is_old_kernel", [False, True], ids=["in one call", "page by page"])
+def test_every_page_is_there(is_old_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if is_old_kernel:
+        monkeypatch.setattr(memory, "_advised", lambda content, advice: errno.EINVAL)
+    with SharedArray.create(SHAPE, "uint8") as shared:
+        assert pages(shared) == 0
+        reserve(shared)
+        assert pages(shared) == shared.nbytes
+        assert not shared.array.any()
+
+
+def test_memory_that_cannot_be_had_is_said_before_a_byte_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_advised", lambda content, advice: errno.ENOMEM)
+    with pytest.raises(TooLarge, match="free memory at the receiving end"):
+        Target.create(announce(SHAPE, "uint8", None, NO_LABEL, "none"))
+
+
+def test_memory_is_used_again() -> None:
+    shelf = Shelf(limit_bytes=2**24)
+    first = SharedArray.create(SHAPE, "uint8")
+    first.array[...] = 7
+    shelf.put(first)
+    assert shelf.take((2, 2), "uint8") is None  # It would be a waste.
+    again = shelf.take((2, 1024, 512), "uint16")
+    assert again is not None and (again.array == 0x0707).all()
+    assert shelf.take(SHAPE, "uint8") is None
+    shelf.put(again)
+    assert shelf.take((2, 1024, 512), "uint16") is again
+    again.close()
+
+
+def test_the_oldest_goes_first() -> None:
+    shelf = Shelf(limit_bytes=2 * 2**20)
+    arrays = [SharedArray.create((2**20,), "uint8") for _ in range(3)]
+    for array in arrays:
+        shelf.put(array)
+    assert [array.descriptor >= 0 for array in arrays] == [False, True, True]
+    assert shelf.take((2**20,), "uint8") is arrays[1]
+    for array in arrays:
+        array.close()
+
+
+def test_a_stream_begins_with_zeros() -> None:
+    shelf = Shelf(limit_bytes=2**24)
+    old = SharedArray.create(SHAPE, "uint8")
+    old.array[...] = 7
+    shelf.put(old)
+    target = Target.create(announce(SHAPE, "uint8", None, NO_LABEL, "none", mode="stream"), shelf)
+    assert not np.any(target.shared.array)
+    whole = Target.create(announce(SHAPE, "uint8", None, NO_LABEL, "none"), shelf)
+    assert whole.shared is old
