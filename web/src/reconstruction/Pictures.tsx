@@ -77,6 +77,7 @@ export function Slice({ scan, wish, trials, onChange }: PicturesProps): ReactNod
         onPointerUp={() => (held.current = null)}
         onPointerCancel={() => (held.current = null)}
       >
+        {slice ? null : <p className="hint bench-waiting">{center === null ? "looking for the axis…" : "making the slice…"}</p>}
         <Canvas place="slice" trial={slice} />
         {isCompared ? (
           <div className="bench-before" style={{ clipPath: `inset(0 ${100 - 100 * split}% 0 0)` }}>
@@ -105,23 +106,21 @@ function noteOf(slice: Trial | undefined, { row, recipe }: Wish): string {
 interface FrameProps {
   name: string;
   note: string;
-  /** Width over height; null fills the place there is. */
+  /** Width over height; null takes the place there is. */
   ratio: number | null;
   isLarge?: boolean;
   children: ReactNode;
 }
 
 function Frame({ name, note, ratio, isLarge = false, children }: FrameProps): ReactNode {
-  const style = ratio === null ? {} : { aspectRatio: `${ratio}`, "--ratio": ratio };
+  const style = ratio === null ? {} : { "--ratio": ratio };
   return (
-    <figure className={isLarge ? "bench-figure is-large" : "bench-figure"} aria-label={name}>
+    <figure className={isLarge ? "bench-figure is-large" : "bench-figure"} aria-label={name} style={style as CSSProperties}>
       <figcaption>
         <b>{name}</b> <span className="hint number">{note}</span>
       </figcaption>
       <div className="bench-frame">
-        <div className={ratio === null ? "bench-picture is-filling" : "bench-picture"} style={style as CSSProperties}>
-          {children}
-        </div>
+        <div className="bench-picture">{children}</div>
       </div>
     </figure>
   );

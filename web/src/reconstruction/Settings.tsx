@@ -41,8 +41,8 @@ export function Settings({ scan, wish, onChange }: SettingsProps): ReactNode {
       </Section>
       <Section title="Rings and stray photons">
         <Select label="Rings" value={recipe.rings.method} options={options(scan.choices.rings, RINGS)} onChange={(method) => set({ rings: { ...recipe.rings, method } })} />
-        <Numbers label="Zingers below" hint="attenuation, 0 leaves them" value={recipe.zingers} step={0.05} onChange={(zingers) => set({ zingers })} />
-        <Numbers label="Air at both ends" hint="columns" value={recipe.air} step={1} onChange={(air) => set({ air: Math.min(Math.round(air), Math.floor(scan.columns / 2)) })} />
+        <Numbers label="Zingers" hint="attenuation below" value={recipe.zingers} step={0.05} onChange={(zingers) => set({ zingers })} />
+        <Numbers label="Air at the ends" hint="columns" value={recipe.air} step={1} onChange={(air) => set({ air: Math.min(Math.round(air), Math.floor(scan.columns / 2)) })} />
       </Section>
       <Section title="Filter">
         <Select label="Filter" value={recipe.filter} options={options(scan.choices.filters)} onChange={(filter) => set({ filter })} />

@@ -30,13 +30,7 @@ export function Workbench({ path }: { path: string }): ReactNode {
   useEffect(() => element.current?.focus(), []);
   useEffect(() => void (wish ? kept.set(path, wish) : undefined), [path, wish]);
   return (
-    <section
-      ref={element}
-      className="workbench grows"
-      aria-label="Reconstruction"
-      tabIndex={-1}
-      onKeyDown={(event) => (event.key === "Escape" && !event.defaultPrevented ? close() : undefined)}
-    >
+    <section ref={element} className="workbench grows" aria-label="Reconstruction" tabIndex={-1}>
       <header className="bench-head">
         <div className="title">
           <h1>Reconstruct {path.slice(path.lastIndexOf("/") + 1)}</h1>

@@ -118,5 +118,5 @@ function toggleCompare(session: Session): void {
 function closeAll(session: Session): void {
   const { measureStart } = session.store.get();
   if (measureStart) return session.store.dispatch({ type: "measure-start", start: null });
-  session.page({ drawer: "none", dialog: "none", tool: "turn", isQuiet: false });
+  session.page({ drawer: "none", dialog: "none", scan: "", tool: "turn", isQuiet: false });
 }

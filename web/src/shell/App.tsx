@@ -35,7 +35,7 @@ export function App(): ReactNode {
   }, [name]);
   const Dialog = page.dialog === "none" ? null : DIALOGS[page.dialog];
   const Drawer = page.drawer === "none" ? null : DRAWERS[page.drawer];
-  const isAround = isKnown && !page.isQuiet;
+  const isAround = isKnown && !page.isQuiet && page.scan === "";
   return (
     <div className={`page${isAround && page.isPanelOpen ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
       <Stage />
@@ -49,9 +49,9 @@ export function App(): ReactNode {
           {page.areStatisticsShown ? <Statistics /> : null}
           <TimeSlider />
           <StatusLine />
-          {page.scan ? <Workbench key={page.scan} path={page.scan} /> : null}
         </>
       ) : null}
+      {isKnown && page.scan ? <Workbench key={page.scan} path={page.scan} /> : null}
       <Notices />
       {Dialog ? <Dialog /> : null}
       <DropZone />
@@ -63,8 +63,8 @@ function useKeys(): void {
   const session = useSession();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      // The scene is covered then, and what covers it has keys of its own.
-      if (session.store.get().interface.scan) return;
+      // Where the scene is covered, its keys would do things unseen.
+      if (session.store.get().interface.scan && event.key !== "Escape") return;
       if (event.altKey || event.defaultPrevented || isTyping(event.target) || isStepping(event)) return;
       const action = actionFor(keyName(event));
       if (!action || !mayRun(action, session.store.get())) return;

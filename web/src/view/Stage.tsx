@@ -18,6 +18,7 @@ export function Stage(): ReactNode {
   const pictures = useRef<HTMLDivElement>(null);
   const areSlices = useSelect(areSlicesShown);
   const isCompared = useSelect(isComparing);
+  const isCovered = useSelect((state) => state.interface.scan !== "");
   useEffect(() => {
     const element = pictures.current;
     if (!element) return undefined;
@@ -28,7 +29,7 @@ export function Stage(): ReactNode {
     return () => observer.disconnect();
   }, [session]);
   return (
-    <main className={areSlices ? "stage has-slices" : "stage"}>
+    <main className={areSlices ? "stage has-slices" : "stage"} inert={isCovered}>
       <div className={isCompared ? "pictures is-compared" : "pictures"} ref={pictures}>
         <div className="view">
           <Picture view="main" label={MAIN} />

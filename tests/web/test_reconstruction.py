@@ -1,0 +1,180 @@
+"""From a scan to its volume on the page: what goes in, settings tried on a slice, before and after, the run."""
+
+import io
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from pellucid.device import choose
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.phantoms import foam
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.rings import RingSettings
+from pellucid.tomo.simulation import Detector, Faults, simulate
+from pellucid.tomo.trial import Trial
+from pellucid.volume.volume import open_volume
+from pellucid.workers.trials import grey
+from tests.web.browsing import PATIENCE_MS, peak_signal, scene, see
+
+COLUMNS, ROWS, VIEWS, AXIS = 96, 12, 120, 45.3
+RECIPE = Recipe(center=AXIS)
+
+
+@pytest.fixture(scope="module")
+def scan(folder: Path) -> Path:
+    """A foam with rings, as a beamline would write it; and the same without flats."""
+    beamline = folder / "beamline"
+    beamline.mkdir()
+    angles = np.arange(VIEWS) * np.pi / VIEWS
+    detector = Detector(ROWS, COLUMNS, axis_column=AXIS)
+    made = simulate(foam(36, bubbles=20), detector, angles, Faults(rings=5, ring_strength=0.1))
+    for name in ("foam.h5", "bare.h5"):
+        with h5py.File(beamline / name, "w") as file:
+            file["exchange/data"], file["exchange/theta"] = made.projections.read(), np.degrees(angles)
+            if name == "foam.h5" and made.flats and made.darks:
+                file["exchange/data_white"], file["exchange/data_dark"] = made.flats.read(), made.darks.read()
+    return beamline / "foam.h5"
+
+
+@pytest.fixture(scope="module")
+def trial(scan: Path) -> Iterator[Trial]:
+    opened = Trial(open_scan(scan), choose("cpu"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def bench(page: Page, scan: Path) -> Page:
+    """The page, with the scan chosen in the file browser."""
+    choose_scan(page, scan.name)
+    exact(page, "slice", "shown.center !== ''")
+    return page
+
+
+def choose_scan(page: Page, name: str) -> None:
+    page.keyboard.press("o")
+    page.get_by_placeholder("Search").fill(name)
+    page.get_by_role("button", name=name).click()
+    page.get_by_role("button", name="Reconstruct").click()
+
+
+def exact(page: Page, place: str, claim: str = "true") -> Voxels:
+    """The exact picture of a place, once a claim in JavaScript about ``shown`` is true of it."""
+    script = f"""() => {{ const canvas = document.querySelector('canvas[data-place="{place}"]');
+        const shown = canvas?.dataset ?? {{}};
+        return shown.isExact === "true" && ({claim}) ? canvas.toDataURL("image/png") : null; }}"""
+    encoded = page.wait_for_function(script, timeout=PATIENCE_MS).json_value()
+    return np.asarray(Image.open(io.BytesIO(b64decode(encoded.partition(",")[2]))).convert("L"))
+
+
+def own(page: Page, trial: Trial, recipe: Recipe, place: str = "slice") -> Voxels:
+    """The library's own slice, in the greys of the page's."""
+    shown = page.locator(f'canvas[data-place="{place}"]')
+    low, high = (float(shown.get_attribute(f"data-{end}") or 0) for end in ("low", "high"))
+    return grey(trial.slice(ROWS // 2, recipe), low, high)
+
+
+def center_of(page: Page) -> float:
+    return float(page.get_by_label("Column, number").input_value())
+
+
+def test_what_goes_in_and_what_would_come_out(bench: Page, trial: Trial) -> None:
+    see(bench, f"{VIEWS} views")
+    found = center_of(bench)
+    assert found == pytest.approx(AXIS, abs=0.3)
+    pixels = exact(bench, "slice", f"Number(shown.center) === {found}")
+    assert peak_signal(pixels, own(bench, trial, replace(RECIPE, center=found))) > 45
+    assert exact(bench, "projection").shape == (ROWS, COLUMNS)
+    assert exact(bench, "sinogram").shape == (VIEWS, COLUMNS)
+
+
+def test_the_axis_is_dragged_and_the_slice_follows(bench: Page, trial: Trial) -> None:
+    before = exact(bench, "slice")
+    line = bench.get_by_role("slider", name="Axis").first
+    place = line.bounding_box()
+    picture = bench.locator('canvas[data-place="projection"]').bounding_box()
+    assert place is not None and picture is not None
+    x, y = place["x"] + place["width"] / 2, place["y"] + 20
+    bench.mouse.move(x, y)
+    bench.mouse.down()
+    bench.mouse.move(x + 5 * picture["width"] / COLUMNS, y, steps=5)
+    bench.mouse.up()
+    expect(bench.get_by_label("Column, number")).not_to_have_value(re.compile(r"^45\."))
+    moved = center_of(bench)
+    assert moved == pytest.approx(AXIS + 5, abs=1)
+    after = exact(bench, "slice", f"Number(shown.center) === {moved}")
+    assert peak_signal(before, after) < 30
+    assert peak_signal(after, own(bench, trial, replace(RECIPE, center=moved))) > 45
+    line.focus()
+    bench.keyboard.press("ArrowLeft")
+    expect(bench.get_by_label("Column, number")).to_have_value(f"{moved - 0.25:.2f}")
+    bench.get_by_role("button", name="Find it").click()
+    exact(bench, "slice", f"Math.abs(Number(shown.center) - {AXIS}) < 0.3")
+
+
+def test_rings_before_and_after(bench: Page, trial: Trial) -> None:
+    center = center_of(bench)
+    bench.get_by_role("combobox", name="Rings").select_option("vo-all")
+    bench.get_by_role("group", name="Compare with").get_by_role("button", name="Rings").click()
+    before = exact(bench, "before")
+    after = exact(bench, "slice")
+    recipe = replace(RECIPE, center=center)
+    assert peak_signal(before, own(bench, trial, recipe, "before")) > 45
+    assert peak_signal(after, own(bench, trial, replace(recipe, rings=RingSettings("vo-all")))) > 45
+    assert peak_signal(before, after) < 40
+    split = bench.get_by_role("slider", name="Before and after")
+    split.focus()
+    bench.keyboard.press("Shift+ArrowRight")
+    expect(split).to_have_attribute("aria-valuenow", "60")
+
+
+def test_parameters_are_a_line_and_a_file(bench: Page, scan: Path) -> None:
+    bench.get_by_role("combobox", name="Filter").select_option("hann")
+    bench.get_by_role("button", name="Repeat it").click()
+    expect(bench.locator("[data-command]")).to_contain_text(f"pellucid reconstruct {scan}")
+    expect(bench.locator("[data-command]")).to_contain_text("--filter hann")
+    with bench.expect_download() as saved:
+        bench.get_by_role("button", name="Save").click()
+    text = Path(saved.value.path()).read_text()
+    assert json.loads(text)["recipe"]["filter"] == "hann"
+    bench.get_by_role("combobox", name="Filter").select_option("chesler")
+    with bench.expect_file_chooser() as asked:
+        bench.get_by_role("button", name="Read").click()
+    asked.value.set_files({"name": "a.json", "mimeType": "application/json", "buffer": text.encode()})
+    expect(bench.get_by_role("combobox", name="Filter")).to_have_value("hann")
+
+
+def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -> None:
+    target, center = scan.with_name("made.zarr"), center_of(bench)
+    bench.get_by_label("Volume").fill(str(target))
+    bench.keyboard.press("Enter")
+    bench.get_by_role("button", name="Reconstruct all slices").click()
+    expect(bench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
+    bench.get_by_role("button", name="Open the volume").click(timeout=PATIENCE_MS)
+    expect(bench.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    assert scene(bench)["scene"]["volumes"][0]["source"] == str(target)
+    with open_volume(target) as volume:
+        made, wanted = volume.read()[ROWS // 2], trial.slice(ROWS // 2, replace(RECIPE, center=center))
+    assert np.abs(made - wanted).max() < 1e-4 * np.ptp(wanted)
+
+
+def test_a_scan_that_lacks_something_says_so(page: Page, scan: Path) -> None:
+    choose_scan(page, "bare.h5")
+    see(page, "has no flats")
+    for name in ("Flats", "Darks"):
+        page.get_by_label(name, exact=True).fill("none")
+        page.keyboard.press("Enter")
+    exact(page, "slice")
+    expect(page.get_by_text("has no flats")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("region", name="Reconstruction")).to_have_count(0)
