@@ -81,7 +81,7 @@ def slices_at_once(size: SlabSize, recipe: Recipe, free_bytes: int) -> int:
     """How many slices a card with so much free memory can work on; neither more nor fewer change their values.
 
     >>> size = SlabSize(slices=8, views=6000, columns=13000, edge=13000, raw_itemsize=2, itemsize=4)
-    >>> slices_at_once(size, Recipe(method="gridding"), 139 * 2**30), slices_at_once(size, Recipe(), 12 * 2**30)
+    >>> slices_at_once(size, Recipe(method="gridding"), 139 * 2**30), slices_at_once(size, Recipe(), 8 * 2**30)
     (8, 4)
     """
     budget = int(CUDA_SHARE * free_bytes)
