@@ -50,15 +50,19 @@ Start = Callable[..., Started]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """start(scheduler, site, resources=..., command=...): a job with a folder and a gate."""
+    """start(scheduler, site, resources=..., command=..., turn=...): a job with a folder and a gate."""
     count = iter(range(100))
 
     def start(
-        scheduler: Scheduler, site: Site, resources: Resources | None = None, command: tuple[str, ...] = WAITING
+        scheduler: Scheduler,
+        site: Site,
+        resources: Resources | None = None,
+        command: tuple[str, ...] = WAITING,
+        turn: Path | None = None,
     ) -> Started:
         id = f"{tmp_path.name.replace('_', '-')}-{next(count)}"
         folder = private_folder(tmp_path / id)
         os.mkfifo(folder / "gate")
-        return Started(scheduler, site, Job(id, command, folder, resources or Resources()))
+        return Started(scheduler, site, Job(id, command, folder, resources or Resources(), turn=turn))
 
     return start

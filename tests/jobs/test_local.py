@@ -115,3 +115,21 @@ def test_a_job_that_was_never_started(tmp_path: Path) -> None:
     assert LocalScheduler().states([Submitted("a", "", tmp_path)])["a"] == State("failed", "It was never started.")
     assert last_lines(tmp_path / "log.txt") == ()
     assert Job("a", (), tmp_path).resources.gpus == 0
+
+
+def test_of_those_with_one_turn_one_runs(start: Start, tmp_path: Path) -> None:
+    turn = tmp_path / "turn"
+    first, second, third = (start(LocalScheduler(), SITE, turn=turn) for _ in range(3))
+    jobs = [first, second, third]
+    wait_until(lambda: all((job.folder / "started").exists() for job in jobs))
+    wait_until(lambda: sorted(job.state.phase for job in jobs) == ["queued", "queued", "running"])
+    runs = next(job for job in jobs if job.state.phase == "running")
+    waits, ends = (job for job in jobs if job is not runs)
+    ends.cancel()
+    assert ends.until("ended").reason == "It was asked to end."
+    runs.until_begun()
+    runs.let_go()
+    runs.until("ended")
+    waits.until_begun()
+    waits.let_go(3)
+    assert waits.until("failed").reason == "It ended with code 3."

@@ -28,6 +28,8 @@ class LocalScheduler:
     def submit(self, job: Job, site: Site) -> str:
         script = job.folder / SCRIPT
         write_private(script, batch_script(job, site))
+        if job.turn is not None:  # Until its script takes this away, it waits.
+            write_private(job.folder / WAITING, "")
         log = os.open(job.folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
         try:

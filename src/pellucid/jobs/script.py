@@ -24,11 +24,12 @@ PLAIN = re.compile(r"[\w.,:/=+@&|*()\[\]-]*")
 BODY = """
 umask 077
 cd -- {folder} || exit 1
-{exports}{{ uname -n; cat /proc/$$/stat; }} >{started}.partial && mv {started}.partial {started}
-{turn}child=
-trap 'kill -TERM "$child" 2>/dev/null' TERM
-{command} </dev/null 9>&- &
+{exports}asked= child=
+trap 'asked=1; kill -TERM "$child" 2>/dev/null' TERM
+{{ uname -n; cat /proc/$$/stat; }} >{started}.partial && mv {started}.partial {started}
+{turn}{command} </dev/null 9>&- &
 child=$!
+[ -z "$asked" ] || kill -TERM "$child"
 wait "$child"
 code=$?
 while kill -0 "$child" 2>/dev/null; do
@@ -40,10 +41,12 @@ exit "$code"
 """
 # What ends the wait ends the job. What runs does not hold on to the lock (9>&- above): something that it leaves behind
 # must not keep the others waiting.
-TURN = """trap : TERM
-: >{waiting}
-exec 9>>{turn}
-flock 9 || {{ echo {terminated} >{exit}; exit {terminated}; }}
+TURN = """exec 9>>{turn}
+flock 9 &
+child=$!
+[ -z "$asked" ] || kill -TERM "$child"
+wait "$child"
+[ -z "$asked" ] || {{ echo {terminated} >{exit}.partial && mv {exit}.partial {exit}; exit {terminated}; }}
 rm -f {waiting}
 """
 TERMINATED = 128 + signal.SIGTERM
