@@ -7,6 +7,7 @@ Not here: the limits themselves (limits.toml), fixtures (conftest).
 import os
 import shutil
 import subprocess
+import sys
 import time
 import tomllib
 from collections import defaultdict
@@ -44,6 +45,20 @@ def _has_netem() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def everybodys_python() -> str | None:
+    """A Python of this version that other people than the one who runs the tests may run; None where there is none."""
+    for path in (Path(sys.executable).resolve(), Path(f"/usr/bin/python3.{sys.version_info.minor}")):
+        if path.exists() and all(parent.stat().st_mode & 0o001 for parent in (path, *path.parents)):
+            return str(path)
+    return None
+
+
+def _can_run_hub() -> bool:
+    """Making people, and acting for them, takes root; they have to be able to run what is tested here."""
+    is_open = all(parent.stat().st_mode & 0o001 for parent in (ROOT, *ROOT.parents))
+    return os.geteuid() == 0 and shutil.which("useradd") is not None and is_open and everybodys_python() is not None
+
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 MACHINE: Mapping[str, Callable[[], bool]] = {
@@ -58,6 +73,7 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-compiler": lambda: shutil.which("make") is None or shutil.which("cc") is None,
     "no-valgrind": lambda: shutil.which("valgrind") is None,
     "no-netem": lambda: not _has_netem(),
+    "no-hub": lambda: not _can_run_hub(),
     "no-slurm": lambda: os.geteuid() != 0 or not all(shutil.which(name) for name in ("slurmctld", "slurmd", "munged")),
 }
 

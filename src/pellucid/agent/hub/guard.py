@@ -5,6 +5,7 @@ Not here: whose token it is (people), getting one (login), addresses that do not
 """
 
 import asyncio
+from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from starlette.datastructures import Headers
@@ -74,7 +75,7 @@ class HubGuard:
             return HTMLResponse(CLOSED % "Log in, or give a token of yours.", 403, HEADERS)
         query = scope["query_string"].decode("latin-1")
         url, state = self._log_in.begin(quote(scope["path"]) + (f"?{query}" if query else ""))
-        answer = RedirectResponse(url, 302, HEADERS)
+        answer = RedirectResponse(url, 302, HEADERS | _version())
         self._set_cookie(answer, scope, STATE_COOKIE, state, int(LASTS_S))
         return answer
 
@@ -152,6 +153,14 @@ def cookie(header: str, name: str) -> str:
         if key == name:
             return unquote(value.strip('"'))
     return ""
+
+
+def _version() -> dict[str, str]:
+    """The Hub compares this with its own, and warns where they differ much."""
+    try:
+        return {"X-JupyterHub-Version": version("jupyterhub")}
+    except PackageNotFoundError:
+        return {}
 
 
 def _host_of(origin: str) -> str:
