@@ -25,7 +25,7 @@ SHAPE = (5, 1024, 1024)
 
 
 def voxels() -> Voxels:
-    """Five pieces and a bit, each different."""
+    """Forty pieces and a bit, each different."""
     return np.arange(5 * 2**20 + 77, dtype=np.uint32)
 
 

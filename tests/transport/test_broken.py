@@ -8,7 +8,7 @@ import pytest
 
 from pellucid import progress
 from pellucid.errors import TransferBroken, TransferInvalid
-from pellucid.transport.announcement import Announcement, Label, announce
+from pellucid.transport.announcement import SMALLEST_PIECE, Announcement, Label, announce
 from pellucid.transport.connecting import Caller, Options, retrieve, send, stream
 from pellucid.transport.host import Limits, Offer
 from pellucid.transport.lanes.tcp import END, PIECE
@@ -17,7 +17,7 @@ from tests.contracts.lanes import TOKEN, WAIT_S, Keeper
 from tests.transport.peer import voxels
 from tests.transport.relay import Relay
 
-PIECE_BYTES = 4 * 2**20
+PIECE_BYTES = SMALLEST_PIECE
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def listener(keeper: Keeper) -> Iterator[Listener]:
 @pytest.mark.parametrize("lane", ["tcp", "ucx"])
 def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keeper) -> None:
     # The control connection of UCX carries little: it is cut by its own count.
-    with Relay(listener.address.port, cut_after=3 * PIECE_BYTES if lane == "tcp" else 520) as relay:
+    with Relay(listener.address.port, cut_after=12 * 2**20 if lane == "tcp" else 520) as relay:
         report = send(relay.address, voxels(), token=TOKEN, options=Options(lane))
         assert relay.cuts == 1
     received = listener.receive(WAIT_S)
@@ -53,7 +53,7 @@ def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keepe
 
 
 def test_what_was_there_stays_until_all_has_arrived(listener: Listener, keeper: Keeper) -> None:
-    with Relay(listener.address.port, cut_after=PIECE_BYTES) as relay:
+    with Relay(listener.address.port, cut_after=4 * 2**20) as relay:
         with pytest.raises(TransferBroken, match="pieces that arrived are not sent twice"):
             send(relay.address, voxels(), token=TOKEN, options=Options("tcp", attempts=1))
         assert keeper.has_broken.wait(WAIT_S)
@@ -101,7 +101,7 @@ def test_a_slow_network(listener: Listener) -> None:
 def test_pieces_of_a_broken_transfer_are_forgotten(keeper: Keeper) -> None:
     with (
         Listener(token=TOKEN, host=keeper, limits=Limits(keep_s=0.0)) as listener,
-        Relay(listener.address.port, cut_after=3 * PIECE_BYTES) as relay,
+        Relay(listener.address.port, cut_after=12 * 2**20) as relay,
     ):
         assert send(relay.address, voxels(), token=TOKEN, options=Options("tcp")).resumed_bytes == 0
         assert (listener.receive(WAIT_S).array == voxels()).all()
@@ -110,9 +110,9 @@ def test_pieces_of_a_broken_transfer_are_forgotten(keeper: Keeper) -> None:
 @pytest.mark.parametrize(
     ("head", "fault"),
     [
-        (PIECE.pack(9, PIECE_BYTES, 0), "piece 9 of 6"),
-        (PIECE.pack(0, PIECE_BYTES + 1, 0), "4,194,305 bytes as piece 0, which has 4,194,304"),
-        (PIECE.pack(5, PIECE_BYTES, 0), "4,194,304 bytes as piece 5, which has 308"),
+        (PIECE.pack(99, PIECE_BYTES, 0), "piece 99 of 41"),
+        (PIECE.pack(0, PIECE_BYTES + 1, 0), "524,289 bytes as piece 0, which has 524,288"),
+        (PIECE.pack(40, PIECE_BYTES, 0), "524,288 bytes as piece 40, which has 308"),
     ],
 )
 def test_nothing_is_taken_beyond_what_was_announced(head: bytes, fault: str, listener: Listener) -> None:

@@ -29,7 +29,8 @@ TYPES = {
 """On the wire as NumPy spells them, little endian; sending converts."""
 CHECKSUMS = ("xxh3", "none")
 MODES = ("whole", "stream")
-SMALLEST_PIECE = 4 * 2**20
+SMALLEST_PIECE = 2**19
+"""So small that a piece is still in the cache of a core when its checksum is computed."""
 MOST_PIECES = 8192
 _TRANSFER = re.compile(r"[0-9a-f]{32}")
 
@@ -170,7 +171,7 @@ class Cut:
     def of(cls, nbytes: int) -> "Cut":
         """Pieces large enough to be fast, few enough to be listed in one message."""
         wanted = -(-nbytes // MOST_PIECES)
-        return cls(nbytes, max(SMALLEST_PIECE, -(-wanted // 2**20) * 2**20))
+        return cls(nbytes, max(1, -(-wanted // SMALLEST_PIECE)) * SMALLEST_PIECE)
 
     @property
     def count(self) -> int:

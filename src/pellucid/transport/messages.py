@@ -114,7 +114,7 @@ class Channel:
 
     def __init__(self, connection: socket.socket, patience: Patience) -> None:
         self.connection = connection
-        self._flags = 0 if isinstance(connection, ssl.SSLSocket) else socket.MSG_WAITALL
+        self._is_tls = isinstance(connection, ssl.SSLSocket)
         _wait_in_turns(connection)
         self.patience = patience
         self.is_local = connection.family == socket.AF_UNIX
@@ -152,24 +152,29 @@ class Channel:
             raise TransferInvalid(f"it said {message.kind[:40]!r} where {' or '.join(kinds)} belongs")
         return message
 
-    def write_bytes(self, content: bytes | memoryview) -> None:
-        left = memoryview(content)
+    def write_bytes(self, *parts: bytes | memoryview) -> None:
+        """Write one after the other, as one where the kernel can."""
+        left = [memoryview(part) for part in parts if len(part)]
         since = time.monotonic()
         while left:
             try:
-                left = left[self.connection.send(left) :]
+                left = _beyond(left, self._send(left))
                 since = time.monotonic()
             except NOTHING_YET:
                 self.patience.wait(since)
             except OSError as error:
                 raise TransferBroken(error.strerror or str(error)) from error
 
-    def read_into(self, target: memoryview, *, is_patient: bool = False) -> None:
-        """Fill the target, or raise TransferBroken."""
+    def _send(self, parts: list[memoryview]) -> int:
+        return self.connection.send(parts[0]) if len(parts) == 1 or self._is_tls else self.connection.sendmsg(parts)
+
+    def read_into(self, *targets: memoryview, is_patient: bool = False) -> None:
+        """Fill the targets one after the other, or raise TransferBroken."""
+        left = [target for target in targets if len(target)]
         since = time.monotonic()
-        while target:
+        while left:
             try:
-                count = self._receive(target)
+                count = self._receive(left)
             except NOTHING_YET:
                 self.patience.wait(time.monotonic() if is_patient else since)
                 continue
@@ -177,12 +182,19 @@ class Channel:
                 raise TransferBroken(error.strerror or str(error)) from error
             if count == 0:
                 raise TransferBroken("the other end closed the connection")
-            target = target[count:]
+            left = _beyond(left, count)
             since = time.monotonic()
 
-    def _receive(self, target: memoryview) -> int:
-        if not self.is_local:
-            return self.connection.recv_into(target, 0, self._flags)
+    def _receive(self, targets: list[memoryview]) -> int:
+        if self.is_local:
+            return self._receive_descriptors(targets[0])
+        if self._is_tls:
+            return self.connection.recv_into(targets[0])
+        if len(targets) == 1:
+            return self.connection.recv_into(targets[0], 0, socket.MSG_WAITALL)
+        return self.connection.recvmsg_into(targets, 0, socket.MSG_WAITALL)[0]
+
+    def _receive_descriptors(self, target: memoryview) -> int:
         content, descriptors, _, _ = socket.recv_fds(self.connection, min(len(target), LONGEST_HEAD), 1)
         self._descriptors += descriptors
         target[: len(content)] = content
@@ -205,3 +217,12 @@ class Channel:
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)  # Wakes a thread that waits in it; close alone would not.
         self.connection.close()
+
+
+def _beyond(parts: list[memoryview], count: int) -> list[memoryview]:
+    """What is left of some parts behind so many bytes."""
+    for index, part in enumerate(parts):
+        if count < len(part):
+            return [part[count:], *parts[index + 1 :]]
+        count -= len(part)
+    return []

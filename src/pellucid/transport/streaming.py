@@ -286,8 +286,7 @@ class StreamRoad:
         box, block = self._under_way[number]
         content = block.data
         found = checksum(self._redial.announcement.checksum, content)
-        channel.write_bytes(Placed(number, len(content), found, box).encoded())
-        channel.write_bytes(content)
+        channel.write_bytes(Placed(number, len(content), found, box).encoded(), content)
 
     def _answer(self, channel: Channel) -> None:
         answer = bytearray(ANSWER.size)

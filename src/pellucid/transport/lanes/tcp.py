@@ -75,22 +75,21 @@ def _send(channel: Channel, source: Source, numbers: SharedIterator) -> None:
     for number in numbers:
         channel.patience.check()
         piece = source.piece(number, flat, scratch)
-        channel.write_bytes(PIECE.pack(number, len(piece), checksum(source.checksum, piece)))
-        channel.write_bytes(piece)
+        channel.write_bytes(PIECE.pack(number, len(piece), checksum(source.checksum, piece)), piece)
         source.bar.advance(len(piece))
     channel.write_bytes(PIECE.pack(END, 0, 0))
 
 
 def _receive(channel: Channel, target: Target) -> None:
-    flat, head = target.flat, bytearray(PIECE.size)
+    flat, head = target.flat, memoryview(bytearray(PIECE.size))
+    channel.read_into(head)
     while True:
         channel.patience.check()
-        channel.read_into(memoryview(head))
         number, length, expected = PIECE.unpack(head)
         if number == END:
             return
         start, stop = _span(target, number, length)
-        channel.read_into(flat[start:stop])
+        channel.read_into(flat[start:stop], head)  # A piece is never the last thing: the next head follows.
         # A piece that is wrong stays missing, and is asked for in the next round.
         if checksum(target.announcement.checksum, flat[start:stop]) == expected:
             target.keep(number)
