@@ -5,6 +5,7 @@ Not here: reconstructing (tomo).
 """
 
 import argparse
+import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,11 @@ from pellucid.cli.contact_sheet import save_contact_sheet
 from pellucid.cli.info import report
 from pellucid.device import choose
 from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, NotFound
+from pellucid.rendering.documents import build
 from pellucid.settings import load
 from pellucid.tomo.axis import METHODS as AXIS_METHODS
+from pellucid.tomo.command_line import Parameters
 from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, reconstruct
 from pellucid.tomo.planning import plan_slabs
@@ -33,27 +36,41 @@ MOST_CENTERS = 100
 
 def reconstruct_scan(options: argparse.Namespace) -> int:
     """The exit code."""
-    centers = _centers(options.center)
+    saved = _saved(Path(options.recipe)) if options.recipe else None
+    centers = [saved.recipe.center] if saved and options.center == AUTOMATIC else _centers(options.center)
     if len(centers) > 1 or options.preview is not None:
-        return _look(options, centers)
+        return _look(options, centers, saved)
     settings = load(memory_bytes=options.memory, threads=options.workers)
     engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
     running = Running(engine, options.device, options.overwrite)
-    scan_options, recipe = _scan_options(options), _with_phase(options, _recipe(options, centers[0]))
-    volume = reconstruct(options.source, options.output, recipe, _output(options), scan_options, running)
+    said = saved or Parameters(_scan_options(options), _with_phase(options, _recipe(options, centers[0])))
+    recipe = replace(said.recipe, center=centers[0])
+    volume = reconstruct(options.source, options.output, recipe, _output(options), said.scan, running)
     volume.close()
     report(volume.location)
     return 0
 
 
-def _look(options: argparse.Namespace, centers: list[float | str]) -> int:
+def _saved(path: Path) -> Parameters:
+    """What a file says that the viewer wrote."""
+    try:
+        said: Parameters = build(Parameters, json.loads(path.read_text()), path.name)
+    except FileNotFoundError:
+        raise NotFound(str(path)) from None
+    except ValueError as error:
+        raise InvalidInput(f"{path} is no JSON: {error}.", do="Save the parameters again.") from error
+    return said
+
+
+def _look(options: argparse.Namespace, centers: list[float | str], saved: Parameters | None) -> int:
     """A picture in the place of a volume: of some rows, or of one row with several centers."""
     if options.phase is not None or options.bin > 1:
         progress.note("A preview is made without phase retrieval and binning, which would take all rows.")
     device = choose(options.device)
-    with closing(open_scan(options.source, _scan_options(options))) as scan:
+    said = saved or Parameters(_scan_options(options), _recipe(options, centers[0]))
+    with closing(open_scan(options.source, said.scan)) as scan:
         rows = _whole_numbers(options.preview) if options.preview else [scan.rows // 2]
-        recipe = _recipe(options, centers[0])
+        recipe = replace(said.recipe, center=centers[0], phase=None, binning=1)
         if len(centers) > 1:
             columns = [float(center) for center in centers]
             slices = try_centers(scan, rows[0], columns, recipe, device)

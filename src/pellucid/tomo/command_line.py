@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.recipe import Recipe
 
+PLAIN = {name: name for name in ("center", "tilt", "zingers", "air", "method", "filter", "padding", "iterations")}
+PLAIN |= {"roll_deg": "roll", "binning": "bin"}
+"""Settings that are one word each, and that word."""
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -49,10 +53,9 @@ def _of_scan(options: ScanOptions) -> list[tuple[str, object]]:
 
 def _of_recipe(recipe: Recipe) -> list[tuple[str, object]]:
     phase, usual = recipe.phase, Recipe()
-    plain = ("center", "tilt", "zingers", "air", "method", "filter", "padding", "iterations")
-    changed = [(f"--{name}", getattr(recipe, name)) for name in plain if getattr(recipe, name) != getattr(usual, name)]
+    changed = [name for name in PLAIN if getattr(recipe, name) != getattr(usual, name)]
     return [
-        *changed,
+        *((f"--{PLAIN[name]}", getattr(recipe, name)) for name in changed),
         ("--offset", recipe.is_offset),
         ("--ring", "" if recipe.rings.method == "none" else recipe.rings.method),
         ("--phase", phase and f"{phase.energy_kev:g},{phase.distance_mm:g},{phase.delta_over_beta:g}"),

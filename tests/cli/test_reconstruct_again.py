@@ -1,0 +1,76 @@
+"""The same reconstruction again: by the line that the viewer shows, and by the file that it saves."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid.cli import reconstruct_scan as command
+from pellucid.cli.main import main
+from pellucid.tomo.command_line import Parameters, arguments
+from pellucid.tomo.phase import Paganin
+from pellucid.tomo.pipeline import reconstruct
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.rings import RingSettings
+from pellucid.volume.volume import open_volume
+from tests.tomo.small_scan import AXIS, PIXEL_UM, write_scan
+
+FULL = Recipe(
+    center=AXIS, tilt=0.01, zingers=0.4, air=2, rings=RingSettings("vo-dead"), method="sirt", filter="hann",
+    padding="edge", iterations=7, is_nonnegative=True, is_circle=False, binning=2, phase=Paganin(20, 5, PIXEL_UM, 500),
+)  # fmt: skip
+RECIPES = [FULL, Recipe(), Recipe(center="correlation", tilt="auto"), Recipe(is_offset=True, roll_deg=0.0)]
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_scan(tmp_path_factory.mktemp("scan") / "scan.h5", rows=4))
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=["full", "plain", "tilted", "offset"])
+def test_the_line_says_every_choice(scan: str, recipe: Recipe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    heard: list[object] = []
+
+    def hear(*said: object) -> None:
+        heard.extend(said)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "reconstruct", hear)
+    wish = Parameters(ScanOptions(angles="0:180", pixel_size_um=PIXEL_UM), recipe)
+    main([*arguments(scan, str(tmp_path / "a.zarr"), wish), "--quiet"])
+    assert heard[:3] == [scan, str(tmp_path / "a.zarr"), recipe]
+    assert heard[4] == wish.scan
+
+
+def test_a_file_makes_the_same_volume(scan: str, tmp_path: Path) -> None:
+    recipe = Recipe(center=AXIS, rings=RingSettings("vo-sorting", small_size=7), filter="hann")
+    file = tmp_path / "scan.recipe.json"
+    file.write_text(json.dumps(asdict(Parameters(ScanOptions(pixel_size_um=PIXEL_UM), recipe))))
+    common = ("reconstruct", scan, "--recipe", str(file), "--quiet", "--device", "cpu")
+    assert main([*common, "-o", str(tmp_path / "a.zarr")]) == 0
+    wanted = reconstruct(scan, tmp_path / "b.zarr", recipe, options=ScanOptions(pixel_size_um=PIXEL_UM))
+    with open_volume(tmp_path / "a.zarr") as made, wanted:
+        assert np.array_equal(made.read(), wanted.read())
+    assert main([*common, "-o", str(tmp_path / "c.zarr"), "--preview", "1"]) == 0
+    assert (tmp_path / "c.zarr.preview.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "is no JSON"), ('{"recipe": {"filtre": 1}}', "has no 'filtre'"), ('{"recipe": {"air": "much"}}', "air")],
+)
+def test_a_file_that_says_nonsense_is_refused(
+    scan: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(text)
+    assert main(["reconstruct", scan, "-o", str(tmp_path / "a.zarr"), "--recipe", str(file), "--quiet"]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_rings_of_another_kind_are_one_word() -> None:
+    words = arguments("a.h5", "a.zarr", Parameters(recipe=replace(Recipe(), rings=RingSettings("titarenko"))))
+    assert words[-2:] == ["--ring", "titarenko"]
