@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import pellucid
+from pellucid.box import Box
 from pellucid.cli.main import main
+from pellucid.formats.protocol import Layout, Level
 from pellucid.volume.volume import open_volume
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 
@@ -97,3 +100,43 @@ def test_projections_are_binned_and_put_upright(scan: str, tmp_path: Path) -> No
         assert (volume.shape, volume.spacing) == ((3, 24, 24), (10.0, 10.0, 10.0))
     report = json.loads((tmp_path / "a.zarr.report.json").read_text())
     assert report["warnings"] == ["Prepared first: flats and darks corrected, turned by 0.01 degrees, binned by 2."]
+
+
+def test_slices_are_shown_while_they_are_made(
+    scan: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pellucid.start(device="cpu") as viewer:
+        arguments = ("-o", tmp_path / "a.zarr", "--center", AXIS, "--pixel-size", PIXEL_UM, "--view", viewer.url)
+        assert run(scan, *arguments) == 0
+        shown = viewer.retrieve_volume()
+        assert viewer.scene.volumes[0].source.startswith("memory:")
+    with open_volume(tmp_path / "a.zarr") as volume:
+        np.testing.assert_array_equal(np.asarray(shown), volume.read())
+
+
+def test_of_what_a_viewer_cannot_hold_some_voxels_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pellucid.cli import watching
+
+    layout = Layout((Level((5, 6, 8), (5, 6, 8), (2.0, 2.0, 2.0)),), np.dtype(np.float32), "um")
+    monkeypatch.setattr(watching, "MOST_BYTES", 5 * 6 * 8 * 4 // 8)
+    voxels, shown = np.arange(240, dtype=np.float32).reshape(5, 6, 8), np.zeros((3, 3, 4), np.float32)
+
+    class Stream:
+        def __enter__(self) -> "Stream":
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def write(self, block: np.ndarray, start: tuple[int, int, int]) -> None:
+            shown[tuple(slice(a, a + n) for a, n in zip(start, block.shape, strict=True))] = block
+
+    class Viewer:
+        def stream(self, shape: object, dtype: object, spacing: object, **_: object) -> Stream:
+            assert (shape, spacing) == ((3, 3, 4), (4.0, 4.0, 4.0))
+            return Stream()
+
+    with watching.shown_in(Viewer(), layout, "a") as show:  # type: ignore[arg-type]
+        for first, stop in ((0, 1), (3, 5), (1, 3)):
+            show(Box((first, 0, 0), (stop, 6, 8)), voxels[first:stop])
+    np.testing.assert_array_equal(shown, voxels[::2, ::2, ::2])

@@ -2,6 +2,9 @@
 
 import json
 import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,7 @@ from pellucid.conversion.values import ValueMap
 from pellucid.device import Device
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput, OutputExists, TooLarge
-from pellucid.formats.protocol import Layout, Level
+from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, reconstruct
 from pellucid.tomo.reading.assembly import ScanOptions
@@ -121,6 +124,21 @@ def test_interrupted_it_continues(scan: Path, tmp_path: Path) -> None:
     assert (stops.finished, rest.finished) == (2, 3)
     whole = reconstruct(scan, tmp_path / "b.zarr", RECIPE, THIN, OPTIONS, running())
     np.testing.assert_array_equal(found.read(), whole.read())
+
+
+def test_slabs_are_shown_as_they_are_made(scan: Path, tmp_path: Path) -> None:
+    shown = np.full((20, COLUMNS, COLUMNS), np.nan, np.float32)
+    told: list[Layout] = []
+
+    @contextmanager
+    def watch(layout: Layout) -> Iterator[Callable[[Box, Voxels], None]]:
+        told.append(layout)
+        yield lambda box, voxels: shown.__setitem__(box.slices, voxels)
+
+    how = replace(running(2, 2 * LITTLE), watch=watch)
+    with reconstruct(scan, tmp_path / "a.zarr", RECIPE, replace(THIN, levels=2), OPTIONS, how) as volume:
+        np.testing.assert_array_equal(shown, volume.read())
+    assert [level.shape for level in told[0].levels] == [(20, 48, 48), (10, 24, 24)]
 
 
 def test_bytes_with_a_stated_range_and_levels(scan: Path, tmp_path: Path) -> None:

@@ -24,6 +24,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     running.add_argument("--memory", help="most memory to use, such as 4GiB (default: half of what is free)")
     running.add_argument("--workers", type=count_argument, help="slabs at a time (default: one per core)")
     running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
+    running.add_argument(
+        "--view",
+        nargs="?",
+        const="",
+        metavar="URL",
+        help="show slices as they are made, in the viewer there or a new one",
+    )
     running.add_argument("--overwrite", action="store_true", help="replace an output that exists")
     parser.set_defaults(run=run)
 

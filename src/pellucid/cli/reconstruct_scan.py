@@ -23,7 +23,7 @@ from pellucid.settings import load
 from pellucid.tomo.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.command_line import Parameters
 from pellucid.tomo.phase import Paganin
-from pellucid.tomo.pipeline import Output, Running, reconstruct
+from pellucid.tomo.pipeline import Output, Running, Watch, reconstruct
 from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.preview import preview_rows, try_centers
 from pellucid.tomo.reading.assembly import ScanOptions
@@ -42,7 +42,8 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
         return _look(options, centers, saved)
     settings = load(memory_bytes=options.memory, threads=options.workers)
     engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
-    running = Running(engine, options.device, options.overwrite)
+    watch = None if options.view is None else _watch(options)
+    running = Running(engine, options.device, options.overwrite, watch)
     said = saved or Parameters(_scan_options(options), _with_phase(options, _recipe(options, centers[0])))
     recipe = replace(said.recipe, center=centers[0])
     volume = reconstruct(options.source, options.output, recipe, _output(options), said.scan, running)
@@ -60,6 +61,14 @@ def _saved(path: Path) -> Parameters:
     except ValueError as error:
         raise InvalidInput(f"{path} is no JSON: {error}.", do="Save the parameters again.") from error
     return said
+
+
+def _watch(options: argparse.Namespace) -> Watch:
+    """Slices go into a viewer as they are made."""
+    from pellucid.cli.watching import shown_in, viewer_at
+
+    viewer = viewer_at(options.view, options.device)
+    return lambda layout: shown_in(viewer, layout, Path(options.source).name)
 
 
 def _look(options: argparse.Namespace, centers: list[float | str], saved: Parameters | None) -> int:

@@ -6,14 +6,15 @@ Not here: the tasks (preparation, slab_task), what is wished (recipe), levels an
 
 import hashlib
 import threading
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from pellucid.box import Shape, triple
+from pellucid.box import Box, Shape, triple
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.values import ValueMap, plan_values
@@ -22,7 +23,7 @@ from pellucid.engines.engine import Engine, make_engine
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout, Level
+from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.preparation import Preparation, PreparationTask
@@ -58,13 +59,19 @@ class Output:
     rows: tuple[int, int] | None = None
 
 
+Watch = Callable[[Layout], AbstractContextManager[Callable[[Box, Voxels], None]]]
+"""Opened with the layout of the volume, it is told every slab that is made: where it lies, and its voxels."""
+
+
 @dataclass(frozen=True)
 class Running:
-    """How a reconstruction is run: the engine, the device of its kernels, whether an output that exists is replaced."""
+    """How a reconstruction is run: the engine, the device of its kernels, whether an output that exists is replaced;
+    who watches the slabs as they are made."""
 
     engine: Engine | None = None
     device: str | None = None
     overwrite: bool = False
+    watch: Watch | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
 
 
@@ -91,7 +98,7 @@ def reconstruct(
         )
         job = _Job.planned(scan, wish, running.engine or make_engine(), choose(running.device))
         with Partial(place, overwrite=running.overwrite) as partial, partial.naming_target():
-            account = job.carry_out(partial, running.cancel)
+            account = job.carry_out(partial, running)
         report = job.report(scan, place, account)
     if (path := report_path(place)) is not None:
         report.write(path)
@@ -158,24 +165,43 @@ class _Job:
             _layout((stop - first, edge, edge), scan, wish, values),
         )
 
-    def carry_out(self, partial: Partial, cancel: threading.Event) -> Account:
+    def carry_out(self, partial: Partial, running: Running) -> Account:
         is_resumed = partial.begin(self._key())
         try:
-            stages = [*self._before(partial.folder, is_resumed=is_resumed)]
-            stages += self._stages(partial, is_resumed=is_resumed)
+            before = self._before(partial.folder, is_resumed=is_resumed)
+            stages = self._stages(partial, is_resumed=is_resumed)
         except PellucidError:
             partial.discard()  # Refused: nothing was worked for yet.
             raise
         account = Account()
         with account.timing("wall"):
-            for stage in stages:
-                with account.timing(stage.name.lower()):
-                    for done in run_stage(stage, self.engine, partial.folder, cancel):
-                        account.add(done.result or {})
+            with self._watched(partial, stages[0], running.watch) as tell:
+                for stage in (*before, *stages):
+                    with account.timing(stage.name.lower()):
+                        for done in run_stage(stage, self.engine, partial.folder, running.cancel):
+                            account.add(done.result or {})
+                            tell(stage, done.index)
             with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
                 writer.finish()
             partial.publish()
         return account
+
+    @contextmanager
+    def _watched(self, partial: Partial, slabs: Stage, watch: Watch | None) -> Iterator[Callable[[Stage, int], None]]:
+        """Reads slabs back for who watches: whatever engine made them, and wherever."""
+        if watch is None:
+            yield lambda stage, index: None
+            return
+        with closing(open_writer(partial.output, self.layout, resume=True)) as made, watch(self.layout) as show:
+
+            def tell(stage: Stage, index: int) -> None:
+                if stage is slabs:
+                    box = slabs.blocks[index].core
+                    voxels = np.empty(box.shape, self.layout.dtype)
+                    made.read(box, voxels)
+                    show(box, voxels)
+
+            yield tell
 
     def _before(self, folder: Path, *, is_resumed: bool) -> list[Stage]:
         """The preparation of whole projections, where there is any."""
