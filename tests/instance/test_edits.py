@@ -48,6 +48,18 @@ def test_what_cannot_be_is_refused(path: tuple[str | int, ...], value: object, w
     assert words in refused.value.what
 
 
+def test_layers_that_cannot_be_drawn_together_are_refused_before_anything_changes() -> None:
+    two = replace(SCENE, volumes=(*SCENE.volumes, VolumeLayer("/data/rock.npy")))
+    with pytest.raises(InvalidInput, match="only drawn as composites"):
+        changed(two, [Change(("volumes", 1, "mode"), "max")])
+    with pytest.raises(InvalidInput, match="no isosurface to draw"):
+        changed(SCENE, [Change(("volumes", 0, "mode"), "isosurface")])
+    hidden = changed(two, [Change(("volumes", 0, "is_visible"), False), Change(("volumes", 1, "mode"), "max")])
+    assert [layer.mode for layer in hidden.visible.volumes] == ["max"]
+    with pytest.raises(InvalidInput, match="only drawn as composites"):
+        changed(hidden, [Change(("volumes", 0, "is_visible"), True)])
+
+
 def test_paths_are_for_owners() -> None:
     assert sources(SCENE) == {"/data/ball.npy", "/data/bone.ply"}
     assert sources(shortened(SCENE)) == {"ball.npy", "bone.ply"}

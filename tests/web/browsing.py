@@ -5,6 +5,7 @@ Not here: tests.
 """
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -18,7 +19,10 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import VERSION, Scene
 from tests.suite_report import BROWSERS, ROOT
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
@@ -119,6 +123,14 @@ def scene(page: Page) -> dict[str, Any]:
     """What the instance shows."""
     snapshot: dict[str, Any] = page.evaluate("fetch('api/scene').then((answer) => answer.json())")
     return snapshot
+
+
+def drawn(page: Page) -> Voxels:
+    """The renderer's own picture of what the instance shows."""
+    document = {"version": VERSION, **scene(page)["scene"]}
+    height, width = pixels(page).shape[:2]
+    frame = Renderer(choose("cpu")).render(Scene.from_json(json.dumps(document)), width, height)
+    return np.asarray(Image.fromarray(frame.rgba).convert("RGB"))
 
 
 def peak_signal(left: Voxels, right: Voxels) -> float:

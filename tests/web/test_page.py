@@ -4,17 +4,14 @@ import io
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from pellucid.device import choose
-from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import VERSION, Scene
 from tests.web.browsing import (
     Viewer,
     drag,
+    drawn,
     number,
     opened,
     peak_signal,
@@ -24,14 +21,6 @@ from tests.web.browsing import (
     wait_for_rest,
     wait_for_scene,
 )
-
-
-def drawn(page: Page) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """The renderer's own picture of what the instance shows."""
-    document = {"version": VERSION, **scene(page)["scene"]}
-    height, width = pixels(page).shape[:2]
-    frame = Renderer(choose("cpu")).render(Scene.from_json(json.dumps(document)), width, height)
-    return np.asarray(Image.fromarray(frame.rgba).convert("RGB"))
 
 
 def test_the_picture_is_the_renderers_own(page: Page) -> None:

@@ -19,6 +19,7 @@ from pellucid.instance.protocol.parts import (
     MeshDescription,
     PointsDescription,
 )
+from pellucid.rendering.checking import check_layers
 from pellucid.rendering.colors import color_maps
 from pellucid.rendering.scene import Mode, Scene, ShadingName
 from pellucid.workers.commands import Described, Facts, Measured
@@ -103,6 +104,7 @@ def placed(pair: Pair, described: Described, how: How) -> Pair:
         scene = replace(scene, points=(*scene.points, described.points))
     if described.mesh is not None:
         scene = replace(scene, meshes=(*scene.meshes, described.mesh))
+    check_layers(scene)
     return Pair(scene, None if is_alone else pair.other)
 
 

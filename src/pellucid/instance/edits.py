@@ -13,6 +13,7 @@ from typing import Any
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.instance.protocol.parts import Change
+from pellucid.rendering.checking import check_layers
 from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
 
@@ -32,6 +33,7 @@ def changed(scene: Scene, changes: Sequence[Change]) -> Scene:
         _refuse_odd_numbers(change)
         _put(document, change)
     built: Scene = build(Scene, document, "scene")
+    check_layers(built)
     return built
 
 

@@ -10,30 +10,36 @@ from pellucid.errors import InvalidInput
 from pellucid.rendering.scene import Scene, VolumeLayer
 
 LARGEST_PICTURE = 16384
+MOST_VOLUMES = 8
 
 
 def check(scene: Scene, width: int, height: int) -> None:
-    """Refuse what cannot be drawn, or not together."""
-    from pellucid.rendering.kernels.several import MOST_LAYERS
-
+    """Refuse what cannot be drawn."""
     if not (isinstance(width, int | np.integer) and isinstance(height, int | np.integer)):
         raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do="Give whole numbers of pixels.")
     if not (1 <= width <= LARGEST_PICTURE and 1 <= height <= LARGEST_PICTURE):
         raise InvalidInput(f"A picture of {width} × {height} cannot be made.", do=f"Choose 1 to {LARGEST_PICTURE}.")
     if not (scene.volumes or scene.points or scene.meshes or scene.slices):
         raise InvalidInput("There is nothing in the scene.", do="Give it a volume, a slice, points or a mesh.")
+    check_layers(scene)
+
+
+def check_layers(scene: Scene) -> None:
+    """Refuse layers that cannot be drawn together, as far as they are not hidden."""
     scene = scene.visible
-    if len(scene.volumes) > MOST_LAYERS:
-        raise InvalidInput(f"The scene has {len(scene.volumes)} volumes.", do=f"Give it at most {MOST_LAYERS}.")
+    if len(scene.volumes) > MOST_VOLUMES:
+        raise InvalidInput(f"The scene has {len(scene.volumes)} volumes.", do=f"Give it at most {MOST_VOLUMES}.")
     if len(scene.volumes) > 1 and any(layer.mode != "composite" for layer in scene.volumes):
-        raise InvalidInput("Several volumes are only drawn as composites.", do="Set every layer's mode to composite.")
+        do = "Set every layer's mode to composite, or hide the others."
+        raise InvalidInput("Several volumes are only drawn as composites.", do=do)
     for layer in scene.volumes:
         _check_volume(layer, scene)
 
 
 def _check_volume(layer: VolumeLayer, scene: Scene) -> None:
     if layer.shading == "user" and (layer.mode != "composite" or len(scene.volumes) > 1):
-        raise InvalidInput("A user's shading draws one volume, as a composite.", do="Set its mode to composite.")
+        do = "Set its mode to composite, and hide the others, or choose another shading."
+        raise InvalidInput("A user's shading draws one volume, as a composite.", do=do)
     if layer.shading == "user" and scene.is_seen_through:
         raise InvalidInput(
             "A user's shading draws no surfaces that are seen through.",

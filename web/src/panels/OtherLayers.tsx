@@ -8,11 +8,16 @@ import type { Labels, MeshLayer, PointsLayer } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { fromHex, hex } from "../transfer/points";
+import { showing, shownRange } from "../transfer/shown";
 import { TransferSection } from "./transfer/TransferSection";
 
 export function PointsSections({ layer, index }: { layer: PointsLayer; index: number }): ReactNode {
   const session = useSession();
   const description = useSelect((state) => state.layers?.points[index] ?? null);
+  const [low, high] = layer.transfer.value_range;
+  const [from, to] = shownRange(layer.transfer);
+  const show = (lowest: number, highest: number, isMoving: boolean): void =>
+    session.set(["points", index, "transfer", "opacities"], showing(layer.transfer, lowest, highest), isMoving);
   return (
     <>
       <Section title="Points">
@@ -25,7 +30,8 @@ export function PointsSections({ layer, index }: { layer: PointsLayer; index: nu
           onChange={(value, isMoving) => session.set(["points", index, "radius_scale"], value, isMoving)}
         />
         <Switch label="Lit" isOn={layer.is_lit} onChange={(isOn) => session.set(["points", index, "is_lit"], isOn)} />
-        <p className="hint">A value whose opacity is 0 is not drawn; every other point is solid.</p>
+        <Slider label="Lowest value shown" value={from} low={low} high={high} onChange={(value, isMoving) => show(Math.min(value, to), to, isMoving)} />
+        <Slider label="Highest value shown" value={to} low={low} high={high} onChange={(value, isMoving) => show(from, Math.max(value, from), isMoving)} />
       </Section>
       <TransferSection path={["points", index]} name={description?.name ?? "points"} transfer={layer.transfer} histogram={description?.histogram ?? null} />
     </>

@@ -2,7 +2,7 @@
 
 import type { ReactNode } from "react";
 import { short, withUnit } from "../geometry/measures";
-import { isPictureCurrent } from "../state/selectors";
+import { pictureState } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 export function StatusLine(): ReactNode {
@@ -33,16 +33,15 @@ function Under(): ReactNode {
 }
 
 function PictureState(): ReactNode {
-  const isExact = useSelect((state) => state.shown?.header.is_exact ?? null);
-  const isCurrent = useSelect(isPictureCurrent);
+  const picture = useSelect(pictureState);
   const full = useSelect((state) => state.shown?.header.full_resolution ?? 1);
   const device = useSelect((state) => state.welcome?.device ?? "");
-  if (isExact === null) return null;
+  if (picture === "") return null;
   return (
     <span className="hint">
       {/* Rounded down: what is almost whole must not be called whole. */}
       {full < 1 ? `${Math.floor(full * 100)} % at full resolution · ` : ""}
-      {isExact ? (isCurrent ? "exact" : "drawing…") : "moving"} · {device}
+      {picture} · {device}
     </span>
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FrameHeader, Progress, Welcome } from "../protocol";
 import { SCENE, STATE, VOLUME } from "../testing/examples";
 import { reduce } from "./reducer";
-import { canSteer, isPictureCurrent, sceneOf } from "./selectors";
+import { canSteer, pictureState, sceneOf } from "./selectors";
 import { BEGINNING, type PageState, type Timing } from "./state";
 
 const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: "heard" }): PageState => reduce(state, message);
@@ -69,13 +69,14 @@ describe("the state", () => {
     expect(reduce(known, { type: "forget-measure", id: 1 }).measures).toEqual([]);
   });
 
-  it("knows whether the picture is the newest", () => {
-    const header = { revision: 4, camera: SCENE.camera } as FrameHeader;
+  it("knows how the picture stands to what is wanted", () => {
+    const header = { revision: 4, camera: SCENE.camera, is_exact: true } as FrameHeader;
     const shown = reduce(OPEN, { type: "shown", shown: { header, timing: {} as Timing, framesPerSecond: 1 } });
-    expect(isPictureCurrent(shown)).toBe(true);
-    expect(isPictureCurrent(reduce(shown, { type: "look", camera: { ...SCENE.camera, height: 3 } }))).toBe(false);
-    expect(isPictureCurrent(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe(false);
-    expect(isPictureCurrent(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe(false);
+    expect(pictureState(OPEN)).toBe("");
+    expect(pictureState(shown)).toBe("exact");
+    expect(pictureState(reduce(shown, { type: "look", camera: { ...SCENE.camera, height: 3 } }))).toBe("moving");
+    expect(pictureState(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe("drawing…");
+    expect(pictureState(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe("drawing…");
   });
 
   it("knows who may steer", () => {

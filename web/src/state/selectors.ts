@@ -47,12 +47,13 @@ export function chosenVolume(state: PageState): ChosenVolume | null {
 
 const numbers = (one: Camera): number[] => [...one.position, ...one.target, ...one.up, one.height, one.field_of_view_deg ?? 0];
 
-/** Whether the picture shows the newest scene from the newest camera. */
-export function isPictureCurrent({ shown, server, camera, sent, queued }: PageState): boolean {
-  if (!shown || !server || !camera || sent.length + queued.length > 0) return false;
-  const seen = shown.header.camera;
+/** How the picture stands to the newest scene from the newest camera; nothing where there is no picture. */
+export function pictureState({ shown, server, camera, sent, queued }: PageState): "exact" | "drawing…" | "moving" | "" {
+  if (!shown || !server || !camera) return "";
   const wanted = numbers(camera);
-  return shown.header.revision >= server.revision && numbers(seen).every((one, index) => Math.abs(one - (wanted[index] ?? 0)) < 1e-6);
+  if (!numbers(shown.header.camera).every((one, index) => Math.abs(one - (wanted[index] ?? 0)) < 1e-6)) return "moving";
+  const isCurrent = shown.header.revision >= server.revision && sent.length + queued.length === 0;
+  return isCurrent && shown.header.is_exact ? "exact" : "drawing…";
 }
 
 export const isOwner = (state: PageState): boolean => state.welcome?.capability === "own";

@@ -10,6 +10,7 @@ Not here: one volume alone (composite), what is gathered (gathering, labels), th
 import warp as wp
 
 from pellucid.fields.sampling import Grid, locate
+from pellucid.rendering.checking import MOST_VOLUMES
 from pellucid.rendering.kernels.classified import add_step
 from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, over_scenery, seen_before
 from pellucid.rendering.kernels.labels import add_label
@@ -18,9 +19,8 @@ from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, nex
 
 wp.set_module_options({"fast_math": True})
 
-MOST_LAYERS = 8
-Rows = wp.types.matrix(shape=(MOST_LAYERS, 3), dtype=wp.float32)
-Counts = wp.types.vector(length=MOST_LAYERS, dtype=wp.int32)
+Rows = wp.types.matrix(shape=(MOST_VOLUMES, 3), dtype=wp.float32)
+Counts = wp.types.vector(length=MOST_VOLUMES, dtype=wp.int32)
 
 
 @wp.struct
@@ -99,7 +99,7 @@ def composite_many(
     row += first
     bundle = make_bundle(view, layers, row, column)
     gathered = seen_before(view, row, column)
-    grids = wp.zeros(shape=MOST_LAYERS, dtype=Grid)
+    grids = wp.zeros(shape=MOST_VOLUMES, dtype=Grid)
     passed = wp.int32(0)
     surface = next_surface(view, row, column, passed)
     k = bundle.k_first
