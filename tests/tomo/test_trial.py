@@ -61,6 +61,7 @@ def test_a_rough_slice_is_nearly_the_same(trial: Trial, monkeypatch: pytest.Monk
     fine = trial.slice(ROW, RECIPE)
     assert likeness(trial.slice(ROW, RECIPE, is_rough=True), fine) > 30
     monkeypatch.setattr(trials, "ROUGH_COLUMNS", COLUMNS // 2)
+    monkeypatch.setattr(trials, "ROUGH_VIEWS", 40)
     rough = trial.slice(ROW, RECIPE, is_rough=True)
     assert rough.shape == (COLUMNS // 2, COLUMNS // 2)
     assert likeness(rough, fine.reshape(COLUMNS // 2, 2, COLUMNS // 2, 2).mean(axis=(1, 3))) > 25

@@ -26,6 +26,7 @@ KEPT = 8
 """Intermediate results: enough for one slice with and without a step, before and after the last change."""
 
 ROUGH_COLUMNS = 1024
+ROUGH_VIEWS = 1024
 """Of a rough slice, at most."""
 
 VIEWS_AT_ONCE = 32
@@ -70,8 +71,8 @@ class Trial:
     def slice(self, row: int, recipe: Recipe, *, is_rough: bool = False, is_cancelled: IsCancelled = never) -> Voxels:
         """Attenuation per cm, or per pixel where its size is not known.
 
-        is_rough: by gridding, on no more than ROUGH_COLUMNS; otherwise just as the volume would have it. Only
-        iterations are left out.
+        is_rough: by gridding, of few columns and views; otherwise just as the volume would have it. Only iterations,
+        binning and the detector's roll are left out.
         """
         plan, sinograms = self._plan(recipe), self._sinograms(row, recipe, is_cancelled)
         _go_on(is_cancelled)
@@ -156,12 +157,12 @@ def _go_on(is_cancelled: IsCancelled) -> None:
 
 
 def _coarse(sinograms: Array, geometry: Geometry) -> tuple[Array, Geometry, int]:
-    """Neighbouring columns averaged until few enough are left, and how many were made one."""
-    slices, views, columns = sinograms.shape
+    """Some of the views, neighbouring columns averaged until few enough are left, and how many were made one."""
+    step = -(-sinograms.shape[1] // ROUGH_VIEWS)
+    some, angles = sinograms[:, ::step], geometry.angles_rad[::step]
+    slices, views, columns = some.shape
     factor = -(-columns // ROUGH_COLUMNS)
-    if factor == 1:
-        return sinograms, geometry, 1
     count = columns // factor
-    means = sinograms[:, :, : count * factor].reshape(slices, views, count, factor).mean(axis=3)
+    means = some[:, :, : count * factor].reshape(slices, views, count, factor).mean(axis=3) if factor > 1 else some
     axes = (geometry.axes - (factor - 1) / 2) / factor
-    return means, Geometry(geometry.angles_rad, axes, geometry.is_circle), factor
+    return means, Geometry(angles, axes, geometry.is_circle), factor
