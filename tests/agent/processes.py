@@ -26,10 +26,10 @@ PATIENCE_S = 60.0
 
 
 class AgentProcess:
-    """folder: its state folder. site: the text of the site file."""
+    """folder: its state folder. site: the text of the site file. host: a name that its machine is to have."""
 
-    def __init__(self, folder: Path, site: str = "", **environment: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, site: str = "", host: str = "", **environment: str) -> None:
+        self.folder, self.host = folder, host
         (folder / "site.toml").write_text(site)
         self.environment = {
             **os.environ,
@@ -41,7 +41,8 @@ class AgentProcess:
 
     def start(self) -> None:
         reading, writing = os.pipe()
-        command = [sys.executable, "-m", "pellucid.agent.main", "--ready", str(writing)]
+        other = ["unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', self.host] if self.host else []
+        command = [*other, sys.executable, "-m", "pellucid.agent.main", "--ready", str(writing)]
         self.process = subprocess.Popen(command, pass_fds=[writing], env=self.environment)
         os.close(writing)
         with open(reading, "rb") as pipe:  # noqa: PTH123

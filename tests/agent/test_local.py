@@ -14,6 +14,7 @@ from websockets.typing import Origin
 
 from pellucid.volume.sample import sample
 from tests.agent.processes import AgentProcess, agent, shown_by_processes
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,15 @@ def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> No
     phases = [json.loads(line)["what"] for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
     assert {"starting", "running", "ending", "ended", "failed"} <= set(phases)
     assert 'pellucid_jobs{kind="viewer",phase="ended"} 1' in running.client.get("/metrics").text
+
+
+def test_one_that_nobody_opens_ends_also_where_no_agent_is(running: AgentProcess) -> None:
+    id = running.view(gpus=0, grace_s=2.0)
+    running.until(id, "running")
+    running.kill()
+    wait_until((running.place(id) / "exit").exists)
+    running.start()
+    assert running.until(id, "ended")["state"]["reason"] == "Nobody used it for 2 s."
 
 
 def test_a_viewer_takes_what_it_was_started_for_and_no_more(running: AgentProcess) -> None:

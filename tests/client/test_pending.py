@@ -11,7 +11,7 @@ import pytest
 
 import pellucid
 from pellucid import settings
-from pellucid.client.pending import JobViewer, Kept
+from pellucid.client.pending import JobViewer, Kept, Pending
 from pellucid.errors import InvalidInput, JobOver, TransferTooLarge
 from pellucid.transport import connecting
 from pellucid.volume.sample import sample
@@ -113,3 +113,25 @@ def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> N
     slurm.command("scancel", "--name=held")
     with pytest.raises(InvalidInput, match="3 GPUs are asked for"):
         pellucid.start(gpus=3)
+
+
+def test_one_queues_behind_two_others_and_starts_when_one_is_gone(state: Path, slurm: SlurmCluster) -> None:
+    (state / "site.toml").write_text(SLURM)
+
+    def ask(name: str) -> Pending:
+        return pellucid.start(device="cpu", gpus=1, memory=2**29, name=name, time_limit_minutes=5, wait=False)
+
+    first, second, third = (ask(name) for name in ("first", "second", "third"))
+    for one in (first, second):
+        one.wait()
+    wait_until(lambda: third.expected_start and third.state.reason == "Resources")
+    assert third.state.place == 1 and third.state.phase == "queued"
+    first.shutdown()
+    with third.wait() as viewer:
+        viewer.render_volume(sample(16))
+        picture = viewer.screenshot(48, 32)
+        assert picture.shape == (32, 48, 4) and len(np.unique(picture[..., :3].reshape(-1, 3), axis=0)) > 10
+        assert viewer.state.node == "localhost" and viewer.state.ends_at is not None
+    assert str(third.state.phase) == "ended"
+    second.shutdown()
+    second.until_over()

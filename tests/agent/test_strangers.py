@@ -1,0 +1,123 @@
+"""Another person of the same machine, and another machine with the same home."""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pellucid.agent.lease import LASTS_S, holder
+from pellucid.jobs.processes import Process
+from tests.agent.processes import AgentProcess, agent
+
+NAME = "pellucid-stranger"
+CONNECT = "import socket,sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])"
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    """A real user who is nobody here."""
+    if os.geteuid() != 0 or not shutil.which("useradd"):
+        pytest.skip("needs root")
+    subprocess.run(["useradd", "--no-create-home", NAME], check=True)
+    yield NAME
+    subprocess.run(["userdel", NAME], check=True, capture_output=True)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Open to everybody: nothing but our own care closes what is in it."""
+    folder = Path(tempfile.mkdtemp(prefix="pellucid-home-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def can(stranger: str, *command: str) -> bool:
+    done = subprocess.run(["runuser", "-u", stranger, "--", *command], capture_output=True, cwd="/", check=False)
+    return done.returncode == 0
+
+
+def test_another_user_gets_at_nothing(stranger: str, home: Path) -> None:
+    assert can(stranger, "ls", str(home))  # What follows would be refused for other reasons if this were.
+    with agent(home) as running:
+        id = running.view(gpus=0)
+        told = running.until(id, "running")
+        files = [path for path in home.rglob("*") if path.name != "site.toml"]
+        assert {path.name for path in files} >= {
+            "record.json",
+            "address.json",
+            "identity.json",
+            "agent.json",
+            "log.txt",
+        }
+        seen = [str(path) for path in files if can(stranger, "test", "-r", str(path))]
+        # The folders on the way to what is private may be seen, and have nothing in them that may.
+        assert [path for path in seen if Path(path).is_file()] == []
+        inner = Path(json.loads((home / "agent/identity.json").read_text())["inner"])
+        sockets = [inner / "socket", *_sockets_of(running, id)]
+        assert len(sockets) >= 2
+        for path in sockets:
+            assert path.is_socket() and not can(stranger, "python3", "-c", CONNECT, str(path)), path
+            subprocess.run(["python3", "-c", CONNECT, str(path)], check=True, capture_output=True)
+        process = running.process.pid
+        assert not can(stranger, "cat", f"/proc/{process}/environ")
+        assert not can(stranger, "kill", "-0", str(process))
+        for url in (running.base, running.base + told["path"].partition("?")[0]):
+            assert can(stranger, "curl", "--silent", "--output", "/dev/null", url)  # The port can be reached ...
+            assert not can(stranger, "curl", "--silent", "--fail", "--output", "/dev/null", url)  # ... and says no.
+    assert pwd.getpwnam(stranger).pw_uid != 0
+
+
+def _sockets_of(running: AgentProcess, id: str) -> list[Path]:
+    """The Unix sockets of a viewer that have a path."""
+    lines = Path("/proc/net/unix").read_text().splitlines()
+    paths = {line.split()[6]: line.split()[7] for line in lines if len(line.split()) == 8}
+    script = Process.written(running.place(id) / "started")
+    assert script is not None
+    viewer = Path(f"/proc/{script.pid}/task/{script.pid}/children").read_text().split()[0]
+    opened = [str(path.readlink()) for path in Path(f"/proc/{viewer}/fd").iterdir() if path.is_symlink()]
+    inodes = [name[8:-1] for name in opened if name.startswith("socket:[")]
+    return [Path(paths[inode]) for inode in inodes if paths.get(inode, "").startswith("/")]
+
+
+def test_agents_of_two_machines_with_one_home_do_not_fight(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    first, second = AgentProcess(tmp_path, host="login-1"), AgentProcess(tmp_path, host="login-2")
+    first.start()
+    try:
+        id = first.view(gpus=0, name="of the first")
+        first.until(id, "running")
+        with pytest.raises(AssertionError, match="Your agent runs already, on login-1"):
+            second.start()
+        first.kill()
+        with pytest.raises(AssertionError, match="Your agent runs already, on login-1"):
+            second.start()  # From there it cannot be seen that it is dead; only that it is silent.
+        _let_time_pass(tmp_path / "agent/agent.json", LASTS_S + 1)
+        second.start()
+        # What runs on the other machine is not taken for lost, and nothing of it is forgotten.
+        state = second.until(id, "unknown")["state"]
+        assert state["reason"] == "It runs on login-1." and state["last"] == "running"
+        with pytest.raises(AssertionError, match="Your agent runs already, on login-2"):
+            first.start()
+        second.stop()
+        assert holder(tmp_path / "agent") is None
+        first.start()
+        first.until(id, "running")
+        first.cancel(id)
+        first.until(id, "ended")
+    finally:
+        for one in (first, second):
+            one.process.terminate()
+            one.process.wait()
+
+
+def _let_time_pass(lease: Path, seconds: float) -> None:
+    content = json.loads(lease.read_text())
+    lease.write_text(json.dumps(content | {"renewed_at": content["renewed_at"] - seconds}))
