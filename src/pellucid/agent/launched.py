@@ -7,11 +7,13 @@ The wish is in the folder, and the address goes there when the viewer listens: n
 """
 
 import logging
+import os
 import signal
 import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 TERMINATED = 128 + signal.SIGTERM
 LOOPBACK = "127.0.0.1"
+NOTED_EVERY_S = 30.0
 
 
 def main() -> None:
@@ -42,6 +45,7 @@ def main() -> None:
         logging.getLogger(__name__).error("%s %s", error.what, error.do)
         sys.exit(2)
     write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
+    threading.Thread(target=_note_use, args=(instance, folder / ADDRESS), name="pellucid-use", daemon=True).start()
     if wish["minutes"]:
         _watch_the_wall(instance, folder, began + wish["minutes"] * 60)
     try:
@@ -78,6 +82,15 @@ def _begun(folder: Path, wish: dict[str, Any]) -> "tuple[Instance, Certificate |
     certificate = make_certificate(folder) if wish["is_remote"] else None
     setup = Setup(wish["device"], tuple(wish["roots"]), wish["grace_s"], most_bytes=wish["most_bytes"], ahead=ahead)
     return Instance(wish["source"], setup, 0, wish["state"], certificate), certificate
+
+
+def _note_use(instance: "Instance", address: Path) -> None:
+    """The time of the address is kept at that of the last use: an agent knows it then, wherever it is."""
+    never = threading.Event()
+    while not never.wait(NOTED_EVERY_S):
+        used_at = time.time() - instance.session.idle.unused_s
+        with suppress(FileNotFoundError):
+            os.utime(address, (used_at, used_at))
 
 
 def _watch_the_wall(instance: "Instance", folder: Path, ends_at: float) -> None:

@@ -49,8 +49,13 @@ class Idleness:
             self.touch()
 
     @property
+    def unused_s(self) -> float:
+        """Since somebody did something, whatever runs meanwhile."""
+        return self._clock() - self._used_at
+
+    @property
     def idle_s(self) -> float:
-        return 0.0 if self._held else self._clock() - self._used_at
+        return 0.0 if self._held else self.unused_s
 
     @property
     def seconds_left(self) -> float:
