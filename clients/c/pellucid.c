@@ -3602,7 +3602,7 @@ static int no_url(pellucid_error *error) {
                 "This is no http or https address of a viewer.");
 }
 
-/* "https://host:port/prefix/?token=...". bearer: NULL for the token. */
+/* "https://host:port/prefix/?token=...#PIN". bearer: NULL for the token. */
 static int read_url(const char *url, const char *bearer, struct place *place, pellucid_error *error) {
     int is_secure = url != NULL && strncmp(url, "https://", 8) == 0;
     const char *rest = is_secure ? url + 8 : url != NULL && strncmp(url, "http://", 7) == 0 ? url + 7 : "";
@@ -3623,42 +3623,13 @@ static int read_url(const char *url, const char *bearer, struct place *place, pe
     if (address_read(where, &place->address, NULL) != PELLUCID_OK)
         return no_url(error);
     place->address.is_secure = is_secure;
+    const char *pin = strchr(rest, '#');
+    if (pin != NULL && strlen(pin + 1) == 64 && strspn(pin + 1, "0123456789abcdef") == 64)
+        snprintf(place->address.pin, sizeof place->address.pin, "%s", pin + 1);
     memcpy(place->prefix, path, prefix);
     place->token = strndup(token != NULL ? token : "", length);
     place->bearer = bearer != NULL ? strdup(bearer) : strndup(token != NULL ? token : "", length);
     return place->token != NULL && place->bearer != NULL ? PELLUCID_OK : no_memory(error, length);
-}
-
-static int base64_digit(char c) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *found = c == 0 ? NULL : strchr(digits, c);
-    return found == NULL ? -1 : (int)(found - digits);
-}
-
-/* The SHA-256 of a certificate in PEM form, as text. */
-static int read_pin(const char *certificate, char pin[NONCE_TEXT], pellucid_error *error) {
-    static const char first[] = "-----BEGIN CERTIFICATE-----";
-    const char *at = strstr(certificate, first), *end = strstr(certificate, "-----END CERTIFICATE-----");
-    struct sha256 sha;
-    uint8_t digest[32];
-    uint32_t bits = 0;
-    int count = 0;
-    if (at == NULL || end == NULL || end < at)
-        return fail(error, PELLUCID_INVALID, "Give the text of a PEM file.", "This is no certificate.");
-    sha256_start(&sha);
-    for (at += sizeof first - 1; at < end; at++) {
-        int digit = base64_digit(*at);
-        if (digit < 0)
-            continue;
-        bits = bits << 6 | (uint32_t)digit;
-        if (++count % 4 != 1) {
-            uint8_t byte = (uint8_t)(bits >> (count % 4 == 2 ? 4 : count % 4 == 3 ? 2 : 0));
-            sha256_add(&sha, &byte, 1);
-        }
-    }
-    sha256_end(&sha, digest);
-    to_hex(digest, 32, pin);
-    return PELLUCID_OK;
 }
 
 /* ---- The agent: found, or started where none is there --------------------------------------------------------------- */
@@ -3811,10 +3782,12 @@ static int launch_agent(const char *python, const char *folder, int pipe_end, pi
     return fault;
 }
 
+/* said: by the agent; empty where it ended without a word. */
 static int no_agent(pellucid_error *error, const char *folder, const char *said) {
+    char where[600];
+    snprintf(where, sizeof where, "%.500s/agent/agent.log says more.", folder);
     return fail(error, PELLUCID_REFUSED, "Check that the pellucid command is on the PATH, or give the Python that has it.",
-                "The agent could not be started: %.200s%s%.200s%s.", said, said[0] ? "" : "", said[0] ? "" : folder,
-                said[0] ? "" : "/agent/agent.log says more");
+                "The agent could not be started: %.400s", said[0] ? said : where);
 }
 
 /* What came through a pipe until its other end was closed. */
@@ -4036,6 +4009,7 @@ static int await_viewer(const struct place *agent, struct watch *watch, struct a
 
 /* ---- Viewers -------------------------------------------------------------------------------------------------------- */
 
+enum { PROBE_S = 3 };
 enum way { UNKNOWN_WAY, DIRECT, OVER_HTTP };
 
 struct pellucid_viewer {
@@ -4044,7 +4018,6 @@ struct pellucid_viewer {
     char transfer[400]; /* the address of its transport; empty where it has none */
     char socket[108];   /* of those on the same machine; empty */
     enum way way;
-    struct address listener;
     pellucid_options options;
     struct watch watch;
 };
@@ -4066,13 +4039,15 @@ static char *bearer_for(const char *url) {
 static int greet_viewer(pellucid_viewer *viewer, pellucid_error *error) {
     struct answer about;
     TRY(ask(&viewer->place, &viewer->watch, "GET", "/api/about", NULL, &about, error));
-    const char *version = json_find(about.body, "version");
-    int speaks = version == NULL ? -1 : atoi(version);
+    const char *version = json_behind(about.body) == NULL ? NULL : json_find(about.body, "version");
+    int speaks = version == NULL ? -1 : (int)strtol(version, NULL, 10);
     json_text_into(about.body, "transfer", viewer->transfer, sizeof viewer->transfer);
     json_text_into(about.body, "socket", viewer->socket, sizeof viewer->socket);
     free(about.body);
     if (speaks == 2)
         return PELLUCID_OK;
+    if (speaks < 0)
+        return fail(error, PELLUCID_UNREACHABLE, "Check that the address is a viewer's.", "Somebody answers who is no viewer.");
     return fail(error, PELLUCID_INVALID, "Use the pellucid.c that came with it.",
                 "The viewer has version %d of the protocol, and this program 2.", speaks);
 }
@@ -4086,7 +4061,6 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     if (viewer == NULL)
         return no_memory(error, sizeof *viewer);
     viewer->options = with_defaults(given);
-    viewer->options.certificate = NULL;
     if (given == NULL || given->timeout_s <= 0)
         viewer->options.timeout_s = 600;
     watch_start(&viewer->watch, &viewer->options);
@@ -4094,8 +4068,6 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     char *bearer = bearer_for(url);
     int code = viewer->url == NULL ? no_memory(error, 0) : read_url(url, bearer, &viewer->place, error);
     free(bearer);
-    if (code == PELLUCID_OK && given != NULL && given->certificate != NULL)
-        code = read_pin(given->certificate, viewer->place.address.pin, error);
     code = code != PELLUCID_OK ? code : lane_check(viewer->options.lane, error);
     code = code != PELLUCID_OK ? code : greet_viewer(viewer, error);
     if (code != PELLUCID_OK) {
@@ -4185,21 +4157,49 @@ int pellucid_viewer_shutdown(pellucid_viewer *viewer, pellucid_error *error) {
 
 /* ---- What a viewer shows -------------------------------------------------------------------------------------------- */
 
+/* Whether the viewer's transport answers at an address. */
+static int is_reached(const pellucid_viewer *viewer, const char *address) {
+    pellucid_options options = viewer->options;
+    struct address there;
+    struct link *link = calloc(1, sizeof *link);
+    options.timeout_s = PROBE_S;
+    options.lane = LANES[TCP];
+    int is_there = link != NULL && address_read(address, &there, NULL) == PELLUCID_OK &&
+                   call(link, &there, viewer->place.token, &options, NULL) == PELLUCID_OK;
+    if (is_there)
+        link_close(link);
+    free(link);
+    return is_there;
+}
+
 /* The fastest way for voxels: straight to the viewer's transport, or piece by piece over HTTP where that cannot be
- * reached from here. Found out once. */
+ * reached from here. Where pages come from is tried first. Found out once. */
 static enum way find_way(pellucid_viewer *viewer) {
-    struct link *link = viewer->way != UNKNOWN_WAY ? NULL : calloc(1, sizeof *link);
+    struct address told;
+    char told_at[sizeof viewer->transfer];
     if (viewer->way != UNKNOWN_WAY)
         return viewer->way;
     viewer->way = OVER_HTTP;
-    if (link != NULL && viewer->transfer[0] && strlen(viewer->place.token) >= 8 &&
-        address_read(viewer->transfer, &viewer->listener, NULL) == PELLUCID_OK &&
-        call(link, &viewer->listener, viewer->place.token, &viewer->options, NULL) == PELLUCID_OK) {
+    if (strlen(viewer->place.token) < 8 || address_read(viewer->transfer, &told, NULL) != PELLUCID_OK)
+        return viewer->way;
+    memcpy(told_at, viewer->transfer, sizeof told_at);
+    int is_v6 = strchr(viewer->place.address.host, ':') != NULL;
+    snprintf(viewer->transfer, sizeof viewer->transfer, "%s%s%s%s:%s%s%s", told.is_secure ? "tls://" : "", is_v6 ? "[" : "",
+             viewer->place.address.host, is_v6 ? "]" : "", told.port, told.is_secure ? "#" : "", told.pin);
+    if (is_reached(viewer, viewer->transfer)) {
         viewer->way = DIRECT;
-        link_close(link);
+    } else {
+        memcpy(viewer->transfer, told_at, sizeof told_at);
+        viewer->way = is_reached(viewer, viewer->transfer) ? DIRECT : OVER_HTTP;
     }
-    free(link);
     return viewer->way;
+}
+
+/* A volume as a viewer takes it: bits of truth are drawn as numbers. */
+static pellucid_array as_shown(const pellucid_array *volume) {
+    pellucid_array shown = *volume;
+    shown.type = shown.type == PELLUCID_BOOL ? PELLUCID_UINT8 : shown.type;
+    return shown;
 }
 
 static const char *how_or_default(const char *how) { return how != NULL ? how : "replace"; }
@@ -4303,9 +4303,10 @@ int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array 
     report = report != NULL ? report : &unused_report;
     memset(report, 0, sizeof *report);
     TRY(volume_check(volume, 1, error));
+    pellucid_array shown = as_shown(volume);
     if (find_way(viewer) == DIRECT)
-        return send_to_viewer(viewer, volume, how, "volume", report, error);
-    return render_over_http(viewer, volume, how, report, error);
+        return send_to_viewer(viewer, &shown, how, "volume", report, error);
+    return render_over_http(viewer, &shown, how, report, error);
 }
 
 int pellucid_viewer_allocate(pellucid_viewer *viewer, pellucid_array *volume, const char *how,
@@ -4316,7 +4317,7 @@ int pellucid_viewer_allocate(pellucid_viewer *viewer, pellucid_array *volume, co
     TRY(volume_check(volume, 0, error));
     if (find_way(viewer) != DIRECT)
         return no_direct_way(viewer, error);
-    pellucid_array wished = *volume;
+    pellucid_array wished = as_shown(volume);
     char *metadata = wished_metadata(volume->metadata, how, "volume", error);
     if (metadata == NULL)
         return PELLUCID_INVALID;
@@ -4336,7 +4337,7 @@ int pellucid_viewer_stream(pellucid_viewer *viewer, const pellucid_array *volume
     TRY(volume_check(volume, 0, error));
     if (find_way(viewer) != DIRECT)
         return no_direct_way(viewer, error);
-    pellucid_array wished = *volume;
+    pellucid_array wished = as_shown(volume);
     char *metadata = wished_metadata(volume->metadata, how, "volume", error);
     if (metadata == NULL)
         return PELLUCID_INVALID;

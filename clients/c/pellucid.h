@@ -94,7 +94,6 @@ typedef struct pellucid_options {
     int streams;          /* TCP connections, for the receiving end to choose; default 4 */
     double timeout_s;     /* how long the other end may say nothing; default 60 */
     uint64_t limit_bytes; /* the largest array that is received; default 1 TiB */
-    const char *certificate; /* of an https viewer, in PEM form, where no other is to be believed */
     /* Called a few times per second and after each piece, from any thread; anything but 0 cancels. */
     int (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *context;
@@ -194,7 +193,8 @@ typedef struct pellucid_viewer pellucid_viewer;
 int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *options, pellucid_viewer **viewer,
                           pellucid_error *error);
 /* Drive the viewer whose address is given: all of it, with ?token= and what follows, as `pellucid view --no-browser`
- * prints it. An https address is believed when the system trusts its certificate, or when it is options->certificate.
+ * prints it (with --network on another machine). What stands behind a # is the SHA-256 of the only certificate that is
+ * believed at an https address; without it, those that the system trusts.
  * options: lane, attempts, no_checksum and progress are for voxels, timeout_s for one answer (default 600). */
 int pellucid_viewer_connect(const char *url, const pellucid_options *options, pellucid_viewer **viewer,
                             pellucid_error *error);

@@ -1,44 +1,34 @@
-"""The C API against the Python end: both directions, both lanes, under AddressSanitizer and valgrind."""
+"""The C API against the Python end: both directions, every lane, under AddressSanitizer and valgrind.
+
+Here: arrays.
+Not here: viewers (test_c_viewer), ends that mean ill (test_c_hostile).
+"""
 
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import pellucid
 from pellucid import progress
 from pellucid.errors import TokenRefused, TransferTooLarge
 from pellucid.transport.announcement import TYPES, Label
 from pellucid.transport.connecting import Options, send, stream
 from pellucid.transport.host import Limits, Offer
 from pellucid.transport.listening import Listener
+from tests.clients.programs import UCX, VALGRIND, run, serving
 from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, told
-from tests.suite_report import ROOT
 from tests.transport.certificates import make_certificate
 from tests.transport.namespaces import two_hosts
 from tests.transport.peer import voxels
 from tests.transport.relay import Relay
+from tests.waiting import wait_until
 
 SIZE = voxels().nbytes
 LANES = ["shm", "tcp"]
-VALGRIND = ("valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=99")
-
-
-@pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Everything that make builds, in a folder of its own."""
-    if shutil.which("make") is None or shutil.which("cc") is None:
-        pytest.skip("needs a C compiler")
-    folder = tmp_path_factory.mktemp("c")
-    command = ["make", "-C", str(ROOT / "clients" / "c"), f"BUILD={folder}", f"-j{os.cpu_count()}"]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return folder
 
 
 class Voxels(Keeper):
@@ -62,25 +52,6 @@ def listener(keeper: Voxels) -> Iterator[Listener]:
         yield listener
 
 
-def run(*command: object) -> list[str]:
-    """What a program of ours prints, as words; it has to end well."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, timeout=120)
-    assert "Sanitizer" not in done.stderr and "==" not in done.stderr, done.stderr
-    return done.stdout.split() + ([] if done.returncode in (0, 1) else [f"exit code {done.returncode}", done.stderr])
-
-
-@contextmanager
-def serving(*command: object) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """The C end, listening, and its address."""
-    arguments = [str(part) for part in command]
-    with subprocess.Popen(arguments, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        try:
-            (address,) = told(child, "listening")
-            yield child, address
-        finally:
-            child.kill()
-
-
 def test_the_library_is_built(build: Path) -> None:
     assert {"libpellucid.a", "libpellucid.so", "example"} <= {path.name for path in build.iterdir()}
     listed = subprocess.run(
@@ -90,9 +61,19 @@ def test_the_library_is_built(build: Path) -> None:
     assert {name for name in names if not name.startswith("pellucid_")} <= {"_init", "_fini"}
 
 
-@pytest.mark.parametrize("program", ["test", "test-sanitized"])
-def test_the_tests_in_c(program: str, build: Path) -> None:
-    assert run(build / program) == ["shm", "tcp", "all", "right"]
+def test_the_library_needs_libc_only(build: Path) -> None:
+    listed = subprocess.run(["readelf", "-d", build / "libpellucid.so"], check=True, capture_output=True, text=True)
+    needed = {line.split("[")[1].rstrip("]") for line in listed.stdout.splitlines() if "(NEEDED)" in line}
+    assert {name.partition(".so")[0] for name in needed} <= {"libc", "libpthread", "libdl", "ld-linux-x86-64"}
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C compiler")
+def test_a_program_in_cplusplus(build: Path) -> None:
+    assert run(build / "from-cplusplus") == ["scan", "right"]
+
+
+def test_the_tests_in_c(build: Path) -> None:
+    assert run(build / "test-sanitized") == ["shm", "tcp", "all", "right"]
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
@@ -197,6 +178,50 @@ def test_a_lost_connection_while_c_retrieves(build: Path, listener: Listener) ->
     assert words == ["retrieved", "found", "tcp", "right"]
 
 
+def test_a_lost_connection_while_c_streams(build: Path, listener: Listener, keeper: Voxels) -> None:
+    with Relay(listener.address.port, cut_after=2**20) as relay:
+        assert run(build / "peer-sanitized", "stream", relay.address, TOKEN, "tcp") == ["sent", "stream"]
+        assert relay.cuts == 1
+    array = listener.receive(WAIT_S).array
+    assert (array[::2, 0, 0] == 1000 * np.arange(0, 40, 2)).all() and (
+        array[1::2, 159, 255] == 1 + 1000 * np.arange(1, 40, 2)
+    ).all()
+
+
+@pytest.mark.parametrize("program", ["peer", "peer-sanitized"])
+def test_ucx_with_python(program: str, build: Path, listener: Listener) -> None:
+    for what in ("send", "allocate"):
+        assert run(build / program, what, listener.address, TOKEN, "ucx", **UCX) == ["sent", "ucx", str(SIZE), "0"]
+        assert (listener.receive(WAIT_S).array == voxels()).all()
+    words = run(build / program, "retrieve", listener.address, TOKEN, "ucx", **UCX)
+    assert words == ["retrieved", "found", "ucx", "right"]
+    with serving(build / program, "serve", "127.0.0.1:0", TOKEN, "0", "ucx", **UCX) as (child, address):
+        assert send(address, voxels(), token=TOKEN, label=Label("scan"), options=Options("ucx")).lane == "ucx"
+        assert told(child, "stored")[:4] == ["scan", "ucx", "0", "right"]
+        assert run(build / program, "send", address, TOKEN, "ucx", **UCX) == ["sent", "ucx", str(SIZE), "0"]
+        assert told(child, "stored")[:4] == ["scan", "ucx", "0", "right"]
+
+
+def test_ucx_where_it_is_not(build: Path, listener: Listener) -> None:
+    words = run(build / "peer-sanitized", "send", listener.address, TOKEN, "ucx", LD_LIBRARY_PATH="")
+    assert " ".join(words).startswith("failed invalid The lane ucx does not lead there. Install UCX at both ends")
+
+
+def test_the_other_end_of_ucx_is_killed(build: Path, listener: Listener, keeper: Voxels) -> None:
+    command = [str(part) for part in (build / "peer", "send", listener.address, TOKEN, "ucx", "stall")]
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env={**os.environ, **UCX}) as child:
+        told(child, "stalled")
+        child.kill()
+    assert keeper.has_broken.wait(WAIT_S)
+    with serving(build / "peer", "serve", "127.0.0.1:0", TOKEN, "0", "ucx", **UCX) as (receiver, address):
+        command[2] = address
+        with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env={**os.environ, **UCX}) as child:
+            told(child, "stalled")
+            child.kill()
+        assert run(build / "peer", "send", address, TOKEN, "ucx", **UCX) == ["sent", "ucx", str(SIZE), "0"]
+        assert told(receiver, "stored")[:4] == ["scan", "ucx", "0", "right"]
+
+
 @pytest.mark.parametrize("lane", LANES)
 def test_the_c_sender_is_killed(lane: str, build: Path, listener: Listener, keeper: Voxels) -> None:
     command = [str(part) for part in (build / "peer", "send", listener.address, TOKEN, lane, "stall")]
@@ -233,28 +258,13 @@ def test_from_c_on_one_host_to_c_on_another(build: Path) -> None:
             assert told(child, "stored")[:4] == ["scan", "tcp", "0", "right"]
 
 
-@pytest.mark.parametrize("runner", [("viewer-sanitized", ()), ("viewer", VALGRIND)], ids=["sanitized", "valgrind"])
-def test_a_viewer_from_c(
-    runner: tuple[str, tuple[str, ...]], build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program, prefix = runner
-    if prefix and shutil.which("valgrind") is None:
-        pytest.skip("needs valgrind")
-    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path / "state"))
-    monkeypatch.chdir(tmp_path)
-    np.save(tmp_path / "scan.npy", np.arange(27, dtype=np.uint8).reshape(3, 3, 3))
-    with pellucid.start(device="cpu", roots=[tmp_path]) as viewer:
-        wrong = subprocess.run([build / program, f"{viewer.url}x", "-"], capture_output=True, text=True, check=False)
-        assert wrong.stdout.startswith("connect The viewer does not know this token")
-        command = [*prefix, str(build / program), viewer.url, str(tmp_path / "scan.npy")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-        said = dict(
-            line.rsplit(" ", 1) if line.endswith(("ok", "yes")) else line.split(" ", 1)
-            for line in done.stdout.splitlines()
-        )
-    assert (done.returncode, done.stderr) == (0, "")
-    steps = ("connect", "render_volume", "query", "retrieved", "screenshot", "render_points", "load", "shutdown")
-    assert {step: said[step] for step in steps} == dict.fromkeys(steps, "ok")
-    assert (said["named"], said["the same"]) == ("yes", "yes")
-    assert int(said["pixels"]) > 200
-    assert "/nowhere/at/all.npy" in said["missing"]
+def test_ucx_from_one_host_to_another(build: Path) -> None:
+    ucx = {**UCX, "UCX_TLS": "tcp"}  # UCX would see through the disguise, and try shared memory.
+    with two_hosts() as hosts:
+        far = (*hosts.inside(hosts.far), build / "peer", "serve", f"{hosts.far_address}:0", TOKEN)
+        shown = [*hosts.inside(hosts.far), "cat", "/sys/class/net/cable/operstate"]  # UCX uses no cable that is not up.
+        wait_until(lambda: subprocess.run(shown, capture_output=True, check=False).stdout == b"up\n")
+        with serving(*far, "0", "ucx", **ucx) as (child, address):
+            words = run(*hosts.inside(hosts.near), build / "peer", "send", address, TOKEN, "ucx", **ucx)
+            assert words == ["sent", "ucx", str(SIZE), "0"]
+            assert told(child, "stored")[:4] == ["scan", "ucx", "0", "right"]

@@ -59,6 +59,114 @@ static void test_addresses(void) {
         CHECK(address_read(wrong[i], &address, &error) == PELLUCID_INVALID);
 }
 
+static int text_is(const char *json, const char *key, const char *expected) {
+    char *text = json_text(json, key);
+    int is_right = expected == NULL ? text == NULL : text != NULL && strcmp(text, expected) == 0;
+    free(text);
+    return is_right;
+}
+
+static void test_json(void) {
+    const char *json = " {\"kind\": \"what\", \"in\": {\"what\": [1, \"}\"], \"deep\": {}}, \"n\" : -1.5e3, \"what\": \"a\\\"b\"}";
+    CHECK(text_is(json, "kind", "what") && text_is(json, "what", "a\"b") && text_is(json, "deep", NULL));
+    CHECK(text_is(json, "n", NULL) && strncmp(json_find(json, "n"), "-1.5e3", 6) == 0);
+    CHECK(text_is("{\"a\": \"\\u00e4\\ud83d\\ude00\\n\\/\\u0041\"}", "a", "\xc3\xa4\xf0\x9f\x98\x80\n/A"));
+    const char *damaged[] = {"", "{", "[]", "{\"a\"", "{\"a\":", "{\"a\": \"", "{\"a\": \"\\", "{\"b\": [[[, \"a\": \"x\"}",
+                             "{\"b\" \"a\": \"x\"}", "{\"b\": }}}, \"a\": \"x\"}", "{\"a\": 7}"};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
+        CHECK(text_is(damaged[i], "a", NULL));
+    CHECK(text_is(NULL, "a", NULL) && text_is("{\"a\": \"\\u12\"}", "a", "u12") && text_is("{\"a\": \"\\ud800\\u\"}", "a", "\xed\xa0\x80u"));
+    struct text text = {0};
+    add_json(&text, "a\"\\\n\x1f\xc3\xa4");
+    CHECK(strcmp(text.at, "\"a\\\"\\\\\\u000a\\u001f\xc3\xa4\"") == 0);
+    free(text.at);
+    char *wished = wished_metadata(" { } ", NULL, "volume", NULL);
+    CHECK(strcmp(wished, "{\"pellucid\": {\"kind\": \"volume\", \"how\": \"replace\"} } ") == 0);
+    free(wished);
+    CHECK(wished_metadata("[1]", NULL, "volume", NULL) == NULL && wished_metadata("{} x", NULL, "volume", NULL) == NULL);
+}
+
+static int url_is(const char *url, const char *host, const char *port, const char *prefix, const char *token, int is_secure) {
+    struct place place = {0};
+    int is_right = read_url(url, NULL, &place, NULL) == PELLUCID_OK && strcmp(place.address.host, host) == 0 &&
+                   strcmp(place.address.port, port) == 0 && strcmp(place.prefix, prefix) == 0 &&
+                   strcmp(place.token, token) == 0 && place.address.is_secure == is_secure;
+    place_free(&place);
+    return is_right;
+}
+
+static void test_urls(void) {
+    CHECK(url_is("http://127.0.0.1:80/?token=abc", "127.0.0.1", "80", "", "abc", 0));
+    CHECK(url_is("https://node7/a/b/?x=1&token=abc&y=2#f", "node7", "443", "/a/b", "abc", 1));
+    CHECK(url_is("http://[::1]:5000?token=abc", "::1", "5000", "", "abc", 0));
+    CHECK(url_is("https://[::1]/?token=abc", "::1", "443", "", "abc", 1));
+    const char *wrong[] = {NULL, "", "ftp://a/?token=b", "http://", "http:///?token=b", "http://a/", "http://a/?token=",
+                           "http://a/?tokens=b", "http://a/?token=b\r\nX: 1", "http://a:b/?token=c"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(!url_is(wrong[i], "a", "80", "", "b", 0));
+    struct place place = {0};
+    const char *pinned = "https://a:1/?token=b#0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    CHECK(read_url(pinned, NULL, &place, NULL) == PELLUCID_OK && strlen(place.address.pin) == 64);
+    place_free(&place);
+}
+
+/* What somebody at the other end of a line says, read as an answer. */
+static int read_as_http(const char *said, size_t length, uint64_t limit, struct answer *answer) {
+    int ends[2];
+    struct watch watch;
+    struct channel channel;
+    pellucid_options options = {.timeout_s = 5};
+    memset(answer, 0, sizeof *answer);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && write(ends[1], said, length) == (ssize_t)length);
+    close(ends[1]);
+    watch_start(&watch, &options);
+    channel_start(&channel, ends[0], &watch);
+    int code = read_http(&channel, answer, limit, NULL);
+    channel_close(&channel);
+    watch_end(&watch);
+    return code;
+}
+
+static void test_answers(void) {
+    static const struct {
+        const char *said, *body; /* NULL: to be refused */
+    } cases[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd", "abc"},
+        {"HTTP/1.1 200 OK\r\n\r\nabc", "abc"},
+        {"HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 204 Nothing\r\n\r\n", ""},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", "abcde"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", NULL},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc\r\n", NULL},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffff\r\nabc\r\n", NULL},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n", NULL},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n", NULL},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nabc", NULL},
+        {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc", NULL},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc", NULL},
+        {"HTTP/1.1 200 OK\r\n\r\nfar more than was asked for", NULL},
+        {"SSH-2.0-OpenSSH\r\n", NULL},
+        {"HTTP/1.1 -12 No\r\n\r\n", NULL},
+        {"", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct answer answer;
+        int code = read_as_http(cases[i].said, strlen(cases[i].said), 8, &answer);
+        CHECK((code == PELLUCID_OK) == (cases[i].body != NULL));
+        CHECK(code != PELLUCID_OK || strcmp(answer.body, cases[i].body) == 0);
+        free(answer.body);
+    }
+    struct answer answer;
+    size_t length = 3 * LONGEST_LINE;
+    char *endless = malloc(length);
+    memset(endless, 'a', length);
+    memcpy(endless, "HTTP/1.1 200 OK\r\n", 17);
+    CHECK(read_as_http(endless, length, 8, &answer) == PELLUCID_PROTOCOL);
+    free(answer.body);
+    free(endless);
+    pellucid_array array = {0};
+    struct answer npy = {.body = "\x93NUMPY\x01\x00\xff\xff{'descr': '<u2', 'shape': (1, 1, 1)}", .length = 46};
+    CHECK(read_npy_head(&npy, &array) == 0);
+}
+
 /* ---- Two ends ---- */
 
 struct ends {
@@ -274,6 +382,97 @@ static void test_lost_connection(void) {
     free(voxels);
 }
 
+static void *cut_stream_main(void *argument) {
+    struct ends *ends = argument;
+    pellucid_array volume = {.axes = 3, .shape = {40, 256, 1024}, .type = PELLUCID_UINT16, .name = "stream"};
+    uint16_t *slice = malloc(256 * 1024 * sizeof *slice);
+    pellucid_stream *stream;
+    const char *address = pellucid_listener_address(ends->listener);
+    ends->code = pellucid_stream_open(address, TOKEN, &volume, &ends->options, &stream, &ends->error);
+    for (uint64_t z = 0; z < 40 && ends->code == PELLUCID_OK; z++) {
+        uint64_t start[3] = {z, 0, 0}, shape[3] = {1, 256, 1024};
+        for (size_t i = 0; i < 256 * 1024; i++)
+            slice[i] = (uint16_t)(i * 7 + z);
+        ends->code = pellucid_stream_write(stream, slice, start, shape, &ends->error);
+    }
+    free(slice);
+    if (ends->code == PELLUCID_OK)
+        ends->code = pellucid_stream_close(stream, &ends->error);
+    return NULL;
+}
+
+/* A broken stream is taken up, and what was under way is sent again. */
+static void test_lost_stream(void) {
+    struct ends *ends = open_ends("tcp", 0);
+    struct address near = {.host = "127.0.0.1", .port = "0"};
+    pellucid_array received;
+    pellucid_error error;
+    pthread_t thread;
+    char through[64], direct[sizeof ends->listener->address];
+    struct relay relay = {.budget = 9 << 20, .target_port = atoi(strrchr(ends->listener->address, ':') + 1)};
+    relay.listening = listen_at(&near, through, sizeof through, &error);
+    pthread_create(&relay.thread, NULL, relay_main, &relay);
+    memcpy(direct, ends->listener->address, sizeof direct);
+    snprintf(ends->listener->address, sizeof ends->listener->address, "%s", through);
+    pthread_create(&thread, NULL, cut_stream_main, ends);
+    CHECK(pellucid_receive(ends->listener, 20, &received, NULL, &error) == PELLUCID_OK);
+    pthread_join(thread, NULL);
+    CHECK(ends->code == PELLUCID_OK && relay.budget < 0);
+    const uint16_t *voxels = received.data;
+    int wrong = received.data == NULL;
+    for (size_t i = 0; i < (size_t)40 * 256 * 1024 && received.data != NULL; i++)
+        wrong += voxels[i] != (uint16_t)(i % (256 * 1024) * 7 + i / (256 * 1024));
+    CHECK(wrong == 0);
+    pellucid_free(&received);
+    shutdown(relay.listening, SHUT_RDWR);
+    pthread_join(relay.thread, NULL);
+    close(relay.listening);
+    memcpy(ends->listener->address, direct, sizeof direct);
+    close_ends(ends);
+}
+
+/* Somebody who says a part of a message, and more of them than have room, hold nobody up. */
+static void test_strangers(void) {
+    uint32_t voxels[4] = {1, 2, 3, 4};
+    pellucid_array array = {.data = voxels, .axes = 1, .shape = {4}, .type = PELLUCID_UINT32}, received;
+    struct ends *ends = open_ends("tcp", 0);
+    int port = atoi(strrchr(ends->listener->address, ':') + 1), strangers[MOST_STRANGERS + 4];
+    for (int i = 0; i < MOST_STRANGERS + 4; i++) {
+        const char *said = i % 3 == 0 ? "PLT" : i % 3 == 1 ? "PLT1\xff\xff\xff\xff\xff\xff\xff\xff" : "GET / HTTP/1.1\r\n\r\n";
+        strangers[i] = dial(port);
+        CHECK(send(strangers[i], said, strlen(said), MSG_NOSIGNAL) == (ssize_t)strlen(said));
+    }
+    double since = now_s();
+    CHECK(exchange(ends, &array, &received, 10) == PELLUCID_OK && ends->code == PELLUCID_OK);
+    CHECK(now_s() - since < HANDSHAKE_S);
+    pellucid_free(&received);
+    for (int i = 0; i < MOST_STRANGERS + 4; i++)
+        close(strangers[i]);
+    close_ends(ends);
+}
+
+/* A receiving end that asks for nonsense; what the sender makes of it. */
+static void test_nonsense(void) {
+    struct transfer transfer = {.bytes = 100, .array = {.type = PELLUCID_UINT16}};
+    struct message message = {0};
+    uint32_t *list, count;
+    CHECK(!cut(&transfer, 0) && !cut(&transfer, 3) && !cut(&transfer, (uint64_t)1 << 33) && cut(&transfer, 10));
+    transfer.bytes = (uint64_t)1 << 43;
+    CHECK(!cut(&transfer, 2));
+    transfer.bytes = 100;
+    CHECK(cut(&transfer, 10) && transfer.count == 10);
+    const char *wrong[] = {"ready\nmissing: 0-10", "ready\nmissing: 5-4", "ready\nmissing: 0-3 3-4", "ready\nmissing: -1-4",
+                           "ready\nmissing: 0-99999999999999999999", "ready\nmissing: 0-9 0-9", "ready\nmissing: 5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        message.head = (char *)(uintptr_t)wrong[i];
+        CHECK(read_missing(&message, &transfer, &list, &count, NULL) == PELLUCID_PROTOCOL);
+        free(list);
+    }
+    message.head = (char *)(uintptr_t) "ready\nmissing: 0-1 4-4 9-9";
+    CHECK(read_missing(&message, &transfer, &list, &count, NULL) == PELLUCID_OK && count == 4 && list[3] == 9);
+    free(list);
+}
+
 /* ---- Streams and memory that is asked for ---- */
 
 static void *stream_main(void *argument) {
@@ -343,6 +542,10 @@ int main(void) {
     const char *lanes[] = {"shm", "tcp"};
     test_hashes();
     test_addresses();
+    test_json();
+    test_urls();
+    test_answers();
+    test_nonsense();
     for (int i = 0; i < 2; i++) {
         printf("%s\n", lanes[i]);
         test_types(lanes[i]);
@@ -353,6 +556,8 @@ int main(void) {
         test_allocation(lanes[i]);
     }
     test_lost_connection();
+    test_lost_stream();
+    test_strangers();
     printf(failures == 0 ? "all right\n" : "%d failures\n", failures);
     return failures != 0;
 }

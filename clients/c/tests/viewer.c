@@ -1,6 +1,6 @@
 /* Everything that a C program can do with a viewer; prints "step: ok" or what went wrong, a line each.
  *
- *     viewer URL FILE [LANE [CERTIFICATE]]     drives one that runs
+ *     viewer URL FILE [LANE]                   drives one that runs
  *     viewer start FILE PYTHON                 starts one through the agent
  *     viewer bench URL LANE Z Y X REPEATS      render_volume as often as a line comes; prints the seconds
  */
@@ -113,6 +113,15 @@ static void show_other_things(pellucid_viewer *viewer, const char *file) {
     told("missing", pellucid_viewer_load(viewer, "/nowhere/at/all.npy", NULL, &error));
 }
 
+/* More than the viewer was started for. */
+static void render_too_much(pellucid_viewer *viewer) {
+    static uint16_t more[EDGE * EDGE * (EDGE + 1)];
+    pellucid_array array = ball();
+    array.data = more;
+    array.shape[0] = EDGE + 1;
+    told("oversize", pellucid_viewer_render_volume(viewer, &array, NULL, NULL, &error));
+}
+
 static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -146,29 +155,17 @@ static int bench(char **arguments) {
     return 0;
 }
 
-static char *content_of(const char *path) {
-    FILE *file = fopen(path, "r");
-    char *content = file == NULL ? NULL : calloc(1, 65536);
-    if (content != NULL && fread(content, 1, 65535, file) == 0)
-        content[0] = 0;
-    if (file != NULL)
-        fclose(file);
-    return content;
-}
-
 int main(int count, char **arguments) {
     pellucid_viewer *viewer;
     pellucid_options options = {0};
     if (count == 8 && strcmp(arguments[1], "bench") == 0)
         return bench(arguments + 2);
     int is_starting = count == 4 && strcmp(arguments[1], "start") == 0;
-    pellucid_wish wish = {.device = "cpu", .gpus = -1, .name = "from C", .python = is_starting ? arguments[3] : NULL};
+    pellucid_wish wish = {.device = "cpu", .gpus = -1, .name = "from C", .python = is_starting ? arguments[3] : NULL,
+                          .shape = {EDGE, EDGE, EDGE}, .type = PELLUCID_UINT16};
     options.lane = count > 3 && !is_starting ? arguments[3] : NULL;
-    char *certificate = count > 4 ? content_of(arguments[4]) : NULL;
-    options.certificate = certificate;
     int code = is_starting ? pellucid_viewer_start(&wish, &options, &viewer, &error)
                            : pellucid_viewer_connect(arguments[1], &options, &viewer, &error);
-    free(certificate);
     if (!told(is_starting ? "start" : "connect", code))
         return 1;
     draw_ball(voxels);
@@ -176,6 +173,8 @@ int main(int count, char **arguments) {
     take_picture(viewer);
     fill(viewer);
     stream(viewer);
+    if (is_starting)
+        render_too_much(viewer);
     show_other_things(viewer, arguments[2]);
     told("shutdown", pellucid_viewer_shutdown(viewer, &error));
     pellucid_viewer_close(viewer);
