@@ -3,28 +3,36 @@
     python -m benchmarks.agent [--quick] [--json FILE]
 
 Node, door and client are separate processes on one machine. "past the door" is the same
-connection straight to the node.
+connection straight to the node. Slurm is a private one on this machine, as in the tests, with an
+idle node.
 """
 
 import os
 import signal
+import statistics
 import tempfile
-from contextlib import closing
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Unpack
 
 import pellucid
 from benchmarks.agent_ends import ID, Link, ends
-from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter
+from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter, unavailable
 from pellucid import settings
 from pellucid.agent.certificate import make_certificate
 from pellucid.agent.lease import holder
+from pellucid.client.agency import Agency
 from pellucid.client.pending import JobOptions
 from pellucid.jobs.processes import Process
 from pellucid.transport.address import Certificate
+from tests.slurm_cluster import SlurmCluster, can_run, started
 
 MESSAGE = 100_000
 MB = 1e6
+CROWD = 120
+SLURM = 'scheduler = "slurm"\npartition = "main"\n'
 
 
 def main() -> None:
@@ -33,7 +41,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = door_rows("plain", None, repeats, nbytes)
         rows += door_rows("TLS to the node", make_certificate(Path(folder)), repeats, nbytes)
-        rows += start_rows(Path(folder))
+        rows += start_rows(Path(folder), 3 if given.is_quick else 9)
+        rows += slurm_rows(Path(folder), 3 if given.is_quick else 7)
     report("agent", rows, f"messages of 100 kB, {nbytes >> 20} MiB at once, median of {repeats}", given)
 
 
@@ -55,25 +64,70 @@ def door_rows(case: str, certificate: Certificate | None, repeats: int, nbytes: 
     ]
 
 
-def start_rows(folder: Path) -> list[Row]:
-    """A viewer on this machine, with an agent that runs already, and without any."""
-    os.environ["PELLUCID_STATE_FOLDER"] = str(folder / "state")
+@contextmanager
+def person(folder: Path, site: str, **environment: str) -> Iterator[Path]:
+    """Somebody of whom nothing runs yet; their agent is ended at the end."""
+    folder.mkdir()
+    (folder / "site.toml").write_text(site)
+    os.environ |= environment
+    os.environ |= {"PELLUCID_STATE_FOLDER": str(folder), "PELLUCID_SITE_FILE": str(folder / "site.toml")}
     with settings.use(settings.load()):
-        times = interleave({"ours": lambda: _start(gpus=0), "peer": _start}, 3)
-        through, past = times["ours"], times["peer"]
-        pid = _agent_pid(folder / "state" / "agent")
-        memory = int(Path(f"/proc/{pid}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
-        os.kill(pid, signal.SIGTERM)
+        try:
+            yield folder / "agent"
+        finally:
+            os.kill(_agent_pid(folder / "agent"), signal.SIGTERM)
+
+
+def start_rows(folder: Path, repeats: int) -> list[Row]:
+    """A viewer on this machine, with an agent that runs already, and without any."""
+    with person(folder / "local", "") as agent:
+        _start(gpus=0)
+        _start()
+        through, past = zip(*((_start(gpus=0), _start()) for _ in range(repeats)), strict=True)
+        memory = _resident_mib(agent)
+    case = "local start to ready"
     return [
-        shorter("local start to ready, and its end", "s", through, "without the agent", past),
+        shorter(case, "s", statistics.median(through), TARGET, 2.0),
+        shorter(case, "s", statistics.median(through), "without the agent", statistics.median(past)),
         shorter("the agent's memory", "MiB", memory, TARGET, 100.0, "memory"),
     ]
 
 
-def _start(**job: Unpack[JobOptions]) -> None:
-    """The time to end it again counts for both."""
+def slurm_rows(folder: Path, repeats: int) -> list[Row]:
+    """A viewer on an idle node, and one more where many wait."""
+    if not can_run():
+        return [unavailable("Slurm start to ready", TARGET, "Slurm is not here, or not for this person")]
+    with started() as cluster, person(folder / "slurm", SLURM, **cluster.environment) as agent:
+        _start(gpus=0)
+        seconds = [_start(gpus=0) for _ in range(repeats)]
+        crowded = _start_in_a_crowd(cluster)
+        memory = _resident_mib(agent)
+    return [
+        shorter("Slurm start to ready, idle node", "s", statistics.median(seconds), TARGET, 3.0),
+        shorter(f"asking for one more while {CROWD} wait", "s", crowded, TARGET, 2.0),
+        shorter(f"the agent's memory after {CROWD}", "MiB", memory, TARGET, 100.0, "memory"),
+    ]
+
+
+def _start(**job: Unpack[JobOptions]) -> float:
+    """Seconds until a viewer can be used; it is ended again."""
+    began = time.perf_counter()
     with pellucid.start(device="cpu", **job):
-        pass
+        return time.perf_counter() - began
+
+
+def _start_in_a_crowd(cluster: SlurmCluster) -> float:
+    cluster.command("scontrol", "update", "nodename=localhost", "state=drain", "reason=benchmark")
+    for _ in range(CROWD):
+        pellucid.start(gpus=1, wait=False)
+    began = time.perf_counter()
+    pellucid.start(gpus=1, wait=False)
+    seconds = time.perf_counter() - began
+    cluster.command("scancel", "--user=root", "--state=PENDING")
+    agency = Agency.ready()
+    while any(one["state"]["phase"] == "queued" for one in agency.jobs()):
+        time.sleep(0.1)
+    return seconds
 
 
 def _agent_pid(folder: Path) -> int:
@@ -81,6 +135,11 @@ def _agent_pid(folder: Path) -> int:
     if agent is None:
         raise RuntimeError("the agent has ended")
     return Process.parse(agent.process).pid
+
+
+def _resident_mib(folder: Path) -> float:
+    status = Path(f"/proc/{_agent_pid(folder)}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 if __name__ == "__main__":
