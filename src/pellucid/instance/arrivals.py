@@ -6,6 +6,7 @@ memory that changes hands (handover).
 """
 
 import json
+import weakref
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -55,6 +56,8 @@ class Arrivals(Host):
             if number not in self._filling:
                 offer = offered(announcement, wished(announcement))
                 self._filling[number] = Filling(self._session, offer, target.shared)
+                # What broke off and was never taken up is forgotten together with its memory.
+                weakref.finalize(target, self._filling.pop, number, None)
             count = self._filling[number].count
         self.receiving.begin(Transfer(number, name, announcement.nbytes, count))
 
@@ -69,8 +72,6 @@ class Arrivals(Host):
         self.receiving.end(number)
 
     def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
-        if not error.is_transient:  # Nobody will come back to it.
-            self._filling.pop(announcement.transfer, None)
         self.receiving.end(announcement.transfer, error, kept)
 
     def find(self, request: Mapping[str, Any]) -> Offer:

@@ -7,6 +7,7 @@ Not here: what the session makes of it (session).
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -17,6 +18,7 @@ from pellucid.workers.process import Deadlines, Ending
 from pellucid.workers.supervision import Picture, SupervisedWorker
 
 Result = TypeVar("Result")
+LOOK_AGAIN_S = 0.5
 
 
 class Told(Protocol):
@@ -89,8 +91,12 @@ class Relay:
         loop = self._loop
         if loop is None or loop.is_closed():
             work.close()
-            raise InvalidInput("The viewer is not running.", do="Start it first.")
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
+            raise _ended()
+        result = asyncio.run_coroutine_threadsafe(work, loop)
+        while not wait([result], timeout=LOOK_AGAIN_S).done:
+            if self._loop is not loop:  # It stopped, and will never come to this.
+                raise _ended()
+        return result.result()
 
     def _post(self, tell: Callable[[Any], object]) -> bool:
         loop, told = self._loop, self._told
@@ -101,6 +107,10 @@ class Relay:
         except RuntimeError:  # Closed between the question and the call.
             return False
         return True
+
+
+def _ended() -> PellucidError:
+    return InvalidInput("The viewer has ended.", do="Start it again.")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,418 @@
+"""Arrays that programs send: shown when all is there, or while it comes; broken, refused, stopped, two at once."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pellucid import progress
+from pellucid.box import Box
+from pellucid.client.viewer import Viewer
+from pellucid.errors import (
+    Cancelled,
+    InvalidInput,
+    TokenRefused,
+    TransferBroken,
+    TransferBusy,
+    TransferTooLarge,
+    UnsupportedType,
+    WrongDimensions,
+)
+from pellucid.formats.protocol import Voxels
+from pellucid.instance.server import Instance
+from pellucid.instance.session import Setup
+from pellucid.transport.address import Address
+from pellucid.transport.announcement import SMALLEST_PIECE, Label
+from pellucid.transport.connecting import Options, retrieve, send, stream
+from pellucid.transport.host import Limits
+from pellucid.transport.pieces import Target
+from pellucid.volume.sample import sample
+from tests.instance.loopback import Page, open_page, running, served
+from tests.suite_report import ROOT
+from tests.transport.relay import Relay
+from tests.waiting import wait_until
+
+HALF = 12 * 2**20
+TCP = Options("tcp", attempts=1)
+LARGE = (6, 1024, 1024)
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    with progress.use(progress.Silent()):
+        yield
+
+
+@pytest.fixture(scope="module")
+def ball() -> Voxels:
+    return np.ascontiguousarray(sample(24))
+
+
+@pytest.fixture(scope="module")
+def large() -> Voxels:
+    """Many pieces, 24 MiB."""
+    return np.arange(np.prod(LARGE), dtype=np.uint32).reshape(LARGE)
+
+
+@pytest.fixture
+def viewer(instance: Instance) -> Viewer:
+    return Viewer(instance.url)
+
+
+def address_of(instance: Instance) -> str:
+    return instance.session.transfer
+
+
+def token_of(instance: Instance) -> str:
+    return instance.session.tokens.own
+
+
+def sent(instance: Instance, array: Voxels, options: Options = TCP, address: str = "", **metadata: Any) -> Any:
+    """Send an array as any program would, in C for example."""
+    where = address or address_of(instance)
+    return send(where, array, metadata, token=token_of(instance), label=Label("scan"), options=options)
+
+
+# What is taken
+
+
+@pytest.mark.parametrize("lane", ["shm", "tcp"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+)
+def test_every_type_arrives(dtype: str, lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    given = (ball / 600).astype(dtype)
+    sent(instance, given, Options(lane))
+    back = viewer.retrieve_volume()
+    assert back.dtype == given.dtype and np.array_equal(back, given)
+
+
+@pytest.mark.parametrize("lane", ["shm", "tcp"])
+def test_arrays_in_any_order_arrive(lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    fixed = ball.copy()
+    fixed.flags.writeable = False
+    for given in (ball[::2, :, ::-1], np.asfortranarray(ball), ball.astype(">u2"), fixed):
+        sent(instance, given, Options(lane))
+        assert np.array_equal(viewer.retrieve_volume(), given)
+
+
+def test_what_goes_with_it_arrives_too(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    label = Label("tooth", (2.0, 1.0, 0.5), "um")
+    send(address_of(instance), ball, {"mine": 1}, token=token_of(instance), label=label)
+    (layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
+    assert (layer["name"], layer["spacing"], layer["unit"]) == ("tooth", [2.0, 1.0, 0.5], "um")
+    sent(instance, (ball > 20_000).astype(np.uint8), pellucid={"how": "labels"})
+    assert [volume.labels is not None for volume in viewer.scene.volumes] == [False, True]
+
+
+def test_a_box_is_asked_for(instance: Instance, ball: Voxels) -> None:
+    sent(instance, ball)
+    request = {"layer": 0, "box": "1:3,4:9,5:8"}
+    received = retrieve(address_of(instance), request, token=token_of(instance), options=TCP)
+    assert np.array_equal(received.array, ball[1:3, 4:9, 5:8])
+    with pytest.raises(InvalidInput, match="There is no layer 7"):
+        retrieve(address_of(instance), {"layer": 7}, token=token_of(instance))
+    with pytest.raises(InvalidInput, match="not understood"):
+        retrieve(address_of(instance), {"layer": "first"}, token=token_of(instance))
+
+
+@pytest.mark.parametrize(
+    ("given", "metadata", "error", "says"),
+    [
+        (np.zeros((3, 3)), {}, WrongDimensions, "three axes"),
+        (np.zeros((3, 0, 3)), {}, WrongDimensions, "three axes"),
+        (np.zeros((3, 3, 3), complex), {}, UnsupportedType, "c16"),
+        (np.zeros((3, 3, 3)), {"pellucid": {"how": "sideways"}}, InvalidInput, "how"),
+        (np.zeros((3, 3, 3)), {"pellucid": {"kind": "points"}}, InvalidInput, "is no points"),
+        (np.zeros((3, 3), np.uint32), {"pellucid": {"kind": "mesh", "vertices": 4}}, InvalidInput, "is no mesh"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_shown_is_refused_first(
+    given: Voxels, metadata: Any, error: type[Exception], says: str, instance: Instance
+) -> None:
+    before = instance.session.history.revision
+    with pytest.raises(error, match=says):
+        sent(instance, given, **metadata)
+    assert instance.session.history.revision == before
+
+
+def test_nobody_without_the_owners_token(instance: Instance, ball: Voxels) -> None:
+    for token in ("a wrong secret", instance.session.tokens.steer, instance.session.tokens.look):
+        with pytest.raises(TokenRefused):
+            send(address_of(instance), ball, token=token)
+
+
+def test_only_the_owner_learns_where_to_send(instance: Instance) -> None:
+    assert Viewer(instance.link("own"))._transfer == address_of(instance)
+    assert Viewer(instance.link("steer"))._transfer == ""
+
+
+def test_no_more_than_the_viewer_was_started_for(folder: Path, ball: Voxels) -> None:
+    with (
+        running(None, folder, most_bytes=20_000) as instance,
+        pytest.raises(TransferTooLarge, match=r"27\.0 KiB.*19\.5"),
+    ):
+        sent(instance, ball)
+
+
+# Broken off
+
+
+def told_of_break(page: Page) -> dict[str, Any]:
+    return page.hear_text("refusal")
+
+
+def test_a_broken_transfer_leaves_what_was_shown(fresh: Instance, large: Voxels) -> None:
+    before = fresh.session.history.scene
+    with open_page(fresh) as page, Relay(Address.parse(address_of(fresh)).port, cut_after=HALF) as relay:
+        with pytest.raises(TransferBroken):
+            sent(fresh, large, address=relay.address)
+        told = told_of_break(page)
+    assert "Scan did not arrive in full" in told["what"] and "What was shown stays. Send it again" in told["do"]
+    assert fresh.session.history.scene == before
+
+
+def test_a_retry_sends_only_what_is_missing(instance: Instance, viewer: Viewer, large: Voxels) -> None:
+    with Relay(Address.parse(address_of(instance)).port, cut_after=HALF) as relay:
+        report = sent(instance, large, Options("tcp"), relay.address)
+    assert report.resumed_bytes >= SMALLEST_PIECE and report.nbytes + report.resumed_bytes == large.nbytes
+    assert np.array_equal(viewer.retrieve_volume(), large)
+
+
+@pytest.mark.parametrize("lane", ["shm", "tcp"])
+def test_a_sender_that_is_killed(lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    viewer.render_volume(ball)
+    program = [sys.executable, "-m", "tests.instance.killed_sender", address_of(instance), token_of(instance), lane]
+    with (
+        open_page(instance) as page,
+        subprocess.Popen(program, stdout=subprocess.PIPE, text=True, cwd=ROOT) as sender,
+    ):
+        assert sender.stdout is not None and sender.stdout.readline() == "stalled\n"
+        sender.kill()
+        assert "did not arrive in full" in told_of_break(page)["what"]
+    assert np.array_equal(viewer.retrieve_volume(), ball)
+
+
+# While they come
+
+
+def held(monkeypatch: pytest.MonkeyPatch, after: int) -> tuple[threading.Event, threading.Event]:
+    """Pieces are kept only so far, until the second event; the first one says when."""
+    reached, may_go_on, count, keep = threading.Event(), threading.Event(), iter(range(after)), Target.keep
+
+    def kept(self: Target, number: int) -> None:
+        if next(count, None) is None:
+            reached.set()
+            may_go_on.wait(30)
+        keep(self, number)
+
+    monkeypatch.setattr(Target, "keep", kept)
+    return reached, may_go_on
+
+
+def in_background(work: Any, *given: Any) -> tuple[threading.Thread, list[BaseException]]:
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work(*given)
+        except BaseException as error:  # noqa: BLE001 - looked at by the test
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, failures
+
+
+def receiving(page: Page) -> dict[str, Any]:
+    """How far it is; the Worker tells of what it does itself, too."""
+    while (heard := page.hear_text("progress"))["name"] != "Receiving scan":
+        pass
+    return heard
+
+
+def test_pages_see_how_far_it_is(instance: Instance, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, may_go_on = held(monkeypatch, 3)
+    with open_page(instance) as page:
+        sending, failures = in_background(sent, instance, large)
+        assert reached.wait(30)
+        while (heard := receiving(page))["done"] < 3 * SMALLEST_PIECE:
+            pass
+        assert (heard["total"], heard["unit"], heard["state"]) == (large.nbytes, "B", "running")
+        may_go_on.set()
+        while (heard := receiving(page))["state"] == "running":
+            pass
+        sending.join(30)
+    assert heard["state"] == "finished" and not failures
+
+
+def test_a_page_stops_it(instance: Instance, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, may_go_on = held(monkeypatch, 1)
+    with open_page(instance) as page:
+        sending, failures = in_background(sent, instance, large)
+        assert reached.wait(30)
+        page.say("cancel_task", task=receiving(page)["task"])
+        page.say("probe", request="7", x=0.5, y=0.5)
+        page.hear_text("probed")  # What was said before is done by now.
+        may_go_on.set()
+        sending.join(30)
+        assert "was cancelled" in told_of_break(page)["what"]
+    assert isinstance(failures[0], Cancelled)
+
+
+def test_the_program_stops_it(instance: Instance, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, may_go_on = held(monkeypatch, 1)
+    cancel = threading.Event()
+    sending, failures = in_background(sent, instance, large, Options("tcp", cancel=cancel))
+    assert reached.wait(30)
+    cancel.set()
+    sending.join(30)
+    may_go_on.set()
+    assert isinstance(failures[0], Cancelled)
+
+
+@pytest.mark.parametrize("is_waiting", [True, False], ids=["waits", "is refused"])
+def test_two_senders_at_once(
+    is_waiting: bool, folder: Path, large: Voxels, ball: Voxels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = Limits(at_once=1, is_waiting=is_waiting)
+    with served(Instance(None, Setup("cpu", (folder,)), limits=limits)) as instance:
+        reached, may_go_on = held(monkeypatch, 1)
+        first, failures = in_background(sent, instance, large)
+        assert reached.wait(30)
+        second, refusals = in_background(sent, instance, ball)
+        if not is_waiting:
+            second.join(30)
+        may_go_on.set()
+        first.join(30)
+        second.join(30)
+        shown = Viewer(instance.url).retrieve_volume()
+    assert not failures
+    assert np.array_equal(shown, ball if is_waiting else large)
+    assert [type(error) for error in refusals] == ([] if is_waiting else [TransferBusy])
+
+
+def test_a_viewer_that_ends_says_so(folder: Path, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, may_go_on = held(monkeypatch, 1)
+    with running(None, folder) as instance:
+        sending, failures = in_background(sent, instance, large)
+        assert reached.wait(30)
+
+        def go_on() -> None:
+            instance._listener.is_closing.wait(30)
+            may_go_on.set()
+
+        ending, _ = in_background(go_on)
+        instance.stop()
+    ending.join(30)
+    sending.join(30)
+    assert isinstance(failures[0], Cancelled | TransferBroken | InvalidInput)
+    assert not any("pellucid" in path.name for path in Path("/dev/shm").iterdir())
+
+
+# Streams
+
+
+def streaming(instance: Instance, array: Voxels, lane: str = "tcp") -> Any:
+    where, token = address_of(instance), token_of(instance)
+    return stream(where, array.shape, array.dtype, token=token, label=Label("scan"), options=Options(lane))
+
+
+@pytest.mark.parametrize("lane", ["shm", "tcp"])
+def test_a_stream_ends_as_if_it_had_come_at_once(lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    viewer.render_volume(ball, name="scan")
+    whole, picture = viewer.layer, viewer.screenshot(64, 48)
+    with streaming(instance, ball, lane) as writer:
+        for one in ball:
+            writer.append(one)
+    assert np.array_equal(viewer.retrieve_volume(), ball)
+    assert viewer.layer.transfer == whole.transfer and viewer.layer.shading == whole.shading
+    assert np.array_equal(viewer.screenshot(64, 48), picture)
+
+
+def test_a_stream_is_seen_while_it_comes(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    viewer.render_volume(ball)
+    whole = viewer.screenshot(64, 48)
+    with streaming(instance, ball) as writer:
+        writer.append(ball[:12])
+        wait_until(lambda: np.array_equal(viewer.retrieve_volume(Box((0, 0, 0), (12, 24, 24))), ball[:12]))
+        wait_until(lambda: instance.session.catalogue.name(viewer.layer.source) == "scan")
+        half = viewer.screenshot(64, 48)
+        assert not viewer.retrieve_volume(Box((12, 0, 0), (24, 24, 24))).any()
+        (layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
+        assert layer["histogram"]["high"] == ball[:12].max()
+        writer.write(ball[12:], (12, 0, 0))
+    assert half[..., :3].any() and not np.array_equal(half, whole)
+    assert np.array_equal(viewer.screenshot(64, 48), whole)
+
+
+def test_pages_get_new_pictures_while_it_comes(instance: Instance, ball: Voxels) -> None:
+    with open_page(instance) as page, streaming(instance, ball) as writer:
+        seen: list[Voxels] = []
+        for one in range(0, 24, 8):
+            writer.append(ball[one : one + 8])
+            shown = page.exact()
+            while seen and np.array_equal(shown.rgb, seen[-1]):
+                shown = page.exact()
+            seen.append(shown.rgb)
+    assert len(seen) == 3
+
+
+def test_colours_follow_until_a_person_chooses(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    with streaming(instance, ball) as writer:
+        writer.append(np.minimum(ball[:6], 1000))
+        wait_until(lambda: viewer.scene.volumes and instance.session.catalogue.name(viewer.layer.source) == "scan")
+        assert viewer.transfer.value_range[1] <= 1000
+        writer.append(ball[6:12])
+        wait_until(lambda: viewer.transfer.value_range[1] > 1000)
+        mine = type(viewer.transfer)(value_range=(5.0, 6.0))
+        viewer.transfer = mine
+        viewer.shading = "none"
+        writer.append(ball[12:])
+    assert viewer.transfer == mine and viewer.shading == "none"
+
+
+def test_a_stream_counts_as_use(folder: Path, ball: Voxels) -> None:
+    now = [0.0]
+    with running(None, folder, clock=lambda: now[0], grace_s=100.0) as instance:
+        with streaming(instance, ball) as writer:
+            for start in range(0, 24, 12):
+                now[0] += 70
+                writer.append(ball[start : start + 12])
+                wait_until(lambda: instance.session.idle.idle_s == 0)
+        assert np.array_equal(Viewer(instance.url).retrieve_volume(), ball)
+
+
+def test_a_stream_that_breaks_off_goes_on(instance: Instance, viewer: Viewer, large: Voxels) -> None:
+    token = token_of(instance)
+    with (
+        Relay(Address.parse(address_of(instance)).port) as relay,
+        stream(relay.address, large.shape, large.dtype, token=token, options=Options("tcp")) as writer,
+    ):
+        with open_page(instance) as page:
+            writer.append(large[:3])
+            wait_until(lambda: relay.passed >= large[:3].nbytes)
+            relay.cut()
+            assert "did not arrive in full" in told_of_break(page)["what"]
+        writer.append(large[3:])
+    assert np.array_equal(viewer.retrieve_volume(), large)
+
+
+def test_what_is_shown_instead_of_a_stream_stays(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    with streaming(instance, ball) as writer:
+        writer.append(ball[:12])
+        wait_until(lambda: viewer.scene.volumes and instance.session.catalogue.name(viewer.layer.source) == "scan")
+        viewer.render_volume(ball[::-1])
+        writer.append(ball[12:])
+    assert np.array_equal(viewer.retrieve_volume(), ball[::-1])
+
+
+def test_an_empty_stream_is_an_empty_volume(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    with streaming(instance, ball):
+        pass
+    assert not viewer.retrieve_volume().any()
