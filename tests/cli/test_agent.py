@@ -56,3 +56,10 @@ def test_a_task_runs_and_is_waited_for(state: Path, capsys: pytest.CaptureFixtur
     assert "There is nothing at" in said(capsys, "logs", failed)
     assert main(["run", "--", "view", "ball.npy"]) == 1
     assert "cannot run as a task" in capsys.readouterr().err
+
+
+def test_a_batch_runs_for_each_file(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("disc.npy", sample(12))
+    done = said(capsys, "run", "--wait", "--each", "ball.npy", "disc.npy", "--", "convert", "{file}", "{stem}.zarr")
+    assert [line.split()[2] for line in done.splitlines()] == ["ended", "ended"]
+    assert Path("ball.zarr").exists() and Path("disc.zarr").exists()

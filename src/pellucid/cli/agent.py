@@ -64,6 +64,10 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser = commands.add_parser("run", help="another command as a task, here or on Slurm: run -- convert IN OUT")
     parser.add_argument("--gpus", type=int, default=0, help="how many (default: none)")
     parser.add_argument("--wait", action="store_true", help="until it is over; the exit code says how")
+    parser.add_argument(
+        "--each", nargs="+", default=[], metavar="FILE",
+        help="a task for each of these files: run --each *.tif -- convert {file} {stem}.zarr",
+    )  # fmt: skip
     _add_place(parser)
     parser.add_argument("arguments", nargs="+", metavar="COMMAND", help="with its arguments")
     parser.set_defaults(run=run_task)
@@ -101,16 +105,24 @@ def start(options: argparse.Namespace) -> int:
 
 def run_task(options: argparse.Namespace) -> int:
     agency = Agency.ready()
-    told = agency.run(
-        {
-            "arguments": options.arguments, "folder": str(Path.cwd()), "gpus": options.gpus, "name": options.name,
-            "memory_bytes": parse_size(options.memory), "cores": options.cores, "overrides": _overrides(options),
-        }
-    )  # fmt: skip
-    while options.wait and told["state"]["phase"] not in OVER:
+    wish: dict[str, Any] = {
+        "arguments": options.arguments, "folder": str(Path.cwd()), "gpus": options.gpus,
+        "memory_bytes": parse_size(options.memory), "cores": options.cores, "overrides": _overrides(options),
+    }  # fmt: skip
+    if options.each:
+        started = agency.run_batch(wish | {"files": [str(Path(file).absolute()) for file in options.each]})
+    else:
+        started = [agency.run(wish | {"name": options.name})]
+    ended = [_waited_for(agency, told) if options.wait else told for told in started]
+    for told in ended:
+        print(_line(told))
+    return int(any(told["state"]["phase"] in ("failed", "lost") for told in ended))
+
+
+def _waited_for(agency: Agency, told: dict[str, Any]) -> dict[str, Any]:
+    while told["state"]["phase"] not in OVER:
         told = agency.job(told["id"], told["state"]["phase"], ASK_AGAIN_S)
-    print(_line(told))
-    return int(told["state"]["phase"] in ("failed", "lost"))
+    return told
 
 
 def show_list(options: argparse.Namespace) -> int:

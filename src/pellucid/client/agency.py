@@ -77,6 +77,11 @@ class Agency:
         """Start a task."""
         return self._told("POST", "/api/tasks", wish)
 
+    def run_batch(self, wish: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Start a task for each of many files."""
+        told: list[dict[str, Any]] = self._connection.ask("POST", "/api/batches", wish)
+        return told
+
     def jobs(self) -> list[dict[str, Any]]:
         listed: list[dict[str, Any]] = self._connection.ask("GET", "/api/jobs")
         return listed
