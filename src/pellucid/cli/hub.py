@@ -9,13 +9,19 @@ from pathlib import Path
 
 from pellucid.settings import current
 
+PARTS = {
+    "run": "the Hub, and a proxy that stays when it ends (default)",
+    "alone": "the Hub, where something else keeps the proxy running",
+    "proxy": "the proxy",
+    "check": "nothing: make what is lacking, and say what would not work",
+}
+
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("hub", help="the site's log-in, with an agent for everybody (JupyterHub)")
-    parser.add_argument(
-        "part", nargs="?", choices=("run", "proxy"), default="run", help="proxy: only that (default: run)"
-    )
-    parser.add_argument("--config", metavar="FILE", help="the site file (default: the settings' site_file)")
+    listed = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
+    parser.add_argument("part", nargs="?", choices=PARTS, default="run", metavar="PART", help=listed)
+    parser.add_argument("--config", metavar="FILE", help="the site file (default: /etc/pellucid/site.toml)")
     parser.set_defaults(run=run)
 
 
@@ -25,6 +31,23 @@ def run(options: argparse.Namespace) -> int:
 
     site_file = Path(options.config).absolute() if options.config else current().site_file
     site = read_hub_site(site_file)
+    if options.part == "check":
+        return check(site_file)
     if options.part == "proxy":
-        run_proxy(site)
-    run_hub(site, site_file)
+        return run_proxy(site)
+    return run_hub(site, site_file, is_alone=options.part == "alone")
+
+
+def check(site_file: Path) -> int:
+    from pellucid.agent.hub import checking
+    from pellucid.agent.hub.site import read_hub_site
+    from pellucid.jobs.site import read_site
+
+    site = read_hub_site(site_file)
+    found = checking.faults(site, read_site(site_file), site_file)
+    for fault in found:
+        print(fault)
+    if not found:
+        checking.prepare(site)
+        print(f"Ready to run at {site.address}.")
+    return int(bool(found))

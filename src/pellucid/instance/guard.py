@@ -66,12 +66,17 @@ class Guard:
 def _fault(scope: Scope, given: str, capability: Capability | None) -> str | None:
     """Why this request may not come in."""
     headers = Headers(scope=scope)
-    origin = headers.get("origin")
-    if origin is not None and _host_of(origin) != headers.get("host"):
+    if is_foreign(headers.get("origin"), headers.get("host", ""), headers.get("x-forwarded-host", "")):
         return "It was asked for by a page from elsewhere."
     if not given:
         return "The address has no token."
     return "The token is not the right one." if capability is None else None
+
+
+def is_foreign(origin: str | None, host: str, forwarded: str) -> bool:
+    """Whether a page from elsewhere asks. forwarded: what a proxy says it was asked for, which no page can say."""
+    known = {host, *(name.strip() for name in forwarded.split(","))} - {""}
+    return origin is not None and _host_of(origin) not in known
 
 
 def _given(scope: Scope) -> str:

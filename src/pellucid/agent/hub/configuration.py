@@ -14,6 +14,7 @@ from pellucid.agent.hub.site import HubSite
 from pellucid.jobs.job import private_folder, write_private
 
 START_S = 60
+SECRET_FILE = "proxy_secret"
 SETTINGS_FILE = Path(__file__).with_name("jupyterhub_config.py")
 PASSED_ON = ("PELLUCID_", "SLURM_CONF")
 
@@ -66,7 +67,7 @@ def _configure_agents(c: Any, site_file: Path) -> None:
 
 def proxy_secret(folder: Path) -> str:
     """By which the proxy knows the Hub; made once, and readable by its owner only."""
-    path = folder / "proxy_secret"
+    path = folder / SECRET_FILE
     if not path.exists():
         write_private(path, secrets.token_hex(32))
     return path.read_text().strip()

