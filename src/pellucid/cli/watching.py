@@ -7,7 +7,7 @@ Not here: making slices (tomo), streams (transport), viewers (client).
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import ceil, prod
+from math import cbrt, ceil, prod
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def viewer_at(url: str, device: str | None = None) -> Viewer:
 def thinning(layout: Layout) -> int:
     """Voxels to go on by, along every axis, for a stream that a viewer can hold."""
     size = prod(layout.levels[0].shape) * layout.dtype.itemsize
-    return ceil((size / MOST_BYTES) ** (1 / 3))
+    return ceil(cbrt(size / MOST_BYTES))
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from pellucid.formats.sources import existing_file
 
 LEVELS_ATTRIBUTE = "levels"
 
+_BEING_WRITTEN = "already open for"  # for SWMR write, says the library; readers have to say that they know it
+
 _SHORTER = re.compile(r"truncated file: eof = (\d+), sblock->base_addr = (\d+), stored_eof = (\d+)")
 
 
@@ -25,7 +27,12 @@ def open_file(path: Path) -> Any:
         raise Unfinished(str(path))
     existing_file(path)
     try:
-        return h5py.File(path, "r", locking=False)
+        try:
+            return h5py.File(path, "r", locking=False)
+        except OSError as error:
+            if _BEING_WRITTEN not in str(error):
+                raise
+            return h5py.File(path, "r", locking=False, swmr=True)
     except OSError as error:
         raise _explained(path, str(error), error) from error
 

@@ -64,14 +64,16 @@ def in_degrees(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]], unit: 
     return np.rad2deg(numbers) if unit.lower().startswith("rad") else numbers
 
 
-def fitted(angles_deg: Floats, count: int, name: str) -> Floats:
+def fitted(angles_deg: Floats, count: int, name: str, *, is_growing: bool = False) -> Floats:
     """As many angles as projections: those of a stage that stood still at either end belong to flats and darks.
+
+    is_growing: there may be angles whose projections are still to come.
 
     >>> fitted(np.array([0.0, 0.0, 0.0, 60.0, 120.0, 120.0]), 3, "angles.txt").tolist()
     [0.0, 60.0, 120.0]
     """
-    if len(angles_deg) == count:
-        return angles_deg
+    if len(angles_deg) == count or (is_growing and len(angles_deg) > count):
+        return angles_deg[:count]
     moved = np.abs(np.diff(angles_deg)) > _STILL * np.median(np.abs(np.diff(angles_deg)))
     moving = np.flatnonzero(moved)
     if len(moving) and moving[-1] - moving[0] + 2 == count:

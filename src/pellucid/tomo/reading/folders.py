@@ -20,7 +20,7 @@ _ANGLES = ("angles.txt", "angles.csv", "angles.dat", "angles.npy", "theta.txt", 
 _TIFF = (".tif", ".tiff")
 
 
-def find_folder(folder: Path, options: ScanOptions) -> Found:
+def find_folder(folder: Path, options: ScanOptions, *, is_growing: bool = False) -> Found:
     """What the names in a folder say."""
     places = _places(folder)
     flats = [place for place in places if _FLAT.search(place)]
@@ -41,7 +41,7 @@ def find_folder(folder: Path, options: ScanOptions) -> Found:
         projections,
         _only(folder, flats, "flats"),
         _only(folder, darks, "darks"),
-        _angles(folder, projections.count),
+        _angles(folder, projections.count, is_growing=is_growing),
     )
 
 
@@ -75,6 +75,6 @@ def _only(folder: Path, patterns: list[str], what: str) -> Frames | None:
     return _frames(folder, patterns[0]) if patterns else None
 
 
-def _angles(folder: Path, count: int) -> Floats | None:
+def _angles(folder: Path, count: int, *, is_growing: bool) -> Floats | None:
     path = next((folder / name for name in _ANGLES if (folder / name).is_file()), None)
-    return fitted(angles_from_file(path), count, str(path)) if path else None
+    return fitted(angles_from_file(path), count, str(path), is_growing=is_growing) if path else None

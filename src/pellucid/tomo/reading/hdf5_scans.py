@@ -20,16 +20,16 @@ _MICROMETRES = {"m": 1e6, "mm": 1e3, "cm": 1e4, "um": 1.0, "µm": 1.0, "micron":
 _ANGLE_WORDS = ("rotation_angle", "theta", "angle")
 
 
-def find_hdf5(path: Path, options: ScanOptions) -> Found:
-    """What a file says, by the first convention that it follows."""
+def find_hdf5(path: Path, options: ScanOptions, *, is_growing: bool = False) -> Found:
+    """What a file says, by the first convention that it follows. is_growing: it may be unfinished."""
     with Hdf5Tree(path) as tree:
         if options.projections.startswith("/"):
             return _named(path, options)
         if tree.shape("/exchange/data") is not None:
-            return _data_exchange(path, tree)
-        detector = next((name for name in tree.groups("NXdetector") if _is_keyed(tree, name)), None)
-        if detector is not None:
-            return _nxtomo(path, tree, detector)
+            return _data_exchange(path, tree, is_growing=is_growing)
+        keyed = (name for name in tree.groups("NXdetector") if _is_keyed(tree, name, is_growing=is_growing))
+        if (detector := next(keyed, None)) is not None:
+            return _nxtomo(path, tree, detector, is_growing=is_growing)
         listed = ", ".join(f"{name} {shape}" for name, shape in tree.datasets() if len(shape) in (1, 3))
     raise InvalidInput(
         f"{path} follows neither Data Exchange nor NXtomo.",
@@ -42,9 +42,11 @@ def _named(path: Path, options: ScanOptions) -> Found:
     return Found("HDF5 by dataset names", path, frames, frames)
 
 
-def _data_exchange(path: Path, tree: Hdf5Tree) -> Found:
+def _data_exchange(path: Path, tree: Hdf5Tree, *, is_growing: bool) -> Found:
     frames = Frames.whole(open_volume(f"{path}:/exchange/data"))
     theta = tree.array("/exchange/theta")
+    if is_growing and theta is not None:
+        frames = frames.choose(slice(theta.size))
     angles = None if theta is None else in_degrees(theta.ravel(), tree.attribute("/exchange/theta", "units"))
     pixel = _length(
         tree, "/measurement/instrument/detector/pixel_size", "/measurement/instrument/detector/pixel_size_x"
@@ -56,7 +58,7 @@ def _data_exchange(path: Path, tree: Hdf5Tree) -> Found:
         frames,
         _optional(path, tree, "/exchange/data_white"),
         _optional(path, tree, "/exchange/data_dark"),
-        None if angles is None else fitted(angles, frames.count, "/exchange/theta"),
+        None if angles is None else fitted(angles, frames.count, "/exchange/theta", is_growing=is_growing),
         pixel,
     )
 
@@ -67,16 +69,21 @@ def _optional(path: Path, tree: Hdf5Tree, name: str) -> Frames | None:
     return Frames.whole(open_volume(f"{path}:{name}")) if shape is not None and len(shape) == 3 else None
 
 
-def _is_keyed(tree: Hdf5Tree, detector: str) -> bool:
+def _is_keyed(tree: Hdf5Tree, detector: str, *, is_growing: bool) -> bool:
     frames, keys = tree.shape(f"{detector}/data"), tree.shape(f"{detector}/image_key")
-    return frames is not None and len(frames) == 3 and keys == frames[:1]
+    if frames is None or len(frames) != 3 or keys is None:
+        return False
+    return keys == frames[:1] or is_growing
 
 
-def _nxtomo(path: Path, tree: Hdf5Tree, detector: str) -> Found:
+def _nxtomo(path: Path, tree: Hdf5Tree, detector: str, *, is_growing: bool) -> Found:
     frames = Frames.whole(open_volume(f"{path}:{detector}/data"))
     stored = tree.array(f"{detector}/image_key")
     keys = np.zeros(frames.count) if stored is None else stored.ravel()
-    angles = _nexus_angles(tree, detector, frames.count)
+    angles = _nexus_angles(tree, detector, None if is_growing else frames.count)
+    if is_growing:  # One of them may be a frame ahead of the others.
+        known = min(frames.count, len(keys), *(() if angles is None else (len(angles),)))
+        frames, keys, angles = frames.choose(slice(known)), keys[:known], None if angles is None else angles[:known]
     return Found(
         "NXtomo",
         path,
@@ -89,9 +96,13 @@ def _nxtomo(path: Path, tree: Hdf5Tree, detector: str) -> Found:
     )
 
 
-def _nexus_angles(tree: Hdf5Tree, detector: str, count: int) -> Floats | None:
-    """The angle of every frame: the rotation angle of the sample, or else an axis that is named like one."""
-    named = [name for name, shape in tree.datasets() if shape == (count,) and not name.startswith(f"{detector}/")]
+def _nexus_angles(tree: Hdf5Tree, detector: str, count: int | None) -> Floats | None:
+    """The angle of every frame: the rotation angle of the sample, or else an axis that is named like one.
+
+    count: of the frames; None where it is not known to be as many.
+    """
+    fits = [name for name, shape in tree.datasets() if len(shape) == 1 and count in (None, *shape)]
+    named = [name for name in fits if not name.startswith(f"{detector}/")]
     for word in _ANGLE_WORDS:
         for name in named:
             if word in name.lower():

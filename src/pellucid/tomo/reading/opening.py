@@ -20,10 +20,13 @@ from pellucid.tomo.reading.hipic_scans import find_hipic
 from pellucid.tomo.scan import Scan
 
 
-def open_scan(location: str | Path | Location, options: ScanOptions | None = None) -> Scan:
-    """The scan at a location. What is missing there has to be said in the options, or is an error."""
+def open_scan(location: str | Path | Location, options: ScanOptions | None = None, *, is_growing: bool = False) -> Scan:
+    """The scan at a location. What is missing there has to be said in the options, or is an error.
+
+    is_growing: it is still being written; what is there so far is the scan.
+    """
     place, options = Location.parse(location), options or ScanOptions()
-    found = _find(place, options)
+    found = _find(place, options, is_growing=is_growing)
     try:
         return assemble(str(place), found, options)
     except BaseException:
@@ -31,14 +34,14 @@ def open_scan(location: str | Path | Location, options: ScanOptions | None = Non
         raise
 
 
-def _find(place: Location, options: ScanOptions) -> Found:
+def _find(place: Location, options: ScanOptions, *, is_growing: bool) -> Found:
     kind = _kind(place)
     if kind == "hdf5":
-        return find_hdf5(place.local, options)
+        return find_hdf5(place.local, options, is_growing=is_growing)
     if kind == "hipic":
         return find_hipic(place.local)
     if kind == "tiff" and place.local.is_dir():
-        return find_folder(place.local, options)
+        return find_folder(place.local, options, is_growing=is_growing)
     raise InvalidInput(
         f"{place} is {kind}, which is not known as a scan.",
         do="Scans are HDF5 (Data Exchange, NXtomo, or named datasets), folders of TIFF files, and HiPic.",
