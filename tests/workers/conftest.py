@@ -69,14 +69,19 @@ def ear() -> Ear:
 def worker(ear: Ear) -> Iterator[SupervisedWorker]:
     """A Worker that has the sample."""
     started = SupervisedWorker("cpu", ear, Deadlines(shading=1.0))
-    voxels = sample(EDGE)
-    shared = SharedArray.create(voxels.shape, voxels.dtype)
-    shared.array[...] = voxels
     try:
-        started.use_array(SOURCE, Handed(shared, SPACING, "um")).result(PATIENCE_S)
+        started.use_array(SOURCE, handed_over()).result(PATIENCE_S)
         yield started
     finally:
         started.close()
+
+
+def handed_over() -> Handed:
+    """The sample, in memory that a Worker can take."""
+    voxels = sample(EDGE)
+    shared = SharedArray.create(voxels.shape, voxels.dtype)
+    shared.array[...] = voxels
+    return Handed(shared, SPACING, "um")
 
 
 @pytest.fixture

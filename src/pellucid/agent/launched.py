@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.agent.certificate import make_certificate
 from pellucid.agent.records import ADDRESS, REASON, SAVED, WISH, Address
+from pellucid.device.hardware import ALL
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.ending import end_in_order
 from pellucid.instance.relay import Ahead
@@ -72,7 +74,8 @@ def _wish(folder: Path) -> dict[str, Any]:
 
 
 def _begun(folder: Path, wish: dict[str, Any]) -> "tuple[Instance, Certificate | None]":
-    ahead = Ahead.of(wish["device"])
+    device = wish["device"] or devices_of(os.environ)
+    ahead = Ahead.of(device)
     ahead.worker.start()
     # The Worker takes as long to begin as this takes to import.
     from pellucid.instance.server import Instance
@@ -80,7 +83,7 @@ def _begun(folder: Path, wish: dict[str, Any]) -> "tuple[Instance, Certificate |
 
     # Only where the agent may be on another machine does anybody have to be let in from there.
     certificate = make_certificate(folder) if wish["is_remote"] else None
-    setup = Setup(wish["device"], tuple(wish["roots"]), wish["grace_s"], most_bytes=wish["most_bytes"], ahead=ahead)
+    setup = Setup(device, tuple(wish["roots"]), wish["grace_s"], most_bytes=wish["most_bytes"], ahead=ahead)
     return Instance(wish["source"], setup, 0, wish["state"], certificate), certificate
 
 
@@ -91,6 +94,15 @@ def _note_use(instance: "Instance", address: Path) -> None:
         used_at = time.time() - instance.session.idle.unused_s
         with suppress(FileNotFoundError):
             os.utime(address, (used_at, used_at))
+
+
+def devices_of(environment: Mapping[str, str]) -> str | None:
+    """All that a job was given, where that is more than one: so many were asked for because one has no room.
+
+    >>> devices_of({"CUDA_VISIBLE_DEVICES": "2,3"}), devices_of({"CUDA_VISIBLE_DEVICES": "0"}), devices_of({})
+    ('cuda:all', None, None)
+    """
+    return ALL if "," in environment.get("CUDA_VISIBLE_DEVICES", "") else None
 
 
 def _watch_the_wall(instance: "Instance", folder: Path, ends_at: float) -> None:

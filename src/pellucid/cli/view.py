@@ -37,7 +37,10 @@ def add_viewer(parser: argparse.ArgumentParser) -> None:
         help="let other machines in too, by TLS; the address that is printed has all they need",
     )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
+    parser.add_argument(
+        "--device",
+        help="cpu, cuda, cuda:1, or several that share a volume: cuda:0,cuda:1, cuda:all (default: the first)",
+    )
     parser.add_argument(
         "--root", action="append", default=[], metavar="FOLDER",
         help="a folder whose files may be opened in the viewer (default: that of the file, and this one)",

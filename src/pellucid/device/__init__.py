@@ -6,7 +6,7 @@ Not here: the kernels of a layer (beside the code that launches them).
 Importing this loads neither Warp nor CuPy nor SciPy: the first call that needs one does.
 """
 
-from pellucid.device.hardware import Device, choose, devices
+from pellucid.device.hardware import Device, choose, choose_all, devices
 from pellucid.device.launches import Portion, launch, never, prepare, prepare_all, synchronize
 from pellucid.device.protocol import Array, Primitives, primitives
 
@@ -16,6 +16,7 @@ __all__ = [
     "Portion",
     "Primitives",
     "choose",
+    "choose_all",
     "devices",
     "launch",
     "never",

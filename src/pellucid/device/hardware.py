@@ -16,6 +16,7 @@ from pellucid.errors import DeviceUnavailable
 
 CPU = "cpu"
 CUDA = "cuda"
+ALL = "cuda:all"
 KEPT_BYTES = 256 * 2**20
 """Of a card's memory that stays with this process when it is freed: pictures need the same again and again."""
 
@@ -73,6 +74,21 @@ def choose(asked: str | None = None) -> Device:
         if device.name == name:
             return device
     raise DeviceUnavailable(asked, [device.name for device in found])
+
+
+def choose_all(asked: str | None = None) -> tuple[Device, ...]:
+    """The devices of a list (``cuda:0,cuda:1``), or every CUDA device (``cuda:all``); else the one of that name.
+
+    >>> [device.name for device in choose_all("cpu,cpu")]
+    ['cpu', 'cpu']
+    """
+    asked = asked or settings.current().device
+    if asked != ALL:
+        return tuple(choose(name.strip()) for name in asked.split(","))
+    cards = tuple(device for device in devices() if device.is_cuda)
+    if not cards:
+        raise DeviceUnavailable(asked, [device.name for device in devices()])
+    return cards
 
 
 @cache

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.rendering.frame import Frame
-from pellucid.rendering.renderer import Renderer
 from pellucid.workers.commands import Compile, Compiled, Draw, Drawn, Probe, Snapshot, Stage, View
 from pellucid.workers.refining import Refining, Shown, sources_of
+from pellucid.workers.renderers import Renderers
 from pellucid.workers.slots import Slots
 
 Job = Callable[[], None]
@@ -31,12 +31,12 @@ class Speaking(Protocol):
 class Drawing:
     """Runs on one thread; everything but run may be called from others."""
 
-    def __init__(self, renderer: Renderer, speaking: Speaking) -> None:
-        self.renderer = renderer
+    def __init__(self, renderers: Renderers, speaking: Speaking) -> None:
+        self.renderers = renderers
         self.slots = Slots()
         self.shown: dict[int, Shown] = {}
         self._speaking = speaking
-        self._refining = Refining(renderer)
+        self._refining = Refining(renderers)
         self._loaded: set[str] = set()
         self._wish: Draw | None = None
         self._done = -1
@@ -137,7 +137,8 @@ class Drawing:
         try:
             view, started = snapshot.view, time.perf_counter()
             go_on = self._going_on(_stage_of(view))
-            frame = self.renderer.render(view.scene, view.width, view.height, is_cancelled=go_on)
+            renderer = self.renderers.of(view.scene)
+            frame = renderer.render(view.scene, view.width, view.height, is_cancelled=go_on)
             self._hand_over(Handing(-1, snapshot.request, 0, True, started), frame, go_on)
         except Exception as error:  # noqa: BLE001  # As above.
             self._speaking.failed(error, request=snapshot.request)
@@ -177,7 +178,7 @@ class Drawing:
         """Make a shading of the user's; a job."""
         self.sign("compiling")
         try:
-            shading = self.renderer.add_shading(command.source)
+            shading = self.renderers.add_shading(command.source)
         except Exception as error:  # noqa: BLE001  # Users' code ends here; the Worker goes on.
             self._speaking.failed(error, request=command.request)
         else:

@@ -20,13 +20,13 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import triple
-from pellucid.device import choose
+from pellucid.device import choose_all
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.shared import SharedArray
-from pellucid.rendering.renderer import Renderer
 from pellucid.workers import commands, describing, reading, trial_commands
 from pellucid.workers.drawing import Drawing
 from pellucid.workers.line import Line
+from pellucid.workers.renderers import Renderers
 from pellucid.workers.sources import MappedArray, Sources, shape_of
 from pellucid.workers.trials import Trials
 
@@ -41,17 +41,17 @@ class WorkerMain:
     def __init__(self, line: Line, device: str | None) -> None:
         self._line = line
         self._sources = Sources()
-        self.drawing = Drawing(Renderer(choose(device)), self)
+        self.drawing = Drawing(Renderers(choose_all(device)), self)
         self._quick = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-quick")
         self._slow = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-slow")
         self._trying = ThreadPoolExecutor(1, thread_name_prefix="pellucid-trial")
-        self._trials = Trials(self.drawing.renderer.device)
+        self._trials = Trials(self.drawing.renderers.devices[0])
         self._cancels: dict[int, threading.Event] = {}
         self._exporting = -1
 
     def run(self) -> None:
         """Until the line ends."""
-        self.say(commands.Ready(self.drawing.renderer.device.name))
+        self.say(commands.Ready(self.drawing.renderers.names))
         threading.Thread(target=self.drawing.run, name="pellucid-drawing", daemon=True).start()
         threading.Thread(target=self._beat, name="pellucid-heartbeat", daemon=True).start()
         while True:
@@ -122,13 +122,13 @@ class WorkerMain:
             array = shared.array  # It keeps the memory.
         if command.kind == "volume":
             mapped = MappedArray(array, command.spacing, command.unit)
-            self.drawing.renderer.add(self._sources.use(command.source, mapped))
+            self.drawing.renderers.add(self._sources.use(command.source, mapped))
         else:
             self._sources.use_shape(shape_of(command, array))
         self.say(commands.Done(command.request))
 
     def _forget(self, command: commands.Forget) -> None:
-        self.drawing.renderer.forget(command.source)
+        self.drawing.renderers.forget(command.source)
         self._sources.forget(command.source)
         self.say(commands.Done(command.request))
 

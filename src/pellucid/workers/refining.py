@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from pellucid.rendering.frame import Frame
 from pellucid.rendering.progressive import Pace, guess, kind
-from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene
 from pellucid.workers.commands import Draw, View
+from pellucid.workers.renderers import Renderers
 
 STEPS = 16
 """Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers, and every new
@@ -27,10 +27,10 @@ class Shown:
 
 
 class Refining:
-    """One for a renderer."""
+    """One for a Worker."""
 
-    def __init__(self, renderer: Renderer) -> None:
-        self.renderer = renderer
+    def __init__(self, renderers: Renderers) -> None:
+        self._renderers = renderers
         self._pace = Pace()
 
     def frames(
@@ -48,17 +48,19 @@ class Refining:
             yield self._rough(wish, view), False
         elif shown is not None and _is_all_there(shown, view):
             # Nothing is missing but pixels: the rough pictures on the way would only put the exact one off.
-            yield self.renderer.render(view.scene, view.width, view.height, is_cancelled=is_cancelled), True
+            renderer = self._renderers.of(view.scene)
+            yield renderer.render(view.scene, view.width, view.height, is_cancelled=is_cancelled), True
         else:
             yield from self._better(wish, view, is_cancelled)
 
     def _rough(self, wish: Draw, view: View) -> Frame:
         """A picture within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
-        whole, otherwise = (view.height, view.width), guess(self.renderer, view.scene)
+        renderer = self._renderers.of(view.scene)
+        whole, otherwise = (view.height, view.width), guess(renderer, view.scene)
         rows, _ = self._pace.affordable(kind(view.scene), whole, wish.budget_ms / 1000, otherwise)
         scale = max(rows * STEPS // view.height, 1) / STEPS
         size = max(1, round(view.width * scale)), max(1, round(view.height * scale))
-        return self.renderer.render(view.scene, *size, is_exact=False)
+        return renderer.render(view.scene, *size, is_exact=False)
 
     def _measure(self, scene: Scene, frame: Frame) -> None:
         """Learn from a picture what the next will cost; loading left out, which is not done again."""
@@ -70,7 +72,8 @@ class Refining:
     def _better(self, wish: Draw, view: View, is_cancelled: Callable[[], bool]) -> Iterator[tuple[Frame, bool]]:
         last: Frame | None = None
         size, budget = (view.width, view.height), wish.budget_ms
-        pictures = self.renderer.render_progressive(view.scene, *size, budget_ms=budget, is_cancelled=is_cancelled)
+        renderer = self._renderers.of(view.scene)
+        pictures = renderer.render_progressive(view.scene, *size, budget_ms=budget, is_cancelled=is_cancelled)
         for frame in pictures:
             if frame.statistics.pictures > 1:
                 break  # From here on they only get smoother.

@@ -1,0 +1,53 @@
+"""Several devices of one Worker: the picture of one of them, whatever is asked for."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid.device import choose, choose_all
+from pellucid.errors import DeviceUnavailable
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import Scene, ShadingName
+from pellucid.volume.sample import sample
+from pellucid.workers.sources import MappedArray
+from pellucid.workers.supervision import SupervisedWorker
+from tests.workers.conftest import EDGE, PATIENCE_S, SOURCE, SPACING, Ear, handed_over, shaded, small
+
+
+@pytest.fixture
+def shared() -> Iterator[tuple[SupervisedWorker, Ear]]:
+    """A Worker with two devices, that has the sample, and who listens to it."""
+    ear = Ear()
+    started = SupervisedWorker("cpu,cpu", ear)
+    try:
+        started.use_array(SOURCE, handed_over()).result(PATIENCE_S)
+        yield started, ear
+    finally:
+        started.close()
+
+
+def test_several_devices_draw_what_one_draws(shared: tuple[SupervisedWorker, Ear], scene: Scene) -> None:
+    worker, ear = shared
+    assert ear.next("ready") == "cpu, cpu"
+    renderer = Renderer(choose("cpu"))
+    renderer.add(MappedArray(sample(EDGE), SPACING, "um").volume(SOURCE))
+    shadings: tuple[ShadingName, ...] = ("gradient", "shadow")  # Shared, and not.
+    for shading in shadings:
+        lit = replace(scene, volumes=(replace(scene.volumes[0], shading=shading),))
+        wanted = renderer.render(lit, 48, 32).rgba
+        np.testing.assert_array_equal(ear.exact(worker.draw(small(lit), 50, True)), wanted)
+        np.testing.assert_array_equal(worker.take(small(lit)[0]).result(PATIENCE_S), wanted)
+
+
+def test_a_shading_of_the_users_is_on_all_of_them(shared: tuple[SupervisedWorker, Ear], scene: Scene) -> None:
+    worker, ear = shared
+    made = worker.compile("return vec3(1.0f, 0.0f, 0.0f);").result(PATIENCE_S)
+    drawn = ear.exact(worker.draw(small(shaded(scene, made.hash)), 50, True))
+    assert drawn[..., 0].max() > 200 and drawn[..., 1].max() == 0
+
+
+def test_devices_that_are_not_there_are_named() -> None:
+    with pytest.raises(DeviceUnavailable, match="cuda:9"):
+        choose_all("cpu,cuda:9")
