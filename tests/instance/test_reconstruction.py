@@ -112,14 +112,16 @@ def test_a_volume_is_made_and_opened(
     instance: Instance, scan: str, recipe: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, folder: Path
 ) -> None:
     target = str(folder / "made.zarr")
-    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": target}
+    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": target, "is_watched": True}
     with http(instance) as client, open_page(instance) as page:
         line = client.post("/api/reconstructions/command", json=asked).json()["text"]
         assert line == f"pellucid reconstruct {scan} -o {target} --pyramid --pixel-size 5.0 --center 22.7"
         task = client.post("/api/reconstructions", json=asked).json()["task"]
+        while [layer["name"] for layer in page.hear_text("layers")["layers"]] != ["scan.h5"]:
+            pass  # Until slices are seen while they are made.
         assert wait_for(client, task)["state"] == "finished"
-        while (heard := page.hear_text("progress"))["state"] == "running":
-            assert heard["name"] == "Reconstructing scan.h5"
+        while (heard := page.hear_text("progress"))["task"] != task or heard["state"] == "running":
+            assert heard["task"] != task or heard["name"] == "Reconstructing scan.h5"
         assert (heard["state"], heard["url"]) == ("finished", "")
         assert client.get(f"/api/reconstructions/{task}/log").status_code == 200
         with open_volume(target) as volume:

@@ -718,13 +718,15 @@ export interface TrialRequest {
   readonly client?: string;
 }
 
-/** POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal. */
+/** POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal.
+ * is_watched: slices are shown as they are made, in the place of what is shown now. */
 export interface ReconstructionRequest {
   readonly path: string;
   readonly output: string;
   readonly recipe: Recipe;
   readonly options?: ScanOptions;
   readonly is_replaced?: boolean;
+  readonly is_watched?: boolean;
 }
 
 /** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */

@@ -6,6 +6,7 @@ Not here: reconstructing (tomo).
 
 import argparse
 import json
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,9 @@ def _watch(options: argparse.Namespace) -> Watch:
     """Slices go into a viewer as they are made."""
     from pellucid.cli.watching import shown_in, viewer_at
 
-    viewer = viewer_at(options.view, options.device)
+    # Arguments can be read by everybody: a viewer that starts this command tells its address in another way.
+    url = sys.stdin.readline().strip() if options.view == "-" else options.view
+    viewer = viewer_at(url, options.device)
     return lambda layout: shown_in(viewer, layout, Path(options.source).name)
 
 

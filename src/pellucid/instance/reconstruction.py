@@ -43,7 +43,8 @@ def start(session: Session, asked: ReconstructionRequest) -> str:
     words = command(session, asked)
     if not asked.is_replaced and Path(session.roots.checked(asked.output)).exists():
         raise OutputExists(asked.output)
-    run = _Run([*words, "--device", session.relay.device], session.tasks.folder)
+    words += ["--device", session.relay.device, *(["--view", "-"] if asked.is_watched else [])]
+    run = _Run(words, session.tasks.folder, session.url)
 
     async def work(id: str) -> None:
         await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))
@@ -70,6 +71,7 @@ class _Run:
 
     words: list[str]
     folder: Path
+    url: str = field(repr=False)
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
     _is_stopped: bool = False
 
@@ -84,8 +86,9 @@ class _Run:
         with log.open("wb") as stream:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "pellucid", *self.words, "--progress-file", str(progress),
-                stdin=asyncio.subprocess.DEVNULL, stdout=stream, stderr=stream,
+                stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream,
             )  # fmt: skip
+        _tell(process, self.url)
         self._process = process
         try:
             while not await _has_ended(process):
@@ -101,6 +104,13 @@ class _Run:
             raise Cancelled("The reconstruction")
         if code != 0:
             raise _told(log.read_text(errors="replace"), code)
+
+
+def _tell(process: asyncio.subprocess.Process, url: str) -> None:
+    """The address of this viewer, where nobody else can read it."""
+    if process.stdin is not None:
+        process.stdin.write(f"{url}\n".encode())
+        process.stdin.close()
 
 
 async def _has_ended(process: asyncio.subprocess.Process) -> bool:

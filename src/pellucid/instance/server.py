@@ -58,6 +58,7 @@ class Instance:
         self.session.on_end = self.stop
         self._handover = Handover(self.session)
         self._listener = self._listening_for_arrays(limits, certificate)
+        self.session.url = self.url
         self._record = records.write(records.Record.of_this_process(self.url))
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -91,6 +92,7 @@ class Instance:
         token = self.session.tokens.own
         listener = Listener(f"{where}:0", token=token, host=arrivals, limits=limits, certificate=certificate)
         arrivals.receiving.cancel = listener.cancel
+        self.session.take_connection = listener.serve
         host = HOST if certificate is None else socket.gethostname()
         self.session.transfer = str(replace(listener.address, host=host))
         return listener

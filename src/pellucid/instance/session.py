@@ -7,6 +7,7 @@ Everything runs on one event loop; threads (of the Worker, of encoders) post to 
 """
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,8 +78,9 @@ class Session:
         self.roots.add(self.tasks.folder)
         self.trials = Trials(self.worker, self.roots)
         self.exporting: str | None = None
-        self.socket = self.transfer = ""
+        self.socket = self.transfer = self.url = ""
         self.on_end: Callable[[], None] = lambda: None
+        self.take_connection: Callable[[socket.socket], None] | None = None
         self._worker_status = outgoing.WorkerStatus("starting")
 
     # Beginning and end

@@ -23,16 +23,22 @@ interface RunningProps {
   onChange: Change;
 }
 
+interface Run {
+  task: string;
+  output: string;
+  isWatched: boolean;
+}
+
 export function Running({ path, wish, onChange }: RunningProps): ReactNode {
   const session = useSession();
-  const [run, setRun] = useState<{ task: string; output: string } | null>(null);
+  const [run, setRun] = useState<Run | null>(null);
   const [ended, setEnded] = useState<TaskStatus | null>(null);
   const progress = useSelect((state) => (run ? state.tasks[run.task] : undefined));
   useEnding(session, run?.task ?? "", setEnded);
   const start = async (): Promise<void> => {
     setEnded(null);
     const started = await session.attempt(startReconstruction(requestOf(path, wish)));
-    if (started) setRun({ task: started.task, output: wish.output });
+    if (started) setRun({ task: started.task, output: wish.output, isWatched: wish.isWatched });
   };
   const open = async (): Promise<void> => {
     await opened(session, { path: run?.output ?? wish.output, how: "replace" });
@@ -44,13 +50,19 @@ export function Running({ path, wish, onChange }: RunningProps): ReactNode {
     <div className="bench-run">
       <TextField label="Volume" example="a name that ends in .zarr" value={wish.output} onChange={(output) => onChange({ output })} />
       <Switch label="Replace what has this name" isOn={wish.isReplaced} onChange={(isReplaced) => onChange({ isReplaced })} />
+      <Switch label="Show slices as they are made" isOn={wish.isWatched} onChange={(isWatched) => onChange({ isWatched })} />
       {isRunning ? (
         <>
           <div className={share === null ? "bar is-unknown" : "bar"} role="progressbar" aria-label="Reconstruction" aria-valuenow={share === null ? undefined : Math.round(share * 100)}>
             <span style={share === null ? {} : { width: `${share * 100}%` }} />
           </div>
           <div className="row">
-            <span className="label number">{share === null ? "starting…" : `${Math.round(share * 100)} % of the slices`}</span>
+            <span className="label number">{share === null ? "starting…" : `${Math.round(share * 100)} %`}</span>
+            {run.isWatched ? (
+              <Button look="main" title="See the volume grow; this stays as it is" onClick={() => session.page({ scan: "" })}>
+                Watch
+              </Button>
+            ) : null}
             <Button onClick={() => session.send({ type: "cancel_task", task: run.task })}>Stop</Button>
           </div>
         </>

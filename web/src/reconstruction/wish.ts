@@ -13,13 +13,15 @@ export interface Wish {
   readonly compare: Compare;
   readonly output: string;
   readonly isReplaced: boolean;
+  /** Slices are shown as they are made. */
+  readonly isWatched: boolean;
 }
 
 export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null };
 
 /** The first wish for a scan: its middle, the axis looked for. */
 export function firstWish(scan: ScanDescription, options: ScanOptions): Wish {
-  return { options, recipe: scan.recipe, row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, isReplaced: false };
+  return { options, recipe: scan.recipe, row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, isReplaced: false, isWatched: true };
 }
 
 /** Where the axis is, once it is known. */
@@ -58,12 +60,13 @@ function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null 
   }
 }
 
-export const requestOf = (path: string, { options, recipe, output, isReplaced }: Wish): ReconstructionRequest => ({
+export const requestOf = (path: string, { options, recipe, output, isReplaced, isWatched }: Wish): ReconstructionRequest => ({
   path,
   options,
   recipe,
   output,
   is_replaced: isReplaced,
+  is_watched: isWatched,
 });
 
 /** As `pellucid reconstruct --recipe FILE` reads them. */

@@ -67,6 +67,7 @@ function Task({ task }: { task: Progress }): ReactNode {
 }
 
 function amount({ done, total, unit }: Progress): string {
+  if (unit === "%") return `${done} %`;
   const text = (count: number): string => (unit === "B" ? bytes(count) : `${Math.round(count)}`);
   return `${text(done)}${total === null ? "" : ` of ${text(total)}`} ${unit === "B" ? "" : unit}`.trim();
 }

@@ -105,7 +105,10 @@ class TrialHeader:
 
 @dataclass(frozen=True)
 class ReconstructionRequest:
-    """POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal."""
+    """POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal.
+
+    is_watched: slices are shown as they are made, in the place of what is shown now.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
     path: Path
@@ -113,6 +116,7 @@ class ReconstructionRequest:
     recipe: Recipe
     options: ScanOptions = field(default_factory=ScanOptions)
     is_replaced: bool = False
+    is_watched: bool = False
 
 
 @dataclass(frozen=True)
