@@ -100,7 +100,7 @@ def devices_of(environment: Mapping[str, str]) -> str | None:
     """All that a job was given, where that is more than one: so many were asked for because one has no room.
 
     >>> devices_of({"CUDA_VISIBLE_DEVICES": "2,3"}), devices_of({"CUDA_VISIBLE_DEVICES": "0"}), devices_of({})
-    ('cuda:all', None, None)
+    ('all', None, None)
     """
     return ALL if "," in environment.get("CUDA_VISIBLE_DEVICES", "") else None
 

@@ -39,7 +39,7 @@ def add_viewer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument(
         "--device",
-        help="cpu, cuda, cuda:1, or several that share a volume: cuda:0,cuda:1, cuda:all (default: the first)",
+        help="cpu, cuda, cuda:1, or several that share a volume: cuda:0,cuda:1, all (default: the first)",
     )
     parser.add_argument(
         "--root", action="append", default=[], metavar="FOLDER",

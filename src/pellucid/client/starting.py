@@ -65,7 +65,7 @@ def start(
 
     It ends with this program, or after ``grace_minutes`` without use; with keep, it outlives the program. roots: what
     the page may open, besides this folder and those that ``load`` opens. device: cpu, cuda, cuda:1; or several, which
-    share what one has no room for: cuda:0,cuda:1 or cuda:all. Else the first that there is.
+    share what one has no room for: cuda:0,cuda:1 or all. Else the first that there is.
 
     For what is asked for in ``job`` (gpus="auto", shape, dtype, memory, cores, partition, ...) the agent finds a place;
     such a viewer outlives this program. Without wait, what comes back tells when it is expected to start.

@@ -16,7 +16,7 @@ from pellucid.errors import DeviceUnavailable
 
 CPU = "cpu"
 CUDA = "cuda"
-ALL = "cuda:all"
+ALL = "all"
 KEPT_BYTES = 256 * 2**20
 """Of a card's memory that stays with this process when it is freed: pictures need the same again and again."""
 
@@ -77,7 +77,7 @@ def choose(asked: str | None = None) -> Device:
 
 
 def choose_all(asked: str | None = None) -> tuple[Device, ...]:
-    """The devices of a list (``cuda:0,cuda:1``), or every CUDA device (``cuda:all``); else the one of that name.
+    """The devices of a list (``cuda:0,cuda:1``); for ``all`` every CUDA device where there is one, else the CPU.
 
     >>> [device.name for device in choose_all("cpu,cpu")]
     ['cpu', 'cpu']
@@ -85,10 +85,7 @@ def choose_all(asked: str | None = None) -> tuple[Device, ...]:
     asked = asked or settings.current().device
     if asked != ALL:
         return tuple(choose(name.strip()) for name in asked.split(","))
-    cards = tuple(device for device in devices() if device.is_cuda)
-    if not cards:
-        raise DeviceUnavailable(asked, [device.name for device in devices()])
-    return cards
+    return tuple(device for device in devices() if device.is_cuda) or (_cpu(),)
 
 
 @cache
