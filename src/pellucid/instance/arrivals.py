@@ -5,6 +5,7 @@ Not here: the wire (transport), a volume that is shown while it fills (filling),
 memory that changes hands (handover).
 """
 
+import asyncio
 import json
 import weakref
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pellucid.box import Box
 from pellucid.errors import InvalidInput, PellucidError, WrongDimensions
+from pellucid.formats.shared import SharedArray
 from pellucid.instance.arrays import Wish, checked_rows
 from pellucid.instance.filling import Filling
 from pellucid.instance.loading import retrieve, show_array
@@ -22,14 +24,18 @@ from pellucid.instance.protocol.http import ArrayOffer
 from pellucid.instance.protocol.wire import first_fault
 from pellucid.instance.receiving import Receiving, Transfer
 from pellucid.instance.session import Session
+from pellucid.settings import available_memory_bytes
 from pellucid.transport.announcement import Announcement
 from pellucid.transport.host import Host, Offer, Received
+from pellucid.transport.memory import Shelf
 from pellucid.transport.pieces import Target
 from pellucid.transport.session import kept_bytes
 from pellucid.workers.supervision import Handed
 
 _OFFER: TypeAdapter[ArrayOffer] = TypeAdapter(ArrayOffer)
 _WISH: TypeAdapter[Wish] = TypeAdapter(Wish)
+SPARE_SHARE = 4
+SPARE_S = 60.0
 
 
 class Arrivals(Host):
@@ -39,6 +45,7 @@ class Arrivals(Host):
         self._session = session
         self.receiving = Receiving(session)
         self._filling: dict[str, Filling] = {}
+        self._spare = Spare(session)
 
     def allocate(self, announcement: Announcement) -> Target:
         wish = wished(announcement)
@@ -46,7 +53,7 @@ class Arrivals(Host):
             self._session.arrays.check(offered(announcement, wish))
         else:
             checked_rows(wish, announcement.shape, announcement.dtype)
-        return Target.create(announcement)
+        return Target.create(announcement, self._spare.shelf)
 
     def begun(self, target: Target) -> None:
         announcement = target.announcement
@@ -85,10 +92,34 @@ class Arrivals(Host):
         wish, name = wished(announcement), announcement.label.name
         if wish.kind == "volume":
             offer = offered(announcement, wish)
-            handed = Handed(shared, offer.spacing, offer.unit)
+            handed = Handed(shared, offer.spacing, offer.unit, released=self._spare.put)
         else:
             handed = Handed(shared, kind=wish.kind, vertices=wish.vertices)
         return await show_array(self._session, uuid4().hex, handed, wish.how, name or wish.kind)
+
+
+class Spare:
+    """Memory of arrays that are not shown any more, for those that come next; given back when none comes for a while.
+
+    A program that shows one volume after the other does not wait for new pages every time.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.shelf = Shelf(available_memory_bytes() // SPARE_SHARE)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def put(self, shared: SharedArray) -> None:
+        """From any thread."""
+        self.shelf.put(shared)
+        self._session.relay.call(self._later)
+
+    def _later(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        # Giving pages back takes a while, too.
+        self._timer = loop.call_later(SPARE_S, lambda: loop.run_in_executor(None, self.shelf.clear))
 
 
 def offered(announcement: Announcement, wish: Wish) -> ArrayOffer:

@@ -93,6 +93,13 @@ class Shelf:
             while sum(each.nbytes for each in self._spare) > self._limit_bytes:
                 self._spare.pop(0).close()
 
+    def clear(self) -> None:
+        """Give all of it back."""
+        with self._lock:
+            spare, self._spare = self._spare, []
+        for each in spare:
+            each.close()
+
     def take(self, shape: Sequence[int], dtype: Any) -> SharedArray | None:
         """Memory for such an array, mapped; None where nothing fits without waste."""
         nbytes = prod(shape) * np.dtype(dtype).itemsize

@@ -47,13 +47,14 @@ class Listener(Protocol):
 @dataclass(frozen=True)
 class Handed:
     """An array in memory that the supervisor owns, for the Worker of now and for the next; kind, vertices: as in
-    UseArray."""
+    UseArray. released: is given the memory when no Worker uses it any more; without it, it is given back."""
 
     shared: SharedArray
     spacing: Spacing = (1.0, 1.0, 1.0)
     unit: str = ""
     kind: commands.ArrayKind = "volume"
     vertices: int = 0
+    released: Callable[[SharedArray], None] | None = None
 
 
 class SupervisedWorker:
@@ -142,8 +143,14 @@ class SupervisedWorker:
     def forget_array(self, source: str) -> "Future[commands.Done]":
         """Give its memory back."""
         with self._lock:
-            self._arrays.pop(source).shared.close()
-            return self._ask("forgetting an array", lambda request: commands.Forget(request, source))
+            handed = self._arrays.pop(source)
+            forgotten = self._ask("forgetting an array", lambda request: commands.Forget(request, source))
+        released = handed.released
+        if released is None:
+            handed.shared.close()
+        else:
+            forgotten.add_done_callback(lambda _: released(handed.shared))
+        return forgotten
 
     def compile(self, source: str) -> "Future[commands.Compiled]":
         """Make a shading; once it is made, every process that takes over has it too."""
