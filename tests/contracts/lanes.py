@@ -115,10 +115,16 @@ def after(event: Callable[[float], object], action: Callable[[], None]) -> threa
     return thread
 
 
-class LaneContract:
-    """Subclass it and set ``lane``; ``listening`` may be overridden where the listening end needs more."""
+class Ends:
+    """The two ends of a lane."""
 
     lane: str
+    served: tuple[str, ...] = ()
+    """What else the listening process is told."""
+
+    def address(self, listener: Listener) -> str:
+        """Where the listening end is reached."""
+        return str(listener.address)
 
     @contextmanager
     def listening(self, host: Host, limits: Limits) -> Iterator[Listener]:
@@ -142,9 +148,42 @@ class LaneContract:
             yield listener
 
     def send(self, to: Listener | str, array: Voxels, metadata: Any = None, **options: Any) -> Any:
-        address = to if isinstance(to, str) else str(to.address)
+        address = to if isinstance(to, str) else self.address(to)
         label = Label("scan", (3.0, 2.0, 1.0), "um")
         return send(address, array, metadata, token=TOKEN, label=label, options=Options(lane=self.lane, **options))
+
+
+class ProcessContract(Ends):
+    """One of the ends is a process of its own, and may be killed."""
+
+    def test_the_sender_is_killed(self, listener: Listener, keeper: Keeper) -> None:
+        with peer("send", self.address(listener), TOKEN, self.lane, "stall") as child:
+            told(child, "stalled")
+            child.kill()
+        assert keeper.has_broken.wait(WAIT_S)
+        with pytest.raises(TransferBroken, match="nothing arrived"):
+            keeper.next(0)
+        self.send(listener, SMALL)
+        assert (listener.receive(WAIT_S).array == SMALL).all()
+
+    def test_the_receiver_is_killed(self) -> None:
+        with peer("serve", "127.0.0.1:0", TOKEN, "stall", *self.served) as child:
+            (address,) = told(child, "listening")
+            after(lambda _: told(child, "stalled"), child.kill)
+            with pytest.raises((TransferBroken, Unreachable)):
+                self.send(address, voxels(), attempts=2)
+
+    def test_between_two_processes(self) -> None:
+        with peer("serve", "127.0.0.1:0", TOKEN, *self.served) as child:
+            (address,) = told(child, "listening")
+            self.send(address, voxels())
+            assert told(child, "stored") == ["scan", self.lane, "0", "right"]
+            received = retrieve(address, {}, token=TOKEN, options=Options(self.lane))
+            assert (received.array == voxels()).all()
+
+
+class LaneContract(ProcessContract):
+    """Subclass it and set ``lane``; ``listening`` may be overridden where the listening end needs more."""
 
     @pytest.mark.parametrize("layout", list(LAYOUTS))
     def test_any_layout_arrives(self, layout: str, listener: Listener) -> None:
@@ -186,7 +225,7 @@ class LaneContract:
 
     def test_another_token_is_refused(self, listener: Listener, keeper: Keeper) -> None:
         with pytest.raises(TokenRefused, match="does not hold the same token"):
-            send(str(listener.address), SMALL, token="wrong horse battery", options=Options(lane=self.lane))
+            send(self.address(listener), SMALL, token="wrong horse battery", options=Options(lane=self.lane))
         assert keeper.allocated == []
 
     def test_too_much_is_refused_with_both_sizes(self, listener: Listener, keeper: Keeper) -> None:
@@ -205,7 +244,7 @@ class LaneContract:
 
     def test_nobody_listens(self) -> None:
         with Listener(token=TOKEN) as listener:
-            address = str(listener.address)
+            address = self.address(listener)
         with pytest.raises(Unreachable, match="Connection refused"):
             self.send(address, SMALL)
 
@@ -265,7 +304,7 @@ class LaneContract:
 
     def test_an_array_is_retrieved(self, listener: Listener) -> None:
         options = Options(lane=self.lane)
-        received = retrieve(str(listener.address), {"box": "all"}, token=TOKEN, options=options)
+        received = retrieve(self.address(listener), {"box": "all"}, token=TOKEN, options=options)
         assert (received.array == SMALL[:, ::2]).all()
         assert received.label == Label("found", (2.0, 1.0, 1.0), "um")
         assert received.metadata == {"request": {"box": "all"}}
@@ -273,46 +312,23 @@ class LaneContract:
 
     def test_what_cannot_be_retrieved_says_why(self, listener: Listener) -> None:
         with pytest.raises(InvalidInput, match="There is no such box"):
-            retrieve(str(listener.address), {"box": "half"}, token=TOKEN, options=Options(lane=self.lane))
+            retrieve(self.address(listener), {"box": "half"}, token=TOKEN, options=Options(lane=self.lane))
 
     def test_no_more_is_retrieved_than_wanted(self, listener: Listener) -> None:
         options = Options(lane=self.lane, limit_bytes=10)
         with pytest.raises(TransferTooLarge, match=r"60 bytes.*at most 10 bytes"):
-            retrieve(str(listener.address), {"box": "all"}, token=TOKEN, options=options)
+            retrieve(self.address(listener), {"box": "all"}, token=TOKEN, options=options)
 
     @pytest.mark.parametrize("depth", [3, 0])
     def test_memory_is_asked_for_first(self, depth: int, listener: Listener) -> None:
-        with allocate(str(listener.address), (depth, 4, 5), "int16", token=TOKEN, options=Options(self.lane)) as wanted:
+        with allocate(
+            self.address(listener), (depth, 4, 5), "int16", token=TOKEN, options=Options(self.lane)
+        ) as wanted:
             wanted.array[...] = SMALL[:depth]
             report = wanted.send()
         received = listener.receive(WAIT_S).array
         assert received.shape == (depth, 4, 5) and (received == SMALL[:depth]).all()
         assert report.nbytes == (0 if self.lane == "shm" else SMALL[:depth].nbytes)
-
-    def test_the_sender_is_killed(self, listener: Listener, keeper: Keeper) -> None:
-        with peer("send", str(listener.address), TOKEN, self.lane, "stall") as child:
-            told(child, "stalled")
-            child.kill()
-        assert keeper.has_broken.wait(WAIT_S)
-        with pytest.raises(TransferBroken, match="nothing arrived"):
-            keeper.next(0)
-        self.send(listener, SMALL)
-        assert (listener.receive(WAIT_S).array == SMALL).all()
-
-    def test_the_receiver_is_killed(self) -> None:
-        with peer("serve", "127.0.0.1:0", TOKEN, "stall") as child:
-            (address,) = told(child, "listening")
-            after(lambda _: told(child, "stalled"), child.kill)
-            with pytest.raises((TransferBroken, Unreachable)):
-                self.send(address, voxels(), attempts=2)
-
-    def test_between_two_processes(self) -> None:
-        with peer("serve", "127.0.0.1:0", TOKEN) as child:
-            (address,) = told(child, "listening")
-            self.send(address, voxels())
-            assert told(child, "stored") == ["scan", self.lane, "0", "right"]
-            received = retrieve(address, {}, token=TOKEN, options=Options(self.lane))
-            assert (received.array == voxels()).all()
 
 
 def _stall_receiver(monkeypatch: pytest.MonkeyPatch, stalled: threading.Event, listener: Listener) -> None:

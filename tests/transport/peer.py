@@ -1,9 +1,10 @@
 """The other end as a program of its own: it can be put into another network namespace, and killed.
 
-    python -m tests.transport.peer serve ADDRESS TOKEN [stall]
+    python -m tests.transport.peer serve ADDRESS TOKEN [stall] [web]
     python -m tests.transport.peer send ADDRESS TOKEN LANE [stall]
 
-It prints what happened, a line each. With ``stall`` it says ``stalled`` in the middle of a transfer, and waits.
+It prints what happened, a line each. With ``stall`` it says ``stalled`` in the middle of a transfer, and waits. With
+``web`` it is reached through a web server.
 """
 
 import sys
@@ -64,14 +65,27 @@ def stall(kind: type, method: str, calls: int) -> None:
     setattr(kind, method, counted)
 
 
+def serve(address: str, token: str, is_web: bool) -> None:
+    """Until the standard input ends."""
+    with Listener(address, token=token, host=Teller()) as listener:
+        if not is_web:
+            say("listening", listener.address)
+            sys.stdin.read()
+            return
+        from tests.transport.web import web_front
+
+        with web_front(token) as front:
+            front.listener = listener
+            say("listening", front.address)
+            sys.stdin.read()
+
+
 def main(role: str, address: str, token: str, *rest: str) -> None:
     with progress.use(progress.Silent()):
         if role == "serve":
             if "stall" in rest:
                 stall(Target, "keep", 2)
-            with Listener(address, token=token, host=Teller()) as listener:
-                say("listening", listener.address)
-                sys.stdin.read()
+            serve(address, token, is_web="web" in rest)
             return
         if "stall" in rest:
             stall(Source, "gather" if rest[0] == "shm" else "piece", 2)

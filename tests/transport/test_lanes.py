@@ -1,4 +1,4 @@
-"""Every lane passes the contract; so does TCP with TLS."""
+"""Every lane passes the contract; so does TCP with TLS, and through a web server."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,11 +10,18 @@ from pellucid.transport.host import Host, Limits
 from pellucid.transport.listening import Listener
 from tests.contracts.lanes import TOKEN, LaneContract
 from tests.transport.certificates import make_certificate
+from tests.transport.web import Front, web_front
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def front() -> Iterator[Front]:
+    with web_front(TOKEN) as front:
+        yield front
 
 
 class TestSharedMemory(LaneContract):
@@ -41,3 +48,21 @@ class TestTls(LaneContract):
 
 class TestUcx(LaneContract):
     lane = "ucx"
+
+
+class TestProxy(LaneContract):
+    lane = "proxy"
+    served = ("web",)
+    front: Front
+
+    @pytest.fixture(autouse=True)
+    def use_front(self, front: Front) -> None:
+        self.front = front
+
+    def address(self, listener: Listener) -> str:
+        return self.front.address if listener is self.front.listener else f"http://{listener.address}"
+
+    @contextmanager
+    def listening(self, host: Host, limits: Limits) -> Iterator[Listener]:
+        with Listener(token=TOKEN, host=host, limits=limits) as self.front.listener:
+            yield self.front.listener

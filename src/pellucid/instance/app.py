@@ -13,7 +13,7 @@ from fastapi import FastAPI, WebSocket
 from pellucid.instance import connection
 from pellucid.instance.guard import Guard
 from pellucid.instance.product import PRODUCT
-from pellucid.instance.routes import access, documentation, page, reconstruction, scene, sources, work
+from pellucid.instance.routes import access, bulk, documentation, page, reconstruction, scene, sources, work
 from pellucid.instance.session import Session
 
 TICK_S = 1.0
@@ -39,6 +39,7 @@ def create_app(session: Session) -> FastAPI:
     access.add_refusals(app)
     for module in (scene, sources, reconstruction, work):
         app.include_router(module.router)
+    bulk.add(app, session)
     documentation.add(app)
     page.add(app)
 

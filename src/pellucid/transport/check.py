@@ -14,9 +14,10 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.transport.announcement import Announcement
 from pellucid.transport.connecting import DEFAULT, Options, retrieve, send
 from pellucid.transport.host import Host, Offer, Received
-from pellucid.transport.lanes.lane import LANES
+from pellucid.transport.lanes.lane import LANES, PROXY
 from pellucid.transport.memory import Shelf
 from pellucid.transport.pieces import Target
+from pellucid.transport.web import is_web
 
 ROUNDS = 2
 """The first one pays for memory that nobody has touched yet."""
@@ -55,7 +56,8 @@ class ProbeHost(Host):
 def check_lanes(address: str, token: str, nbytes: int, options: Options = DEFAULT) -> list[LaneCheck]:
     """Try every lane, both ways, against a listening ProbeHost."""
     array = np.ones(nbytes, np.uint8)
-    return [_check(address, token, array, replace(options, lane=lane, attempts=1)) for lane in LANES]
+    lanes = [lane for lane in LANES if (lane == PROXY) == is_web(address)]
+    return [_check(address, token, array, replace(options, lane=lane, attempts=1)) for lane in lanes]
 
 
 def _check(address: str, token: str, array: Any, options: Options) -> LaneCheck:

@@ -7,6 +7,7 @@ Not here: the end that listens (listening), one transfer (session).
 import json
 import logging
 import secrets
+import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +19,18 @@ import numpy as np
 from pellucid.errors import InvalidInput, PellucidError, TransferInvalid, TransferTooLarge, Unreachable
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
-from pellucid.transport.address import Address, connect, connect_local
+from pellucid.transport.address import CONNECT_TIMEOUT_S, Address, connect, connect_local
 from pellucid.transport.announcement import NO_LABEL, Announcement, Label, announce
 from pellucid.transport.handshake import checked_token, introduce
 from pellucid.transport.host import Received
-from pellucid.transport.lanes.lane import AUTO, Link, checked_lane, has_rdma, lanes_here, machine
+from pellucid.transport.lanes.lane import AUTO, PROXY, Link, checked_lane, has_rdma, lanes_here, machine
 from pellucid.transport.lanes.shm import SENT, attach
 from pellucid.transport.messages import POLL_S, Channel, Message, Patience
 from pellucid.transport.pieces import Target
 from pellucid.transport.session import Report, deliver, take
 from pellucid.transport.streaming import StreamWriter
+from pellucid.transport.tunnel import connect_through
+from pellucid.transport.web import WebAddress, is_web
 
 LOG = logging.getLogger(__name__)
 
@@ -38,6 +41,7 @@ class Options:
 
     streams: connections over TCP when retrieving; when sending, the receiving end says how many.
     limit_bytes: the largest array that is taken when retrieving. window_bytes: how much of a stream may be under way.
+    bearer: what a web server in between knows the caller by, where that is not the token.
     """
 
     lane: str = AUTO
@@ -48,6 +52,7 @@ class Options:
     cancel: threading.Event | None = None
     limit_bytes: int = 2**40
     window_bytes: int = 2**28
+    bearer: str = ""
 
 
 DEFAULT = Options()
@@ -57,7 +62,7 @@ DEFAULT = Options()
 class Caller:
     """Somebody who connects to one listening end."""
 
-    address: Address
+    address: Address | WebAddress
     token: str
     options: Options
 
@@ -65,7 +70,8 @@ class Caller:
     def to(cls, address: str, token: str, options: Options) -> "Caller":
         if options.lane != AUTO:
             checked_lane(options.lane)
-        return cls(Address.parse(address), checked_token(token), options)
+        parsed = WebAddress.parse(address) if is_web(address) else Address.parse(address)
+        return cls(parsed, checked_token(token), options)
 
     def call(self, transfer: str) -> tuple[Link, str]:
         """An authenticated link for a transfer, and the lane that is best on it."""
@@ -82,12 +88,14 @@ class Caller:
         return Link(control, lambda: self._join(transfer), self.options.streams), lane
 
     def _choose(self, welcome: Message) -> str:
-        both = [lane for lane in lanes_here() if lane in welcome.get("lanes").split()]
+        both = [lane for lane in (*lanes_here(), PROXY) if lane in welcome.get("lanes").split()]
         wanted = self.options.lane
-        if wanted == AUTO:
+        if wanted == AUTO and PROXY not in both:
             is_same_machine = machine() and welcome.fields.get("machine") == machine()
             is_rdma = "ucx" in both and has_rdma() and "rdma" in welcome.fields
             return "shm" if is_same_machine else "ucx" if is_rdma else "tcp"
+        if wanted == AUTO:
+            return PROXY
         if wanted not in both:
             remedy = f"Both ends have: {', '.join(both)}."
             raise InvalidInput(f"The lane {wanted} does not lead to {self.address}.", do=remedy)
@@ -96,7 +104,7 @@ class Caller:
     def _local(self, control: Channel, welcome: Message) -> tuple[Channel, str]:
         """The same conversation over a local socket, which memory can be handed through."""
         try:
-            local = Channel(connect_local(welcome.get("local")), control.patience)
+            local = Channel(connect_local(welcome.get("local")), control.patience, is_local=True)
         except Unreachable:
             # Two network namespaces (containers) of one machine do not see each other's sockets.
             if self.options.lane == "shm":
@@ -116,8 +124,13 @@ class Caller:
         return channel
 
     def _channel(self) -> Channel:
-        timeout_s = self.options.timeout_s
-        return Channel(connect(self.address, timeout_s), Patience(timeout_s, self.options.cancel))
+        return Channel(self._connected(), Patience(self.options.timeout_s, self.options.cancel))
+
+    def _connected(self) -> socket.socket:
+        timeout_s = min(self.options.timeout_s, CONNECT_TIMEOUT_S)
+        if isinstance(self.address, WebAddress):
+            return connect_through(self.address, self.options.bearer or self.token, timeout_s)
+        return connect(self.address, timeout_s)
 
     def repeated(self, attempt: "Attempt") -> Any:
         """The result of an attempt; one that a broken connection ended is made again, and takes up where it stopped."""
@@ -128,9 +141,12 @@ class Caller:
                 link, lane = self.call(attempt.transfer)
                 has_begun = True
                 try:
-                    return attempt.run(link, lane)
+                    found = attempt.run(link, lane)
                 finally:
                     link.control.close()
+                if lane == PROXY:
+                    LOG.warning("Through the web proxy at %s: %s.", self.address, getattr(found, "report", found))
+                return found
             except PellucidError as error:
                 if not (error.is_transient and has_begun) or number == self.options.attempts:
                     raise
@@ -284,6 +300,6 @@ def open_stream(caller: Caller, announcement: Announcement) -> StreamWriter:
 
     def call() -> tuple[Link, str]:
         link, lane = caller.call(announcement.transfer)
-        return link, "shm" if lane == "shm" else "tcp"  # Blocks of a stream have no UCX lane.
+        return link, "tcp" if lane == "ucx" else lane  # Blocks of a stream have no UCX lane.
 
     return StreamWriter(announcement, call, caller.options.window_bytes, caller.options.attempts)

@@ -15,13 +15,15 @@ from contextlib import suppress
 from pellucid.errors import PellucidError, TransferBroken
 from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
 from pellucid.transport.handshake import admit
-from pellucid.transport.lanes.lane import has_rdma, lanes_here, machine
+from pellucid.transport.lanes.lane import PROXY, has_rdma, lanes_here, machine
 from pellucid.transport.messages import Channel, Message, Patience
 
 LOG = logging.getLogger(__name__)
 HANDSHAKE_S = 10.0
 MOST_STRANGERS = 64
 """Connections that have not shown the token yet; more are closed at once."""
+
+HANDED_THROUGH = {"lanes": PROXY}
 
 Enter = Callable[[Message, Channel], None]
 
@@ -65,17 +67,26 @@ class Door:
             if not self._strangers.acquire(blocking=False):
                 connection.close()
                 continue
-            threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
+            is_local = listening.family == socket.AF_UNIX
+            threading.Thread(target=self._admit, args=(connection, self._offer, is_local), daemon=True).start()
 
-    def _admit(self, connection: socket.socket) -> None:
+    def serve(self, connection: socket.socket) -> None:
+        """Take a connection that came another way: a web server hands its bytes through."""
+        if self._is_closing.is_set() or not self._strangers.acquire(blocking=False):
+            connection.close()
+            return
+        threading.Thread(target=self._admit, args=(connection, HANDED_THROUGH), daemon=True).start()
+
+    def _admit(self, connection: socket.socket, offer: dict[str, str], is_local: bool = False) -> None:
         """Let a connection in that shows the token, soon: a byte now and then does not keep the door open."""
         deadline = threading.Timer(HANDSHAKE_S, _cut, (connection,))
         deadline.daemon = True
         deadline.start()
         try:
             try:
-                channel = Channel(self._prepared(connection), Patience(HANDSHAKE_S, self._is_closing))
-                opening = admit(channel, self._token, self._offer)
+                patience = Patience(HANDSHAKE_S, self._is_closing)
+                channel = Channel(self._prepared(connection), patience, is_local)
+                opening = admit(channel, self._token, offer)
             except BaseException:
                 connection.close()
                 raise

@@ -7,6 +7,7 @@ Not here: who may come in (door), what becomes of arrays (host), one transfer (s
 import json
 import logging
 import queue
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -67,6 +68,10 @@ class Listener:
         self.is_closing = threading.Event()
         self._door = Door(Address.parse(address), checked_token(token), self._enter, certificate)
         self.address = self._door.address
+
+    def serve(self, connection: socket.socket) -> None:
+        """Take a connection that a web server hands through (see tunnel.relay), in a thread of its own."""
+        self._door.serve(connection)
 
     def receive(self, timeout_s: float | None = None) -> Received:
         """The next array that arrives. For a listener without a host of its own."""

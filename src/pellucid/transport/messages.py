@@ -110,14 +110,17 @@ def _wait_in_turns(connection: socket.socket) -> None:
 
 
 class Channel:
-    """One connection. Reading and writing wait in short turns, so that a cancel is noticed."""
+    """One connection. Reading and writing wait in short turns, so that a cancel is noticed.
 
-    def __init__(self, connection: socket.socket, patience: Patience) -> None:
+    is_local: it leads to a process of this machine, and memory can be handed through it.
+    """
+
+    def __init__(self, connection: socket.socket, patience: Patience, is_local: bool = False) -> None:
         self.connection = connection
         self._is_tls = isinstance(connection, ssl.SSLSocket)
         _wait_in_turns(connection)
         self.patience = patience
-        self.is_local = connection.family == socket.AF_UNIX
+        self.is_local = is_local
         self._descriptors: list[int] = []
 
     def write(self, message: Message, descriptors: Sequence[int] = ()) -> None:

@@ -21,7 +21,10 @@ LANES = {
     "shm": "pellucid.transport.lanes.shm:ShmLane",
     "tcp": "pellucid.transport.lanes.tcp:TcpLane",
     "ucx": "pellucid.transport.lanes.ucx:UcxLane",
+    "proxy": "pellucid.transport.lanes.tcp:TcpLane",
 }
+PROXY = "proxy"
+"""The same pieces as over TCP, through connections that a web server hands through."""
 AUTO = "auto"
 REASON_S = 2.0
 INFINIBAND = Path("/sys/class/infiniband")
