@@ -140,3 +140,28 @@ def test_of_what_a_viewer_cannot_hold_some_voxels_are_shown(monkeypatch: pytest.
         for first, stop in ((0, 1), (3, 5), (1, 3)):
             show(Box((first, 0, 0), (stop, 6, 8)), voxels[first:stop])
     np.testing.assert_array_equal(shown, voxels[::2, ::2, ::2])
+
+
+def test_a_scan_is_followed_in_a_viewer(scan: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    common = ("--center", AXIS, "--pixel-size", PIXEL_UM)
+    with pellucid.start(device="cpu") as viewer:
+        arguments = ("--follow", scan, "-o", tmp_path / "a", "--view", viewer.url, "--patience", 0)
+        assert run(*arguments, *common) == 0
+        shown, scene = viewer.retrieve_volume(), viewer.scene
+    assert [one.normal for one in scene.slices] == [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
+    assert scene.slices[2].point == (0.0, 0.0, 3.5 * PIXEL_UM)
+    assert not scene.volumes[0].is_visible
+    assert run(scan, "-o", tmp_path / "b.zarr", *common) == 0
+    with open_volume(tmp_path / "b.zarr") as volume:
+        wanted, middle = volume.read(), COLUMNS // 2
+    for at in (np.s_[3], np.s_[:, middle], np.s_[:, :, middle]):
+        np.testing.assert_allclose(np.asarray(shown)[at], wanted[at], atol=1e-3)
+    picture = np.asarray(Image.open(tmp_path / "a.live.png"))
+    assert picture.shape == (COLUMNS + 2 * 6 + 16, COLUMNS)
+    assert inside(picture[:COLUMNS]).mean() > 150
+
+
+def test_an_output_is_asked_for(scan: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(scan) == 1
+    assert "Give -o" in capsys.readouterr().err

@@ -51,7 +51,7 @@ def test_views_that_come_in_parts_make_the_slices_of_the_volume(device: Device) 
     for views in (slice(0, 5), slice(5, 37), slice(37, 60)):
         part = np.ascontiguousarray(found[:, views])
         slices.add(primitives(device).to_device(part), ANGLES[views])
-    cross = slices.cross(SCAN.per_pixel)
+    cross = slices.cross(SCAN.pixel_size_um)
     assert (cross.views, cross.shape) == (60, (ROWS, COLUMNS, COLUMNS))
     assert_slices_of(cross, whole(SCAN))
 

@@ -13,7 +13,7 @@ from pellucid.volume.levels import REDUCTIONS
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("reconstruct", help="from a scan (projections, flats, darks) to a volume")
     parser.add_argument("source", help="scan: HDF5 (Data Exchange, NXtomo), folder of TIFF files, HiPic")
-    parser.add_argument("-o", "--output", required=True, help="volume; its name says the format: .zarr .n5 .h5 .tif")
+    parser.add_argument("-o", "--output", help="volume; its name says the format: .zarr .n5 .h5 .tif")
     parser.add_argument("--preview", metavar="ROW,...", help="only these rows, as a picture beside the output")
     parser.add_argument("--recipe", metavar="FILE", help="all about scan and steps, as the viewer saves it (JSON)")
     _add_scan(parser.add_argument_group("the scan"))
@@ -24,13 +24,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     running.add_argument("--memory", help="most memory to use, such as 4GiB (default: half of what is free)")
     running.add_argument("--workers", type=count_argument, help="slabs at a time (default: one per core)")
     running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
-    running.add_argument(
-        "--view",
-        nargs="?",
-        const="",
-        metavar="URL",
-        help="show slices as they are made, in the viewer there or a new one",
-    )
+    shown = "show slices as they are made, in the viewer there or a new one"
+    running.add_argument("--view", nargs="?", const="", metavar="URL", help=shown)
+    live = "the scan is still being written: show three slices of what is there, again and again"
+    running.add_argument("--follow", action="store_true", help=live)
+    running.add_argument("--patience", type=float, default=60.0, metavar="S", help="--follow: end when nothing came")
     running.add_argument("--overwrite", action="store_true", help="replace an output that exists")
     parser.set_defaults(run=run)
 

@@ -10,6 +10,7 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.rings import RingSettings
 
+if TYPE_CHECKING:
+    from pellucid.client.viewer import Viewer
+
 MOST_CENTERS = 100
 
 
@@ -39,6 +43,10 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
     """The exit code."""
     saved = _saved(Path(options.recipe)) if options.recipe else None
     centers = [saved.recipe.center] if saved and options.center == AUTOMATIC else _centers(options.center)
+    if options.follow:
+        return _follow(options, centers[0], saved)
+    if not options.output:
+        raise InvalidInput("It is not said where the volume goes.", do="Give -o, such as -o sample.zarr.")
     if len(centers) > 1 or options.preview is not None:
         return _look(options, centers, saved)
     settings = load(memory_bytes=options.memory, threads=options.workers)
@@ -51,6 +59,17 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
     volume.close()
     report(volume.location)
     return 0
+
+
+def _follow(options: argparse.Namespace, center: float | str, saved: Parameters | None) -> int:
+    """Slices of a scan that is still being written."""
+    from pellucid.cli.following import follow_scan
+    from pellucid.tomo.live import Following
+
+    said = saved or Parameters(_scan_options(options), _recipe(options, center))
+    what = Following(options.source, said.scan, said.recipe, choose(options.device), options.patience)
+    picture = Path(f"{options.output.rstrip('/')}.live.png") if options.output else None
+    return follow_scan(what, _viewer(options), picture)
 
 
 def _saved(path: Path) -> Parameters:
@@ -66,12 +85,19 @@ def _saved(path: Path) -> Parameters:
 
 def _watch(options: argparse.Namespace) -> Watch:
     """Slices go into a viewer as they are made."""
-    from pellucid.cli.watching import shown_in, viewer_at
+    from pellucid.cli.watching import shown_in
+
+    viewer = _viewer(options)
+    return lambda layout: shown_in(viewer, layout, Path(options.source).name)
+
+
+def _viewer(options: argparse.Namespace) -> "Viewer":
+    """The one at the address that was given, or a new one."""
+    from pellucid.cli.watching import viewer_at
 
     # Arguments can be read by everybody: a viewer that starts this command tells its address in another way.
-    url = sys.stdin.readline().strip() if options.view == "-" else options.view
-    viewer = viewer_at(url, options.device)
-    return lambda layout: shown_in(viewer, layout, Path(options.source).name)
+    url = sys.stdin.readline().strip() if options.view == "-" else options.view or ""
+    return viewer_at(url, options.device)
 
 
 def _look(options: argparse.Namespace, centers: list[float | str], saved: Parameters | None) -> int:

@@ -26,7 +26,7 @@ from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference.projection import circle_radius, view_weights
-from pellucid.tomo.scan import Floats, Scan
+from pellucid.tomo.scan import CM_UM, Floats, Scan
 
 VIEWS_AT_ONCE = 32
 PERIOD_S = 0.5
@@ -34,9 +34,10 @@ PERIOD_S = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Cross:
-    """Slices through the middle, in attenuation per pixel times ``scale``: those of the volume, had it been made.
+    """Slices through the middle, in attenuation per cm (per pixel where its size is unknown), as the volume has them.
 
     xy: (row, column) of the middle slice. xz, yz: (slice, column) and (slice, row). views: how many they are made of.
+    axis: the column of it. pixel_size_um: where it is known.
     """
 
     xy: Voxels
@@ -44,7 +45,7 @@ class Cross:
     yz: Voxels
     views: int
     axis: float
-    scale: float = 1.0
+    pixel_size_um: float | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -85,9 +86,9 @@ class LiveSlices:
         self._xy += room.to_host(added)[0]
         self._angles += angles_rad.tolist()
 
-    def cross(self, scale: float = 1.0) -> Cross:
+    def cross(self, pixel_size_um: float | None = None) -> Cross:
         """The slices that all views so far make."""
-        weight = np.float32(view_weights(np.array(self._angles)).mean() * scale)
+        weight = view_weights(np.array(self._angles)).mean() * (CM_UM / pixel_size_um if pixel_size_um else 1.0)
         columns = self._xy.shape[1]
         away = np.arange(columns) - (columns - 1) / 2
         reach = circle_radius(columns, self.axis) if self._recipe.is_circle else np.inf
@@ -95,7 +96,7 @@ class LiveSlices:
         line = weight * (away**2 + middle <= reach**2)
         xz, yz = (primitives(self._device).to_host(lines) * line.astype(np.float32) for lines in self._lines)
         xy = self._xy * (weight * (away[:, None] ** 2 + away**2 <= reach**2)).astype(np.float32)
-        return Cross(xy, xz, yz, self.views, self.axis, scale)
+        return Cross(xy, xz, yz, self.views, self.axis, pixel_size_um)
 
 
 def _rest(seconds: float) -> bool:
@@ -132,7 +133,7 @@ def follow(what: Following) -> Iterator[Cross]:
             slices = _fitting(slices, scan, what)
             if _take_in(slices, scan, what):
                 heard = time.monotonic()
-                yield slices.cross(scan.per_pixel)
+                yield slices.cross(scan.pixel_size_um)
         if time.monotonic() - heard > what.patience_s or not what.pause(PERIOD_S):
             return
 
