@@ -42,12 +42,14 @@ class CuPy:
         np.copyto(out, self._array)
 
 
-@pytest.fixture(params=["shm", "tcp", "http"])
+@pytest.fixture(params=["shm", "tcp", "proxy", "http"])
 def driven(request: pytest.FixtureRequest, running: Viewer, monkeypatch: pytest.MonkeyPatch) -> Viewer:
-    """The viewer, reached from its own machine, as from another, and as where only HTTP leads there."""
+    """The viewer, reached from its own machine, as from another, and as where only its web server leads there."""
     attached = pellucid.connect(running.url)
     if request.param != "shm":
         make_distant(attached, monkeypatch)
+    if request.param == "proxy":
+        attached._lanes._told = "127.0.0.1:1"  # Nobody is there.
     if request.param == "http":
         attached._lanes.address = ""
     return attached

@@ -35,8 +35,8 @@ class Connection:
         except ValueError as error:
             raise _no_address(url) from error
         self.token = parse_qs(parts.query).get("token", [""])[0]
-        self._bearer = bearer or self.token
-        if parts.scheme not in ("http", "https") or not parts.hostname or not self._bearer:
+        self.bearer = bearer or self.token
+        if parts.scheme not in ("http", "https") or not parts.hostname or not self.bearer:
             raise _no_address(url)
         self.url = url
         self.port = port or {"http": 80, "https": 443}[parts.scheme]
@@ -49,6 +49,11 @@ class Connection:
         """Without the token, to be shown."""
         return f"{'https' if self._is_secure else 'http'}://{self.host}:{self.port}{self._prefix}/"
 
+    @property
+    def web(self) -> str:
+        """For the transport, where nothing but the pages' own address leads to the instance."""
+        return self.address + (f"#{self._pin}" if self._pin else "")
+
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
         """The JSON of an answer; None where it has no body."""
         sent = None if body is None else json.dumps(body).encode()
@@ -58,7 +63,7 @@ class Connection:
     def exchange(self, method: str, path: str, body: bytes | memoryview | None = None, **query: object) -> bytes:
         """The bytes of an answer; a refusal is raised as the error that it was there."""
         target = f"{self._prefix}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
-        headers = {"Authorization": f"Bearer {self._bearer}"}
+        headers = {"Authorization": f"Bearer {self.bearer}"}
         if body is not None:
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         try:

@@ -1,7 +1,7 @@
 """How arrays and files get to an instance and back.
 
-Here: Lanes, which takes the best way there is: memory that changes hands on one machine (same_host), the transport, or
-HTTP where no other connection leads to the instance.
+Here: Lanes, which takes the best way there is: memory that changes hands on one machine (same_host), the transport,
+directly or through the web server that the pages come from, or single requests where even that is not possible.
 Not here: which objects are arrays (arrays), other requests (connection), bytes on the way (transport).
 """
 
@@ -57,7 +57,7 @@ class Lanes:
         """Of the transport, as it is reached from here; "" where it is not."""
         found = _reachable(self._told, self._connection)
         if not found:
-            LOG.warning("No direct connection leads to %s: arrays go through HTTP.", self._connection.address)
+            LOG.warning("No direct connection leads to %s: arrays go in single requests.", self._connection.address)
         return found
 
     def show(self, given: Given, showing: Showing) -> None:
@@ -81,7 +81,7 @@ class Lanes:
         return self._send(rows, showing, showing.metadata(kind="mesh", vertices=len(mesh.vertices)))
 
     def stream(self, shape: Sequence[int], dtype: Any, showing: Showing) -> StreamWriter:
-        options = Options(cancel=showing.cancel)
+        options = self._options(showing.cancel)
         announced = announce(shape, dtype, showing.metadata(), showing.label, options.checksum, mode="stream")
         return open_stream(Caller.to(self.address or self._told, self._connection.token, options), announced)
 
@@ -93,14 +93,17 @@ class Lanes:
             return self.same_host.retrieve(layer, box)
         if not self.address:
             return self._http.retrieve(layer, box)
-        received = retrieve(self.address, {"layer": layer, "box": box}, token=self._connection.token)
+        request, token = {"layer": layer, "box": box}, self._connection.token
+        received = retrieve(self.address, request, token=token, options=self._options())
         self._note(received.report)
         return received.array
 
     def _send(self, array: Voxels, showing: Showing, metadata: Mapping[str, Any]) -> None:
-        options = Options(cancel=showing.cancel)
-        token = self._connection.token
+        options, token = self._options(showing.cancel), self._connection.token
         self._note(send(self.address, array, metadata, token=token, label=showing.label, options=options))
+
+    def _options(self, cancel: threading.Event | None = None) -> Options:
+        return Options(cancel=cancel, bearer=self._connection.bearer)
 
     def _note(self, report: Report | None) -> None:
         self.last = report
@@ -108,12 +111,13 @@ class Lanes:
 
 
 def _reachable(told: str, connection: Connection) -> str:
-    """The address at which the instance's transport answers; where pages come from is tried first."""
+    """The address at which the instance's transport answers: directly, where pages come from or where it says that it
+    is, else through the web server that the pages come from."""
     if not told or not connection.token:
         return ""
-    address, options = Address.parse(told), Options(timeout_s=PROBE_S, attempts=1)
-    for host in dict.fromkeys((connection.host, address.host)):
-        found = str(replace(address, host=host))
+    address, options = Address.parse(told), Options(timeout_s=PROBE_S, attempts=1, bearer=connection.bearer)
+    direct = [str(replace(address, host=host)) for host in dict.fromkeys((connection.host, address.host))]
+    for found in (*direct, connection.web):
         try:
             link, _ = Caller.to(found, connection.token, options).call("")
         except PellucidError:  # Nobody, or somebody else.
