@@ -160,7 +160,10 @@ def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -
     bench.keyboard.press("Enter")
     bench.get_by_role("button", name="Reconstruct all slices").click()
     expect(bench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
-    bench.get_by_role("button", name="Open the volume").click(timeout=PATIENCE_MS)
+    opener = bench.get_by_role("button", name="Open the volume")
+    expect(opener).to_be_visible(timeout=PATIENCE_MS)
+    assert scene(bench)["scene"]["volumes"][0]["source"].startswith("memory:")  # Slices were seen as they came.
+    opener.click()
     expect(bench.get_by_role("region", name="Reconstruction")).to_have_count(0)
     assert scene(bench)["scene"]["volumes"][0]["source"] == str(target)
     with open_volume(target) as volume:

@@ -5,12 +5,12 @@ import { Button } from "../parts/Button";
 import { Switch } from "../parts/Choice";
 import { choose, saveText } from "../parts/files";
 import { Section } from "../parts/Section";
-import type { ScanDescription, TaskStatus } from "../protocol";
+import type { ScanDescription } from "../protocol";
 import { opened } from "../session/opening";
-import { useSession, type Session } from "../session/session";
+import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import type { Change } from "./Pictures";
-import { commandOf, logOf, startReconstruction, statusOf } from "./requests";
+import { commandOf, logOf, startReconstruction } from "./requests";
 import { TextField } from "./Settings";
 import { centerOf, parametersText, requestOf, withParameters, type Wish } from "./wish";
 
@@ -23,28 +23,21 @@ interface RunningProps {
   onChange: Change;
 }
 
-interface Run {
-  task: string;
-  output: string;
-  isWatched: boolean;
-}
-
 export function Running({ path, wish, onChange }: RunningProps): ReactNode {
   const session = useSession();
-  const [run, setRun] = useState<Run | null>(null);
-  const [ended, setEnded] = useState<TaskStatus | null>(null);
+  const run = useSelect((state) => state.runs[path] ?? null);
   const progress = useSelect((state) => (run ? state.tasks[run.task] : undefined));
-  useEnding(session, run?.task ?? "", setEnded);
+  const ended = run?.status ?? null;
   const start = async (): Promise<void> => {
-    setEnded(null);
+    const { output, isWatched } = wish;
     const started = await session.attempt(startReconstruction(requestOf(path, wish)));
-    if (started) setRun({ task: started.task, output: wish.output, isWatched: wish.isWatched });
+    if (started) session.store.dispatch({ type: "run", scan: path, run: { task: started.task, output, isWatched, isOver: false, status: null } });
   };
   const open = async (): Promise<void> => {
     await opened(session, { path: run?.output ?? wish.output, how: "replace" });
     session.page({ scan: "" });
   };
-  const isRunning = run !== null && ended === null;
+  const isRunning = run !== null && !run.isOver;
   const share = progress?.total ? Math.min(progress.done / progress.total, 1) : null;
   return (
     <div className="bench-run">
@@ -87,15 +80,6 @@ export function Running({ path, wish, onChange }: RunningProps): ReactNode {
       {run ? <Log task={run.task} isRunning={isRunning} /> : null}
     </div>
   );
-}
-
-/** A task that has ended is not among the tasks any more. */
-function useEnding(session: Session, task: string, onEnd: (status: TaskStatus) => void): void {
-  const isThere = useSelect((state) => task !== "" && task in state.tasks);
-  useEffect(() => {
-    if (task === "" || isThere) return;
-    void session.attempt(statusOf(task)).then((status) => (status && status.state !== "running" ? onEnd(status) : undefined));
-  }, [session, task, isThere, onEnd]);
 }
 
 function Log({ task, isRunning }: { task: string; isRunning: boolean }): ReactNode {

@@ -124,11 +124,11 @@ export class Session {
   }
 
   /** Say something for a while; gives the means to take it back earlier. */
-  notify(tone: Notice["tone"], what: string, remedy = "", link = ""): () => void {
+  notify(tone: Notice["tone"], what: string, remedy = "", link = "", opens = ""): () => void {
     const id = ++this.noticeCount;
     const dismiss = (): void => this.store.dispatch({ type: "dismiss", id });
-    this.store.dispatch({ type: "notice", notice: { id, tone, what, remedy, link } });
-    if (link === "") setTimeout(dismiss, NOTICE_MS);
+    this.store.dispatch({ type: "notice", notice: { id, tone, what, remedy, link, opens } });
+    if (link === "" && opens === "") setTimeout(dismiss, NOTICE_MS);
     return dismiss;
   }
 

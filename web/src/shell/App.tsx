@@ -4,6 +4,7 @@ import { useEffect, type ReactNode } from "react";
 import { FileBrowser } from "../panels/FileBrowser";
 import { ShadingEditor } from "../panels/ShadingEditor";
 import { SidePanel } from "../panels/SidePanel";
+import { RunFollowers } from "../reconstruction/RunFollowers";
 import { Workbench } from "../reconstruction/Workbench";
 import { actionFor, keyName, mayRun } from "../session/actions";
 import { useSession } from "../session/session";
@@ -52,6 +53,7 @@ export function App(): ReactNode {
         </>
       ) : null}
       {isKnown && page.scan ? <Workbench key={page.scan} path={page.scan} /> : null}
+      <RunFollowers />
       <Notices />
       {Dialog ? <Dialog /> : null}
       <DropZone />

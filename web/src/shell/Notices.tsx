@@ -4,6 +4,7 @@ import { useEffect, useState, type ReactNode } from "react";
 import { Button, IconButton } from "../parts/Button";
 import { bytes } from "../geometry/measures";
 import type { Progress } from "../protocol";
+import { opened } from "../session/opening";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 
@@ -25,6 +26,17 @@ export function Notices(): ReactNode {
             {notice.remedy ? <p className="hint">{notice.remedy}</p> : null}
             {notice.link ? <a href={notice.link}>{notice.link}</a> : null}
           </div>
+          {notice.opens ? (
+            <Button
+              look="main"
+              onClick={() => {
+                session.store.dispatch({ type: "dismiss", id: notice.id });
+                void opened(session, { path: notice.opens, how: "replace" });
+              }}
+            >
+              Open
+            </Button>
+          ) : null}
           <IconButton icon="close" label="Dismiss" onClick={() => session.store.dispatch({ type: "dismiss", id: notice.id })} />
         </div>
       ))}

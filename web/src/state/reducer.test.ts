@@ -56,7 +56,7 @@ describe("the state", () => {
   });
 
   it("says the same thing once", () => {
-    const notice = { id: 1, tone: "error" as const, what: "No.", remedy: "", link: "" };
+    const notice = { id: 1, tone: "error" as const, what: "No.", remedy: "", link: "", opens: "" };
     const twice = reduce(reduce(OPEN, { type: "notice", notice }), { type: "notice", notice: { ...notice, id: 2 } });
     expect(twice.notices.map((one) => one.id)).toEqual([2]);
   });
@@ -86,5 +86,13 @@ describe("the state", () => {
     expect(canSteer({ ...OPEN, welcome, controls })).toBe(false);
     expect(canSteer({ ...OPEN, welcome, controls: { ...controls, holder: "a" } })).toBe(true);
     expect(canSteer({ ...OPEN, welcome: { ...welcome, capability: "look" } })).toBe(false);
+  });
+
+  it("knows that a reconstruction has ended, and how it is not told", () => {
+    const run = { task: "7", output: "/a.zarr", isWatched: true, isOver: false, status: null };
+    const started = reduce(OPEN, { type: "run", scan: "/a.h5", run });
+    const heard = hear(started, { type: "heard", message: RUNNING, atMs: 0 });
+    expect(heard.runs["/a.h5"]).toEqual(run);
+    expect(hear(heard, { type: "heard", message: { ...RUNNING, state: "stopped" }, atMs: 0 }).runs["/a.h5"]).toEqual({ ...run, isOver: true });
   });
 });

@@ -3,7 +3,7 @@
 import type { Vector } from "../geometry/vector";
 import type { Camera, Change, CrossHair, Hit, Outgoing, Profile, Progress } from "../protocol";
 import { merged } from "./scene";
-import type { Interface, Line, Notice, PageState, Shown } from "./state";
+import type { Interface, Line, Notice, PageState, Run, Shown } from "./state";
 
 export type Action =
   | { type: "line"; line: Line }
@@ -20,6 +20,7 @@ export type Action =
   | { type: "notice"; notice: Notice }
   | { type: "dismiss"; id: number }
   | { type: "dismiss-task"; task: string }
+  | { type: "run"; scan: string; run: Run }
   | { type: "measure-start"; start: Vector | null }
   | { type: "measure"; id: number; start: Vector; stop: Vector }
   | { type: "profile"; id: number; profile: Profile }
@@ -57,6 +58,8 @@ export function reduce(state: PageState, action: Action): PageState {
       return { ...state, notices: state.notices.filter((one) => one.id !== action.id) };
     case "dismiss-task":
       return { ...state, tasks: without(state.tasks, action.task) };
+    case "run":
+      return { ...state, runs: { ...state.runs, [action.scan]: action.run } };
     default:
       return measured(state, action);
   }
@@ -83,7 +86,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
   switch (message.type) {
     case "welcome":
       // The instance may be another one: its camera counts.
-      return { ...state, welcome: message, tasks: {}, camera: null };
+      return { ...state, welcome: message, tasks: {}, runs: ended(state.runs, () => true), camera: null };
     case "state":
       return withState(state, message);
     case "moved":
@@ -97,7 +100,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "worker":
       return { ...state, worker: message };
     case "progress":
-      return { ...state, tasks: withTask(state.tasks, message) };
+      return { ...state, tasks: withTask(state.tasks, message), runs: message.state === "running" ? state.runs : ended(state.runs, (task) => task === message.task) };
     case "idle":
       return { ...state, idle: { ...message, atMs } };
     case "cross_hair":
@@ -136,6 +139,10 @@ function withChosen(state: PageState): PageState {
 function withTask(tasks: PageState["tasks"], progress: Progress): PageState["tasks"] {
   const isOver = progress.state !== "running" && progress.url === "";
   return isOver ? without(tasks, progress.task) : { ...tasks, [progress.task]: progress };
+}
+
+function ended(runs: PageState["runs"], hasEnded: (task: string) => boolean): PageState["runs"] {
+  return Object.fromEntries(Object.entries(runs).map(([scan, run]) => [scan, hasEnded(run.task) ? { ...run, isOver: true } : run]));
 }
 
 function without(tasks: PageState["tasks"], task: string): PageState["tasks"] {

@@ -15,6 +15,7 @@ import type {
   Progress,
   Shading,
   State,
+  TaskStatus,
   View,
   Welcome,
   WorkerStatus,
@@ -37,12 +38,23 @@ export interface Chosen {
   index: number;
 }
 
+/** A reconstruction that was started here. isOver: it has ended; status: how, once that is known. */
+export interface Run {
+  task: string;
+  output: string;
+  isWatched: boolean;
+  isOver: boolean;
+  status: TaskStatus | null;
+}
+
+/** opens: the path of something to open. */
 export interface Notice {
   id: number;
   tone: "error" | "success" | "plain";
   what: string;
   remedy: string;
   link: string;
+  opens: string;
 }
 
 /** A measured distance: its ends in the world, and the values in between once they are known. */
@@ -100,6 +112,8 @@ export interface PageState {
   controls: Controls | null;
   worker: WorkerStatus | null;
   tasks: Readonly<Record<string, Progress>>;
+  /** By the path of the scan. */
+  runs: Readonly<Record<string, Run>>;
   idle: (Idle & { atMs: number }) | null;
   crossHair: CrossHair | null;
   hit: Hit | null;
@@ -124,6 +138,7 @@ export const BEGINNING: PageState = {
   controls: null,
   worker: null,
   tasks: {},
+  runs: {},
   idle: null,
   crossHair: null,
   hit: null,
