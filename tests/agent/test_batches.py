@@ -4,12 +4,10 @@ import os
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pellucid.agent.batches import BatchWish
 from pellucid.errors import InvalidInput
-from pellucid.volume.sample import sample
 from tests.agent.processes import AgentProcess, agent
 from tests.waiting import wait_until
 
@@ -44,24 +42,25 @@ def phases(running: AgentProcess) -> Counter[str]:
 
 def test_fifty_run_one_after_the_other_whoever_looks_after_them(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
-    os.mkfifo(tmp_path / "gate.npy")  # Whoever reads it waits.
-    np.save(tmp_path / "ball.npy", sample(8))
-    files = [str(tmp_path / "gate.npy"), *(str(tmp_path / f"{number:02}.npy") for number in range(49))]
+    os.mkfifo(tmp_path / "gate")  # Whoever reads it waits.
+    files = [tmp_path / f"{number:02}.npy" for number in range(50)]
+    for file in files:
+        file.symlink_to(tmp_path / "gate")
     with agent(tmp_path / "state") as running:
-        wish = {"files": files, "arguments": CONVERT, "folder": str(tmp_path)}
+        wish = {"files": [str(file) for file in files], "arguments": CONVERT, "folder": str(tmp_path)}
         told = running.ask("POST", "/api/batches", json=wish)
         assert {one["batch"] for one in told} == {told[0]["id"]} and len(told) == 50
         wait_until(lambda: phases(running) == {"running": 1, "queued": 49})
         running.kill()
         running.start()
         wait_until(lambda: phases(running) == {"running": 1, "queued": 49})
-        first, last = told[0]["id"], told[-1]["id"]
-        assert running.until(last, "queued")["state"]["reason"] == "Others of its batch run first."
-        running.cancel(first)
-        running.until(first, "ended")
-        wait_until(lambda: phases(running)["failed"] >= 1)  # Its turn came; there is no such file.
-        running.ask("DELETE", f"/api/batches/{first}")
-        wait_until(lambda: phases(running)["ended"] + phases(running)["failed"] == 50)
+        jobs = running.ask("GET", "/api/jobs")
+        waiting = {one["state"]["reason"] for one in jobs if one["state"]["phase"] == "queued"}
+        assert waiting == {"Others of its batch run first."}
+        running.cancel(next(one["id"] for one in jobs if one["state"]["phase"] == "running"))
+        wait_until(lambda: phases(running) == {"ended": 1, "running": 1, "queued": 48})
+        running.ask("DELETE", f"/api/batches/{told[0]['batch']}")
+        wait_until(lambda: phases(running) == {"ended": 50})
         assert running.client.delete("/api/batches/none").status_code == 404
         refused = wish | {"overrides": {"scheduler": "pbs"}}
         assert running.client.post("/api/batches", json=refused).status_code == 400

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.agent import keeper as keeping
+from pellucid.agent import schedulers
 from pellucid.agent.keeper import ENDING_S, KEPT_S, Keeper, derived
 from pellucid.agent.records import Record, Shelf
 from pellucid.agent.wishes import TaskWish, ViewerWish
@@ -47,7 +47,7 @@ class Told:
 @pytest.fixture
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> Told:
     told = Told()
-    monkeypatch.setattr(keeping, "make_scheduler", lambda _: told)
+    monkeypatch.setattr(schedulers, "make_scheduler", lambda _: told)
     return told
 
 

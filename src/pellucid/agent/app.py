@@ -88,17 +88,18 @@ def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
 
     @app.get("/api/jobs")
     async def jobs() -> list[dict[str, Any]]:
-        return [entry(keeper, record) for record in keeper.records]
+        # On a thread: it reads files, on whatever disk they are, and the door's bytes must not wait for that.
+        return await asyncio.to_thread(lambda: [entry(keeper, record) for record in keeper.records])
 
     @app.get("/api/jobs/{id}")
     async def job(id: str, unlike: str = "", wait_s: float = 0.0) -> dict[str, Any]:
         """With ``unlike``, the answer waits until it is in another phase than that, or until wait_s are over."""
         await changes.until(lambda: keeper.get(id).state.phase != unlike, min(wait_s, LONGEST_WAIT_S))
-        return entry(keeper, keeper.get(id))
+        return await asyncio.to_thread(entry, keeper, keeper.get(id))
 
     @app.get("/api/jobs/{id}/log", response_class=PlainTextResponse)
     async def log(id: str) -> str:
-        return "\n".join(await asyncio.to_thread(keeper.lines, id)) + "\n"
+        return "\n".join(await asyncio.to_thread(keeper.leavings.lines, keeper.get(id))) + "\n"
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def measured() -> str:
@@ -114,13 +115,13 @@ def entry(keeper: Keeper, record: Record) -> dict[str, Any]:
     told_of = told(record)
     del told_of["handle"]
     address = keeper.address(record.id) if record.kind == "viewer" else None
-    progress = keeper.progress(record.id) if record.kind == "task" else None
+    progress = keeper.leavings.progress(record) if record.kind == "task" else None
     path = f"i/{record.id}/?token={address.token}" if address is not None else ""
     direct = None
     if address is not None and address.certificate:
         url = f"https://{address.host}:{address.port}/?token={address.token}"
         direct = {"url": url, "certificate": address.certificate}
-    saved = keeper.saved(record.id) if record.kind == "viewer" else ""
+    saved = keeper.leavings.saved(record) if record.kind == "viewer" else ""
     known = {"path": path, "direct": direct, "progress": None if progress is None else vars(progress), "saved": saved}
     return told_of | known
 

@@ -12,39 +12,24 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 from pellucid.agent import environment
-from pellucid.agent.records import PROGRESS, REASON, SAVED, TURN, Address, Progress, Record, Shelf
+from pellucid.agent.leavings import Leavings
+from pellucid.agent.records import PROGRESS, REASON, TURN, Address, Record, Shelf
+from pellucid.agent.schedulers import Schedulers
 from pellucid.agent.wishes import TaskWish, ViewerWish, Wish
 from pellucid.errors import NotFound, PellucidError
-from pellucid.jobs.job import LOG, Job
-from pellucid.jobs.scheduler import Scheduler, make_scheduler
+from pellucid.jobs.job import Job
 from pellucid.jobs.site import Site
-from pellucid.jobs.states import State, last_lines
+from pellucid.jobs.states import State
 
 log = logging.getLogger(__name__)
-LOCAL_POLL_S = 0.1
 ENDING_S = 10.0
 """For ending in order; afterwards a job is made to."""
 EAGER_S = 15.0
 KEPT_S = 7 * 24 * 3600.0
-MOST_LINES = 10_000
-Kind = TypeVar("Kind")
-
-
-@dataclass
-class Asked:
-    """How a scheduler has answered. seconds: what its last answer took."""
-
-    count: int = 0
-    unanswered: int = 0
-    seconds: float = 0.0
-
-    def note(self, seconds: float, is_answered: bool) -> None:
-        self.count, self.unanswered, self.seconds = self.count + 1, self.unanswered + (not is_answered), seconds
 
 
 class Keeper:
@@ -60,10 +45,8 @@ class Keeper:
         self.site = site
         self._shelf, self._on_change, self._clock = Shelf(folder), on_change, clock
         self._records = {record.id: record for record in self._shelf.all()}
-        self._schedulers: dict[str, Scheduler] = {}
-        self._asked_at: dict[str, float] = {}
-        self.asked: dict[str, Asked] = {}
-        self._final: dict[str, Any] = {}
+        self.leavings = Leavings(self._shelf)
+        self.schedulers = Schedulers(site.poll_s, clock)
         self._lock = threading.RLock()
         self._polling = threading.Lock()
 
@@ -84,7 +67,7 @@ class Keeper:
             environment.for_jobs(), self._turn(record),
         )  # fmt: skip
         try:
-            handle = self._scheduler(site.scheduler).submit(job, site)
+            handle = self.schedulers.of(site.scheduler).submit(job, site)
         except BaseException:
             self._shelf.forget(record.id)
             raise
@@ -125,7 +108,7 @@ class Keeper:
         record = self.get(id)
         if record.state.is_over:
             return
-        self._scheduler(record.scheduler).cancel(self._shelf.submitted(record))
+        self.schedulers.of(record.scheduler).cancel(self._shelf.submitted(record))
         with self._lock:
             record = self._records[id]
             at = record.cancelled_at or self._clock()
@@ -160,31 +143,13 @@ class Keeper:
 
     def address(self, id: str) -> Address | None:
         """Where a viewer is; None before it listens, and after its end."""
-        return None if self.get(id).state.is_over else self._shelf.address(id)
+        state = self.get(id).state
+        return None if state.is_over or state.phase == "queued" else self._shelf.address(id)
 
     def used_at(self) -> float:
         """When somebody last did something in one of the viewers, in seconds since 1970; 0 where nobody has."""
         running = (record.id for record in self.records if record.kind == "viewer" and not record.state.is_over)
         return max((self._shelf.used_at(id) for id in running), default=0.0)
-
-    def progress(self, id: str) -> Progress | None:
-        return self._last(id, self._shelf.progress)
-
-    def saved(self, id: str) -> str:
-        """The name of the scene that a viewer saved before the end of its time; "" where it did not."""
-        return self._last(id, lambda id: self._shelf.word(id, SAVED))
-
-    def _last(self, id: str, read: Callable[[str], Kind]) -> Kind:
-        """What is over does not change any more: a page that looks every second must not read it again and again."""
-        if not self.get(id).state.is_over:
-            return read(id)
-        if id not in self._final:
-            self._final[id] = read(id)
-        kept: Kind = self._final[id]
-        return kept
-
-    def lines(self, id: str) -> tuple[str, ...]:
-        return last_lines(self._shelf.place(self.get(id).id) / LOG, MOST_LINES)
 
     # Watching
 
@@ -192,20 +157,14 @@ class Keeper:
         """Look at everything that is not over. One question to a scheduler serves all of its jobs."""
         with self._polling:
             for name in {record.scheduler for record in self.records if not record.state.is_over}:
-                now = self._clock()
-                every_s = LOCAL_POLL_S if name == "local" else self.site.poll_s
-                if now - self._asked_at.get(name, 0.0) >= every_s:
-                    self._asked_at[name] = now
+                if self.schedulers.is_due(name):
                     self._ask(name)
             self._notice_addresses()
             self._forget_old()
 
     def _ask(self, name: str) -> None:
         watched = [one for one in self.records if one.scheduler == name and not one.state.is_over]
-        began = time.perf_counter()
-        states = self._scheduler(name).states([self._shelf.submitted(record) for record in watched])
-        is_answered = any(state.phase != "unknown" for state in states.values())
-        self.asked.setdefault(name, Asked()).note(time.perf_counter() - began, is_answered)
+        states = self.schedulers.states(name, [self._shelf.submitted(record) for record in watched])
         for record in watched:
             self._take_in(record, states[record.id])
             self._hurry(self._records[record.id])
@@ -229,15 +188,24 @@ class Keeper:
         if record.state.is_over or not is_late:
             return
         try:
-            self._scheduler(record.scheduler).cancel(self._shelf.submitted(record), is_urgent=True)
+            self.schedulers.of(record.scheduler).cancel(self._shelf.submitted(record), is_urgent=True)
         except PellucidError as error:
             log.warning("%s could not be ended: %s", record.name, error)
 
     def _notice_addresses(self) -> None:
-        """A viewer that has written its address runs, whatever a scheduler will say of it later."""
+        """A viewer that has written its address runs, whatever a scheduler will say of it later.
+
+        One that has waited for long is not looked for: before it starts, the scheduler says so.
+        """
+        young = self._clock() - EAGER_S
         for record in self.records:
-            is_coming = record.kind == "viewer" and record.state.phase in ("queued", "starting")
-            if is_coming and not record.cancelled_at and self._shelf.address(record.id) is not None:
+            may_be = record.state.phase == "starting" or (record.state.phase == "queued" and record.created_at > young)
+            if (
+                record.kind == "viewer"
+                and may_be
+                and not record.cancelled_at
+                and self._shelf.address(record.id) is not None
+            ):
                 with self._lock:
                     self._keep(replace(record, state=replace(record.state, phase="running", reason="", place=None)))
 
@@ -246,7 +214,7 @@ class Keeper:
             if record.state.is_over and self._clock() - record.ended_at > KEPT_S:
                 with self._lock:
                     del self._records[record.id]
-                    self._final.pop(record.id, None)
+                    self.leavings.forget(record.id)
                 self._shelf.forget(record.id)
 
     def _keep(self, record: Record) -> None:
@@ -259,11 +227,6 @@ class Keeper:
         self._shelf.write(record)
         self._records[record.id] = record
         self._on_change(record)
-
-    def _scheduler(self, name: str) -> Scheduler:
-        if name not in self._schedulers:
-            self._schedulers[name] = make_scheduler(name)
-        return self._schedulers[name]
 
 
 def derived(record: Record, job: State, has_address: bool) -> State:

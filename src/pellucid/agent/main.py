@@ -28,10 +28,11 @@ from starlette.types import ASGIApp
 from pellucid.agent.app import create_app
 from pellucid.agent.audit import Audit
 from pellucid.agent.changes import Changes
-from pellucid.agent.keeper import LOCAL_POLL_S, Keeper
+from pellucid.agent.keeper import Keeper
 from pellucid.agent.lease import RENEWED_EVERY_S, Lease
 from pellucid.agent.proxy import Door
 from pellucid.agent.records import Address, Record
+from pellucid.agent.schedulers import LOCAL_POLL_S
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.instance.capabilities import Tokens
 from pellucid.jobs.job import private_folder, read_json, write_json

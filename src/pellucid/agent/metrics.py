@@ -19,7 +19,7 @@ def _lines(keeper: Keeper) -> Iterator[str]:
     counts = Counter((record.kind, record.state.phase) for record in keeper.records)
     told = [(f'kind="{kind}",phase="{phase}"', count) for (kind, phase), count in sorted(counts.items())]
     yield from _metric("pellucid_jobs", "gauge", "Viewers and tasks on record.", told)
-    asked = sorted(keeper.asked.items())
+    asked = sorted(keeper.schedulers.asked.items())
     questions = [(f'scheduler="{name}"', one.count) for name, one in asked]
     yield from _metric("pellucid_scheduler_questions_total", "counter", "How often a scheduler was asked.", questions)
     silent = [(f'scheduler="{name}"', one.unanswered) for name, one in asked]
