@@ -8,7 +8,7 @@ import pytest
 
 from pellucid.agent.batches import BatchWish
 from pellucid.errors import InvalidInput
-from tests.agent.processes import AgentProcess, agent
+from tests.agent.processes import PATIENCE_S, AgentProcess, agent
 from tests.waiting import wait_until
 
 CONVERT = ("convert", "{file}", "{folder}/{stem}.zarr")
@@ -50,17 +50,17 @@ def test_fifty_run_one_after_the_other_whoever_looks_after_them(tmp_path: Path) 
         wish = {"files": [str(file) for file in files], "arguments": CONVERT, "folder": str(tmp_path)}
         told = running.ask("POST", "/api/batches", json=wish)
         assert {one["batch"] for one in told} == {told[0]["id"]} and len(told) == 50
-        wait_until(lambda: phases(running) == {"running": 1, "queued": 49})
+        wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, PATIENCE_S)
         running.kill()
         running.start()
-        wait_until(lambda: phases(running) == {"running": 1, "queued": 49})
+        wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, PATIENCE_S)
         jobs = running.ask("GET", "/api/jobs")
         waiting = {one["state"]["reason"] for one in jobs if one["state"]["phase"] == "queued"}
         assert waiting == {"Others of its batch run first."}
         running.cancel(next(one["id"] for one in jobs if one["state"]["phase"] == "running"))
-        wait_until(lambda: phases(running) == {"ended": 1, "running": 1, "queued": 48})
+        wait_until(lambda: phases(running) == {"ended": 1, "running": 1, "queued": 48}, PATIENCE_S)
         running.ask("DELETE", f"/api/batches/{told[0]['batch']}")
-        wait_until(lambda: phases(running) == {"ended": 50})
+        wait_until(lambda: phases(running) == {"ended": 50}, PATIENCE_S)
         assert running.client.delete("/api/batches/none").status_code == 404
         refused = wish | {"overrides": {"scheduler": "pbs"}}
         assert running.client.post("/api/batches", json=refused).status_code == 400
