@@ -59,7 +59,10 @@ class WorkerMain:
             self._obey(commands.from_message(message), descriptor)
 
     def say(self, answer: Any, descriptor: int | None = None) -> None:
-        self._line.send(commands.to_message(answer), descriptor)
+        try:
+            self._line.send(commands.to_message(answer), descriptor)
+        except ConnectionError:  # The supervisor is gone: the thread that listens is about to notice too.
+            os._exit(0)
 
     def failed(self, error: Exception, *, number: int = -1, request: int = -1) -> None:
         told = _told(error)
