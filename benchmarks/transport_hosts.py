@@ -43,6 +43,19 @@ while True:
 """
 
 
+BEHIND_THE_WEB = """
+import sys
+from pellucid.transport.check import ProbeHost
+from pellucid.transport.listening import Listener
+from tests.transport.web import web_front
+token, size = sys.argv[1], int(sys.argv[2])
+with Listener(token=token, host=ProbeHost(size)) as listener, web_front(token) as front:
+    front.listener = listener
+    print(front.address, flush=True)
+    sys.stdin.read()
+"""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where the other end is. prefix: what comes before a command that runs there. namespace: of this end, or empty."""
@@ -109,9 +122,22 @@ def our_listener(place: Place, size: int) -> Iterator[tuple[str, str]]:
         with subprocess.Popen(
             arguments, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as child:
-            yield str(child.stdout and child.stdout.readline().strip()), file.read_text()
-            if child.stdin is not None:
-                child.stdin.close()
+            try:
+                yield str(child.stdout and child.stdout.readline().strip()), file.read_text()
+            finally:
+                child.kill()
+
+
+@contextmanager
+def listener_behind_the_web(size: int) -> Iterator[tuple[str, str]]:
+    """The same, reached through an agent's door and a web server, which are in one process with it."""
+    environment, token = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}, secrets.token_hex(16)
+    command = [sys.executable, "-c", BEHIND_THE_WEB, token, str(size)]
+    with subprocess.Popen(
+        command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as child:
+        yield str(child.stdout and child.stdout.readline().strip()), token
+        child.kill()
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Pages of shared memory: there before bytes come, mapped many at a time, and used again.
 
-Here: reserve, map_pages, in_parallel, Shelf.
+Here: reserve, clear, map_pages, in_parallel, Shelf.
 Not here: shared memory itself (formats.shared), what is written into it (pieces).
 """
 
@@ -43,6 +43,12 @@ def reserve(shared: SharedArray) -> None:
             raise OSError(fault, os.strerror(fault))
 
     in_parallel(populate, range(0, content.size, SLAB_BYTES))
+
+
+def clear(shared: SharedArray) -> None:
+    """Make everything zero in memory that was used before."""
+    content = _bytes(shared)
+    in_parallel(lambda start: content[start : start + SLAB_BYTES].fill(0), range(0, content.size, SLAB_BYTES))
 
 
 def map_pages(content: Voxels) -> None:
@@ -91,7 +97,7 @@ class Shelf:
         with self._lock:
             self._spare.append(shared)
             while sum(each.nbytes for each in self._spare) > self._limit_bytes:
-                self._spare.pop(0).close()
+                threading.Thread(target=self._spare.pop(0).close).start()  # Giving pages back takes its time.
 
     def clear(self) -> None:
         """Give all of it back."""

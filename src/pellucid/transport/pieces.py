@@ -18,7 +18,7 @@ from pellucid.formats.shared import SharedArray
 from pellucid.progress import Bar
 from pellucid.settings import available_memory_bytes
 from pellucid.transport.announcement import Announcement, Cut
-from pellucid.transport.memory import Shelf, reserve
+from pellucid.transport.memory import Shelf, clear, reserve
 
 
 def checksum(kind: str, content: memoryview) -> int:
@@ -139,12 +139,12 @@ class Target:
     def create(cls, announcement: Announcement, shelf: Shelf | None = None) -> "Target":
         """Memory that is there in full: what cannot be had is refused now, not in the middle. shelf: tried first."""
         cut = Cut.of(announcement.nbytes)
-        # A stream is shown while it fills: what is not there yet must be zero.
-        if shelf is not None and announcement.mode == "whole":
-            spare = shelf.take(announcement.shape, announcement.dtype)
-            if spare is not None:
-                return cls(announcement, spare, cut, Ledger(cut.count))
-        return cls(announcement, _reserved(announcement), cut, Ledger(cut.count))
+        spare = None if shelf is None else shelf.take(announcement.shape, announcement.dtype)
+        if spare is None:
+            return cls(announcement, _reserved(announcement), cut, Ledger(cut.count))
+        if announcement.mode == "stream":  # It is shown while it fills: what is not there yet must be zero.
+            clear(spare)
+        return cls(announcement, spare, cut, Ledger(cut.count))
 
     @property
     def flat(self) -> memoryview:

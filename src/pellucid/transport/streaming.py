@@ -221,8 +221,9 @@ class StreamRoad:
 
     def _buffer(self, nbytes: int) -> Voxels:
         # Memory is used again: fresh pages would cost more than the copy.
-        for index, spare in enumerate(self._spare):
-            if spare.size == nbytes:
+        # The latest first, which is still in the cache.
+        for index in reversed(range(len(self._spare))):
+            if self._spare[index].size == nbytes:
                 return self._spare.pop(index)
         self._spare.clear()
         return np.empty(nbytes, np.uint8)
