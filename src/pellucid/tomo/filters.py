@@ -139,16 +139,24 @@ def extended(sinograms: Array, length: int, padding: str, device: Device) -> Arr
     """Rows of the transforms' length: 0 behind the detector, or its border fading out."""
     from pellucid.tomo.kernels import filtering
 
-    room = primitives(device)
-    rows = room.zeros((*sinograms.shape[:2], length), np.float32)
-    edges = room.zeros((len(sinograms),), np.int32)
-    if padding == "auto":
-        launch(filtering.judge, len(sinograms), inputs=[sinograms, TRUNCATED], outputs=[edges], device=device)
-    elif padding == "edge":
-        edges = room.to_device(np.ones(len(sinograms), np.int32))
+    rows = primitives(device).zeros((*sinograms.shape[:2], length), np.float32)
+    edges = border_flags(sinograms, padding, device)
     views_first = (sinograms.shape[1], len(sinograms))
     launch(filtering.extend, views_first, inputs=[sinograms, edges], outputs=[rows], device=device)
     return rows
+
+
+def border_flags(sinograms: Array, padding: str, device: Device) -> Array:
+    """Per slice: 1 where it is continued behind its border, else 0."""
+    from pellucid.tomo.kernels import filtering
+
+    room = primitives(device)
+    if padding == "edge":
+        return room.to_device(np.ones(len(sinograms), np.int32))
+    edges = room.zeros((len(sinograms),), np.int32)
+    if padding == "auto":
+        launch(filtering.judge, len(sinograms), inputs=[sinograms, TRUNCATED], outputs=[edges], device=device)
+    return edges
 
 
 def _multiply(spectrum: Array, gains: Array, device: Device) -> None:

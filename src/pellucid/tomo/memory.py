@@ -6,11 +6,12 @@ Not here: the steps that take it (slabs), how slabs share the memory of a machin
 
 from dataclasses import dataclass
 
-from pellucid import settings
 from pellucid.device import choose
 from pellucid.errors import TooLarge
+from pellucid.tomo import gridding_cpu
 from pellucid.tomo.filters import BATCH_BYTES, batch_slices, padded_length
-from pellucid.tomo.gridding import CUDA_PAIRS, grid_size
+from pellucid.tomo.gridding import CUDA_PAIRS
+from pellucid.tomo.gridding_window import grid_size
 from pellucid.tomo.recipe import Recipe
 
 AT_ONCE = 16
@@ -65,9 +66,7 @@ def work_bytes(size: SlabSize, recipe: Recipe) -> int:
     length = padded_length(size.edge, recipe.padding)
     packed = 4 * AT_ONCE * views * (size.edge + 3)
     if recipe.method == "gridding":
-        together = min(at_once, 2 * settings.current().threads)
-        rows, grid = 4 * together * views * length, 4 * together * grid_size(size.edge) ** 2
-        return sinograms + slices + grid + max(3 * rows, grid + slices * together // at_once)
+        return sinograms + slices + gridding_cpu.work_bytes(views, size.edge, (length, grid_size(size.edge)))
     if recipe.method in ("sirt", "cgls"):
         return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.edge**2
     batch = min(at_once, batch_slices(views, length, choose("cpu")))

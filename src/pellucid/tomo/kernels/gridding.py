@@ -16,8 +16,9 @@ TAPS = 6
 HALF = wp.constant(0.5 * TAPS)
 WIDE = 8
 STEPS = 512
+BAND = 16
 """TAPS: cells of the grid, along each axis, that a sample is spread over; WIDE: the same, rounded up to a vector.
-STEPS: of the table between two cells."""
+STEPS: of the table between two cells. BAND: rows of the grid that are filled together on the CPU."""
 
 
 @wp.kernel(enable_backward=False)
@@ -41,38 +42,123 @@ def clear(first: wp.int32, cells: wp.array3d(dtype=wp.float32)):
     cells[pair + first, row, column] = 0.0
 
 
-def spread_cpu() -> Any:
-    """The kernel for the CPU; a thread is a pair of slices."""
-    numbers = f"constexpr int TAPS = {TAPS}, WIDE = {WIDE}, STEPS = {STEPS};"
-    text = Path(__file__).with_name("spread.cpp").read_text()
+def _native(name: str) -> str:
+    """The body of a function in C++: the transforms, and what one file says."""
+    texts = [Path(__file__).with_name(f"{part}.cpp").read_text() for part in ("fft", name)]
+    numbers = f"constexpr int TAPS = {TAPS}, WIDE = {WIDE}, STEPS = {STEPS}, BAND = {BAND};"
+    return "\n".join(["{", "#pragma clang fp contract(fast)", numbers, *texts, "}"])
 
-    @wp.func_native("\n".join(["{", "#pragma clang fp contract(fast)", numbers, text, "}"]))
-    def spread_pair(
-        spectra: wp.array3d(dtype=wp.float32),
+
+def spectra_cpu() -> Any:
+    """The kernel that makes spectra of views; a thread is a task, which has every so many-th view."""
+
+    @wp.func_native(_native("spectra"))
+    def make_spectra(
+        sinograms: wp.array3d(dtype=wp.float32),
+        edges: wp.array(dtype=wp.int32),
+        fade: wp.array(dtype=wp.float32),
         gains: wp.array(dtype=wp.float32),
         weights: wp.array(dtype=wp.float32),
-        turns: wp.array2d(dtype=wp.float64),
         shifts: wp.array2d(dtype=wp.float64),
-        table: wp.array2d(dtype=wp.float32),
-        pair: wp.int32,
-        grid: wp.array3d(dtype=wp.float32),
+        radices: wp.array(dtype=wp.int32),
+        twiddles: wp.array(dtype=wp.float32),
+        per_pair: wp.int32,
+        tasks: wp.int32,
+        task: wp.int32,
+        scratch: wp.array2d(dtype=wp.float32),
+        spectra: wp.array2d(dtype=wp.float32),
     ): ...
 
     @wp.kernel(enable_backward=False, module="unique")
-    def spread_pairs(
+    def spectra_of_views(
         first: wp.int32,
-        spectra: wp.array3d(dtype=wp.float32),
+        sinograms: wp.array3d(dtype=wp.float32),
+        edges: wp.array(dtype=wp.int32),
+        fade: wp.array(dtype=wp.float32),
         gains: wp.array(dtype=wp.float32),
         weights: wp.array(dtype=wp.float32),
-        turns: wp.array2d(dtype=wp.float64),
         shifts: wp.array2d(dtype=wp.float64),
-        table: wp.array2d(dtype=wp.float32),
-        grid: wp.array3d(dtype=wp.float32),
+        radices: wp.array(dtype=wp.int32),
+        twiddles: wp.array(dtype=wp.float32),
+        per_pair: wp.int32,
+        scratch: wp.array2d(dtype=wp.float32),
+        spectra: wp.array2d(dtype=wp.float32),
     ):
-        pair = wp.tid() + first
-        spread_pair(spectra, gains, weights, turns, shifts, table, pair, grid)
+        task = wp.tid() + first
+        tasks = scratch.shape[0]
+        make_spectra(
+            sinograms, edges, fade, gains, weights, shifts, radices, twiddles, per_pair, tasks, task, scratch, spectra
+        )
 
-    return spread_pairs
+    return spectra_of_views
+
+
+def spread_cpu() -> Any:
+    """The kernel that lays spectra on rows of the grid and transforms these; a thread is a task of many bands."""
+
+    @wp.func_native(_native("spread"))
+    def spread_bands(
+        spectra: wp.array2d(dtype=wp.float32),
+        turns: wp.array2d(dtype=wp.float64),
+        table: wp.array2d(dtype=wp.float32),
+        radices: wp.array(dtype=wp.int32),
+        twiddles: wp.array(dtype=wp.float32),
+        tasks: wp.int32,
+        task: wp.int32,
+        scratch: wp.array2d(dtype=wp.float32),
+        half: wp.array2d(dtype=wp.float32),
+    ): ...
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def spread_rows(
+        first: wp.int32,
+        spectra: wp.array2d(dtype=wp.float32),
+        turns: wp.array2d(dtype=wp.float64),
+        table: wp.array2d(dtype=wp.float32),
+        radices: wp.array(dtype=wp.int32),
+        twiddles: wp.array(dtype=wp.float32),
+        scratch: wp.array2d(dtype=wp.float32),
+        half: wp.array2d(dtype=wp.float32),
+    ):
+        task = wp.tid() + first
+        spread_bands(spectra, turns, table, radices, twiddles, scratch.shape[0], task, scratch, half)
+
+    return spread_rows
+
+
+def finish_cpu() -> Any:
+    """The kernel that transforms columns and parts them into slices; a thread is a task of many columns."""
+
+    @wp.func_native(_native("finish"))
+    def finish_columns(
+        half: wp.array2d(dtype=wp.float32),
+        fading: wp.array(dtype=wp.float32),
+        squares: wp.array(dtype=wp.float32),
+        radices: wp.array(dtype=wp.int32),
+        twiddles: wp.array(dtype=wp.float32),
+        per_pair: wp.int32,
+        tasks: wp.int32,
+        task: wp.int32,
+        scratch: wp.array2d(dtype=wp.float32),
+        images: wp.array3d(dtype=wp.float32),
+    ): ...
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def finished(
+        first: wp.int32,
+        half: wp.array2d(dtype=wp.float32),
+        fading: wp.array(dtype=wp.float32),
+        squares: wp.array(dtype=wp.float32),
+        radices: wp.array(dtype=wp.int32),
+        twiddles: wp.array(dtype=wp.float32),
+        per_pair: wp.int32,
+        scratch: wp.array2d(dtype=wp.float32),
+        images: wp.array3d(dtype=wp.float32),
+    ):
+        task = wp.tid() + first
+        finish_columns(half, fading, squares, radices, twiddles, per_pair, scratch.shape[0], task, scratch, images)
+
+    return finished
 
 
 @wp.kernel(enable_backward=False, module="unique")

@@ -1,64 +1,73 @@
-// The spectra of all views of one pair of slices, laid on a Cartesian grid, by one thread: nothing is added twice at once,
-// and the order of the sums is always the same.
+// Some rows of the grid at a time: the spectra of all views that reach them are laid there, in the order of views and
+// frequencies, so that every cell adds up the same numbers in the same order whoever does it; then the rows are
+// transformed, while they are in the cache, and the picture's columns are kept.
 //
-// In scope: spectra (pair, view, frequency, real and imaginary), gains (frequency from 0 up), weights (view), turns (view,
-// cosine and sine), shifts (pair, view: columns from the grid's middle to the axis), table (step, tap), grid (pair,
-// row, column, real and imaginary; the middle is frequency 0), pair; TAPS, WIDE (TAPS, rounded up), STEPS.
-// The table's taps alternate in sign: that moves the middle of the picture to the middle of the grid.
+// In scope: spectra (view, frequency, lane), turns (view, cosine and sine), table (step, tap; taps alternate in sign, which
+// moves the middle of the picture to the middle of the grid), radices, twiddles, tasks, task, scratch (task, float),
+// half (row, column, lane); TAPS, WIDE, STEPS, BAND (rows at a time).
 
-typedef float Taps __attribute__((vector_size(4 * WIDE)));
-typedef float StoredTaps __attribute__((vector_size(4 * WIDE), aligned(4)));
-typedef float F __attribute__((vector_size(8 * WIDE)));
-typedef float Stored __attribute__((vector_size(8 * WIDE), aligned(4)));
-constexpr int CHUNK = 256;  // samples whose phases are made before they are spread
-
-const long long views = spectra.shape[1], length = spectra.shape[2] / 2, size = grid.shape[1], stride = grid.shape[2];
-const int last = length / 2 - 1;
+constexpr int MARGIN = WIDE;  // columns beyond either end, which belong to the other end
+const int views = turns.shape[0], length = spectra.shape[1] / 16, size = half.shape[0], kept = half.shape[1] / 16;
+const int last = length / 2 - 1, wide = size + 2 * MARGIN, left = size / 2 - kept / 2;
 const double corner = size / 2 - 0.5 * TAPS;
-float* plane = grid.data + pair * size * stride;
-float values[CHUNK][2];
+V* cells = (V*)(scratch.data + (long long)(task) * scratch.shape[1]);
+V* room = cells + (long long)(BAND) * wide;
 
-for (long long view = 0; view < views; ++view) {
-    const float* spectrum = spectra.data + (pair * views + view) * length * 2;
-    const double turn = 6.283185307179586 * shifts.data[pair * views + view] / length;
-    const double step_x = turns.data[2 * view] * size / length, step_y = -turns.data[2 * view + 1] * size / length;
-    const double turn_cosine = cos(turn), turn_sine = sin(turn);
-    for (int first = -last; first <= last; first += CHUNK) {
-        const int count = last + 1 - first < CHUNK ? last + 1 - first : CHUNK;
-        double real = cos(turn * first), imaginary = sin(turn * first);
-        for (int i = 0; i < count; ++i) {
-            const int k = first + i;
-            const float* sample = spectrum + 2 * (k < 0 ? k + length : k);
-            const float gain = weights.data[view] * gains.data[k < 0 ? -k : k];
-            values[i][0] = gain * (float)(sample[0] * real - sample[1] * imaginary);
-            values[i][1] = gain * (float)(sample[0] * imaginary + sample[1] * real);
-            const double turned = real * turn_cosine - imaginary * turn_sine;
-            imaginary = real * turn_sine + imaginary * turn_cosine, real = turned;
-        }
-        for (int i = 0; i < count; ++i) {
-            const double x = (first + i) * step_x + corner, y = (first + i) * step_y + corner;
-            const double whole_x = __builtin_ceil(x), whole_y = __builtin_ceil(y);
-            const int column = (int)(whole_x), row = (int)(whole_y);
-            const float at_x = (float)(whole_x - x) * STEPS, at_y = (float)(whole_y - y) * STEPS;
-            const int step_of_x = (int)(at_x), step_of_y = (int)(at_y);
-            const StoredTaps* taps_x = (const StoredTaps*)(table.data + step_of_x * WIDE);
-            const StoredTaps* taps_y = (const StoredTaps*)(table.data + step_of_y * WIDE);
-            const float sign = (row + column) & 1 ? -1.0f : 1.0f;
-            const Taps along = sign * (taps_x[0] + (at_x - step_of_x) * (taps_x[1] - taps_x[0]));
-            const Taps down = taps_y[0] + (at_y - step_of_y) * (taps_y[1] - taps_y[0]);
-            const Taps a = values[i][0] * along, b = values[i][1] * along;
-            if (column >= 0 && row >= 0 && column + WIDE <= size && row + TAPS <= size) {
-                const F line = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
-                float* place = plane + row * stride + column * 2;
+for (int first = task * BAND; first < size; first += tasks * BAND) {
+    const int rows = first + BAND < size ? BAND : size - first;
+    for (int i = 0; i < rows * wide; ++i) cells[i] = V{};
+    for (int view = 0; view < views; ++view) {
+        const V* spectrum = (const V*)(spectra.data + (long long)(view) * length * 16);
+        const double step_x = turns.data[2 * view] * size / length, step_y = -turns.data[2 * view + 1] * size / length;
+        for (int turn = -1; turn <= 1; ++turn) {  // Windows at the border reach into the rows of the other end.
+            const int top = first + turn * size;
+            const double low = top - TAPS - corner, high = top + rows - corner;
+            int from = -last, to = last;
+            if (step_y > 1e-12 || step_y < -1e-12) {
+                const double one = low / step_y, other = high / step_y;
+                const double begin = one < other ? one : other, end = one < other ? other : one;
+                if (begin > from) from = begin > last ? last + 1 : (int)(__builtin_floor(begin));
+                if (end < to) to = end < -last ? -last - 1 : (int)(__builtin_ceil(end));
+            } else if (low > 0 || high < 0) continue;
+            for (int k = from; k <= to; ++k) {
+                const double x = k * step_x + corner, y = k * step_y + corner;
+                const double whole_x = __builtin_ceil(x), whole_y = __builtin_ceil(y);
+                const int column = (int)(whole_x), row = (int)(whole_y) - top;
+                if (row <= -TAPS || row >= rows) continue;
+                const float at_x = (float)(whole_x - x) * STEPS, at_y = (float)(whole_y - y) * STEPS;
+                const int step_of_x = (int)(at_x), step_of_y = (int)(at_y);
+                const float *taps_x = table.data + step_of_x * WIDE, *taps_y = table.data + step_of_y * WIDE;
+                const float share_x = at_x - step_of_x, share_y = at_y - step_of_y;
+                const float sign = (row + top + column) & 1 ? -1.0f : 1.0f;
+                float along[TAPS], down[TAPS];
+                for (int t = 0; t < TAPS; ++t) {
+                    along[t] = taps_x[t] + share_x * (taps_x[t + WIDE] - taps_x[t]);
+                    down[t] = sign * (taps_y[t] + share_y * (taps_y[t + WIDE] - taps_y[t]));
+                }
+                const V value = spectrum[k < 0 ? k + length : k];
+                V* place = cells + (long long)(row) * wide + column + MARGIN;
+                if (row >= 0 && row + TAPS <= rows) {
 #pragma clang loop unroll(full)
-                for (int t = 0; t < TAPS; ++t, place += stride) *(Stored*)(place) += down[t] * line;
-            } else {
-                for (int t = 0; t < TAPS; ++t)
-                    for (int u = 0; u < TAPS; ++u) {
-                        float* place = plane + (row + t + size) % size * stride + (column + u + size) % size * 2;
-                        place[0] += a[u] * down[t], place[1] += b[u] * down[t];
+                    for (int t = 0; t < TAPS; ++t, place += wide) {
+                        const V line = down[t] * value;
+#pragma clang loop unroll(full)
+                        for (int u = 0; u < TAPS; ++u) place[u] += along[u] * line;
                     }
+                } else {
+                    for (int t = 0; t < TAPS; ++t, place += wide)
+                        if (row + t >= 0 && row + t < rows) {
+                            const V line = down[t] * value;
+                            for (int u = 0; u < TAPS; ++u) place[u] += along[u] * line;
+                        }
+                }
             }
         }
+    }
+    for (int row = 0; row < rows; ++row) {
+        V* line = cells + (long long)(row) * wide + MARGIN;
+        for (int i = 0; i < MARGIN; ++i) line[i] += line[size + i], line[size - MARGIN + i] += line[i - MARGIN];
+        const V* found = transform(line, room, size, radices.data, radices.shape[0], twiddles.data, 1.0f);
+        V* out = (V*)(half.data + ((long long)(first) + row) * kept * 16);
+        for (int i = 0; i < kept; ++i) out[i] = found[left + i];
     }
 }
