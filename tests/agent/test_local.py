@@ -1,6 +1,8 @@
 """Viewers and tasks on this machine, through a real agent that is killed on the way."""
 
+import getpass
 import json
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from pellucid.volume.sample import sample
-from tests.agent.processes import AgentProcess, agent, shown_by_processes
+from tests.agent.processes import PATIENCE_S, AgentProcess, agent, shown_by_processes
 from tests.waiting import wait_until
 
 
@@ -68,9 +70,9 @@ def test_the_viewer_draws_behind_the_door(running: AgentProcess, viewer: str) ->
 
 def test_a_web_socket_goes_through(running: AgentProcess, viewer: str) -> None:
     base, token = address(running, viewer)
-    with connect(f"{base.replace('http', 'ws', 1)}ws?token={token}", max_size=None) as socket:
-        socket.send(json.dumps({"type": "hello", "version": 2, "width": 64, "height": 48}))
-        assert json.loads(socket.recv(timeout=60))["type"] == "welcome"
+    with connect(f"{base.replace('http', 'ws', 1)}ws?token={token}", max_size=None) as line:
+        line.send(json.dumps({"type": "hello", "version": 2, "width": 64, "height": 48}))
+        assert json.loads(line.recv(timeout=60))["type"] == "welcome"
 
 
 def test_nobody_gets_in_without_the_token(running: AgentProcess, viewer: str) -> None:
@@ -140,16 +142,20 @@ def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> No
     running.cancel(viewer)
     assert running.until(viewer, "ended")["state"]["reason"] == "It was stopped."
     assert httpx.get(base, params={"token": token}).status_code == 404
-    phases = [json.loads(line)["what"] for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
-    assert {"starting", "running", "ending", "ended", "failed"} <= set(phases)
-    assert 'pellucid_jobs{kind="viewer",phase="ended"} 1' in running.client.get("/metrics").text
+    noted = [json.loads(line) for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
+    assert {"starting", "running", "ending", "ended", "failed"} <= {one["what"] for one in noted}
+    last = next(one for one in reversed(noted) if one["id"] == viewer)
+    assert (last["what"], last["why"], last["name"]) == ("ended", "It was stopped.", "a ball")
+    assert (last["who"], last["node"], last["kind"]) == (getpass.getuser(), socket.gethostname(), "viewer")
+    measured = running.client.get("/metrics").text
+    assert 'pellucid_jobs{kind="viewer",phase="ended"} 1' in measured
+    assert 'pellucid_scheduler_unanswered_total{scheduler="local"} 0' in measured
 
 
 def test_one_that_nobody_opens_ends_also_where_no_agent_is(running: AgentProcess) -> None:
     id = running.view(gpus=0, grace_s=2.0)
-    running.until(id, "running")
     running.kill()
-    wait_until((running.place(id) / "exit").exists)
+    wait_until((running.place(id) / "exit").exists, PATIENCE_S)
     running.start()
     assert running.until(id, "ended")["state"]["reason"] == "Nobody used it for 2 s."
 

@@ -174,8 +174,9 @@ class Keeper:
             record = self._records[seen.id]
             if record.handle != seen.handle or record.cancelled_at != seen.cancelled_at:
                 return  # It was started or cancelled since: the next look is the first after that.
-            state = self._with_reason(record, state)
-            self._keep(replace(record, state=derived(record, state, self._shelf.address(record.id) is not None)))
+            state = derived(record, self._with_reason(record, state), self._shelf.address(record.id) is not None)
+            # Where it was is worth knowing when it is over, too.
+            self._keep(replace(record, state=replace(state, node=state.node or record.state.node)))
 
     def _with_reason(self, record: Record, state: State) -> State:
         """Why a viewer ended in order, it knows better than a scheduler."""
