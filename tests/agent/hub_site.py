@@ -10,6 +10,7 @@ import secrets
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from websockets.sync.client import ClientConnection, connect
 
 from tests.suite_report import ROOT, everybodys_python
 from tests.waiting import wait_until
@@ -64,8 +66,7 @@ class Person:
     @contextmanager
     def browser(self) -> Iterator[httpx.Client]:
         """Logged in with the password, on the agent's own page."""
-        with httpx.Client(base_url=self.hub.url, follow_redirects=True, timeout=PATIENCE_S) as client:
-            client.headers["Accept"] = "text/html"
+        with self.hub.client(follow_redirects=True, headers={"Accept": "text/html"}) as client:
             form = client.get("/hub/login").text
             xsrf = re.findall(r'name="_xsrf"\s+value="([^"]+)"', form)[0]
             client.post("/hub/login", data={"username": self.name, "password": self.password, "_xsrf": xsrf})
@@ -80,8 +81,7 @@ class Person:
                 headers = {"X-XSRFToken": xsrf, "Referer": f"{self.hub.url}/hub/token"}
                 answer = browser.post(f"/hub/api/users/{self.name}/tokens", json={}, headers=headers)
             self.token = answer.raise_for_status().json()["token"]
-        client = httpx.Client(base_url=self.hub.url, timeout=PATIENCE_S)
-        client.headers["Authorization"] = f"Bearer {self.token}"
+        client = self.hub.client(headers={"Authorization": f"Bearer {self.token}"})
         client.post(f"/hub/api/users/{self.name}/server")
         wait_until(lambda: self._is_ready(client), PATIENCE_S)
         return client
@@ -90,8 +90,9 @@ class Person:
         return bool(client.get(f"/hub/api/users/{self.name}").json()["servers"].get("", {}).get("ready"))
 
     def start(self, client: httpx.Client, **wish: object) -> dict[str, Any]:
-        """A viewer; what is known of it."""
-        answer = client.post(f"{self.prefix}/api/instances", json={"device": "cpu", **wish})
+        """A viewer, on this machine where nothing else is said; what is known of it."""
+        wish = {"device": "cpu", "overrides": {"scheduler": "local"}, **wish}
+        answer = client.post(f"{self.prefix}/api/instances", json=wish)
         return dict(answer.raise_for_status().json())
 
     def until(self, client: httpx.Client, id: str, phase: str) -> dict[str, Any]:
@@ -127,12 +128,25 @@ class RunningHub:
 
     def __post_init__(self) -> None:
         self.port, hub_port, proxy_port = _free_ports(3)
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"https://127.0.0.1:{self.port}"
+        certificate, key = _certificate(self.folder)
+        self.trust = ssl.create_default_context(cafile=str(certificate))
+        self.environment["SSL_CERT_FILE"] = str(certificate)
         lines = [
-            "poll_s = 0.5", "[hub]", f'address = "{self.url}"', f'folder = "{self.folder / "hub"}"',
-            f"hub_port = {hub_port}", f"proxy_port = {proxy_port}",
+            f'scheduler = "{"slurm" if "SLURM_CONF" in self.environment else "local"}"', "poll_s = 0.5", "[hub]",
+            f'address = "{self.url}"', f'certificate = "{certificate}"', f'key = "{key}"',
+            f'folder = "{self.folder / "hub"}"', f"hub_port = {hub_port}", f"proxy_port = {proxy_port}",
         ]  # fmt: skip
         (self.folder / "site.toml").write_text("\n".join(lines))
+
+    def client(self, **options: Any) -> httpx.Client:
+        return httpx.Client(base_url=self.url, verify=self.trust, timeout=PATIENCE_S, **options)
+
+    @contextmanager
+    def websocket(self, path: str, **options: Any) -> Iterator[ClientConnection]:
+        url = f"wss://127.0.0.1:{self.port}{path}"
+        with connect(url, ssl=self.trust, max_size=None, **options) as socket:
+            yield socket
 
     def start(self) -> None:
         """Until it answers. The proxy is started with the first, and stays."""
@@ -167,7 +181,7 @@ class RunningHub:
     def _is_up(self) -> bool:
         assert self.process is not None and self.process.poll() is None, (self.folder / "hub.log").read_text()
         try:
-            return httpx.get(f"{self.url}/hub/api/").status_code == 200
+            return httpx.get(f"{self.url}/hub/api/", verify=self.trust).status_code == 200
         except httpx.HTTPError:
             return False
 
@@ -212,6 +226,19 @@ def _environment(folder: Path) -> dict[str, str]:
     subprocess.run(["chmod", "-R", "a+rwX", str(kernels)], check=True)
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     return kept | {"HOME": "/root", "PELLUCID_KERNELS": str(kernels), "PELLUCID_DEVICE": "cpu"}
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    """For this machine alone; the key is root's, as it would be at a site."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    command = [
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-batch",
+        "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-out", str(certificate),
+        "-keyout", str(key),
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    key.chmod(0o600)
+    return certificate, key
 
 
 def _free_ports(count: int) -> list[int]:

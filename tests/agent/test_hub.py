@@ -15,7 +15,6 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from pellucid.agent.app import create_app
 from pellucid.agent.changes import Changes
@@ -98,7 +97,7 @@ def test_nobody_gets_anything_of_somebody_else(target: Target, ada: Person, bob:
     }
     before = target.client.get(f"{ada.prefix}/api/jobs").json()
     came_in = []
-    with httpx.Client(timeout=60) as client:
+    with httpx.Client(timeout=60, verify=ada.hub.trust) as client:
         for place in (all_places := places(target, ada, tmp_path)):
             method, _, url = place.partition(" ")
             for name, key in keys.items():
@@ -116,7 +115,7 @@ def test_a_browser_is_sent_to_log_in_and_comes_no_further(target: Target, ada: P
             answer = theirs.get(ada.prefix + path)
             assert answer.status_code == 403 and answer.url.path == "/hub/api/oauth2/authorize", answer.url
             assert "You do not have permission to access" in answer.text
-    with httpx.Client(base_url=ada.hub.url, follow_redirects=True, headers={"Accept": "text/html"}) as nobody:
+    with ada.hub.client(follow_redirects=True, headers={"Accept": "text/html"}) as nobody:
         assert nobody.get(f"{ada.prefix}/").url.path == "/hub/login"
 
 
@@ -162,15 +161,15 @@ def test_only_its_own_pages_open_a_websocket(origin: str, is_let_in: bool, targe
     with ada.browser() as client:
         client.get(f"{ada.prefix}/i/{target.id}/", params={"token": target.token})
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in client.cookies.jar)
-    url = f"ws://127.0.0.1:{ada.hub.port}{ada.prefix}/i/{target.id}/ws"
+    path = f"{ada.prefix}/i/{target.id}/ws"
     given: Any = {"origin": ada.hub.url if origin == "own" else origin, "additional_headers": {"Cookie": cookies}}
     if is_let_in:
-        with connect(url, **given) as socket:
+        with ada.hub.websocket(path, **given) as socket:
             socket.send(json.dumps({"type": "hello", "version": VERSION, "width": 32, "height": 32}))
             assert json.loads(socket.recv(timeout=30))["type"] == "welcome"
     else:
-        with pytest.raises(InvalidStatus) as refused:
-            connect(url, **given)
+        with pytest.raises(InvalidStatus) as refused, ada.hub.websocket(path, **given):
+            pass
         assert refused.value.response.status_code == 403
 
 
@@ -209,7 +208,7 @@ def test_a_program_works_through_the_hub(hub: RunningHub, ada: Person) -> None:
     script = """if True:
         import os, sys, pellucid
         pellucid.login(sys.argv[1] + "/hub/", sys.argv[2])
-        with pellucid.start(device="cpu", source=sys.argv[3]) as viewer:
+        with pellucid.start(device="cpu", source=sys.argv[3], scheduler="local") as viewer:
             assert viewer.url.startswith(sys.argv[1] + "/user/")
             assert [one.url for one in pellucid.instances()].count(viewer.url) == 1
             print(viewer.screenshot(32, 24).shape, viewer.state.phase)

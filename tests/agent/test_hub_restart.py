@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from websockets.sync.client import connect
 
 from pellucid.instance.protocol.parts import VERSION
 from tests.agent.hub_site import Person, RunningHub
@@ -17,9 +16,8 @@ from tests.slurm_cluster import can_run
 @contextmanager
 def open_viewer(ada: Person, id: str) -> Iterator[Page]:
     """A page of a viewer, through the Hub's proxy."""
-    url = f"ws://127.0.0.1:{ada.hub.port}{ada.prefix}/i/{id}/ws"
     headers = {"Authorization": f"Bearer {ada.token}"}
-    with connect(url, additional_headers=headers, max_size=None) as socket:
+    with ada.hub.websocket(f"{ada.prefix}/i/{id}/ws", additional_headers=headers) as socket:
         page = Page(socket)
         page.say("hello", version=VERSION, width=32, height=24)
         page.hear_text("state")
@@ -79,7 +77,7 @@ def test_a_viewer_runs_on_a_node_as_the_person_who_asked(ada: Person) -> None:
 def test_an_agent_of_the_command_line_makes_way_for_the_hubs(hub: RunningHub) -> None:
     """Its viewers stay; and the command line finds the Hub's agent."""
     eve = hub.person("eve")
-    started = eve.run("import pellucid; print(pellucid.start(device='cpu', gpus=0, wait=False).id)")
+    started = eve.run("import pellucid; print(pellucid.start(device='cpu', scheduler='local', wait=False).id)")
     assert started.stderr == ""
     id, first = started.stdout.strip(), lease_of(eve)["process"]
     client = eve.program()

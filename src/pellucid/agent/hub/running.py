@@ -56,15 +56,30 @@ def run_hub(site: HubSite, site_file: Path, is_alone: bool = False) -> NoReturn:
 def start_proxy(site: HubSite) -> None:
     """Until it listens; it outlives this process. Started by root, it is root no more."""
     folder = private_folder(Path(site.folder))
+    handed = {name: _in_memory(Path(getattr(site, name))) for name in ("certificate", "key") if getattr(site, name)}
+    told = replace(site, **{name: f"/proc/self/fd/{number}" for name, number in handed.items()})  # type: ignore[arg-type]
     log = os.open(folder / "proxy.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         child = subprocess.Popen(
-            [*_without_root(site), *proxy_command(site)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            [*_without_root(site), *proxy_command(told)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd="/", start_new_session=True, env={**os.environ, SECRET: proxy_secret(folder)},
+            pass_fds=tuple(handed.values()),
         )  # fmt: skip
     finally:
-        os.close(log)
+        for number in (log, *handed.values()):
+            os.close(number)
     _wait_for_proxy(site, lambda: child.poll() is not None, f"See {folder / 'proxy.log'}.")
+
+
+def _in_memory(path: Path) -> int:
+    """A file's content behind a descriptor: whoever is given that need not be able to read the file."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.", do="Check [hub] of the site file.") from error
+    number = os.memfd_create(path.name)
+    os.write(number, content)
+    return number
 
 
 def _wait_for_proxy(site: HubSite, has_failed: Callable[[], bool], do: str) -> None:
