@@ -121,6 +121,8 @@ class Ends:
     lane: str
     served: tuple[str, ...] = ()
     """What else the listening process is told."""
+    kept_before_stall = 2
+    """How often pieces are kept before a receiving end that stalls does so. Where all come at once: never."""
 
     def address(self, listener: Listener) -> str:
         """Where the listening end is reached."""
@@ -167,7 +169,7 @@ class ProcessContract(Ends):
         assert (listener.receive(WAIT_S).array == SMALL).all()
 
     def test_the_receiver_is_killed(self) -> None:
-        with peer("serve", "127.0.0.1:0", TOKEN, "stall", *self.served) as child:
+        with peer("serve", "127.0.0.1:0", TOKEN, f"stall={self.kept_before_stall}", *self.served) as child:
             (address,) = told(child, "listening")
             after(lambda _: told(child, "stalled"), child.kill)
             with pytest.raises((TransferBroken, Unreachable)):
@@ -294,7 +296,7 @@ class LaneContract(ProcessContract):
     def test_the_receiver_cancels(self, keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
         stalled = threading.Event()
         with self.listening(keeper, Limits()) as listener:
-            _stall_receiver(monkeypatch, stalled, listener)
+            _stall_receiver(monkeypatch, stalled, listener, self.kept_before_stall)
             closing = after(stalled.wait, listener.close)
             with pytest.raises((Cancelled, TransferBroken, Unreachable)):
                 self.send(listener, voxels(), attempts=1)
@@ -331,14 +333,14 @@ class LaneContract(ProcessContract):
         assert report.nbytes == (0 if self.lane == "shm" else SMALL[:depth].nbytes)
 
 
-def _stall_receiver(monkeypatch: pytest.MonkeyPatch, stalled: threading.Event, listener: Listener) -> None:
-    """Hold the receiving end up at its third piece until the listener is closing."""
-    original, count = Target.keep, iter(range(2))
+def _stall_receiver(monkeypatch: pytest.MonkeyPatch, stalled: threading.Event, listener: Listener, calls: int) -> None:
+    """Hold the receiving end up, when it has kept pieces so often, until the listener is closing."""
+    original, count = Target.keep, iter(range(calls))
 
-    def keep(self: Target, number: int) -> None:
+    def keep(self: Target, *numbers: int) -> None:
         if next(count, None) is None:
             stalled.set()
             listener.is_closing.wait(WAIT_S)
-        original(self, number)
+        original(self, *numbers)
 
     monkeypatch.setattr(Target, "keep", keep)

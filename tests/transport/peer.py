@@ -1,6 +1,6 @@
 """The other end as a program of its own: it can be put into another network namespace, and killed.
 
-    python -m tests.transport.peer serve ADDRESS TOKEN [stall] [web]
+    python -m tests.transport.peer serve ADDRESS TOKEN [stall[=N]] [web]
     python -m tests.transport.peer send ADDRESS TOKEN LANE [stall]
 
 It prints what happened, a line each. With ``stall`` it says ``stalled`` in the middle of a transfer, and waits. With
@@ -83,8 +83,9 @@ def serve(address: str, token: str, is_web: bool) -> None:
 def main(role: str, address: str, token: str, *rest: str) -> None:
     with progress.use(progress.Silent()):
         if role == "serve":
-            if "stall" in rest:
-                stall(Target, "keep", 2)
+            for wanted in rest:
+                if wanted.startswith("stall"):
+                    stall(Target, "keep", int(wanted.removeprefix("stall").lstrip("=") or 2))
             serve(address, token, is_web="web" in rest)
             return
         if "stall" in rest:

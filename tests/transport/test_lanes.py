@@ -26,6 +26,7 @@ def front() -> Iterator[Front]:
 
 class TestSharedMemory(LaneContract):
     lane = "shm"
+    kept_before_stall = 0
 
 
 class TestTcp(LaneContract):

@@ -177,6 +177,15 @@ class Cut:
     def count(self) -> int:
         return -(-self.nbytes // self.piece_bytes)
 
+    def total(self, numbers: Sequence[int]) -> int:
+        """The bytes of ascending pieces.
+
+        >>> Cut(nbytes=10, piece_bytes=4).total([0, 2])
+        6
+        """
+        has_last = bool(numbers) and numbers[-1] == self.count - 1
+        return len(numbers) * self.piece_bytes - (self.count * self.piece_bytes - self.nbytes if has_last else 0)
+
     def span(self, number: int) -> tuple[int, int]:
         start = number * self.piece_bytes
         return start, min(start + self.piece_bytes, self.nbytes)

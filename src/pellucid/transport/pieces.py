@@ -33,13 +33,14 @@ class Ledger:
         self._present = np.zeros(count, bool)
         self._lock = threading.Lock()
 
-    def add(self, number: int) -> None:
+    def add(self, numbers: Sequence[int]) -> None:
         with self._lock:
-            self._present[number] = True
+            self._present[np.asarray(numbers, np.int64)] = True
 
     def missing(self) -> list[int]:
         with self._lock:
-            return [int(number) for number in np.flatnonzero(~self._present)]
+            missing: list[int] = np.flatnonzero(~self._present).tolist()
+            return missing
 
     @property
     def kept(self) -> int:
@@ -150,12 +151,11 @@ class Target:
     def flat(self) -> memoryview:
         return self.shared.array.reshape(-1).view(np.uint8).data if self.shared.nbytes else memoryview(b"")
 
-    def keep(self, number: int) -> None:
-        """A piece is complete and right."""
-        start, stop = self.cut.span(number)
-        self.ledger.add(number)
+    def keep(self, *numbers: int) -> None:
+        """Pieces are complete and right."""
+        self.ledger.add(numbers)
         if self.bar is not None:
-            self.bar.advance(stop - start)
+            self.bar.advance(self.cut.total(numbers))
 
 
 def _reserved(announcement: Announcement) -> SharedArray:

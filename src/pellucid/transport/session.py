@@ -89,7 +89,7 @@ def deliver(link: Link, announcement: Announcement, array: Voxels, lane_name: st
         while answer.kind == "ready":
             cut = Cut(announcement.nbytes, _piece_bytes(answer, announcement))
             missing = read_numbers(answer.get("missing"), cut.count)
-            kept = announcement.nbytes - sum(stop - begin for begin, stop in map(cut.span, missing))
+            kept = announcement.nbytes - cut.total(missing)
             resumed = kept if resumed < 0 else resumed
             begun = perf_counter()
             with progress.task(f"Sending {announcement.label.name}".rstrip(), announcement.nbytes, "B", kept) as bar:
@@ -137,5 +137,4 @@ def _rounds(link: Link, lane: Lane, target: Target) -> None:
 
 
 def kept_bytes(target: Target) -> int:
-    missing = sum(stop - start for start, stop in map(target.cut.span, target.ledger.missing()))
-    return target.announcement.nbytes - missing
+    return target.announcement.nbytes - target.cut.total(target.ledger.missing())

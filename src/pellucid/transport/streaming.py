@@ -170,7 +170,8 @@ class StreamRoad:
         self._waiting: deque[int] = deque()
         self._spare: list[Voxels] = []
         self._bytes = 0
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._work, self._room = threading.Condition(self._lock), threading.Condition(self._lock)
         self._failure: PellucidError | None = None
         self._is_finishing = False
         self._open(link)
@@ -182,11 +183,11 @@ class StreamRoad:
             self._put(part, whole[part.shift(offset).slices])
 
     def finish(self) -> None:
-        with self._changed:
+        with self._lock:
             while self._under_way:
                 self._wait()
             self._is_finishing = True
-            self._changed.notify_all()
+            self._work.notify_all()
         for thread in self._threads:
             thread.join()
         self._link.control.expect("stored", is_patient=True)
@@ -194,30 +195,30 @@ class StreamRoad:
     def close(self) -> None:
         for channel in (*self._channels, self._link.control):
             channel.close()
-        with self._changed:
+        with self._lock:
             self._is_finishing = True
-            self._changed.notify_all()
+            self._work.notify_all()
 
     def _put(self, box: Box, block: Voxels) -> None:
         nbytes = box.size * block.itemsize
-        with self._changed:
+        with self._lock:
             while self._under_way and self._bytes + nbytes > self._window_bytes:
                 self._wait()
             copy = self._buffer(nbytes)
             self._bytes += nbytes
         copy.view(self._redial.announcement.dtype).reshape(box.shape)[...] = block
-        with self._changed:
+        with self._lock:
             self._under_way[self._number] = (box, copy)
             self._waiting.append(self._number)
             self._number += 1
-            self._changed.notify()
+            self._work.notify()
 
     def _wait(self) -> None:
         """Until something has arrived. A broken connection is made anew first."""
         if self._failure is not None:
             self._recover()
         self._link.patience.check()
-        self._changed.wait(POLL_S)
+        self._room.wait(POLL_S)
 
     def _buffer(self, nbytes: int) -> Voxels:
         # Memory is used again: fresh pages would cost more than the copy.
@@ -240,7 +241,7 @@ class StreamRoad:
         failure = self._failure
         if failure is None or not failure.is_transient:
             raise failure or TransferBroken("unknown")
-        self._changed.release()  # The threads need it to end.
+        self._lock.release()  # The threads need it to end.
         try:
             for channel in (*self._channels, self._link.control):
                 channel.close()
@@ -248,7 +249,7 @@ class StreamRoad:
                 thread.join()
             link = self._redial()
         finally:
-            self._changed.acquire()
+            self._lock.acquire()
         self._failure = None
         self._waiting = deque(sorted(self._under_way))
         self._open(link)
@@ -268,19 +269,20 @@ class StreamRoad:
             channel.write_bytes(PIECE.pack(END, 0, 0) + bytes(PLACE.size))
         except PellucidError as error:
             reason = self._link.reason(error) if isinstance(error, TransferBroken) else error
-            with self._changed:
+            with self._lock:
                 self._failure = self._failure or reason
-                self._changed.notify_all()
+                self._work.notify_all()
+                self._room.notify_all()
 
     def _take(self, unanswered: int) -> int | None:
         """The next block to send; -1 where an answer should be read first; None at the end."""
-        with self._changed:
+        with self._lock:
             while not self._waiting:
                 if unanswered:
                     return -1
                 if self._is_finishing or self._failure:
                     return None
-                self._changed.wait(POLL_S)
+                self._work.wait(POLL_S)
             return self._waiting.popleft()
 
     def _send(self, channel: Channel, number: int) -> None:
@@ -293,11 +295,12 @@ class StreamRoad:
         answer = bytearray(ANSWER.size)
         channel.read_into(memoryview(answer))
         number, is_kept = ANSWER.unpack(answer)
-        with self._changed:
+        with self._lock:
             if not is_kept:
                 self._waiting.append(number)
+                self._work.notify()
                 return
             _, block = self._under_way.pop(number)
             self._bytes -= block.size
             self._spare.append(block)
-            self._changed.notify_all()
+            self._room.notify()

@@ -36,8 +36,7 @@ class ShmLane:
 
     def receive(self, target: Target, missing: Sequence[int]) -> None:
         self._link.control.expect(SENT, is_patient=True)
-        for number in missing:
-            target.keep(number)
+        target.keep(*missing)
 
     def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
         little = source.array.dtype.newbyteorder("<")
