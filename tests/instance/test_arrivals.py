@@ -205,11 +205,11 @@ def held(monkeypatch: pytest.MonkeyPatch, after: int) -> tuple[threading.Event, 
     """Pieces are kept only so far, until the second event; the first one says when."""
     reached, may_go_on, count, keep = threading.Event(), threading.Event(), iter(range(after)), Target.keep
 
-    def kept(self: Target, number: int) -> None:
+    def kept(self: Target, *numbers: int) -> None:
         if next(count, None) is None:
             reached.set()
             may_go_on.wait(30)
-        keep(self, number)
+        keep(self, *numbers)
 
     monkeypatch.setattr(Target, "keep", kept)
     return reached, may_go_on
@@ -318,9 +318,15 @@ def test_a_viewer_that_ends_says_so(folder: Path, large: Voxels, monkeypatch: py
 # Streams
 
 
-def streaming(instance: Instance, array: Voxels, lane: str = "tcp") -> Any:
+def streaming(instance: Instance, array: Voxels, lane: str = "tcp", name: str = "scan") -> Any:
     where, token = address_of(instance), token_of(instance)
-    return stream(where, array.shape, array.dtype, token=token, label=Label("scan"), options=Options(lane))
+    return stream(where, array.shape, array.dtype, token=token, label=Label(name), options=Options(lane))
+
+
+def wait_for(name: str, instance: Instance) -> None:
+    """Until a volume of that name is shown."""
+    catalogue, history = instance.session.catalogue, instance.session.history
+    wait_until(lambda: name in {catalogue.name(volume.source) for volume in history.scene.volumes})
 
 
 @pytest.mark.parametrize("lane", ["shm", "tcp"])
@@ -338,11 +344,11 @@ def test_a_stream_ends_as_if_it_had_come_at_once(lane: str, instance: Instance, 
 def test_a_stream_is_seen_while_it_comes(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
     viewer.render_volume(ball)
     whole = viewer.screenshot(64, 48)
-    with streaming(instance, ball) as writer:
+    with streaming(instance, ball, name="half") as writer:
         writer.append(ball[:12])
-        wait_until(lambda: np.array_equal(viewer.retrieve_volume(Box((0, 0, 0), (12, 24, 24))), ball[:12]))
-        wait_until(lambda: instance.session.catalogue.name(viewer.layer.source) == "scan")
+        wait_for("half", instance)
         half = viewer.screenshot(64, 48)
+        assert np.array_equal(viewer.retrieve_volume(Box((0, 0, 0), (12, 24, 24))), ball[:12])
         assert not viewer.retrieve_volume(Box((12, 0, 0), (24, 24, 24))).any()
         (layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
         assert layer["histogram"]["high"] == ball[:12].max()
@@ -364,9 +370,9 @@ def test_pages_get_new_pictures_while_it_comes(instance: Instance, ball: Voxels)
 
 
 def test_colours_follow_until_a_person_chooses(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    with streaming(instance, ball) as writer:
+    with streaming(instance, ball, name="dark at first") as writer:
         writer.append(np.minimum(ball[:6], 1000))
-        wait_until(lambda: viewer.scene.volumes and instance.session.catalogue.name(viewer.layer.source) == "scan")
+        wait_for("dark at first", instance)
         assert viewer.transfer.value_range[1] <= 1000
         writer.append(ball[6:12])
         wait_until(lambda: viewer.transfer.value_range[1] > 1000)
@@ -404,9 +410,9 @@ def test_a_stream_that_breaks_off_goes_on(instance: Instance, viewer: Viewer, la
 
 
 def test_what_is_shown_instead_of_a_stream_stays(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    with streaming(instance, ball) as writer:
+    with streaming(instance, ball, name="not wanted") as writer:
         writer.append(ball[:12])
-        wait_until(lambda: viewer.scene.volumes and instance.session.catalogue.name(viewer.layer.source) == "scan")
+        wait_for("not wanted", instance)
         viewer.render_volume(ball[::-1])
         writer.append(ball[12:])
     assert np.array_equal(viewer.retrieve_volume(), ball[::-1])

@@ -62,7 +62,7 @@ class Arrivals(Host):
         if announcement.mode == "stream":
             if number not in self._filling:
                 offer = offered(announcement, wished(announcement))
-                self._filling[number] = Filling(self._session, offer, target.shared)
+                self._filling[number] = Filling(self._session, offer, target.shared, self._spare.put)
                 # What broke off and was never taken up is forgotten together with its memory.
                 weakref.finalize(target, self._filling.pop, number, None)
             count = self._filling[number].count

@@ -10,6 +10,7 @@ still stands there.
 import asyncio
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import uuid4
 
@@ -35,13 +36,16 @@ PERIOD_S = 0.1
 GROWTH = 1.5
 """Colours are chosen anew when so many times more voxels are there: every choice is a revision of the scene."""
 MOST_BOXES = 64
+Released = Callable[[SharedArray], None]
 
 
 class Filling:
-    """arrived is called in the threads of the transfer, everything else on the event loop."""
+    """arrived is called in the threads of the transfer, everything else on the event loop. released: is given the
+    memory when it is not shown any more."""
 
-    def __init__(self, session: Session, offer: ArrayOffer, shared: SharedArray) -> None:
+    def __init__(self, session: Session, offer: ArrayOffer, shared: SharedArray, released: Released) -> None:
         self._session, self._offer, self._shared = session, offer, shared
+        self._released, self._is_complete = released, False
         self.source = f"memory:{uuid4().hex}"
         self._seen = SeenValues()
         self._chosen_at = 0
@@ -67,6 +71,7 @@ class Filling:
 
     async def finish(self) -> None:
         """All of it is there: show it as if it had come at once."""
+        self._is_complete = True
         if self._task is not None:
             await self._task
         if self._layer is None:
@@ -104,13 +109,18 @@ class Filling:
     async def _place(self) -> None:
         session, offer = self._session, self._offer
         own = SharedArray(os.dup(self._shared.descriptor), self._shared.shape, self._shared.dtype)
-        await asyncio.wrap_future(session.worker.use_array(self.source, Handed(own, offer.spacing, offer.unit)))
+        handed = Handed(own, offer.spacing, offer.unit, released=self._release)
+        await asyncio.wrap_future(session.worker.use_array(self.source, handed))
         described = self._described()
         self._layer, self._camera = described.volume, described.camera
         session.catalogue.names[self.source] = offer.name or "stream"
         session.catalogue.add(self.source, described)
         loading.take(session, placed(Pair(session.history.scene, session.history.other), described, offer.how))
         loading.forget_unused(session)
+
+    def _release(self, shared: SharedArray) -> None:
+        # Where blocks still come, whoever got this memory next would get them too.
+        (self._released if self._is_complete else SharedArray.close)(shared)
 
     def _choose(self) -> None:
         """Colours for what is known by now."""
