@@ -1,7 +1,25 @@
-/* The C API of Pellucid: see pellucid.h for what it does, docs/transport.md for the bytes on the wire.
+/* The C API of Pellucid: see pellucid.h for what it does, docs/decisions/0008-transfers.md for the bytes on the wire.
  *
- * In this order: errors and text; SHA-256 and XXH3; channels and TLS; messages; addresses and the handshake;
- * announcements; pieces; the lanes; sessions; the end that connects; streams; the end that listens; viewers over HTTP.
+ *     Errors and text                     codes, sentences, random numbers, numbers as text
+ *     SHA-256 and its keyed form          the proof of the token, and pins of certificates
+ *     XXH3                                the checksum of a piece
+ *     Libraries                           libssl and libucp, loaded where they are
+ *     Channels                            one connection, with or without TLS, in turns that notice a cancel
+ *     Messages                            what two ends say to each other
+ *     Addresses and the handshake         connecting, pinned certificates, who holds the token
+ *     What is sent, and its pieces        announcements, memory, missing pieces
+ *     The lanes                           several TCP connections, shared memory
+ *     The lane through UCX
+ *     Sessions                            one transfer, whoever connected
+ *     The end that connects               send, retrieve, allocate
+ *     Streams                             blocks of a volume while it is made
+ *     The end that listens                strangers at the door, receive
+ *     JSON, HTTP and https                requests and answers
+ *     The agent                           found, or started; a viewer asked for
+ *     Viewers, and what they show
+ *
+ * Nothing that the other end says is believed: lengths are bounded before memory is asked for, products are checked,
+ * and what was not announced ends the transfer. tests/clients has ends that mean ill.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -49,7 +67,7 @@ enum {
     POLL_MS = 200,
     LONGEST_HEAD = 64 * 1024,
     LONGEST_BODY = 128 * 1024,
-    SMALLEST_PIECE = 4 << 20,
+    SMALLEST_PIECE = 1 << 19, /* still in the cache of a core when its checksum is computed */
     MOST_PIECES = 8192,
     MOST_STREAMS = 64,
     MOST_ROUNDS = 4,
@@ -74,10 +92,16 @@ static const uint32_t LAST = 0xFFFFFFFFu;
             return code_;         \
     } while (0)
 
-/* ---- Errors and text ------------------------------------------------------------------------------------------ */
+/* ---- Errors and text --------------------------------------------------------------------------------------------- */
 
 static int fail(pellucid_error *error, int code, const char *remedy, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* What another end says may be shown in a terminal: nothing in it moves the cursor. */
+static void make_printable(char *text) {
+    for (; *text; text++)
+        *text = (unsigned char)*text < 32 || *text == 127 ? ' ' : *text;
+}
 
 static int fail(pellucid_error *error, int code, const char *remedy, const char *format, ...) {
     if (error != NULL) {
@@ -86,6 +110,8 @@ static int fail(pellucid_error *error, int code, const char *remedy, const char 
         vsnprintf(error->what, sizeof error->what, format, arguments);
         va_end(arguments);
         snprintf(error->remedy, sizeof error->remedy, "%s", remedy);
+        make_printable(error->what);
+        make_printable(error->remedy);
         error->code = code;
     }
     return code;
@@ -103,8 +129,8 @@ static int against_rules(pellucid_error *error, const char *why) {
 }
 
 static int no_memory(pellucid_error *error, uint64_t bytes) {
-    return fail(error, PELLUCID_MEMORY, "Send a part of it, or free memory.", "There is no memory for %" PRIu64 " bytes.",
-                bytes);
+    return fail(error, PELLUCID_MEMORY, "Send a part of it, or free memory.",
+                "There is no memory for %" PRIu64 " bytes.", bytes);
 }
 
 static int wrong_token(pellucid_error *error, const char *who) {
@@ -210,7 +236,7 @@ static locale_t speak_plainly(void) {
     return uselocale(plain_locale);
 }
 
-/* ---- SHA-256 and its keyed form: the proof of the token -------------------------------------------------------- */
+/* ---- SHA-256 and its keyed form: the proof of the token ---------------------------------------------------------- */
 
 struct sha256 {
     uint32_t state[8];
@@ -245,8 +271,8 @@ static void sha256_block(struct sha256 *sha) {
     }
     for (int i = 16; i < 64; i++) {
         uint32_t a = words[i - 15], b = words[i - 2];
-        words[i] = words[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + words[i - 7] +
-                   (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+        words[i] =
+            words[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + words[i - 7] + (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
     }
     memcpy(s, sha->state, sizeof s);
     for (int i = 0; i < 64; i++) {
@@ -310,7 +336,7 @@ static void keyed_hash(const char *key, const char *text, char hex[NONCE_TEXT]) 
     to_hex(digest, 32, hex);
 }
 
-/* ---- XXH3, 64 bits, seed 0: the checksum of a piece ------------------------------------------------------------ */
+/* ---- XXH3, 64 bits, seed 0: the checksum of a piece -------------------------------------------------------------- */
 
 static const uint64_t P32_1 = 0x9E3779B1u, P32_2 = 0x85EBCA77u, P32_3 = 0xC2B2AE3Du;
 static const uint64_t P64_1 = 0x9E3779B185EBCA87u, P64_2 = 0xC2B2AE3D27D4EB4Fu, P64_3 = 0x165667B19E3779F9u,
@@ -318,18 +344,17 @@ static const uint64_t P64_1 = 0x9E3779B185EBCA87u, P64_2 = 0xC2B2AE3D27D4EB4Fu, 
 static const uint64_t MIX_1 = 0x165667919E3779F9u, MIX_2 = 0x9FB21C651E98DF25u;
 
 static const uint8_t SECRET[192] = {
-    0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
-    0xde, 0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f,
-    0xcb, 0x79, 0xe6, 0x4e, 0xcc, 0xc0, 0xe5, 0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21,
-    0xb8, 0x08, 0x46, 0x74, 0xf7, 0x43, 0x24, 0x8e, 0xe0, 0x35, 0x90, 0xe6, 0x81, 0x3a, 0x26, 0x4c,
-    0x3c, 0x28, 0x52, 0xbb, 0x91, 0xc3, 0x00, 0xcb, 0x88, 0xd0, 0x65, 0x8b, 0x1b, 0x53, 0x2e, 0xa3,
-    0x71, 0x64, 0x48, 0x97, 0xa2, 0x0d, 0xf9, 0x4e, 0x38, 0x19, 0xef, 0x46, 0xa9, 0xde, 0xac, 0xd8,
-    0xa8, 0xfa, 0x76, 0x3f, 0xe3, 0x9c, 0x34, 0x3f, 0xf9, 0xdc, 0xbb, 0xc7, 0xc7, 0x0b, 0x4f, 0x1d,
-    0x8a, 0x51, 0xe0, 0x4b, 0xcd, 0xb4, 0x59, 0x31, 0xc8, 0x9f, 0x7e, 0xc9, 0xd9, 0x78, 0x73, 0x64,
-    0xea, 0xc5, 0xac, 0x83, 0x34, 0xd3, 0xeb, 0xc3, 0xc5, 0x81, 0xa0, 0xff, 0xfa, 0x13, 0x63, 0xeb,
-    0x17, 0x0d, 0xdd, 0x51, 0xb7, 0xf0, 0xda, 0x49, 0xd3, 0x16, 0x55, 0x26, 0x29, 0xd4, 0x68, 0x9e,
-    0x2b, 0x16, 0xbe, 0x58, 0x7d, 0x47, 0xa1, 0xfc, 0x8f, 0xf8, 0xb8, 0xd1, 0x7a, 0xd0, 0x31, 0xce,
-    0x45, 0xcb, 0x3a, 0x8f, 0x95, 0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e};
+    0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c, 0xde, 0xd4,
+    0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f, 0xcb, 0x79, 0xe6, 0x4e,
+    0xcc, 0xc0, 0xe5, 0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21, 0xb8, 0x08, 0x46, 0x74, 0xf7, 0x43,
+    0x24, 0x8e, 0xe0, 0x35, 0x90, 0xe6, 0x81, 0x3a, 0x26, 0x4c, 0x3c, 0x28, 0x52, 0xbb, 0x91, 0xc3, 0x00, 0xcb,
+    0x88, 0xd0, 0x65, 0x8b, 0x1b, 0x53, 0x2e, 0xa3, 0x71, 0x64, 0x48, 0x97, 0xa2, 0x0d, 0xf9, 0x4e, 0x38, 0x19,
+    0xef, 0x46, 0xa9, 0xde, 0xac, 0xd8, 0xa8, 0xfa, 0x76, 0x3f, 0xe3, 0x9c, 0x34, 0x3f, 0xf9, 0xdc, 0xbb, 0xc7,
+    0xc7, 0x0b, 0x4f, 0x1d, 0x8a, 0x51, 0xe0, 0x4b, 0xcd, 0xb4, 0x59, 0x31, 0xc8, 0x9f, 0x7e, 0xc9, 0xd9, 0x78,
+    0x73, 0x64, 0xea, 0xc5, 0xac, 0x83, 0x34, 0xd3, 0xeb, 0xc3, 0xc5, 0x81, 0xa0, 0xff, 0xfa, 0x13, 0x63, 0xeb,
+    0x17, 0x0d, 0xdd, 0x51, 0xb7, 0xf0, 0xda, 0x49, 0xd3, 0x16, 0x55, 0x26, 0x29, 0xd4, 0x68, 0x9e, 0x2b, 0x16,
+    0xbe, 0x58, 0x7d, 0x47, 0xa1, 0xfc, 0x8f, 0xf8, 0xb8, 0xd1, 0x7a, 0xd0, 0x31, 0xce, 0x45, 0xcb, 0x3a, 0x8f,
+    0x95, 0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e};
 
 static uint32_t word32(const uint8_t *at) {
     uint32_t word;
@@ -476,8 +501,9 @@ static uint64_t hash_long(const uint8_t *at, size_t length) {
 }
 
 static uint64_t xxh3(const void *content, size_t length) {
-    return length <= 16 ? hash_short(content, length) : length <= 240 ? hash_medium(content, length)
-                                                                       : hash_long(content, length);
+    return length <= 16    ? hash_short(content, length)
+           : length <= 240 ? hash_medium(content, length)
+                           : hash_long(content, length);
 }
 
 /* ---- Libraries that are loaded when they are there: libssl (TLS, https) and libucp (RDMA) ------------------------ */
@@ -485,11 +511,11 @@ static uint64_t xxh3(const void *content, size_t length) {
 static void *symbol(void *library, const char *name) { return library == NULL ? NULL : dlsym(library, name); }
 
 /* dlsym gives an object pointer; ISO C has no cast from that to a function. */
-#define LOAD(place, library, name)                     \
-    do {                                               \
-        void *found_ = symbol(library, name);          \
-        memcpy(&(place), &found_, sizeof(place));      \
-        is_complete = is_complete && found_ != NULL;   \
+#define LOAD(place, library, name)                   \
+    do {                                             \
+        void *found_ = symbol(library, name);        \
+        memcpy(&(place), &found_, sizeof(place));    \
+        is_complete = is_complete && found_ != NULL; \
     } while (0)
 
 enum { SSL_WANTS_READ = 2, SSL_WANTS_WRITE = 3, SSL_IS_OVER = 6 };
@@ -606,7 +632,7 @@ static void load_ucx(void) {
     ucx.is_there = is_complete;
 }
 
-/* ---- Channels: one connection, read and written in short turns so that a cancel is noticed ---------------------- */
+/* ---- Channels: one connection, read and written in short turns so that a cancel is noticed ----------------------- */
 
 /* What all connections of a transfer share. */
 struct watch {
@@ -723,8 +749,8 @@ union ancillary {
 static ssize_t receive_local(struct channel *channel, void *to, size_t count) {
     union ancillary ancillary;
     struct iovec part = {to, count};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary,
-                             .msg_controllen = sizeof ancillary};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
     ssize_t got = recvmsg(channel->fd, &message, MSG_CMSG_CLOEXEC);
     if (got >= 0)
         take_descriptors(channel, &message);
@@ -735,8 +761,8 @@ static ssize_t receive_local(struct channel *channel, void *to, size_t count) {
 static ssize_t send_with_descriptor(int fd, const void *bytes, size_t count, int descriptor) {
     union ancillary ancillary;
     struct iovec part = {(void *)(uintptr_t)bytes, count};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary,
-                             .msg_controllen = sizeof ancillary};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
     memset(&ancillary, 0, sizeof ancillary);
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
@@ -785,7 +811,9 @@ static ssize_t some_tls(struct channel *channel, void *bytes, size_t count, int 
         return moved;
     if (why == SSL_IS_OVER)
         return 0;
-    errno = why == SSL_WANTS_READ || why == SSL_WANTS_WRITE ? EAGAIN : fault == 0 || fault == EAGAIN ? ECONNRESET : fault;
+    errno = why == SSL_WANTS_READ || why == SSL_WANTS_WRITE ? EAGAIN
+            : fault == 0 || fault == EAGAIN                 ? ECONNRESET
+                                                            : fault;
     return -1;
 }
 
@@ -839,6 +867,18 @@ static int read_bytes(struct channel *channel, void *bytes, size_t count, pelluc
     return move(channel, bytes, count, 0, 0, error);
 }
 
+/* Write two things, in one call where that can be: a head that goes alone is a packet of its own. */
+static int write_both(struct channel *channel, const void *head, size_t head_count, const void *bytes, size_t count,
+                      pellucid_error *error) {
+    struct iovec parts[2] = {{(void *)(uintptr_t)head, head_count}, {(void *)(uintptr_t)bytes, count}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t sent = channel->ssl != NULL ? 0 : sendmsg(channel->fd, &message, MSG_NOSIGNAL);
+    size_t done = sent > 0 ? (size_t)sent : 0; /* what went wrong is said by the next write */
+    size_t of_head = done < head_count ? done : head_count;
+    TRY(write_bytes(channel, (const uint8_t *)head + of_head, head_count - of_head, error));
+    return write_bytes(channel, (const uint8_t *)bytes + (done - of_head), count - (done - of_head), error);
+}
+
 /* Whether something can be read, or the other end is gone. */
 static int has_news(const struct channel *channel, int wait_ms) {
     struct pollfd waiting = {channel->fd, POLLIN, 0};
@@ -847,7 +887,7 @@ static int has_news(const struct channel *channel, int wait_ms) {
     return poll(&waiting, 1, wait_ms) > 0;
 }
 
-/* ---- Messages --------------------------------------------------------------------------------------------------- */
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
 
 struct message {
     char *head; /* the word, then lines of "key: value" */
@@ -985,7 +1025,7 @@ static int refused(const struct message *message, pellucid_error *error) {
     return fail(error, code_of(name), remedy, "%s", what[0] ? what : "The other end refuses.");
 }
 
-/* Read the next message; a refusal is returned as the error it stands for. is_patient: the other end may take its time. */
+/* Read the next message; a refusal is returned as the error it stands for. is_patient: the other may take its time. */
 static int hear(struct channel *channel, struct message *message, int is_patient, pellucid_error *error) {
     char prefix[12];
     uint32_t lengths[2];
@@ -1042,7 +1082,7 @@ static int reason(struct channel *control, int code, pellucid_error *error) {
     return heard;
 }
 
-/* ---- Addresses and the handshake ------------------------------------------------------------------------------- */
+/* ---- Addresses and the handshake --------------------------------------------------------------------------------- */
 
 struct address {
     char host[256];
@@ -1137,7 +1177,8 @@ static int start_tls(struct channel *channel, const struct address *address, pel
         tls.control(channel->ssl, SET_SERVER_NAME, 0, (void *)(uintptr_t)address->host);
     }
     if (!shake_hands(channel))
-        return unreachable(error, address, address->pin[0] ? "TLS failed" : "TLS failed, or its certificate is not trusted");
+        return unreachable(error, address,
+                           address->pin[0] ? "TLS failed" : "TLS failed, or its certificate is not trusted");
     if (address->pin[0] == 0)
         return PELLUCID_OK;
     certificate_shown(channel->ssl, shown);
@@ -1265,14 +1306,14 @@ static int introduce(struct channel *channel, const char *token, const char *tra
     return wrong_token(error, "The listening end");
 }
 
-/* ---- What is sent, and its pieces ------------------------------------------------------------------------------ */
+/* ---- What is sent, and its pieces -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *wire, *name;
     unsigned bytes;
-} TYPES[] = {{"|b1", "bool", 1},    {"|i1", "int8", 1},    {"<i2", "int16", 2},   {"<i4", "int32", 4},
-             {"<i8", "int64", 8},   {"|u1", "uint8", 1},   {"<u2", "uint16", 2},  {"<u4", "uint32", 4},
-             {"<u8", "uint64", 8},  {"<f2", "float16", 2}, {"<f4", "float32", 4}, {"<f8", "float64", 8},
+} TYPES[] = {{"|b1", "bool", 1},      {"|i1", "int8", 1},        {"<i2", "int16", 2},   {"<i4", "int32", 4},
+             {"<i8", "int64", 8},     {"|u1", "uint8", 1},       {"<u2", "uint16", 2},  {"<u4", "uint32", 4},
+             {"<u8", "uint64", 8},    {"<f2", "float16", 2},     {"<f4", "float32", 4}, {"<f8", "float64", 8},
              {"<c8", "complex64", 8}, {"<c16", "complex128", 16}};
 enum { TYPE_COUNT = sizeof TYPES / sizeof *TYPES };
 
@@ -1329,9 +1370,9 @@ struct transfer {
     char number[TRANSFER_TEXT];
     int has_checksum, is_stream;
     uint64_t bytes, piece_bytes;
-    uint32_t count;     /* of pieces */
-    uint8_t *is_there;  /* for each piece, at the receiving end */
-    int descriptor;     /* of the memory, at the receiving end; -1 at the other */
+    uint32_t count;    /* of pieces */
+    uint8_t *is_there; /* for each piece, at the receiving end */
+    int descriptor;    /* of the memory, at the receiving end; -1 at the other */
 };
 
 static void transfer_free(struct transfer *transfer) {
@@ -1368,8 +1409,9 @@ static int announce(struct channel *control, const struct transfer *transfer, en
     const pellucid_array *array = &transfer->array;
     const char *metadata = array->metadata != NULL ? array->metadata : "{}";
     struct text head = {0};
-    add(&head, "announce\ntransfer: %s\nlane: %s\ndtype: %s\nchecksum: %s\nmode: %s\nshape:", transfer->number, LANES[lane],
-        TYPES[array->type].wire, transfer->has_checksum ? "xxh3" : "none", transfer->is_stream ? "stream" : "whole");
+    add(&head, "announce\ntransfer: %s\nlane: %s\ndtype: %s\nchecksum: %s\nmode: %s\nshape:", transfer->number,
+        LANES[lane], TYPES[array->type].wire, transfer->has_checksum ? "xxh3" : "none",
+        transfer->is_stream ? "stream" : "whole");
     for (int i = 0; i < array->axes; i++)
         add(&head, " %" PRIu64, array->shape[i]);
     if (array->axes == 0)
@@ -1388,8 +1430,8 @@ static int announce(struct channel *control, const struct transfer *transfer, en
 static int is_same_array(const struct transfer *a, const struct transfer *b) {
     size_t axes = (size_t)a->array.axes;
     return strcmp(a->number, b->number) == 0 && a->array.type == b->array.type && a->array.axes == b->array.axes &&
-           memcmp(a->array.shape, b->array.shape, axes * sizeof *a->array.shape) == 0 &&
-           a->is_stream == b->is_stream && a->has_checksum == b->has_checksum;
+           memcmp(a->array.shape, b->array.shape, axes * sizeof *a->array.shape) == 0 && a->is_stream == b->is_stream &&
+           a->has_checksum == b->has_checksum;
 }
 
 static char *copied_field(const struct message *message, const char *key) {
@@ -1483,19 +1525,19 @@ static int reserve(int descriptor, uint64_t bytes) {
 
 /* Memory for what was announced, reserved and mapped before a byte comes. */
 static int prepare(struct transfer *transfer, pellucid_error *error) {
-    const uint64_t most = (uint64_t)1 << 44, mib = 1 << 20;
+    const uint64_t most = (uint64_t)1 << 44, step = SMALLEST_PIECE;
     struct owned *owned = transfer->array.owned;
     if (transfer->bytes > most)
         return too_large(error, transfer->bytes, most);
-    uint64_t wanted = (transfer->bytes / MOST_PIECES + mib) / mib * mib;
-    if (!cut(transfer, wanted > SMALLEST_PIECE ? wanted : SMALLEST_PIECE))
+    if (!cut(transfer, (transfer->bytes / MOST_PIECES + step) / step * step))
         return no_memory(error, transfer->bytes);
     owned->mapped = transfer->bytes > 0 ? transfer->bytes : 1;
     transfer->is_there = calloc((size_t)transfer->count + 1, 1);
     transfer->descriptor = memfd_create("pellucid", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (transfer->is_there == NULL || transfer->descriptor < 0 ||
         ftruncate(transfer->descriptor, (off_t)owned->mapped) != 0 ||
-        fcntl(transfer->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 || !reserve(transfer->descriptor, owned->mapped))
+        fcntl(transfer->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+        !reserve(transfer->descriptor, owned->mapped))
         return no_memory(error, transfer->bytes);
     void *memory = mmap(NULL, owned->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, transfer->descriptor, 0);
     if (memory == MAP_FAILED)
@@ -1569,7 +1611,7 @@ static int read_missing(const struct message *message, const struct transfer *tr
     return PELLUCID_OK;
 }
 
-/* ---- The lanes -------------------------------------------------------------------------------------------------- */
+/* ---- The lanes --------------------------------------------------------------------------------------------------- */
 
 /* UCX's part of a link; all NULL until it is used. */
 struct ucx_lane {
@@ -1713,8 +1755,7 @@ static int send_pieces(struct work *work, struct channel *channel, pellucid_erro
         uint64_t start, length = span(transfer, work->missing[i], &start);
         const uint8_t *piece = (const uint8_t *)transfer->array.data + start;
         struct piece_head each = {work->missing[i], (uint32_t)length, checksum(transfer, piece, length)};
-        TRY(write_bytes(channel, &each, sizeof each, error));
-        TRY(write_bytes(channel, piece, length, error));
+        TRY(write_both(channel, &each, sizeof each, piece, length, error));
         TRY(advance(channel->watch, length, error));
     }
     return write_bytes(channel, &head, sizeof head, error);
@@ -1780,7 +1821,7 @@ static int send_in_memory(struct link *link, struct transfer *transfer, const ui
     return code != PELLUCID_OK ? code : say_word(&link->control, "sent", error);
 }
 
-/* ---- The lane through UCX --------------------------------------------------------------------------------------- */
+/* ---- The lane through UCX ---------------------------------------------------------------------------------------- */
 
 /* RDMA where a site has it, else UCX's own sockets and shared memory. Only addresses that were exchanged over the
  * authenticated connection lead to an endpoint: nothing listens. A peer that died is noticed on that connection. */
@@ -1867,7 +1908,7 @@ struct flight {
     int (*look)(struct flight *, pellucid_error *);
 };
 
-/* 1: done, 0: not yet, negative: failed. A request that is NULL was done at once; one that is an error is no pointer. */
+/* 1: done, 0: not yet, negative: failed. A request that is NULL was done at once; an error is no pointer. */
 static int ucx_state(void *request) {
     intptr_t value = (intptr_t)request;
     if (value <= 0 && value > -100)
@@ -2084,7 +2125,7 @@ static int receive_through_ucx(struct link *link, struct transfer *transfer, str
     return code;
 }
 
-/* ---- Sessions: one transfer, whoever connected ------------------------------------------------------------------ */
+/* ---- Sessions: one transfer, whoever connected ------------------------------------------------------------------- */
 
 /* Send the pieces of one round. */
 static int send_pieces_through(struct link *link, struct transfer *transfer, const struct message *ready,
@@ -2195,7 +2236,7 @@ static int take(struct link *link, struct transfer *transfer, pellucid_report *r
     return say_word(&link->control, "stored", error);
 }
 
-/* ---- The end that connects -------------------------------------------------------------------------------------- */
+/* ---- The end that connects --------------------------------------------------------------------------------------- */
 
 static pellucid_options with_defaults(const pellucid_options *given) {
     pellucid_options options = {0};
@@ -2253,7 +2294,8 @@ static int choose_lane(struct link *link, const struct message *welcome, const c
     if (is_best && strstr(lanes, "ucx") != NULL && ucx_is_there())
         link->lane = UCX;
     else if (is_lane(wanted, UCX))
-        return fail(error, PELLUCID_INVALID, "Install UCX at both ends, where libucp.so.0 is found, or leave the lane out.",
+        return fail(error, PELLUCID_INVALID,
+                    "Install UCX at both ends, where libucp.so.0 is found, or leave the lane out.",
                     "The lane ucx does not lead there.");
     return PELLUCID_OK;
 }
@@ -2299,7 +2341,8 @@ static int told(struct link *link, int code, const pellucid_error *error) {
 }
 
 static int attempt_send(const struct address *address, const char *token, struct transfer *transfer,
-                        const pellucid_options *options, pellucid_report *report, pellucid_error *error, int *has_begun) {
+                        const pellucid_options *options, pellucid_report *report, pellucid_error *error,
+                        int *has_begun) {
     struct link *link = calloc(1, sizeof *link);
     if (link == NULL)
         return no_memory(error, sizeof *link);
@@ -2534,7 +2577,7 @@ void pellucid_abandon(pellucid_allocation *allocation) {
     free(allocation);
 }
 
-/* ---- Streams ---------------------------------------------------------------------------------------------------- */
+/* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 struct block_head {
     struct piece_head piece;
@@ -2596,7 +2639,8 @@ int pellucid_stream_open(const char *address, const char *token, const pellucid_
     int code = start_transfer(&stream->transfer, volume, &stream->options, error);
     stream->transfer.is_stream = 1;
     if (code == PELLUCID_OK && volume->axes != 3)
-        code = fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "A stream of %d axes is no volume.", volume->axes);
+        code = fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "A stream of %d axes is no volume.",
+                    volume->axes);
     for (int i = 0; code == PELLUCID_OK && i < 3; i++)
         if (volume->shape[i] > UINT32_MAX)
             code = fail(error, PELLUCID_INVALID, "Send it in parts.", "A stream is too long along axis %d.", i);
@@ -2613,8 +2657,7 @@ int pellucid_stream_open(const char *address, const char *token, const pellucid_
 
 static int put_on_wire(pellucid_stream *stream, const struct sent_block *block, pellucid_error *error) {
     struct channel *channel = &stream->link.streams[block->which];
-    TRY(write_bytes(channel, &block->head, sizeof block->head, error));
-    return write_bytes(channel, block->copy, block->head.piece.length, error);
+    return write_both(channel, &block->head, sizeof block->head, block->copy, block->head.piece.length, error);
 }
 
 /* The block that was sent first of those that are under way; NULL where none is. */
@@ -2696,10 +2739,12 @@ static int send_block(pellucid_stream *stream, const uint8_t *block, const uint6
                       pellucid_error *error) {
     uint64_t length = shape[0] * shape[1] * shape[2] * TYPES[stream->transfer.array.type].bytes;
     struct sent_block *place;
+    if (stream->link.stream_count == 0)
+        return broken(error, "the stream broke before, and could not be taken up");
     TRY(find_place(stream, length, &place, error));
     memcpy(place->copy, block, length);
-    place->head.piece = (struct piece_head){stream->number, (uint32_t)length,
-                                            checksum(&stream->transfer, place->copy, length)};
+    place->head.piece =
+        (struct piece_head){stream->number, (uint32_t)length, checksum(&stream->transfer, place->copy, length)};
     for (int i = 0; i < 3; i++) {
         place->head.start[i] = (uint32_t)start[i];
         place->head.stop[i] = (uint32_t)(start[i] + shape[i]);
@@ -2742,8 +2787,8 @@ static void place_block(const pellucid_array *volume, const uint8_t *block, cons
         }
 }
 
-static int write_in_memory(pellucid_stream *stream, const void *block, const uint64_t start[3],
-                           const uint64_t shape[3], pellucid_error *error) {
+static int write_in_memory(pellucid_stream *stream, const void *block, const uint64_t start[3], const uint64_t shape[3],
+                           pellucid_error *error) {
     struct text head = {0};
     struct channel *control = &stream->link.control;
     if (has_news(control, 0))
@@ -2755,11 +2800,12 @@ static int write_in_memory(pellucid_stream *stream, const void *block, const uin
     for (int i = 0; i < 3; i++)
         add(&head, " %" PRIu64, start[i] + shape[i]);
     TRY(say(control, &head, "", 0, -1, error));
-    return advance(&stream->link.watch, shape[0] * shape[1] * shape[2] * TYPES[stream->transfer.array.type].bytes, error);
+    return advance(&stream->link.watch, shape[0] * shape[1] * shape[2] * TYPES[stream->transfer.array.type].bytes,
+                   error);
 }
 
-int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint64_t start[3],
-                          const uint64_t shape[3], pellucid_error *error) {
+int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint64_t start[3], const uint64_t shape[3],
+                          pellucid_error *error) {
     pellucid_error unused;
     const pellucid_array *volume = &stream->transfer.array;
     error = error != NULL ? error : &unused;
@@ -2895,7 +2941,9 @@ int pellucid_listen(const char *address_text, const char *token, const pellucid_
     watch_start(&listener->watch, &listener->options);
     /* UCX is loaded only where it is of use: it takes over some of the program's signals. */
     listener->has_ucx = (is_lane(listener->options.lane, UCX) || has_rdma()) && ucx_is_there();
-    int code = listener->token == NULL ? no_memory(error, 0) : listener->sockets[0] < 0 ? PELLUCID_INVALID : PELLUCID_OK;
+    int code = listener->token == NULL    ? no_memory(error, 0)
+               : listener->sockets[0] < 0 ? PELLUCID_INVALID
+                                          : PELLUCID_OK;
     if (code != PELLUCID_OK) {
         pellucid_listener_close(listener);
         return code;
@@ -2945,8 +2993,8 @@ static int admit(pellucid_listener *listener, struct stranger *stranger, char tr
         return code;
     }
     prove(listener->token, "listen", stranger->nonce, theirs, proof);
-    add(&head, "welcome\nproof: %s\nlanes: shm tcp%s\nmachine: %s\nlocal: %s%s", proof,
-        listener->has_ucx ? " ucx" : "", listener->machine, listener->local, has_rdma() ? "\nrdma: yes" : "");
+    add(&head, "welcome\nproof: %s\nlanes: shm tcp%s\nmachine: %s\nlocal: %s%s", proof, listener->has_ucx ? " ucx" : "",
+        listener->machine, listener->local, has_rdma() ? "\nrdma: yes" : "");
     if (strcmp(role, "stream") != 0)
         transfer[0] = 0;
     return say(channel, &head, "", 0, -1, error);
@@ -3167,9 +3215,9 @@ static int converse(pellucid_listener *listener, struct link *link, struct trans
     struct message announced;
     char lane[8];
     TRY(expect(&link->control, "announce", "request", &announced, error));
-    int code = is_kind(&announced, "announce") ? read_announcement(&announced, transfer, error)
-                                               : fail(error, PELLUCID_REFUSED, "Ask a running instance.",
-                                                      "Nothing can be retrieved here.");
+    int code = is_kind(&announced, "announce")
+                   ? read_announcement(&announced, transfer, error)
+                   : fail(error, PELLUCID_REFUSED, "Ask a running instance.", "Nothing can be retrieved here.");
     copy_field(&announced, "lane", lane, sizeof lane);
     message_free(&announced);
     TRY(code);
@@ -3304,7 +3352,7 @@ static char *put_character(char *to, unsigned long character) {
     return to;
 }
 
-/* A text, unescaped; NULL where the value is no text. To be freed. What is written is never longer than what is read. */
+/* A text, unescaped; NULL where the value is no text. To be freed. It never gets longer than what is read. */
 static char *json_copy(const char *at) {
     const char *behind = at != NULL && *at == '"' ? json_behind_text(at) : NULL;
     char *text = behind == NULL ? NULL : malloc((size_t)(behind - at)), *to = text;
@@ -3352,7 +3400,7 @@ static void add_json(struct text *text, const char *value) {
     add(text, "\"");
 }
 
-/* ---- HTTP and https ----------------------------------------------------------------------------------------------- */
+/* ---- HTTP and https ---------------------------------------------------------------------------------------------- */
 
 enum { HTTP_PIECE = 32 << 20, LONGEST_LINE = 8192, MOST_LINES = 100, LONGEST_ANSWER = 64 << 20, READ_AHEAD = 16384 };
 
@@ -3527,7 +3575,8 @@ static int http_refusal(const struct answer *answer, pellucid_error *error) {
         fail(error, code, "Give the whole address; it changes every time that a viewer is started.",
              "The viewer does not know this token.");
     else
-        fail(error, code, "Check that the address is a viewer's.", "The viewer answered with status %d.", answer->status);
+        fail(error, code, "Check that the address is a viewer's.", "The viewer answered with status %d.",
+             answer->status);
     free(what);
     free(remedy);
     free(kind);
@@ -3539,7 +3588,8 @@ static int write_request(const struct place *place, struct channel *channel, con
     struct text head = {0};
     int is_v6 = strchr(place->address.host, ':') != NULL;
     add(&head, "%s %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n", method,
-        place->prefix, path, is_v6 ? "[" : "", place->address.host, is_v6 ? "]" : "", place->address.port, place->bearer);
+        place->prefix, path, is_v6 ? "[" : "", place->address.host, is_v6 ? "]" : "", place->address.port,
+        place->bearer);
     add(&head, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
     int code = head.is_lost ? no_memory(error, length) : write_bytes(channel, head.at, head.length, error);
     free(head.at);
@@ -3573,9 +3623,10 @@ static int ask(const struct place *place, struct watch *watch, const char *metho
                struct answer *answer, pellucid_error *error) {
     struct answer unused;
     int is_lost = body != NULL && body->is_lost;
-    int code = is_lost ? no_memory(error, body->length)
-                       : request(place, watch, method, path, body != NULL ? body->at : "", body != NULL ? body->length : 0,
-                                 LONGEST_ANSWER, answer != NULL ? answer : &unused, error);
+    int code = is_lost
+                   ? no_memory(error, body->length)
+                   : request(place, watch, method, path, body != NULL ? body->at : "", body != NULL ? body->length : 0,
+                             LONGEST_ANSWER, answer != NULL ? answer : &unused, error);
     if (body != NULL)
         free(body->at);
     if (code == PELLUCID_OK && answer == NULL)
@@ -3632,8 +3683,9 @@ static int read_url(const char *url, const char *bearer, struct place *place, pe
     return place->token != NULL && place->bearer != NULL ? PELLUCID_OK : no_memory(error, length);
 }
 
-/* ---- The agent: found, or started where none is there --------------------------------------------------------------- */
+/* ---- The agent: found, or started where none is there ------------------------------------------------------------ */
 
+static const char WORD[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
 enum { LONGEST_FILE = 1 << 20, AGENT_TRIES = 100, START_S = 180, ASK_AGAIN_S = 30, HUB_START_S = 120 };
 
 /* All of a small file, to be freed; NULL where there is none. */
@@ -3707,7 +3759,8 @@ static int is_alive(long pid, long long birth) {
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     char *content = read_file(path), *at = content == NULL ? NULL : strrchr(content, ')');
     if (at != NULL)
-        sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state, &began);
+        sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state,
+               &began);
     free(content);
     return began == birth && state != 'Z' && state != 'X';
 }
@@ -3719,7 +3772,8 @@ static int find_agent(const char *folder, char **url, pellucid_error *error) {
     snprintf(path, sizeof path, "%s/agent/agent.json", folder);
     char *content = read_file(path), *process = json_text(content, "process");
     const char *name = process == NULL ? NULL : strtok_r(process, "/", &save);
-    const char *pid = name == NULL ? NULL : strtok_r(NULL, "/", &save), *birth = pid == NULL ? NULL : strtok_r(NULL, "/", &save);
+    const char *pid = name == NULL ? NULL : strtok_r(NULL, "/", &save),
+               *birth = pid == NULL ? NULL : strtok_r(NULL, "/", &save);
     const char *renewed = json_find(content, "renewed_at");
     snprintf(host, sizeof host, "%s", name != NULL ? name : "");
     gethostname(here, sizeof here - 1);
@@ -3730,7 +3784,8 @@ static int find_agent(const char *folder, char **url, pellucid_error *error) {
     if (birth != NULL && is_here && is_alive(atol(pid), atoll(birth)))
         *url = json_text(content, "url");
     else if (birth != NULL && !is_here && difftime(time(NULL), (time_t)renewed_at) <= 60)
-        code = fail(error, PELLUCID_REFUSED, "Start viewers from there, or end it there: it ends by itself when nothing runs.",
+        code = fail(error, PELLUCID_REFUSED,
+                    "Start viewers from there, or end it there: it ends by itself when nothing runs.",
                     "Your agent runs on %s.", host);
     if (*url != NULL && (*url)[0] == 0) { /* it is about to say where it is */
         free(*url);
@@ -3786,7 +3841,8 @@ static int launch_agent(const char *python, const char *folder, int pipe_end, pi
 static int no_agent(pellucid_error *error, const char *folder, const char *said) {
     char where[600];
     snprintf(where, sizeof where, "%.500s/agent/agent.log says more.", folder);
-    return fail(error, PELLUCID_REFUSED, "Check that the pellucid command is on the PATH, or give the Python that has it.",
+    return fail(error, PELLUCID_REFUSED,
+                "Check that the pellucid command is on the PATH, or give the Python that has it.",
                 "The agent could not be started: %.400s", said[0] ? said : where);
 }
 
@@ -3833,7 +3889,8 @@ static int start_agent(const char *python, const char *folder, struct watch *wat
         return no_agent(error, folder, strerror(errno));
     int fault = launch_agent(found, folder, ends[1], &child);
     close(ends[1]);
-    int code = fault != 0 ? no_agent(error, folder, strerror(fault)) : hear_pipe(ends[0], watch, said, sizeof said, error);
+    int code =
+        fault != 0 ? no_agent(error, folder, strerror(fault)) : hear_pipe(ends[0], watch, said, sizeof said, error);
     close(ends[0]);
     while (fault == 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
     }
@@ -3908,7 +3965,8 @@ static int ensure_hub_agent(const struct hub *hub, struct watch *watch, pellucid
             has_asked = 1;
         }
         if (code == PELLUCID_OK && !is_ready && now_s() - since > HUB_START_S)
-            code = fail(error, PELLUCID_TIMEOUT, "Look at the Hub in a browser.", "Your agent did not start behind %s.", hub->url);
+            code = fail(error, PELLUCID_TIMEOUT, "Look at the Hub in a browser.", "Your agent did not start behind %s.",
+                        hub->url);
         if (code == PELLUCID_OK && !is_ready)
             pause_s(0.2);
     }
@@ -3957,8 +4015,8 @@ static void add_wish(struct text *body, const pellucid_wish *wish) {
     if (wish->gpus != 0)
         add(body, ", \"gpus\": %d", wish->gpus < 0 ? 0 : wish->gpus);
     if (wish->shape[0] > 0)
-        add(body, ", \"shape\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "], \"dtype\": \"%s\"", wish->shape[0], wish->shape[1],
-            wish->shape[2], pellucid_type_name(wish->type));
+        add(body, ", \"shape\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "], \"dtype\": \"%s\"", wish->shape[0],
+            wish->shape[1], wish->shape[2], pellucid_type_name(wish->type));
     if (wish->memory_bytes > 0)
         add(body, ", \"memory_bytes\": %" PRIu64, wish->memory_bytes);
     if (wish->cores > 0)
@@ -3988,7 +4046,7 @@ static int await_viewer(const struct place *agent, struct watch *watch, struct a
         json_text_into(state, "phase", phase, sizeof phase);
         json_text_into(state, "last", last, sizeof last);
         json_text_into(state, "reason", why, sizeof why);
-        if (id[0] == 0 || phase[0] == 0 || id[strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")])
+        if (id[0] == 0 || phase[0] == 0 || id[strspn(id, WORD)] != 0 || phase[strspn(phase, WORD)] != 0)
             return against_rules(error, "the agent's answer has no id or state");
         if (path[0] && (strcmp(phase, "running") == 0 || strcmp(last, "running") == 0))
             return PELLUCID_OK;
@@ -4007,7 +4065,7 @@ static int await_viewer(const struct place *agent, struct watch *watch, struct a
     }
 }
 
-/* ---- Viewers -------------------------------------------------------------------------------------------------------- */
+/* ---- Viewers ----------------------------------------------------------------------------------------------------- */
 
 enum { PROBE_S = 3 };
 enum way { UNKNOWN_WAY, DIRECT, OVER_HTTP };
@@ -4047,7 +4105,8 @@ static int greet_viewer(pellucid_viewer *viewer, pellucid_error *error) {
     if (speaks == 2)
         return PELLUCID_OK;
     if (speaks < 0)
-        return fail(error, PELLUCID_UNREACHABLE, "Check that the address is a viewer's.", "Somebody answers who is no viewer.");
+        return fail(error, PELLUCID_UNREACHABLE, "Check that the address is a viewer's.",
+                    "Somebody answers who is no viewer.");
     return fail(error, PELLUCID_INVALID, "Use the pellucid.c that came with it.",
                 "The viewer has version %d of the protocol, and this program 2.", speaks);
 }
@@ -4155,7 +4214,7 @@ int pellucid_viewer_shutdown(pellucid_viewer *viewer, pellucid_error *error) {
     return ask(&viewer->place, &viewer->watch, "POST", "/api/shutdown", NULL, NULL, error);
 }
 
-/* ---- What a viewer shows -------------------------------------------------------------------------------------------- */
+/* ---- What a viewer shows ----------------------------------------------------------------------------------------- */
 
 /* Whether the viewer's transport answers at an address. */
 static int is_reached(const pellucid_viewer *viewer, const char *address) {
@@ -4184,8 +4243,9 @@ static enum way find_way(pellucid_viewer *viewer) {
         return viewer->way;
     memcpy(told_at, viewer->transfer, sizeof told_at);
     int is_v6 = strchr(viewer->place.address.host, ':') != NULL;
-    snprintf(viewer->transfer, sizeof viewer->transfer, "%s%s%s%s:%s%s%s", told.is_secure ? "tls://" : "", is_v6 ? "[" : "",
-             viewer->place.address.host, is_v6 ? "]" : "", told.port, told.is_secure ? "#" : "", told.pin);
+    snprintf(viewer->transfer, sizeof viewer->transfer, "%s%s%s%s:%s%s%s", told.is_secure ? "tls://" : "",
+             is_v6 ? "[" : "", viewer->place.address.host, is_v6 ? "]" : "", told.port, told.is_secure ? "#" : "",
+             told.pin);
     if (is_reached(viewer, viewer->transfer)) {
         viewer->way = DIRECT;
     } else {
@@ -4227,13 +4287,16 @@ static char *wished_metadata(const char *metadata, const char *how, const char *
 static int volume_check(const pellucid_array *volume, int needs_data, pellucid_error *error) {
     TRY(array_check(volume, needs_data, error));
     if (volume->axes != 3)
-        return fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "An array of %d axes is no volume.", volume->axes);
+        return fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "An array of %d axes is no volume.",
+                    volume->axes);
     return PELLUCID_OK;
 }
 
 static int no_direct_way(pellucid_viewer *viewer, pellucid_error *error) {
-    return fail(error, PELLUCID_UNREACHABLE, "Use pellucid_viewer_render_volume, which goes through the page's address too.",
-                "The viewer's transport at %s cannot be reached from here.", viewer->transfer[0] ? viewer->transfer : "no address");
+    return fail(error, PELLUCID_UNREACHABLE,
+                "Use pellucid_viewer_render_volume, which goes through the page's address too.",
+                "The viewer's transport at %s cannot be reached from here.",
+                viewer->transfer[0] ? viewer->transfer : "no address");
 }
 
 static void add_offer(struct text *body, const pellucid_array *volume, const char *how) {
@@ -4368,7 +4431,9 @@ static int ask_socket(struct channel *channel, const struct text *body, pellucid
 /* A connection to the socket that the viewer has for programs of its own person on its machine. */
 static int connect_to_socket(pellucid_viewer *viewer, struct channel *channel) {
     struct sockaddr_un local = {.sun_family = AF_UNIX};
-    int fd = viewer->socket[0] ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    const char *name = strrchr(viewer->socket, '/'); /* whoever answers there must not choose any socket of ours */
+    int is_named = name != NULL && strcmp(name, "/arrays.socket") == 0;
+    int fd = is_named ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0)
         return 0;
     snprintf(local.sun_path, sizeof local.sun_path, "%.107s", viewer->socket);
@@ -4425,7 +4490,8 @@ static uint8_t *rows_of_points(size_t head, const float (*positions)[3], const f
 }
 
 /* As a .npy file, which is uploaded and opened. Its head is padded to 128 bytes. */
-static int points_over_http(pellucid_viewer *viewer, uint8_t *file, size_t count, const char *how, pellucid_error *error) {
+static int points_over_http(pellucid_viewer *viewer, uint8_t *file, size_t count, const char *how,
+                            pellucid_error *error) {
     char mark[17], path[64];
     struct answer answer;
     TRY(random_hex(8, mark, error));
@@ -4440,7 +4506,8 @@ static int points_over_http(pellucid_viewer *viewer, uint8_t *file, size_t count
                 &answer, error));
     char *place = json_text(answer.body, "path");
     free(answer.body);
-    int code = place == NULL ? against_rules(error, "it gave no path") : pellucid_viewer_load(viewer, place, how, error);
+    int code =
+        place == NULL ? against_rules(error, "it gave no path") : pellucid_viewer_load(viewer, place, how, error);
     free(place);
     return code;
 }
@@ -4454,7 +4521,8 @@ int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positio
     uint8_t *rows = rows_of_points(NPY_HEAD, positions, values, count);
     if (rows == NULL)
         return no_memory(error, count);
-    pellucid_array array = {.data = rows + NPY_HEAD, .axes = 2, .shape = {count, 4}, .type = PELLUCID_FLOAT32, .name = "points"};
+    pellucid_array array = {
+        .data = rows + NPY_HEAD, .axes = 2, .shape = {count, 4}, .type = PELLUCID_FLOAT32, .name = "points"};
     int code = find_way(viewer) == DIRECT ? send_to_viewer(viewer, &array, how, "points", NULL, error)
                                           : points_over_http(viewer, rows, count, how, error);
     free(rows);
@@ -4467,7 +4535,8 @@ int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, u
     struct answer answer;
     error = error != NULL ? error : &unused;
     if (width < 1 || height < 1 || width > 1 << 16 || height > 1 << 16)
-        return fail(error, PELLUCID_INVALID, "Give 1 to 65536 pixels.", "A picture of %d x %d cannot be.", width, height);
+        return fail(error, PELLUCID_INVALID, "Give 1 to 65536 pixels.", "A picture of %d x %d cannot be.", width,
+                    height);
     size_t bytes = (size_t)width * (size_t)height * 4;
     snprintf(path, sizeof path, "/api/screenshot?width=%d&height=%d&format=raw", width, height);
     TRY(request(&viewer->place, &viewer->watch, "GET", path, "", 0, bytes, &answer, error));
@@ -4530,9 +4599,8 @@ static int retrieve_over_http(pellucid_viewer *viewer, int layer, const char *bo
     return code;
 }
 
-int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3],
-                                    const uint64_t stop[3], pellucid_array *volume, pellucid_report *report,
-                                    pellucid_error *error) {
+int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3], const uint64_t stop[3],
+                                    pellucid_array *volume, pellucid_report *report, pellucid_error *error) {
     pellucid_report unused_report;
     pellucid_error unused_error;
     char box[160] = "", asked[256];
@@ -4541,8 +4609,8 @@ int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const ui
     memset(report, 0, sizeof *report);
     memset(volume, 0, sizeof *volume);
     if (start != NULL && stop != NULL)
-        snprintf(box, sizeof box, "%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64, start[0], stop[0],
-                 start[1], stop[1], start[2], stop[2]);
+        snprintf(box, sizeof box, "%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64, start[0],
+                 stop[0], start[1], stop[1], start[2], stop[2]);
     if (find_way(viewer) != DIRECT)
         return retrieve_over_http(viewer, layer, box, volume, report, error);
     snprintf(asked, sizeof asked, "{\"layer\": %d, \"box\": \"%s\"}", layer, box);

@@ -9,8 +9,9 @@
  *     if (pellucid_send("node7:5100", token, &scan, NULL, NULL, &error) != PELLUCID_OK)
  *         fprintf(stderr, "%s %s\n", error.what, error.remedy);
  *
- * Every function that can fail returns PELLUCID_OK (0) or a code, and where `error` is not NULL says there what happened
- * and what to do. Functions may be called from several threads, each on its own listener or stream.
+ * Every function that can fail returns PELLUCID_OK (0) or a code, and where `error` is not NULL says there what
+ * happened and what to do. Functions may be called from several threads, each on its own listener, stream
+ * or viewer; where a report is returned, NULL will do.
  *
  * An address is "host:port", or "tls://host:port#PIN", where PIN is the SHA-256 of the certificate that the other end
  * printed. Both ends hold the same token; it is never sent.
@@ -113,11 +114,11 @@ const char *pellucid_type_name(pellucid_type type);
 /* "invalid", "unreachable", ...: a word for a code. */
 const char *pellucid_code_name(int code);
 
-/* ---- The end that connects ------------------------------------------------------------------------------------ */
+/* ---- The end that connects --------------------------------------------------------------------------------------- */
 
-/* Send an array to an end that listens; returns when all of it is there. It must not change meanwhile. report: or NULL. */
-int pellucid_send(const char *address, const char *token, const pellucid_array *array,
-                  const pellucid_options *options, pellucid_report *report, pellucid_error *error);
+/* Send an array to an end that listens; returns when all of it is there. It must not change meanwhile. */
+int pellucid_send(const char *address, const char *token, const pellucid_array *array, const pellucid_options *options,
+                  pellucid_report *report, pellucid_error *error);
 
 /* Ask an end that listens for an array. request: a JSON object; what it may say is up to that end. */
 int pellucid_retrieve(const char *address, const char *token, const char *request, const pellucid_options *options,
@@ -141,14 +142,14 @@ int pellucid_stream_open(const char *address, const char *token, const pellucid_
                          const pellucid_options *options, pellucid_stream **stream, pellucid_error *error);
 /* Send the block that begins at voxel start (z, y, x). block is [z][y][x] without gaps, and may be reused afterwards.
  * After a broken connection the blocks that were under way (at most 256 MiB) are sent again, and no others. */
-int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint64_t start[3],
-                          const uint64_t shape[3], pellucid_error *error);
+int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint64_t start[3], const uint64_t shape[3],
+                          pellucid_error *error);
 /* Finish, and wait until all has arrived. The stream is gone afterwards, whatever is returned. */
 int pellucid_stream_close(pellucid_stream *stream, pellucid_error *error);
 /* Leave it unfinished. */
 void pellucid_stream_abandon(pellucid_stream *stream);
 
-/* ---- The end that listens ------------------------------------------------------------------------------------- */
+/* ---- The end that listens ---------------------------------------------------------------------------------------- */
 
 /* Listen at "host:port"; port 0 takes a free one. Arrays that are sent wait for pellucid_receive. */
 typedef struct pellucid_listener pellucid_listener;
@@ -163,15 +164,15 @@ int pellucid_receive(pellucid_listener *listener, double timeout_s, pellucid_arr
                      pellucid_error *error);
 void pellucid_listener_close(pellucid_listener *listener);
 
-/* ---- A viewer ------------------------------------------------------------------------------------------------- */
+/* ---- A viewer ---------------------------------------------------------------------------------------------------- */
 
 /* What a viewer is to have, and where; zero or NULL in any field is the default. */
 typedef struct pellucid_wish {
-    const char *device;       /* "cpu", "cuda", "cuda:1"; default: what there is */
-    int gpus;                 /* -1: none; default: estimated from shape and type */
-    uint64_t shape[3];        /* z, y, x of the volume that will be shown */
-    pellucid_type type;       /* its type */
-    uint64_t memory_bytes;    /* default: estimated */
+    const char *device;    /* "cpu", "cuda", "cuda:1"; default: what there is */
+    int gpus;              /* -1: none; default: estimated from shape and type */
+    uint64_t shape[3];     /* z, y, x of the volume that will be shown */
+    pellucid_type type;    /* its type */
+    uint64_t memory_bytes; /* default: estimated */
     int cores;
     const char *name;
     const char *source;       /* a file that is shown at first */
@@ -189,7 +190,7 @@ typedef struct pellucid_viewer pellucid_viewer;
 
 /* Start a viewer through this person's agent, as pellucid.start(gpus="auto") does: the one behind the Hub after
  * `pellucid login`, else the one that runs on this machine, else a new one. Returns when the viewer can be used; in a
- * queue that may take long: options->timeout_s (default 600), and progress, which may cancel. It outlives the program. */
+ * queue that may take long: options->timeout_s (default 600), and progress, which may cancel. It outlives us. */
 int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *options, pellucid_viewer **viewer,
                           pellucid_error *error);
 /* Drive the viewer whose address is given: all of it, with ?token= and what follows, as `pellucid view --no-browser`
@@ -206,8 +207,8 @@ void pellucid_viewer_close(pellucid_viewer *viewer);
 /* What is shown, as JSON (docs/protocol.md: Snapshot); give it back with free(). */
 int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error);
 
-/* Show a volume of three axes. how: "replace" (or NULL), "add" or "labels". Its bytes go straight to the viewer, through
- * shared memory or TCP; where that way is closed, through the page's address: then report->lane is "http". */
+/* Show a volume of three axes. how: "replace" (or NULL), "add" or "labels". Its bytes go straight to the viewer,
+ * through shared memory or TCP; where that way is closed, through the page's address: then report->lane is "http". */
 int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
                                   pellucid_report *report, pellucid_error *error);
 /* The viewer's own memory to write a volume into: see pellucid_allocate. */
@@ -222,9 +223,8 @@ int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positio
 /* Show a file that the viewer's machine has. */
 int pellucid_viewer_load(pellucid_viewer *viewer, const char *path, const char *how, pellucid_error *error);
 /* The voxels from start up to stop (z, y, x) of a layer; with NULL, all of them. Give them back with pellucid_free. */
-int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3],
-                                    const uint64_t stop[3], pellucid_array *volume, pellucid_report *report,
-                                    pellucid_error *error);
+int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3], const uint64_t stop[3],
+                                    pellucid_array *volume, pellucid_report *report, pellucid_error *error);
 /* The exact picture, as height x width x 4 bytes, RGBA. */
 int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, uint8_t *rgba, pellucid_error *error);
 /* End the viewer, also for those who watch. It still has to be closed. */

@@ -207,7 +207,16 @@ def test_ucx_where_it_is_not(build: Path, listener: Listener) -> None:
     assert " ".join(words).startswith("failed invalid The lane ucx does not lead there. Install UCX at both ends")
 
 
-def test_the_other_end_of_ucx_is_killed(build: Path, listener: Listener, keeper: Voxels) -> None:
+def test_the_receiver_of_ucx_is_killed(build: Path) -> None:
+    with serving(build / "peer", "serve", "127.0.0.1:0", TOKEN, "0", "ucx", "stall", **UCX) as (receiver, address):
+        command = [str(part) for part in (build / "peer-sanitized", "send", address, TOKEN, "ucx")]
+        with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env={**os.environ, **UCX}) as child:
+            told(receiver, "stalled")
+            receiver.kill()
+            assert told(child, "failed")[0] == "unreachable"
+
+
+def test_the_sender_of_ucx_is_killed(build: Path, listener: Listener, keeper: Voxels) -> None:
     command = [str(part) for part in (build / "peer", "send", listener.address, TOKEN, "ucx", "stall")]
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env={**os.environ, **UCX}) as child:
         told(child, "stalled")

@@ -31,7 +31,8 @@ int main() {
     pellucid_array received;
     int code = pellucid_receive(listener, 20, &received, nullptr, &error);
     sender.join();
-    bool is_same = code == PELLUCID_OK && sent == PELLUCID_OK && pellucid_bytes(&received) == sizeof(float) * voxels.size() &&
+    bool is_same = code == PELLUCID_OK && sent == PELLUCID_OK &&
+                   pellucid_bytes(&received) == sizeof(float) * voxels.size() &&
                    std::memcmp(received.data, voxels.data(), sizeof(float) * voxels.size()) == 0;
     std::printf("%s %s\n", is_same ? received.name : error.what, is_same ? "right" : "wrong");
     pellucid_free(&received);

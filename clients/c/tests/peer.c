@@ -1,6 +1,6 @@
 /* The C end as a program, for tests with the Python end on the other side. It prints what happened, a line each.
  *
- *     peer serve ADDRESS TOKEN [LIMIT [LANE]] until its standard input is closed, or for ever when it is empty
+ *     peer serve ADDRESS TOKEN [LIMIT [LANE [stall]]] until its standard input is closed, or for ever when it is empty
  *     peer send|allocate|stream|retrieve ADDRESS TOKEN LANE [stall]
  *     peer bench ADDRESS TOKEN LANE BYTES REPEATS
  */
@@ -53,8 +53,13 @@ static int is_right(const pellucid_array *array) {
 }
 
 static pellucid_array scan(void) {
-    pellucid_array array = {.axes = 1, .shape = {COUNT}, .type = PELLUCID_UINT32, .name = "scan",
-                            .spacing = {0.25}, .unit = "um", .metadata = "{\"from\": \"C\"}"};
+    pellucid_array array = {.axes = 1,
+                            .shape = {COUNT},
+                            .type = PELLUCID_UINT32,
+                            .name = "scan",
+                            .spacing = {0.25},
+                            .unit = "um",
+                            .metadata = "{\"from\": \"C\"}"};
     return array;
 }
 
@@ -145,8 +150,8 @@ static int serve(const char *address, const char *token, const pellucid_options 
         for (uint64_t i = 0; i < pellucid_bytes(&array); i++)
             sum += ((const uint8_t *)array.data)[i];
         printf("stored %s %s %" PRIu64 " %s %s %d %" PRIu64 " %s\n", array.name[0] ? array.name : "-", report.lane,
-               report.resumed_bytes, is_right(&array) ? "right" : "other", pellucid_type_name(array.type), array.axes, sum,
-               array.metadata);
+               report.resumed_bytes, is_right(&array) ? "right" : "other", pellucid_type_name(array.type), array.axes,
+               sum, array.metadata);
         fflush(stdout);
         pellucid_free(&array);
     }
@@ -182,7 +187,7 @@ int main(int count, char **arguments) {
     options.lane = count > 4 && !is_serving ? arguments[4] : NULL;
     options.limit_bytes = count > 4 && is_serving ? strtoull(arguments[4], NULL, 10) : 0;
     options.lane = count > 5 && is_serving ? arguments[5] : options.lane;
-    options.progress = count == 6 && !is_serving && strcmp(arguments[5], "stall") == 0 ? stall : NULL;
+    options.progress = count == (is_serving ? 7 : 6) && strcmp(arguments[count - 1], "stall") == 0 ? stall : NULL;
     if (is_serving)
         return serve(address, token, &options);
     if (strcmp(what, "bench") == 0 && count >= 7) {

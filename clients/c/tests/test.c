@@ -1,14 +1,14 @@
-/* What the C ends do with each other, and what is inside. Includes the source to reach it. Prints the tests as it goes. */
+/* What the C ends do with each other, and what is inside. Includes the source to reach it. */
 #include "../pellucid.c"
 
 static int failures;
 
-#define CHECK(claim)                                                      \
-    do {                                                                  \
-        if (!(claim)) {                                                   \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #claim);   \
-            failures++;                                                   \
-        }                                                                 \
+#define CHECK(claim)                                                    \
+    do {                                                                \
+        if (!(claim)) {                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #claim); \
+            failures++;                                                 \
+        }                                                               \
     } while (0)
 
 static const char TOKEN[] = "correct horse battery";
@@ -27,19 +27,18 @@ static void test_hashes(void) {
     static const struct {
         size_t length;
         uint64_t hash;
-    } known[] = {
-        {0, 0x2d06800538d394c2u}, {1, 0x13e608bc156defedu}, {2, 0x1c9074b93943b86cu},
-        {3, 0xa9088dda485b481cu}, {4, 0x6d9253b16c8b1ed3u}, {7, 0x8e8291ad89127e2eu},
-        {8, 0x60539db630471163u}, {9, 0xfeff668361d723a8u}, {13, 0x67f77075aba7f824u},
-        {16, 0xb8c859b0f030b585u}, {17, 0x714a04408e79b80fu}, {31, 0xed41ac283d0674b3u},
-        {32, 0x19ff4ee1d6ba1a55u}, {33, 0x3e44983ad21679c8u}, {64, 0x287eb1fa9e4be2c1u},
-        {65, 0x829218de4d798646u}, {96, 0xf084e7cfbc624743u}, {97, 0x1daa83271a8e7b7cu},
-        {128, 0x67425a03650261bfu}, {129, 0xc664bf3311c6abc4u}, {144, 0x606a17fa700bb932u},
-        {200, 0x746cd0025327bf5bu}, {239, 0x1d861931c1f3cafau}, {240, 0x64556dc6b462a6cfu},
-        {241, 0x8beadd3a8874fe17u}, {256, 0x3c38817f6d79c0dau}, {511, 0xe3fca5c97aa72e1bu},
-        {512, 0xf58202b8d9019d1du}, {1023, 0xd26986a0b85dcc44u}, {1024, 0x9b81661c641c72b1u},
-        {1025, 0x806c2072ed713576u}, {1087, 0x0d058f8dbd85227eu}, {1088, 0x2f8781e01841f0dau},
-        {1089, 0x2a90437fe231e7e8u}, {2047, 0xe36fcecaa2c0ecbau}, {2048, 0xabe604813ba62ed1u}};
+    } known[] = {{0, 0x2d06800538d394c2u},    {1, 0x13e608bc156defedu},    {2, 0x1c9074b93943b86cu},
+                 {3, 0xa9088dda485b481cu},    {4, 0x6d9253b16c8b1ed3u},    {7, 0x8e8291ad89127e2eu},
+                 {8, 0x60539db630471163u},    {9, 0xfeff668361d723a8u},    {13, 0x67f77075aba7f824u},
+                 {16, 0xb8c859b0f030b585u},   {17, 0x714a04408e79b80fu},   {31, 0xed41ac283d0674b3u},
+                 {32, 0x19ff4ee1d6ba1a55u},   {33, 0x3e44983ad21679c8u},   {64, 0x287eb1fa9e4be2c1u},
+                 {65, 0x829218de4d798646u},   {96, 0xf084e7cfbc624743u},   {97, 0x1daa83271a8e7b7cu},
+                 {128, 0x67425a03650261bfu},  {129, 0xc664bf3311c6abc4u},  {144, 0x606a17fa700bb932u},
+                 {200, 0x746cd0025327bf5bu},  {239, 0x1d861931c1f3cafau},  {240, 0x64556dc6b462a6cfu},
+                 {241, 0x8beadd3a8874fe17u},  {256, 0x3c38817f6d79c0dau},  {511, 0xe3fca5c97aa72e1bu},
+                 {512, 0xf58202b8d9019d1du},  {1023, 0xd26986a0b85dcc44u}, {1024, 0x9b81661c641c72b1u},
+                 {1025, 0x806c2072ed713576u}, {1087, 0x0d058f8dbd85227eu}, {1088, 0x2f8781e01841f0dau},
+                 {1089, 0x2a90437fe231e7e8u}, {2047, 0xe36fcecaa2c0ecbau}, {2048, 0xabe604813ba62ed1u}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         CHECK(xxh3(bytes, known[i].length) == known[i].hash);
     uint64_t plain[8] = {1, 2, 3, 4, 5, 6, 7, 8}, fast[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -67,15 +66,26 @@ static int text_is(const char *json, const char *key, const char *expected) {
 }
 
 static void test_json(void) {
-    const char *json = " {\"kind\": \"what\", \"in\": {\"what\": [1, \"}\"], \"deep\": {}}, \"n\" : -1.5e3, \"what\": \"a\\\"b\"}";
+    const char *json =
+        " {\"kind\": \"what\", \"in\": {\"what\": [1, \"}\"], \"deep\": {}}, \"n\" : -1.5e3, \"what\": \"a\\\"b\"}";
     CHECK(text_is(json, "kind", "what") && text_is(json, "what", "a\"b") && text_is(json, "deep", NULL));
     CHECK(text_is(json, "n", NULL) && strncmp(json_find(json, "n"), "-1.5e3", 6) == 0);
     CHECK(text_is("{\"a\": \"\\u00e4\\ud83d\\ude00\\n\\/\\u0041\"}", "a", "\xc3\xa4\xf0\x9f\x98\x80\n/A"));
-    const char *damaged[] = {"", "{", "[]", "{\"a\"", "{\"a\":", "{\"a\": \"", "{\"a\": \"\\", "{\"b\": [[[, \"a\": \"x\"}",
-                             "{\"b\" \"a\": \"x\"}", "{\"b\": }}}, \"a\": \"x\"}", "{\"a\": 7}"};
+    const char *damaged[] = {"",
+                             "{",
+                             "[]",
+                             "{\"a\"",
+                             "{\"a\":",
+                             "{\"a\": \"",
+                             "{\"a\": \"\\",
+                             "{\"b\": [[[, \"a\": \"x\"}",
+                             "{\"b\" \"a\": \"x\"}",
+                             "{\"b\": }}}, \"a\": \"x\"}",
+                             "{\"a\": 7}"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
         CHECK(text_is(damaged[i], "a", NULL));
-    CHECK(text_is(NULL, "a", NULL) && text_is("{\"a\": \"\\u12\"}", "a", "u12") && text_is("{\"a\": \"\\ud800\\u\"}", "a", "\xed\xa0\x80u"));
+    CHECK(text_is(NULL, "a", NULL) && text_is("{\"a\": \"\\u12\"}", "a", "u12") &&
+          text_is("{\"a\": \"\\ud800\\u\"}", "a", "\xed\xa0\x80u"));
     struct text text = {0};
     add_json(&text, "a\"\\\n\x1f\xc3\xa4");
     CHECK(strcmp(text.at, "\"a\\\"\\\\\\u000a\\u001f\xc3\xa4\"") == 0);
@@ -83,10 +93,12 @@ static void test_json(void) {
     char *wished = wished_metadata(" { } ", NULL, "volume", NULL);
     CHECK(strcmp(wished, "{\"pellucid\": {\"kind\": \"volume\", \"how\": \"replace\"} } ") == 0);
     free(wished);
-    CHECK(wished_metadata("[1]", NULL, "volume", NULL) == NULL && wished_metadata("{} x", NULL, "volume", NULL) == NULL);
+    CHECK(wished_metadata("[1]", NULL, "volume", NULL) == NULL &&
+          wished_metadata("{} x", NULL, "volume", NULL) == NULL);
 }
 
-static int url_is(const char *url, const char *host, const char *port, const char *prefix, const char *token, int is_secure) {
+static int url_is(const char *url, const char *host, const char *port, const char *prefix, const char *token,
+                  int is_secure) {
     struct place place = {0};
     int is_right = read_url(url, NULL, &place, NULL) == PELLUCID_OK && strcmp(place.address.host, host) == 0 &&
                    strcmp(place.address.port, port) == 0 && strcmp(place.prefix, prefix) == 0 &&
@@ -100,8 +112,16 @@ static void test_urls(void) {
     CHECK(url_is("https://node7/a/b/?x=1&token=abc&y=2#f", "node7", "443", "/a/b", "abc", 1));
     CHECK(url_is("http://[::1]:5000?token=abc", "::1", "5000", "", "abc", 0));
     CHECK(url_is("https://[::1]/?token=abc", "::1", "443", "", "abc", 1));
-    const char *wrong[] = {NULL, "", "ftp://a/?token=b", "http://", "http:///?token=b", "http://a/", "http://a/?token=",
-                           "http://a/?tokens=b", "http://a/?token=b\r\nX: 1", "http://a:b/?token=c"};
+    const char *wrong[] = {NULL,
+                           "",
+                           "ftp://a/?token=b",
+                           "http://",
+                           "http:///?token=b",
+                           "http://a/",
+                           "http://a/?token=",
+                           "http://a/?tokens=b",
+                           "http://a/?token=b\r\nX: 1",
+                           "http://a:b/?token=c"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(!url_is(wrong[i], "a", "80", "", "b", 0));
     struct place place = {0};
@@ -130,23 +150,22 @@ static int read_as_http(const char *said, size_t length, uint64_t limit, struct 
 static void test_answers(void) {
     static const struct {
         const char *said, *body; /* NULL: to be refused */
-    } cases[] = {
-        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd", "abc"},
-        {"HTTP/1.1 200 OK\r\n\r\nabc", "abc"},
-        {"HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 204 Nothing\r\n\r\n", ""},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", "abcde"},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", NULL},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc\r\n", NULL},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffff\r\nabc\r\n", NULL},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n", NULL},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n", NULL},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nabc", NULL},
-        {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc", NULL},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc", NULL},
-        {"HTTP/1.1 200 OK\r\n\r\nfar more than was asked for", NULL},
-        {"SSH-2.0-OpenSSH\r\n", NULL},
-        {"HTTP/1.1 -12 No\r\n\r\n", NULL},
-        {"", NULL}};
+    } cases[] = {{"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd", "abc"},
+                 {"HTTP/1.1 200 OK\r\n\r\nabc", "abc"},
+                 {"HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 204 Nothing\r\n\r\n", ""},
+                 {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", "abcde"},
+                 {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", NULL},
+                 {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc\r\n", NULL},
+                 {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffff\r\nabc\r\n", NULL},
+                 {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n", NULL},
+                 {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n", NULL},
+                 {"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nabc", NULL},
+                 {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc", NULL},
+                 {"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc", NULL},
+                 {"HTTP/1.1 200 OK\r\n\r\nfar more than was asked for", NULL},
+                 {"SSH-2.0-OpenSSH\r\n", NULL},
+                 {"HTTP/1.1 -12 No\r\n\r\n", NULL},
+                 {"", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct answer answer;
         int code = read_as_http(cases[i].said, strlen(cases[i].said), 8, &answer);
@@ -220,8 +239,14 @@ static void test_types(const char *lane) {
     uint64_t voxels[24];
     memset(voxels, 1, sizeof voxels);
     for (int type = PELLUCID_BOOL; type <= PELLUCID_COMPLEX128; type++) {
-        pellucid_array array = {.data = voxels, .axes = 3, .shape = {2, 3, 2}, .type = (pellucid_type)type,
-                                .spacing = {3, 2, 1}, .unit = "um", .name = "a\nb", .metadata = "{\"a\": 1}"};
+        pellucid_array array = {.data = voxels,
+                                .axes = 3,
+                                .shape = {2, 3, 2},
+                                .type = (pellucid_type)type,
+                                .spacing = {3, 2, 1},
+                                .unit = "um",
+                                .name = "a\nb",
+                                .metadata = "{\"a\": 1}"};
         pellucid_array received;
         CHECK(exchange(ends, &array, &received, 10) == PELLUCID_OK && ends->code == PELLUCID_OK);
         CHECK(received.type == array.type && received.axes == 3 && received.shape[2] == 2);
@@ -263,7 +288,8 @@ static void test_refusals(const char *lane) {
     pellucid_array array = {.data = voxels, .axes = 1, .shape = {4}, .type = PELLUCID_UINT32}, received;
     struct ends *ends = open_ends(lane, 15);
     CHECK(exchange(ends, &array, &received, 0.5) == PELLUCID_TIMEOUT);
-    CHECK(ends->code == PELLUCID_TOO_LARGE && strstr(ends->error.what, "16 bytes") && strstr(ends->error.what, "15 bytes"));
+    CHECK(ends->code == PELLUCID_TOO_LARGE && strstr(ends->error.what, "16 bytes") &&
+          strstr(ends->error.what, "15 bytes"));
     array.shape[0] = 3;
     ends->token = "wrong horse battery";
     CHECK(exchange(ends, &array, &received, 0.5) == PELLUCID_TIMEOUT && ends->code == PELLUCID_TOKEN);
@@ -431,6 +457,39 @@ static void test_lost_stream(void) {
     close_ends(ends);
 }
 
+static void *receive_main(void *argument) {
+    struct ends *ends = argument;
+    pellucid_array received;
+    ends->code = pellucid_receive(ends->listener, 1, &received, NULL, &ends->error);
+    return NULL;
+}
+
+/* A stream that breaks and cannot be taken up says so, as often as somebody tries. */
+static void test_stream_for_nothing(void) {
+    struct ends *ends = open_ends("tcp", 0);
+    pellucid_array volume = {.axes = 3, .shape = {4, 512, 1024}, .type = PELLUCID_UINT16};
+    uint16_t *slice = calloc(512 * 1024, sizeof *slice);
+    uint64_t start[3] = {0, 0, 0}, shape[3] = {1, 512, 1024};
+    pellucid_stream *stream;
+    pellucid_error error;
+    pthread_t thread;
+    pthread_create(&thread, NULL, receive_main, ends);
+    pellucid_options options = {.lane = "tcp", .attempts = 2};
+    int code = pellucid_stream_open(ends->listener->address, TOKEN, &volume, &options, &stream, &error);
+    CHECK(code == PELLUCID_OK);
+    strcpy(stream->address.port, "1");
+    for (int i = 0; i < stream->link.stream_count; i++)
+        shutdown(stream->link.streams[i].fd, SHUT_RDWR);
+    shutdown(stream->link.control.fd, SHUT_RDWR);
+    CHECK(pellucid_stream_write(stream, slice, start, shape, &error) == PELLUCID_UNREACHABLE);
+    CHECK(pellucid_stream_write(stream, slice, start, shape, &error) == PELLUCID_BROKEN);
+    CHECK(pellucid_stream_close(stream, &error) == PELLUCID_UNREACHABLE);
+    pthread_join(thread, NULL);
+    CHECK(ends->code == PELLUCID_TIMEOUT);
+    free(slice);
+    close_ends(ends);
+}
+
 /* Somebody who says a part of a message, and more of them than have room, hold nobody up. */
 static void test_strangers(void) {
     uint32_t voxels[4] = {1, 2, 3, 4};
@@ -438,7 +497,9 @@ static void test_strangers(void) {
     struct ends *ends = open_ends("tcp", 0);
     int port = atoi(strrchr(ends->listener->address, ':') + 1), strangers[MOST_STRANGERS + 4];
     for (int i = 0; i < MOST_STRANGERS + 4; i++) {
-        const char *said = i % 3 == 0 ? "PLT" : i % 3 == 1 ? "PLT1\xff\xff\xff\xff\xff\xff\xff\xff" : "GET / HTTP/1.1\r\n\r\n";
+        const char *said = i % 3 == 0   ? "PLT"
+                           : i % 3 == 1 ? "PLT1\xff\xff\xff\xff\xff\xff\xff\xff"
+                                        : "GET / HTTP/1.1\r\n\r\n";
         strangers[i] = dial(port);
         CHECK(send(strangers[i], said, strlen(said), MSG_NOSIGNAL) == (ssize_t)strlen(said));
     }
@@ -461,14 +522,19 @@ static void test_nonsense(void) {
     CHECK(!cut(&transfer, 2));
     transfer.bytes = 100;
     CHECK(cut(&transfer, 10) && transfer.count == 10);
-    const char *wrong[] = {"ready\nmissing: 0-10", "ready\nmissing: 5-4", "ready\nmissing: 0-3 3-4", "ready\nmissing: -1-4",
-                           "ready\nmissing: 0-99999999999999999999", "ready\nmissing: 0-9 0-9", "ready\nmissing: 5"};
+    const char *wrong[] = {"ready\nmissing: 0-10",
+                           "ready\nmissing: 5-4",
+                           "ready\nmissing: 0-3 3-4",
+                           "ready\nmissing: -1-4",
+                           "ready\nmissing: 0-99999999999999999999",
+                           "ready\nmissing: 0-9 0-9",
+                           "ready\nmissing: 5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         message.head = (char *)(uintptr_t)wrong[i];
         CHECK(read_missing(&message, &transfer, &list, &count, NULL) == PELLUCID_PROTOCOL);
         free(list);
     }
-    message.head = (char *)(uintptr_t) "ready\nmissing: 0-1 4-4 9-9";
+    message.head = (char *)(uintptr_t)"ready\nmissing: 0-1 4-4 9-9";
     CHECK(read_missing(&message, &transfer, &list, &count, NULL) == PELLUCID_OK && count == 4 && list[3] == 9);
     free(list);
 }
@@ -557,6 +623,7 @@ int main(void) {
     }
     test_lost_connection();
     test_lost_stream();
+    test_stream_for_nothing();
     test_strangers();
     printf(failures == 0 ? "all right\n" : "%d failures\n", failures);
     return failures != 0;

@@ -24,8 +24,13 @@ static int told(const char *step, int code) {
 }
 
 static pellucid_array ball(void) {
-    pellucid_array array = {.axes = 3, .shape = {EDGE, EDGE, EDGE}, .type = PELLUCID_UINT16, .spacing = {2, 1, 1},
-                            .unit = "um", .name = "a \"ball\"", .metadata = "{\"made by\": \"viewer.c\"}"};
+    pellucid_array array = {.axes = 3,
+                            .shape = {EDGE, EDGE, EDGE},
+                            .type = PELLUCID_UINT16,
+                            .spacing = {2, 1, 1},
+                            .unit = "um",
+                            .name = "a \"ball\"",
+                            .metadata = "{\"made by\": \"viewer.c\"}"};
     return array;
 }
 
@@ -49,7 +54,8 @@ static void compare(pellucid_viewer *viewer, const char *step) {
     int is_same = part.shape[0] == 18 && part.shape[1] == 7 && part.shape[2] == 20 && part.type == PELLUCID_UINT16;
     for (uint64_t z = 2; is_same && z < 20; z++)
         for (uint64_t y = 3; y < 10; y++)
-            is_same = is_same && memcmp(found + ((z - 2) * 7 + y - 3) * 20, voxels + (z * EDGE + y) * EDGE + 4, 40) == 0;
+            is_same =
+                is_same && memcmp(found + ((z - 2) * 7 + y - 3) * 20, voxels + (z * EDGE + y) * EDGE + 4, 40) == 0;
     printf("%s: %s %s\n", step, is_same ? "the same" : "another", report.lane);
     pellucid_free(&part);
 }
@@ -161,8 +167,12 @@ int main(int count, char **arguments) {
     if (count == 8 && strcmp(arguments[1], "bench") == 0)
         return bench(arguments + 2);
     int is_starting = count == 4 && strcmp(arguments[1], "start") == 0;
-    pellucid_wish wish = {.device = "cpu", .gpus = -1, .name = "from C", .python = is_starting ? arguments[3] : NULL,
-                          .shape = {EDGE, EDGE, EDGE}, .type = PELLUCID_UINT16};
+    pellucid_wish wish = {.device = "cpu",
+                          .gpus = -1,
+                          .name = "from C",
+                          .python = is_starting ? arguments[3] : NULL,
+                          .shape = {EDGE, EDGE, EDGE},
+                          .type = PELLUCID_UINT16};
     options.lane = count > 3 && !is_starting ? arguments[3] : NULL;
     int code = is_starting ? pellucid_viewer_start(&wish, &options, &viewer, &error)
                            : pellucid_viewer_connect(arguments[1], &options, &viewer, &error);
