@@ -68,3 +68,13 @@ def test_a_compile_error_names_its_line_and_changes_nothing(fresh: Instance) -> 
         assert (answer.status_code, answer.json()["line"]) == (400, 2)
         page.look(page.scene.camera, is_moving=False)
         np.testing.assert_array_equal(page.exact().rgb, before)
+
+
+def test_compiling_is_told_while_it_lasts(fresh: Instance) -> None:
+    with open_page(fresh) as page:
+        page.exact()
+        fresh.session.relay.worker_is_at("compiling")
+        while page.hear_text("worker")["state"] != "compiling":
+            pass
+        fresh.session.relay.worker_is_at("drawing")
+        assert page.hear_text("worker")["state"] == "ready"

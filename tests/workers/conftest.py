@@ -12,7 +12,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
 from pellucid.rendering.scene import Scene
 from pellucid.volume.sample import sample
-from pellucid.workers.commands import Describe, Progressed, View
+from pellucid.workers.commands import Describe, Progressed, Stage, View
 from pellucid.workers.process import Deadlines, Ending
 from pellucid.workers.supervision import Handed, Picture, SupervisedWorker
 
@@ -34,6 +34,9 @@ class Ear:
 
     def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None:
         self.heard.put(("lost", ending))
+
+    def worker_is_at(self, stage: Stage) -> None:
+        self.heard.put(("stage", stage))
 
     def picture_was_drawn(self, picture: Picture) -> None:
         self.heard.put(("picture", (picture.drawn, picture.pixels.copy())))

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, PellucidError, WorkerLost
-from pellucid.workers.commands import Progressed
+from pellucid.workers.commands import Progressed, Stage
 from pellucid.workers.process import Deadlines, Ending
 from pellucid.workers.supervision import Picture, SupervisedWorker
 
@@ -26,6 +26,7 @@ class Told(Protocol):
 
     def worker_is_ready(self, device: str) -> None: ...
     def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None: ...
+    def worker_is_at(self, stage: Stage) -> None: ...
     def picture_was_drawn(self, picture: Picture) -> None: ...
     def drawing_failed(self, number: int, error: PellucidError) -> None: ...
     def progress_was_made(self, made: Progressed) -> None: ...
@@ -67,6 +68,9 @@ class Relay:
             self.failure = self.failure or WorkerLost("starting", ending.why)
             self._settled.set()
         self._post(lambda told: told.worker_was_lost(ending, is_given_up))
+
+    def worker_is_at(self, stage: Stage) -> None:
+        self._post(lambda told: told.worker_is_at(stage))
 
     def picture_was_drawn(self, picture: Picture) -> None:
         if not self._post(lambda told: told.picture_was_drawn(picture)):

@@ -37,7 +37,7 @@ from pellucid.instance.tasks import Tasks
 from pellucid.instance.timing import Timing
 from pellucid.instance.trials import Trials
 from pellucid.rendering.scene import Scene
-from pellucid.workers.commands import Progressed
+from pellucid.workers.commands import Progressed, Stage
 from pellucid.workers.process import Deadlines, Ending
 from pellucid.workers.supervision import Picture
 
@@ -210,6 +210,13 @@ class Session:
         self._tell_worker(outgoing.WorkerStatus("stopped" if is_given_up else "lost", what, do))
         if not is_given_up:  # For a while: the other one stays until something is done.
             self.tell(outgoing.Refusal(what, do, self.history.revision))
+
+    def worker_is_at(self, stage: Stage) -> None:
+        """Say so while kernels are compiled: the first time on a machine that takes a while, and no picture comes."""
+        if stage == "compiling" and self._worker_status.state == "ready":
+            self._tell_worker(outgoing.WorkerStatus("compiling"))
+        elif stage != "compiling" and self._worker_status.state == "compiling":
+            self._tell_worker(outgoing.WorkerStatus("ready"))
 
     def _drop(self, culprit: str) -> None:
         self.worker.forget_shading(culprit)

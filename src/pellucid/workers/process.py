@@ -122,7 +122,7 @@ class WorkerProcess:
                 return
 
     def _listen(self) -> None:
-        timeout_s = self._deadlines.start
+        timeout_s, stage = self._deadlines.start, "idle"
         try:
             while True:
                 message, descriptor = self._line.receive(timeout_s)
@@ -131,8 +131,9 @@ class WorkerProcess:
                     timeout_s = self._deadlines.silence
                 if isinstance(answer, Alive):
                     self._check(answer)
-                else:
+                if not isinstance(answer, Alive) or answer.stage != stage:
                     self._on_answer(answer, descriptor)
+                stage = answer.stage if isinstance(answer, Alive) else stage
         except TimeoutError:
             self.kill(Ending("it gave no sign of life", is_fault=True))
         except (EOFError, OSError):

@@ -34,11 +34,26 @@ class Picture:
     release: Callable[[], None]
 
 
+class PictureSlots:
+    """The memory that pictures of one process come in, as it told of it."""
+
+    def __init__(self) -> None:
+        self._memory: dict[int, SharedArray] = {}
+
+    def pixels(self, drawn: commands.Drawn, descriptor: int | None) -> Voxels:
+        """(height, width, 4). descriptor: of a slot that is new."""
+        if descriptor is not None:
+            self._memory[drawn.slot] = SharedArray(descriptor, (drawn.nbytes,), np.uint8)
+        size = drawn.width * drawn.height * 4
+        return self._memory[drawn.slot].array[:size].reshape(drawn.height, drawn.width, 4)
+
+
 class Listener(Protocol):
     """Who is told. Called from threads of the Worker's; must not wait."""
 
     def worker_is_ready(self, device: str) -> None: ...
     def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None: ...
+    def worker_is_at(self, stage: commands.Stage) -> None: ...
     def picture_was_drawn(self, picture: Picture) -> None: ...
     def drawing_failed(self, number: int, error: PellucidError) -> None: ...
     def progress_was_made(self, progress: commands.Progressed) -> None: ...
@@ -64,7 +79,7 @@ class SupervisedWorker:
         self.restarts = 0
         self._device, self._listener, self._deadlines = device, listener, deadlines or Deadlines()
         self._process: WorkerProcess | None = None
-        self._slots: dict[int, SharedArray] = {}
+        self._slots = PictureSlots()
         self._arrays: dict[str, Handed] = {}
         self._shadings: dict[str, str] = {}
         self._waiting: dict[int, tuple[str, Future[Any]]] = {}
@@ -84,7 +99,7 @@ class SupervisedWorker:
         with self._lock:
             if self._process is not None or self._is_closed:
                 return
-            self._is_ready, self._slots = False, {}
+            self._is_ready, self._slots = False, PictureSlots()
             process: WorkerProcess
             process = WorkerProcess(
                 self._device,
@@ -120,7 +135,7 @@ class SupervisedWorker:
 
     def take(self, view: commands.View) -> "Future[Voxels]":
         """One exact picture, copied, when there is time for it."""
-        return self._ask("taking a picture", lambda request: commands.Snapshot(request, view))
+        return self.ask("taking a picture", lambda request: commands.Snapshot(request, view))
 
     def use_array(self, source: str, handed: Handed) -> "Future[commands.Done]":
         """A volume by this name, now and in every process that takes over. The array belongs to this object."""
@@ -144,7 +159,7 @@ class SupervisedWorker:
         """Give its memory back."""
         with self._lock:
             handed = self._arrays.pop(source)
-            forgotten = self._ask("forgetting an array", lambda request: commands.Forget(request, source))
+            forgotten = self.ask("forgetting an array", lambda request: commands.Forget(request, source))
         released = handed.released
         if released is None:
             handed.shared.close()
@@ -166,22 +181,10 @@ class SupervisedWorker:
     def forget_shading(self, hash: str) -> None:
         self._shadings.pop(hash, None)
 
-    def ask(self, doing: str, command: Callable[[int], commands.Command]) -> "Future[Any]":
-        """Ask anything else. doing: for the sentence that is said if the Worker is lost meanwhile."""
-        return self._ask(doing, command)
-
-    def cancel(self, future: "Future[Any]") -> None:
-        """Stop working on what was asked; its Future then says Cancelled, or its result after all."""
-        with self._lock:
-            for request, (_, waiting) in self._waiting.items():
-                if waiting is future and self._process:
-                    self._process.send(commands.Cancel(request))
-
-    # Inside
-
-    def _ask(
+    def ask(
         self, doing: str, command: Callable[[int], commands.Command], descriptor: int | None = None
     ) -> "Future[Any]":
+        """Ask anything else. doing: for the sentence that is said if the Worker is lost meanwhile."""
         with self._lock:
             self.start()
             request = next(self._requests)
@@ -193,13 +196,22 @@ class SupervisedWorker:
             self._process.send(command(request), descriptor)
             return future
 
+    def cancel(self, future: "Future[Any]") -> None:
+        """Stop working on what was asked; its Future then says Cancelled, or its result after all."""
+        with self._lock:
+            for request, (_, waiting) in self._waiting.items():
+                if waiting is future and self._process:
+                    self._process.send(commands.Cancel(request))
+
+    # Inside
+
     def _compile(self, source: str) -> "Future[commands.Compiled]":
-        return self._ask("compiling a shading", lambda request: commands.Compile(request, source))
+        return self.ask("compiling a shading", lambda request: commands.Compile(request, source))
 
     def _send_array(self, source: str, handed: Handed) -> "Future[commands.Done]":
         shared = handed.shared
         told = (source, shared.shape, shared.dtype.str, handed.spacing, handed.unit, handed.kind, handed.vertices)
-        return self._ask("taking over an array", lambda request: commands.UseArray(request, *told), shared.descriptor)
+        return self.ask("taking over an array", lambda request: commands.UseArray(request, *told), shared.descriptor)
 
     def _hear(self, process: WorkerProcess, answer: Any, descriptor: int | None) -> None:
         match answer:
@@ -208,6 +220,8 @@ class SupervisedWorker:
             case commands.Drawn():
                 self._losses = 0  # Only a picture shows that it works: arrays are handed over before it fails again.
                 self._drawn(process, answer, descriptor)
+            case commands.Alive(stage):
+                self._listener.worker_is_at(stage)
             case commands.Progressed():
                 self._listener.progress_was_made(answer)
             case commands.Failed(number, request) if request < 0:
@@ -225,10 +239,7 @@ class SupervisedWorker:
         self._listener.worker_is_ready(device)
 
     def _drawn(self, process: WorkerProcess, drawn: commands.Drawn, descriptor: int | None) -> None:
-        if descriptor is not None:
-            self._slots[drawn.slot] = SharedArray(descriptor, (drawn.nbytes,), np.uint8)
-        size = drawn.width * drawn.height * 4
-        pixels = self._slots[drawn.slot].array[:size].reshape(drawn.height, drawn.width, 4)
+        pixels = self._slots.pixels(drawn, descriptor)
         picture = Picture(drawn, pixels, lambda: process.send(commands.Release(drawn.slot)))
         if drawn.request < 0:
             self._listener.picture_was_drawn(picture)
