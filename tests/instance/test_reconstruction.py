@@ -2,12 +2,14 @@
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from pellucid.device import choose
@@ -19,7 +21,7 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.trial import Trial
 from pellucid.volume.volume import open_volume
 from pellucid.workers.trials import grey
-from tests.instance.loopback import PATIENCE_S, http, open_page
+from tests.instance.loopback import PATIENCE_S, http, open_page, running
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 from tests.waiting import wait_until
 
@@ -27,8 +29,20 @@ OPTIONS = {"projections": "", "flats": "", "darks": "", "angles": "", "pixel_siz
 
 
 @pytest.fixture(scope="module")
-def scan(folder: Path) -> str:
-    return str(write_scan(folder / "scan.h5", rows=6))
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("beamline")
+
+
+@pytest.fixture(scope="module")
+def instance(place: Path) -> Iterator[Instance]:
+    """One that shows nothing yet."""
+    with running(None, place) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def scan(place: Path) -> str:
+    return str(write_scan(place / "scan.h5", rows=6))
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +68,20 @@ def test_a_scan_is_recognised_and_described(instance: Instance, scan: str) -> No
     assert (told["projections"], told["flats"], told["darks"], told["kind"]) == (72, 3, 2, "Data Exchange")
     assert told["output"] == scan.replace(".h5", ".zarr")
     assert "vo-all" in told["choices"]["rings"]
+
+
+def test_a_folder_of_pictures_is_a_scan_and_the_one_around_it_is_not(instance: Instance, place: Path) -> None:
+    folder = place / "several" / "pictures"
+    folder.mkdir(parents=True)
+    names = ["flat_0.tif", "dark_0.tif", *(f"view_{number}.tif" for number in range(6))]
+    for number, name in enumerate(names):
+        tifffile.imwrite(folder / name, np.full((4, 8), 1000 - number, np.uint16))
+    (folder / "angles.txt").write_text("\n".join(str(30 * number) for number in range(6)))
+    with http(instance) as client:
+        told = {path: client.get("/api/files", params={"folder": str(path)}).json() for path in (folder, folder.parent)}
+        assert (told[folder]["is_scan"], told[folder.parent]["is_scan"]) == (True, False)
+        facts = client.post("/api/scans/describe", json={"path": str(folder)}).json()
+    assert (facts["projections"], facts["kind"], facts["output"]) == (6, "TIFF folder", f"{folder}.zarr")
 
 
 def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
@@ -108,10 +136,8 @@ def wait_for(client: httpx.Client, task: str) -> dict[str, Any]:
     return status()
 
 
-def test_a_volume_is_made_and_opened(
-    instance: Instance, scan: str, recipe: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, folder: Path
-) -> None:
-    target = str(folder / "made.zarr")
+def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
+    target = str(place / "made.zarr")
     asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": target, "is_watched": True}
     with http(instance) as client, open_page(instance) as page:
         line = client.post("/api/reconstructions/command", json=asked).json()["text"]
@@ -131,9 +157,9 @@ def test_a_volume_is_made_and_opened(
         assert client.post("/api/load", json={"path": target}).status_code == 200
 
 
-def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[str, Any], folder: Path) -> None:
+def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
     wide = {"energy_kev": 1.0, "distance_mm": 5000.0, "pixel_size_um": PIXEL_UM, "delta_over_beta": 500.0}
-    asked = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "phase": wide}, "output": str(folder / "no.zarr")}
+    asked = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "phase": wide}, "output": str(place / "no.zarr")}
     with http(instance) as client:
         ended = wait_for(client, client.post("/api/reconstructions", json=asked).json()["task"])
     assert ended["state"] == "stopped"

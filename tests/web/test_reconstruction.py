@@ -22,19 +22,28 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.simulation import Detector, Faults, simulate
 from pellucid.tomo.trial import Trial
+from pellucid.volume.sample import sample
 from pellucid.volume.volume import open_volume
 from pellucid.workers.trials import grey
-from tests.web.browsing import PATIENCE_MS, peak_signal, scene, see
+from tests.web.browsing import PATIENCE_MS, Viewer, peak_signal, scene, see
 
 COLUMNS, ROWS, VIEWS, AXIS = 96, 12, 120, 45.3
 RECIPE = Recipe(center=AXIS)
 
 
 @pytest.fixture(scope="module")
-def scan(folder: Path) -> Path:
+def viewer(scan: Path) -> Iterator[Viewer]:
+    np.save(scan.with_name("first.npy"), sample(16))
+    started = Viewer(scan.with_name("first.npy"))
+    started.start("--root", str(scan.parent))
+    yield started
+    started.kill()
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A foam with rings, as a beamline would write it; and the same without flats."""
-    beamline = folder / "beamline"
-    beamline.mkdir()
+    beamline = tmp_path_factory.mktemp("beamline")
     angles = np.arange(VIEWS) * np.pi / VIEWS
     detector = Detector(ROWS, COLUMNS, axis_column=AXIS)
     made = simulate(foam(36, bubbles=20), detector, angles, Faults(rings=5, ring_strength=0.1))

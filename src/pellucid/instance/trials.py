@@ -28,6 +28,7 @@ from pellucid.instance.protocol.reconstruction import (
 from pellucid.instance.protocol.wire import Picture
 from pellucid.tomo.filters import FILTERS, PADDINGS
 from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import is_scan
 from pellucid.tomo.recipe import METHODS, Recipe
 from pellucid.tomo.rings import METHODS as RINGS
 from pellucid.workers.supervision import SupervisedWorker
@@ -95,6 +96,11 @@ def checked_scan(roots: Roots, path: str, options: ScanOptions) -> str:
             if _exists(file):
                 roots.checked(str(file))
     return source
+
+
+def is_scan_folder(folder: Path) -> bool:
+    """Whether the files of a folder are a scan; one that has a scan among its folders is not."""
+    return is_scan(folder) and not any(is_scan(path) for path in folder.iterdir() if path.is_dir())
 
 
 def _exists(path: Path) -> bool:

@@ -12,13 +12,17 @@ export function Notices(): ReactNode {
   const session = useSession();
   const notices = useSelect((state) => state.notices);
   const tasks = useSelect((state) => state.tasks);
+  // Where a reconstruction is looked at, it is told of there.
+  const here = useSelect((state) => state.runs[state.interface.scan]?.task);
   return (
     <div className="notices grows" role="status" aria-live="polite">
       <IdleWarning />
       <WorkerNotice />
-      {Object.values(tasks).map((task) => (
-        <Task key={task.task} task={task} />
-      ))}
+      {Object.values(tasks)
+        .filter(({ task }) => task !== here)
+        .map((task) => (
+          <Task key={task.task} task={task} />
+        ))}
       {notices.map((notice) => (
         <div key={notice.id} className={`notice pane is-${notice.tone}`}>
           <div>

@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -20,7 +21,7 @@ from pellucid.instance import loading
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES
 from pellucid.instance.routes.access import REFUSALS, Here, needs
-from pellucid.tomo.reading.opening import is_scan
+from pellucid.instance.trials import is_scan_folder
 from pellucid.workers import commands
 
 router = APIRouter(prefix="/api", tags=["sources"], responses=REFUSALS, dependencies=[needs("own")])
@@ -34,7 +35,7 @@ async def files(session: Here, folder: str = "", search: str = "") -> http.Folde
 
     def listed() -> http.Folder:
         found = session.roots.listed(folder, search)
-        return replace(found, is_scan=bool(found.path) and is_scan(found.path))
+        return replace(found, is_scan=bool(found.path) and is_scan_folder(Path(found.path)))
 
     return await asyncio.to_thread(listed)
 
