@@ -1,5 +1,7 @@
 """Two machines out of one: network namespaces joined by a cable, made and removed here."""
 
+import ctypes
+import os
 import secrets
 import subprocess
 from collections.abc import Iterator
@@ -34,6 +36,24 @@ class TwoHosts:
         for host in (self.near, self.far):
             command = [*self.inside(host), "tc", "qdisc", "replace", "dev", "cable", "root", "netem", *netem]
             subprocess.run(command, check=True, capture_output=True)
+
+
+NEW_NETWORK = 0x40000000
+
+
+@contextmanager
+def entered(host: str) -> Iterator[None]:
+    """This thread, and those that it starts, on a host."""
+    before, there = os.open("/proc/thread-self/ns/net", os.O_RDONLY), os.open(f"/run/netns/{host}", os.O_RDONLY)
+    library = ctypes.CDLL(None, use_errno=True)
+    try:
+        if library.setns(there, NEW_NETWORK) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+        yield
+    finally:
+        library.setns(before, NEW_NETWORK)
+        os.close(there)
+        os.close(before)
 
 
 def ip(*arguments: str) -> None:
