@@ -51,7 +51,7 @@ class Options:
     timeout_s: float = 60.0
     cancel: threading.Event | None = None
     limit_bytes: int = 2**40
-    window_bytes: int = 2**28
+    window_bytes: int = 2**26
     bearer: str = ""
 
 

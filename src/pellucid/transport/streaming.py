@@ -221,8 +221,7 @@ class StreamRoad:
         self._room.wait(POLL_S)
 
     def _buffer(self, nbytes: int) -> Voxels:
-        # Memory is used again: fresh pages would cost more than the copy.
-        # The latest first, which is still in the cache.
+        # Memory is used again, the latest first: fresh pages would cost more than the copy, and this is in the cache.
         for index in reversed(range(len(self._spare))):
             if self._spare[index].size == nbytes:
                 return self._spare.pop(index)
