@@ -73,6 +73,7 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-compiler": lambda: shutil.which("make") is None or shutil.which("cc") is None,
     "no-valgrind": lambda: shutil.which("valgrind") is None,
     "no-netem": lambda: not _has_netem(),
+    "no-tun": lambda: not (_has_namespaces() and os.access("/dev/net/tun", os.W_OK)),
     "no-hub": lambda: not _can_run_hub(),
     "no-slurm": lambda: os.geteuid() != 0 or not all(shutil.which(name) for name in ("slurmctld", "slurmd", "munged")),
 }

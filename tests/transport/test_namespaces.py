@@ -6,7 +6,7 @@ import pytest
 
 from tests.contracts.lanes import TOKEN, peer, told
 from tests.suite_report import MACHINE
-from tests.transport.namespaces import TwoHosts, two_hosts
+from tests.transport.namespaces import TwoHosts, bad_cable, two_hosts
 from tests.transport.peer import voxels
 
 SIZE = str(voxels().nbytes)
@@ -66,3 +66,16 @@ def test_a_bad_network(impairment: tuple[str, str], hosts: TwoHosts) -> None:
         with peer("send", address, TOKEN, "auto", prefix=hosts.inside(hosts.near)) as near:
             assert told(near, "sent") == ["tcp", SIZE, "0"]
         assert told(far, "stored") == ["scan", "tcp", "0", "right"]
+
+
+@pytest.mark.parametrize(("lost", "delay_s"), [(50, 0.0), (0, 0.005), (200, 0.002)], ids=["loss", "delay", "both"])
+def test_a_cable_that_loses_packets_and_takes_its_time(lost: int, delay_s: float) -> None:
+    with (
+        bad_cable(lost, delay_s) as (hosts, counts),
+        peer("serve", f"{hosts.far_address}:0", TOKEN, prefix=hosts.inside(hosts.far)) as far,
+    ):
+        (address,) = told(far, "listening")
+        with peer("send", address, TOKEN, "auto", prefix=hosts.inside(hosts.near)) as near:
+            assert told(near, "sent") == ["tcp", SIZE, "0"]
+        assert told(far, "stored") == ["scan", "tcp", "0", "right"]
+    assert (counts[0] > 0) is (lost > 0)
