@@ -5,6 +5,7 @@
  *     XXH3                                the checksum of a piece
  *     Libraries                           libssl and libucp, loaded where they are
  *     Channels                            one connection, with or without TLS, in turns that notice a cancel
+ *     Channels through a web server       the same in frames of a WebSocket
  *     Messages                            what two ends say to each other
  *     Addresses and the handshake         connecting, pinned certificates, who holds the token
  *     What is sent, and its pieces        announcements, memory, missing pieces
@@ -650,6 +651,7 @@ struct channel {
     int passed_fd;   /* a descriptor that came with a message, or -1 */
     double deadline; /* for a handshake, by now_s(); 0: none */
     void *ssl;
+    struct web *web; /* frames, where a web server is in between; else NULL */
     struct watch *watch;
 };
 
@@ -712,6 +714,7 @@ static void channel_close(struct channel *channel) {
         return;
     if (channel->ssl != NULL)
         tls.free(channel->ssl);
+    free(channel->web);
     if (channel->passed_fd >= 0)
         close(channel->passed_fd);
     shutdown(channel->fd, SHUT_RDWR);
@@ -818,12 +821,141 @@ static ssize_t some_tls(struct channel *channel, void *bytes, size_t count, int 
 }
 
 /* -1 with errno = EAGAIN: nothing yet. */
-static ssize_t some(struct channel *channel, void *bytes, size_t count, int is_writing) {
+static ssize_t some_plainly(struct channel *channel, void *bytes, size_t count, int is_writing) {
     if (channel->ssl != NULL)
         return some_tls(channel, bytes, count, is_writing);
     if (is_writing)
         return send(channel->fd, bytes, count, MSG_NOSIGNAL);
     return channel->is_local ? receive_local(channel, bytes, count) : recv(channel->fd, bytes, count, 0);
+}
+
+/* ---- Channels through a web server: the same bytes, in frames of a WebSocket (RFC 6455) -------------------------- */
+
+enum {
+    FRAME_BYTES = 1 << 17,
+    FRAME_HEAD = 14,
+    FRAME_NOTE = 125,
+    WS_BINARY = 2,
+    WS_CLOSE = 8,
+    WS_PING = 9,
+    WS_PONG = 10
+};
+
+/* Frames on their way. */
+struct web {
+    uint8_t head[10]; /* of the frame that begins */
+    size_t head_length;
+    int kind;
+    uint64_t left; /* of the frame that is being read */
+    uint8_t note[FRAME_NOTE];
+    size_t note_length;
+    int is_over;
+    size_t out_at, out_end; /* what is still to be written */
+    uint8_t out[FRAME_HEAD + FRAME_BYTES];
+};
+
+/* Make a frame, masked as who connects has to: no text of ours can then pass for a request on the way. */
+static int make_frame(struct web *web, int kind, const void *content, size_t count) {
+    uint8_t *to = web->out, mask[4];
+    if (getrandom(mask, sizeof mask, 0) != (ssize_t)sizeof mask) {
+        errno = EIO;
+        return 0;
+    }
+    *to++ = (uint8_t)(0x80 | kind);
+    int bytes = count < 126 ? 0 : count < 65536 ? 2 : 8;
+    *to++ = (uint8_t)(0x80 | (bytes == 0 ? count : bytes == 2 ? 126 : 127));
+    for (int i = bytes - 1; i >= 0; i--)
+        *to++ = (uint8_t)((uint64_t)count >> 8 * i);
+    memcpy(to, mask, sizeof mask);
+    to += sizeof mask;
+    for (size_t i = 0; i < count; i++)
+        to[i] = ((const uint8_t *)content)[i] ^ mask[i % 4];
+    web->out_at = 0;
+    web->out_end = (size_t)(to - web->out) + count;
+    return 1;
+}
+
+/* Write what is still to be written; 0 where some is left, with errno. */
+static int flush_frame(struct channel *channel) {
+    struct web *web = channel->web;
+    while (web->out_at < web->out_end) {
+        ssize_t sent = some_plainly(channel, web->out + web->out_at, web->out_end - web->out_at, 1);
+        if (sent <= 0)
+            return 0;
+        web->out_at += (size_t)sent;
+    }
+    return 1;
+}
+
+static ssize_t write_frame(struct channel *channel, const void *bytes, size_t count) {
+    size_t part = count < FRAME_BYTES ? count : FRAME_BYTES;
+    if (!flush_frame(channel) || !make_frame(channel->web, WS_BINARY, bytes, part))
+        return -1;
+    flush_frame(channel); /* what does not leave now does before the next read or write */
+    return (ssize_t)part;
+}
+
+/* Whether the head of a frame is complete; negative where it is none of a transfer. */
+static int begin_frame(struct web *web) {
+    size_t length = web->head_length < 2 ? 0 : web->head[1], more = length == 126 ? 2 : length == 127 ? 8 : 0;
+    if (web->head_length < 2 || web->head_length < 2 + more)
+        return 0;
+    web->kind = (web->head[0] & 0x0F) == 0 ? WS_BINARY : web->head[0] & 0x0F;
+    web->left = more == 0 ? length : 0;
+    for (size_t i = 0; i < more; i++)
+        web->left = web->left << 8 | web->head[2 + i];
+    web->head_length = web->note_length = 0;
+    int is_control = web->kind == WS_CLOSE || web->kind == WS_PING || web->kind == WS_PONG;
+    return (length & 0x80) || (web->kind != WS_BINARY && !is_control) || (is_control && web->left > FRAME_NOTE) ? -1
+                                                                                                                : 1;
+}
+
+/* What a complete note asks for. */
+static void obey_note(struct web *web) {
+    if (web->kind == WS_CLOSE)
+        web->is_over = 1;
+    if (web->kind == WS_PING && web->out_at == web->out_end)
+        make_frame(web, WS_PONG, web->note, web->note_length);
+}
+
+static ssize_t read_frame(struct channel *channel, void *bytes, size_t count) {
+    struct web *web = channel->web;
+    if (!flush_frame(channel) && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        return -1;
+    while (!web->is_over) {
+        ssize_t got;
+        if (web->left > 0 && web->kind == WS_BINARY) {
+            got = some_plainly(channel, bytes, count < web->left ? count : (size_t)web->left, 0);
+            web->left -= got > 0 ? (uint64_t)got : 0;
+            return got;
+        }
+        if (web->left > 0) {
+            got = some_plainly(channel, web->note + web->note_length, (size_t)web->left, 0);
+            web->note_length += got > 0 ? (size_t)got : 0;
+            web->left -= got > 0 ? (uint64_t)got : 0;
+        } else {
+            size_t wanted = web->head_length < 2 ? 2 : web->head[1] == 126 ? 4 : 10;
+            got = some_plainly(channel, web->head + web->head_length, wanted - web->head_length, 0);
+            web->head_length += got > 0 ? (size_t)got : 0;
+        }
+        if (got <= 0)
+            return got;
+        int begun = web->head_length > 0 ? begin_frame(web) : 1;
+        if (begun < 0) {
+            errno = EPROTO;
+            return -1;
+        }
+        if (begun == 1 && web->left == 0 && web->kind != WS_BINARY)
+            obey_note(web);
+    }
+    return 0;
+}
+
+/* The same, through whatever is in between. */
+static ssize_t some(struct channel *channel, void *bytes, size_t count, int is_writing) {
+    if (channel->web == NULL)
+        return some_plainly(channel, bytes, count, is_writing);
+    return is_writing ? write_frame(channel, bytes, count) : read_frame(channel, bytes, count);
 }
 
 /* What to do when nothing moved: go on waiting, or give up. since: when something moved last; negative: be patient. */
@@ -872,7 +1004,7 @@ static int write_both(struct channel *channel, const void *head, size_t head_cou
                       pellucid_error *error) {
     struct iovec parts[2] = {{(void *)(uintptr_t)head, head_count}, {(void *)(uintptr_t)bytes, count}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    ssize_t sent = channel->ssl != NULL ? 0 : sendmsg(channel->fd, &message, MSG_NOSIGNAL);
+    ssize_t sent = channel->ssl != NULL || channel->web != NULL ? 0 : sendmsg(channel->fd, &message, MSG_NOSIGNAL);
     size_t done = sent > 0 ? (size_t)sent : 0; /* what went wrong is said by the next write */
     size_t of_head = done < head_count ? done : head_count;
     TRY(write_bytes(channel, (const uint8_t *)head + of_head, head_count - of_head, error));
@@ -1089,9 +1221,13 @@ struct address {
     char port[8];
     int is_secure;        /* TLS is spoken */
     char pin[NONCE_TEXT]; /* of the only certificate that is believed; empty: those that the system trusts */
+    int is_web;           /* a web server hands the connection through */
+    char path[512];       /* of the page, there */
+    char bearer[512];     /* what that server knows us by */
 };
 
 static int address_read(const char *text, struct address *address, pellucid_error *error) {
+    memset(address, 0, sizeof *address);
     const char *rest = text == NULL ? "" : text;
     int is_tls = strncmp(rest, "tls://", 6) == 0;
     rest += is_tls || strncmp(rest, "tcp://", 6) == 0 ? 6 : 0;
@@ -1211,8 +1347,8 @@ static int connect_within(const struct addrinfo *place, struct watch *watch) {
     return -1;
 }
 
-static int connect_to(const struct address *address, struct watch *watch, struct channel *channel,
-                      pellucid_error *error) {
+static int connect_plainly(const struct address *address, struct watch *watch, struct channel *channel,
+                           pellucid_error *error) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     int fault = getaddrinfo(address->host, address->port, &hints, &found), fd = -1, why = 0;
     channel_clear(channel);
@@ -1228,6 +1364,60 @@ static int connect_to(const struct address *address, struct watch *watch, struct
         return unreachable(error, address, strerror(why));
     channel_start(channel, fd, watch);
     int code = address->is_secure ? start_tls(channel, address, error) : PELLUCID_OK;
+    if (code != PELLUCID_OK)
+        channel_close(channel);
+    return code;
+}
+
+/* A line of a web server's answer, byte by byte: what follows the head is not ours to read. */
+static int read_head_line(struct channel *channel, char *line, size_t room, pellucid_error *error) {
+    for (size_t length = 0; length < room; length++) {
+        TRY(read_bytes(channel, line + length, 1, error));
+        if (line[length] == '\n') {
+            line[length - (length > 0 && line[length - 1] == '\r')] = 0;
+            return PELLUCID_OK;
+        }
+    }
+    return against_rules(error, "a line of its answer is too long");
+}
+
+/* Ask a web server to hand the connection through. What it hands it to proves later that it holds the token. */
+static int ask_web(const struct address *address, struct channel *channel, pellucid_error *error) {
+    struct text head = {0};
+    char key[33], line[2048];
+    int status = 0, is_v6 = strchr(address->host, ':') != NULL;
+    TRY(random_hex(10, key, error));
+    add(&head, "GET %s/transfer HTTP/1.1\r\nHost: %s%s%s:%s\r\nAuthorization: Bearer %s\r\n", address->path,
+        is_v6 ? "[" : "", address->host, is_v6 ? "]" : "", address->port, address->bearer);
+    /* Twenty characters and the ending are the base 64 of sixteen bytes. */
+    add(&head, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n");
+    add(&head, "Sec-WebSocket-Key: %.20s0w==\r\n\r\n", key);
+    int code = head.is_lost ? no_memory(error, 0) : write_bytes(channel, head.at, head.length, error);
+    free(head.at);
+    TRY(code);
+    TRY(read_head_line(channel, line, sizeof line, error));
+    if (strncmp(line, "HTTP/1.", 7) != 0 || sscanf(line + 8, " %3d", &status) != 1)
+        return against_rules(error, "it does not speak HTTP");
+    if (status == 401 || status == 403)
+        return wrong_token(error, "The web server");
+    for (int i = 0; i < 100 && line[0] != 0; i++)
+        TRY(read_head_line(channel, line, sizeof line, error));
+    if (status == 101 && line[0] == 0)
+        return PELLUCID_OK;
+    snprintf(line, sizeof line, "the web server does not hand the connection through (status %d)", status);
+    return unreachable(error, address, line);
+}
+
+static int connect_to(const struct address *address, struct watch *watch, struct channel *channel,
+                      pellucid_error *error) {
+    TRY(connect_plainly(address, watch, channel, error));
+    if (!address->is_web)
+        return PELLUCID_OK;
+    int code = ask_web(address, channel, error);
+    if (code == PELLUCID_OK) {
+        channel->web = calloc(1, sizeof *channel->web);
+        code = channel->web == NULL ? no_memory(error, sizeof *channel->web) : PELLUCID_OK;
+    }
     if (code != PELLUCID_OK)
         channel_close(channel);
     return code;
@@ -1361,8 +1551,8 @@ static int keep_texts(pellucid_array *array, pellucid_error *error) {
     return owned->name != NULL && owned->unit != NULL && owned->metadata != NULL ? PELLUCID_OK : no_memory(error, 0);
 }
 
-enum lane { TCP, SHM, UCX };
-static const char *const LANES[] = {"tcp", "shm", "ucx"};
+enum lane { TCP, SHM, UCX, PROXY };
+static const char *const LANES[] = {"tcp", "shm", "ucx", "proxy"};
 
 /* One transfer: the array, its number, and how it is cut. */
 struct transfer {
@@ -2204,7 +2394,7 @@ static int take_round(struct link *link, struct transfer *transfer, uint64_t *th
     if (link->lane == UCX)
         return receive_through_ucx(link, transfer, &head, error);
     TRY(say(&link->control, &head, "", 0, link->lane == SHM ? transfer->descriptor : -1, error));
-    if (link->lane == TCP) {
+    if (link->lane != SHM) {
         struct work work = {.link = link, .transfer = transfer};
         int code = open_streams(link, transfer->number, link->wanted_streams, error);
         return code == PELLUCID_OK ? run_streams(&work, receive_pieces, error) : reason(&link->control, code, error);
@@ -2231,7 +2421,7 @@ static int take(struct link *link, struct transfer *transfer, pellucid_report *r
         report->resumed_bytes = round == 0 ? there : report->resumed_bytes;
         TRY(code);
     }
-    report->streams = link->lane == TCP ? link->wanted_streams : 1;
+    report->streams = link->stream_count > 0 ? link->stream_count : 1;
     finish_report(link, transfer, since, report);
     return say_word(&link->control, "stored", error);
 }
@@ -2249,10 +2439,14 @@ static pellucid_options with_defaults(const pellucid_options *given) {
     return options;
 }
 
+/* Where an end listens: "host:port", or behind a web server. */
+static int find_address(const char *text, const char *token, struct address *address, pellucid_error *error);
+
 static int is_lane(const char *wanted, enum lane lane) { return wanted != NULL && strcmp(wanted, LANES[lane]) == 0; }
 
 static int lane_check(const char *lane, pellucid_error *error) {
-    if (lane == NULL || strcmp(lane, "auto") == 0 || is_lane(lane, SHM) || is_lane(lane, TCP) || is_lane(lane, UCX))
+    if (lane == NULL || strcmp(lane, "auto") == 0 || is_lane(lane, SHM) || is_lane(lane, TCP) || is_lane(lane, UCX) ||
+        is_lane(lane, PROXY))
         return PELLUCID_OK;
     return fail(error, PELLUCID_INVALID, "Choose shm, tcp or ucx, or leave it out.", "There is no lane '%.20s'.", lane);
 }
@@ -2282,6 +2476,13 @@ static int choose_lane(struct link *link, const struct message *welcome, const c
     int is_local = 0;
     copy_field(welcome, "lanes", lanes, sizeof lanes);
     copy_field(welcome, "rdma", rdma, sizeof rdma);
+    if (strstr(lanes, LANES[PROXY]) != NULL &&
+        (wanted == NULL || strcmp(wanted, "auto") == 0 || is_lane(wanted, PROXY))) {
+        link->lane = PROXY;
+        return PELLUCID_OK;
+    }
+    if (is_lane(wanted, PROXY) || strstr(lanes, LANES[TCP]) == NULL)
+        return fail(error, PELLUCID_INVALID, "Leave the lane out.", "This lane does not lead there.");
     if (is_lane(wanted, TCP))
         return PELLUCID_OK;
     if (!is_lane(wanted, UCX))
@@ -2369,23 +2570,28 @@ static int send_repeatedly(const struct address *address, const char *token, str
     return code;
 }
 
-int pellucid_send(const char *address_text, const char *token, const pellucid_array *array,
-                  const pellucid_options *given, pellucid_report *report, pellucid_error *error) {
+static int send_to(const struct address *address, const char *token, const pellucid_array *array,
+                   const pellucid_options *given, pellucid_report *report, pellucid_error *error) {
     pellucid_options options = with_defaults(given);
     pellucid_report unused_report;
     pellucid_error unused_error;
-    struct address address;
     struct transfer transfer = {.array = *array, .has_checksum = !options.no_checksum, .descriptor = -1};
     error = error != NULL ? error : &unused_error;
     report = report != NULL ? report : &unused_report;
     memset(report, 0, sizeof *report);
     TRY(array_check(array, 1, error));
-    TRY(address_read(address_text, &address, error));
     TRY(token_check(token, error));
     TRY(lane_check(options.lane, error));
     TRY(random_hex(16, transfer.number, error));
     transfer.bytes = pellucid_bytes(array);
-    return send_repeatedly(&address, token, &transfer, &options, report, error);
+    return send_repeatedly(address, token, &transfer, &options, report, error);
+}
+
+int pellucid_send(const char *address, const char *token, const pellucid_array *array, const pellucid_options *options,
+                  pellucid_report *report, pellucid_error *error) {
+    struct address there;
+    TRY(find_address(address, token, &there, error));
+    return send_to(&there, token, array, options, report, error);
 }
 
 static int request_array(struct link *link, struct transfer *transfer, const char *number, const char *request,
@@ -2442,26 +2648,33 @@ static int retrieve_repeatedly(const struct address *address, const char *token,
     return code;
 }
 
-int pellucid_retrieve(const char *address_text, const char *token, const char *request, const pellucid_options *given,
-                      pellucid_array *array, pellucid_report *report, pellucid_error *error) {
+static int retrieve_from(const struct address *address, const char *token, const char *request,
+                         const pellucid_options *given, pellucid_array *array, pellucid_report *report,
+                         pellucid_error *error) {
     pellucid_options options = with_defaults(given);
     pellucid_report unused_report;
     pellucid_error unused_error;
-    struct address address;
     struct transfer transfer = {.descriptor = -1};
     error = error != NULL ? error : &unused_error;
     report = report != NULL ? report : &unused_report;
     memset(report, 0, sizeof *report);
     memset(array, 0, sizeof *array);
-    TRY(address_read(address_text, &address, error));
     TRY(token_check(token, error));
     TRY(lane_check(options.lane, error));
     request = request != NULL ? request : "{}";
-    int code = retrieve_repeatedly(&address, token, request, &options, &transfer, report, error);
+    int code = retrieve_repeatedly(address, token, request, &options, &transfer, report, error);
     if (code == PELLUCID_OK)
         hand_over(&transfer, array);
     transfer_free(&transfer);
     return code;
+}
+
+int pellucid_retrieve(const char *address, const char *token, const char *request, const pellucid_options *options,
+                      pellucid_array *array, pellucid_report *report, pellucid_error *error) {
+    struct address there;
+    memset(array, 0, sizeof *array);
+    TRY(find_address(address, token, &there, error));
+    return retrieve_from(&there, token, request, options, array, report, error);
 }
 
 struct pellucid_allocation {
@@ -2522,8 +2735,8 @@ static int open_allocation(pellucid_allocation *allocation, pellucid_error *erro
     return allocate_here(&allocation->transfer, error);
 }
 
-int pellucid_allocate(const char *address, const char *token, pellucid_array *array, const pellucid_options *given,
-                      pellucid_allocation **result, pellucid_error *error) {
+static int allocate_at(const struct address *address, const char *token, pellucid_array *array,
+                       const pellucid_options *given, pellucid_allocation **result, pellucid_error *error) {
     pellucid_error unused;
     pellucid_allocation *allocation = calloc(1, sizeof *allocation);
     error = error != NULL ? error : &unused;
@@ -2531,9 +2744,9 @@ int pellucid_allocate(const char *address, const char *token, pellucid_array *ar
     if (allocation == NULL)
         return no_memory(error, sizeof *allocation);
     allocation->options = with_defaults(given);
+    allocation->address = *address;
     allocation->token = strdup(token != NULL ? token : "");
     int code = start_transfer(&allocation->transfer, array, &allocation->options, error);
-    code = code != PELLUCID_OK ? code : address_read(address, &allocation->address, error);
     code = code != PELLUCID_OK ? code : token_check(allocation->token, error);
     code = code != PELLUCID_OK ? code : open_allocation(allocation, error);
     if (code != PELLUCID_OK) {
@@ -2543,6 +2756,14 @@ int pellucid_allocate(const char *address, const char *token, pellucid_array *ar
     array->data = allocation->transfer.array.data;
     *result = allocation;
     return PELLUCID_OK;
+}
+
+int pellucid_allocate(const char *address, const char *token, pellucid_array *array, const pellucid_options *options,
+                      pellucid_allocation **allocation, pellucid_error *error) {
+    struct address there;
+    *allocation = NULL;
+    TRY(find_address(address, token, &there, error));
+    return allocate_at(&there, token, array, options, allocation, error);
 }
 
 int pellucid_commit(pellucid_allocation *allocation, pellucid_report *report, pellucid_error *error) {
@@ -2602,6 +2823,7 @@ struct pellucid_stream {
     char *token;
     pellucid_options options;
     uint32_t number;
+    enum lane lane;
     struct sent_block window[WINDOW];
 };
 
@@ -2610,7 +2832,8 @@ static int open_stream(pellucid_stream *stream, pellucid_error *error) {
     uint64_t streams = 0;
     struct link *link = &stream->link;
     TRY(call(link, &stream->address, stream->token, &stream->options, error));
-    link->lane = link->lane == SHM ? SHM : TCP; /* blocks have no lane through UCX */
+    link->lane = link->lane == UCX ? TCP : link->lane; /* blocks have no lane through UCX */
+    stream->lane = link->lane;
     link->watch.total = stream->transfer.bytes;
     TRY(announce(&link->control, &stream->transfer, link->lane, error));
     TRY(expect(&link->control, "ready", NULL, &ready, error));
@@ -2625,8 +2848,8 @@ static int open_stream(pellucid_stream *stream, pellucid_error *error) {
     return reason(&link->control, open_streams(link, stream->transfer.number, (int)streams, error), error);
 }
 
-int pellucid_stream_open(const char *address, const char *token, const pellucid_array *volume,
-                         const pellucid_options *given, pellucid_stream **result, pellucid_error *error) {
+static int stream_to(const struct address *address, const char *token, const pellucid_array *volume,
+                     const pellucid_options *given, pellucid_stream **result, pellucid_error *error) {
     pellucid_error unused;
     pellucid_stream *stream = calloc(1, sizeof *stream);
     error = error != NULL ? error : &unused;
@@ -2635,6 +2858,7 @@ int pellucid_stream_open(const char *address, const char *token, const pellucid_
         return no_memory(error, sizeof *stream);
     channel_clear(&stream->link.control);
     stream->options = with_defaults(given);
+    stream->address = *address;
     stream->token = strdup(token != NULL ? token : "");
     int code = start_transfer(&stream->transfer, volume, &stream->options, error);
     stream->transfer.is_stream = 1;
@@ -2644,7 +2868,6 @@ int pellucid_stream_open(const char *address, const char *token, const pellucid_
     for (int i = 0; code == PELLUCID_OK && i < 3; i++)
         if (volume->shape[i] > UINT32_MAX)
             code = fail(error, PELLUCID_INVALID, "Send it in parts.", "A stream is too long along axis %d.", i);
-    code = code != PELLUCID_OK ? code : address_read(address, &stream->address, error);
     code = code != PELLUCID_OK ? code : token_check(stream->token, error);
     code = code != PELLUCID_OK ? code : open_stream(stream, error);
     if (code != PELLUCID_OK) {
@@ -2653,6 +2876,14 @@ int pellucid_stream_open(const char *address, const char *token, const pellucid_
     }
     *result = stream;
     return PELLUCID_OK;
+}
+
+int pellucid_stream_open(const char *address, const char *token, const pellucid_array *volume,
+                         const pellucid_options *options, pellucid_stream **stream, pellucid_error *error) {
+    struct address there;
+    *stream = NULL;
+    TRY(find_address(address, token, &there, error));
+    return stream_to(&there, token, volume, options, stream, error);
 }
 
 static int put_on_wire(pellucid_stream *stream, const struct sent_block *block, pellucid_error *error) {
@@ -2702,9 +2933,9 @@ static int redial(pellucid_stream *stream, pellucid_error *error) {
 static int recover(pellucid_stream *stream, int code, pellucid_error *error) {
     code = reason(&stream->link.control, code, error);
     for (int attempt = 1; attempt < stream->options.attempts && is_worth_another_try(code); attempt++) {
-        if (stream->link.lane == SHM)
+        if (stream->lane == SHM)
             break;
-        stream->options.lane = LANES[TCP];
+        stream->options.lane = LANES[stream->lane];
         pause_before(attempt);
         code = redial(stream, error);
     }
@@ -3683,6 +3914,26 @@ static int read_url(const char *url, const char *bearer, struct place *place, pe
     return place->token != NULL && place->bearer != NULL ? PELLUCID_OK : no_memory(error, length);
 }
 
+/* The address of the transport behind a page. */
+static int web_address(const struct place *place, struct address *address, pellucid_error *error) {
+    *address = place->address;
+    address->is_web = 1;
+    memcpy(address->path, place->prefix, sizeof address->path);
+    int length = snprintf(address->bearer, sizeof address->bearer, "%s", place->bearer);
+    return length < (int)sizeof address->bearer ? PELLUCID_OK : no_url(error);
+}
+
+static int find_address(const char *text, const char *token, struct address *address, pellucid_error *error) {
+    struct place place = {0};
+    if (text == NULL || (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0))
+        return address_read(text, address, error);
+    int code = token_check(token, error);
+    code = code != PELLUCID_OK ? code : read_url(text, token, &place, error);
+    code = code != PELLUCID_OK ? code : web_address(&place, address, error);
+    place_free(&place);
+    return code;
+}
+
 /* ---- The agent: found, or started where none is there ------------------------------------------------------------ */
 
 static const char WORD[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
@@ -4068,7 +4319,7 @@ static int await_viewer(const struct place *agent, struct watch *watch, struct a
 /* ---- Viewers ----------------------------------------------------------------------------------------------------- */
 
 enum { PROBE_S = 3 };
-enum way { UNKNOWN_WAY, DIRECT, OVER_HTTP };
+enum way { UNKNOWN_WAY, STRAIGHT, OVER_HTTP };
 
 struct pellucid_viewer {
     struct place place;
@@ -4076,6 +4327,7 @@ struct pellucid_viewer {
     char transfer[400]; /* the address of its transport; empty where it has none */
     char socket[108];   /* of those on the same machine; empty */
     enum way way;
+    struct address transport; /* as it is reached from here */
     pellucid_options options;
     struct watch watch;
 };
@@ -4216,42 +4468,36 @@ int pellucid_viewer_shutdown(pellucid_viewer *viewer, pellucid_error *error) {
 
 /* ---- What a viewer shows ----------------------------------------------------------------------------------------- */
 
-/* Whether the viewer's transport answers at an address. */
-static int is_reached(const pellucid_viewer *viewer, const char *address) {
+/* Whether the viewer's transport answers at an address; then it is used from now on. */
+static int is_reached(pellucid_viewer *viewer, const struct address *there) {
     pellucid_options options = viewer->options;
-    struct address there;
     struct link *link = calloc(1, sizeof *link);
     options.timeout_s = PROBE_S;
-    options.lane = LANES[TCP];
-    int is_there = link != NULL && address_read(address, &there, NULL) == PELLUCID_OK &&
-                   call(link, &there, viewer->place.token, &options, NULL) == PELLUCID_OK;
-    if (is_there)
+    options.lane = there->is_web ? LANES[PROXY] : LANES[TCP];
+    int is_there = link != NULL && call(link, there, viewer->place.token, &options, NULL) == PELLUCID_OK;
+    if (is_there) {
         link_close(link);
+        viewer->transport = *there;
+    }
     free(link);
     return is_there;
 }
 
-/* The fastest way for voxels: straight to the viewer's transport, or piece by piece over HTTP where that cannot be
- * reached from here. Where pages come from is tried first. Found out once. */
+/* The fastest way for voxels: straight to the viewer's transport (where pages come from is tried first), through the
+ * web server that the pages come from, or in single requests where even that cannot be. Found out once. */
 static enum way find_way(pellucid_viewer *viewer) {
-    struct address told;
-    char told_at[sizeof viewer->transfer];
+    struct address told, there;
     if (viewer->way != UNKNOWN_WAY)
         return viewer->way;
     viewer->way = OVER_HTTP;
     if (strlen(viewer->place.token) < 8 || address_read(viewer->transfer, &told, NULL) != PELLUCID_OK)
         return viewer->way;
-    memcpy(told_at, viewer->transfer, sizeof told_at);
-    int is_v6 = strchr(viewer->place.address.host, ':') != NULL;
-    snprintf(viewer->transfer, sizeof viewer->transfer, "%s%s%s%s:%s%s%s", told.is_secure ? "tls://" : "",
-             is_v6 ? "[" : "", viewer->place.address.host, is_v6 ? "]" : "", told.port, told.is_secure ? "#" : "",
-             told.pin);
-    if (is_reached(viewer, viewer->transfer)) {
-        viewer->way = DIRECT;
-    } else {
-        memcpy(viewer->transfer, told_at, sizeof told_at);
-        viewer->way = is_reached(viewer, viewer->transfer) ? DIRECT : OVER_HTTP;
-    }
+    there = told;
+    memcpy(there.host, viewer->place.address.host, sizeof there.host);
+    if (!is_lane(viewer->options.lane, PROXY) && (is_reached(viewer, &there) || is_reached(viewer, &told)))
+        viewer->way = STRAIGHT;
+    else if (web_address(&viewer->place, &there, NULL) == PELLUCID_OK && is_reached(viewer, &there))
+        viewer->way = STRAIGHT;
     return viewer->way;
 }
 
@@ -4353,7 +4599,7 @@ static int send_to_viewer(pellucid_viewer *viewer, const pellucid_array *array, 
     if (metadata == NULL)
         return PELLUCID_INVALID;
     wished.metadata = metadata;
-    int code = pellucid_send(viewer->transfer, viewer->place.token, &wished, &viewer->options, report, error);
+    int code = send_to(&viewer->transport, viewer->place.token, &wished, &viewer->options, report, error);
     free(metadata);
     return code;
 }
@@ -4367,7 +4613,7 @@ int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array 
     memset(report, 0, sizeof *report);
     TRY(volume_check(volume, 1, error));
     pellucid_array shown = as_shown(volume);
-    if (find_way(viewer) == DIRECT)
+    if (find_way(viewer) == STRAIGHT)
         return send_to_viewer(viewer, &shown, how, "volume", report, error);
     return render_over_http(viewer, &shown, how, report, error);
 }
@@ -4378,14 +4624,14 @@ int pellucid_viewer_allocate(pellucid_viewer *viewer, pellucid_array *volume, co
     error = error != NULL ? error : &unused;
     *allocation = NULL;
     TRY(volume_check(volume, 0, error));
-    if (find_way(viewer) != DIRECT)
+    if (find_way(viewer) != STRAIGHT)
         return no_direct_way(viewer, error);
     pellucid_array wished = as_shown(volume);
     char *metadata = wished_metadata(volume->metadata, how, "volume", error);
     if (metadata == NULL)
         return PELLUCID_INVALID;
     wished.metadata = metadata;
-    int code = pellucid_allocate(viewer->transfer, viewer->place.token, &wished, &viewer->options, allocation, error);
+    int code = allocate_at(&viewer->transport, viewer->place.token, &wished, &viewer->options, allocation, error);
     if (code == PELLUCID_OK)
         volume->data = wished.data;
     free(metadata);
@@ -4398,14 +4644,14 @@ int pellucid_viewer_stream(pellucid_viewer *viewer, const pellucid_array *volume
     error = error != NULL ? error : &unused;
     *stream = NULL;
     TRY(volume_check(volume, 0, error));
-    if (find_way(viewer) != DIRECT)
+    if (find_way(viewer) != STRAIGHT)
         return no_direct_way(viewer, error);
     pellucid_array wished = as_shown(volume);
     char *metadata = wished_metadata(volume->metadata, how, "volume", error);
     if (metadata == NULL)
         return PELLUCID_INVALID;
     wished.metadata = metadata;
-    int code = pellucid_stream_open(viewer->transfer, viewer->place.token, &wished, &viewer->options, stream, error);
+    int code = stream_to(&viewer->transport, viewer->place.token, &wished, &viewer->options, stream, error);
     free(metadata);
     return code;
 }
@@ -4523,8 +4769,8 @@ int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positio
         return no_memory(error, count);
     pellucid_array array = {
         .data = rows + NPY_HEAD, .axes = 2, .shape = {count, 4}, .type = PELLUCID_FLOAT32, .name = "points"};
-    int code = find_way(viewer) == DIRECT ? send_to_viewer(viewer, &array, how, "points", NULL, error)
-                                          : points_over_http(viewer, rows, count, how, error);
+    int code = find_way(viewer) == STRAIGHT ? send_to_viewer(viewer, &array, how, "points", NULL, error)
+                                            : points_over_http(viewer, rows, count, how, error);
     free(rows);
     return code;
 }
@@ -4611,8 +4857,8 @@ int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const ui
     if (start != NULL && stop != NULL)
         snprintf(box, sizeof box, "%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64 ",%" PRIu64 ":%" PRIu64, start[0],
                  stop[0], start[1], stop[1], start[2], stop[2]);
-    if (find_way(viewer) != DIRECT)
+    if (find_way(viewer) != STRAIGHT)
         return retrieve_over_http(viewer, layer, box, volume, report, error);
     snprintf(asked, sizeof asked, "{\"layer\": %d, \"box\": \"%s\"}", layer, box);
-    return pellucid_retrieve(viewer->transfer, viewer->place.token, asked, &viewer->options, volume, report, error);
+    return retrieve_from(&viewer->transport, viewer->place.token, asked, &viewer->options, volume, report, error);
 }

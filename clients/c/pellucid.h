@@ -14,7 +14,8 @@
  * or viewer; where a report is returned, NULL will do.
  *
  * An address is "host:port", or "tls://host:port#PIN", where PIN is the SHA-256 of the certificate that the other end
- * printed. Both ends hold the same token; it is never sent.
+ * printed. Both ends hold the same token; it is never sent. The page of a viewer ("https://host/path") is an address
+ * too: its web server hands the bytes through.
  *
  * On one machine the bytes go through shared memory, else through several TCP connections, or UCX where both ends have
  * RDMA cards. Numbers are little endian, the last axis is the fastest: a volume is [z][y][x].
@@ -88,11 +89,12 @@ typedef struct pellucid_array {
 
 /* How to do it; NULL, or zero in any field, is the default. */
 typedef struct pellucid_options {
-    const char *lane;     /* "shm", "tcp", "ucx"; default: what is best between the two ends. A listening end offers
+    const char
+        *lane;       /* "shm", "tcp", "ucx", "proxy"; default: what is best between the two ends. A listening end offers
                              UCX where there are RDMA cards, or where this is "ucx": UCX handles signals of its own */
-    int no_checksum;      /* 1: pieces are not verified */
-    int attempts;         /* how often a broken transfer is taken up; default 4 */
-    int streams;          /* TCP connections, for the receiving end to choose; default 4 */
+    int no_checksum; /* 1: pieces are not verified */
+    int attempts;    /* how often a broken transfer is taken up; default 4 */
+    int streams;     /* TCP connections, for the receiving end to choose; default 4 */
     double timeout_s;     /* how long the other end may say nothing; default 60 */
     uint64_t limit_bytes; /* the largest array that is received; default 1 TiB */
     /* Called a few times per second and after each piece, from any thread; anything but 0 cancels. */
@@ -208,7 +210,8 @@ void pellucid_viewer_close(pellucid_viewer *viewer);
 int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error);
 
 /* Show a volume of three axes. how: "replace" (or NULL), "add" or "labels". Its bytes go straight to the viewer,
- * through shared memory or TCP; where that way is closed, through the page's address: then report->lane is "http". */
+ * through shared memory or TCP; where that way is closed, through the page's web server: then report->lane is "proxy",
+ * or "http" where not even that hands a connection through. */
 int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
                                   pellucid_report *report, pellucid_error *error);
 /* The viewer's own memory to write a volume into: see pellucid_allocate. */

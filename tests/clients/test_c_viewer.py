@@ -6,10 +6,11 @@ Not here: those that mean ill (test_c_hostile), arrays between programs (test_c)
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -78,16 +79,42 @@ def on_the_network(folder: Path, *prefix: str) -> Iterator[str]:
             child.terminate()
 
 
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while content := source.recv(2**16):
+            target.sendall(content)
+    for end in (source, target):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
 @contextmanager
-def in_between(url: str, transfer: str) -> Iterator[str]:
-    """An address for the same viewer that tells of another transport: as from elsewhere, or over a bad network."""
+def in_between(url: str, transfer: str, hands_through: bool = False) -> Iterator[str]:
+    """An address for the same viewer that tells of another transport: as from elsewhere, or over a bad network.
+
+    hands_through: whether it knows WebSockets, as a good proxy does.
+    """
     place = urlsplit(url)
 
     class Handler(BaseHTTPRequestHandler):
+        def splice(self) -> None:
+            with socket.create_connection((place.hostname, place.port)) as further:
+                further.sendall(f"{self.requestline}\r\n{self.headers}".encode())
+                back = Thread(target=pump, args=(further, self.connection))
+                back.start()
+                pump(self.connection, further)
+                back.join()
+            self.close_connection = True
+
         def forward(self) -> None:
+            if "Upgrade" in self.headers and hands_through:
+                return self.splice()
+            return self.answer()
+
+        def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             further = HTTPConnection(place.netloc, timeout=PATIENCE_S)
-            kept = {key: self.headers[key] for key in ("Authorization", "Content-Type")}
+            kept = {key: self.headers[key] for key in ("Authorization", "Content-Type") if key in self.headers}
             further.request(self.command, self.path, body, kept)
             answer = further.getresponse()
             content = answer.read()
@@ -133,6 +160,16 @@ def test_a_viewer_over_https(build: Path, folder: Path) -> None:
         assert "is not trusted" in driven(program, address, "-")["connect"]
         assert "another certificate" in driven(program, f"{address}#{pin[::-1]}", "-")["connect"]
         check(driven(program, url, folder / "scan.npy", "tcp"), "tcp")
+
+
+def test_a_viewer_over_https_through_its_web_server(build: Path, folder: Path) -> None:
+    with on_the_network(folder) as url:
+        check(driven(build / "viewer-sanitized", url, folder / "scan.npy", "proxy"), "proxy")
+
+
+def test_a_viewer_behind_a_proxy(build: Path, folder: Path) -> None:
+    with pellucid.start(device="cpu") as viewer, in_between(viewer.url, "127.0.0.1:9", hands_through=True) as url:
+        check(driven(build / "viewer-sanitized", url, folder / "scan.npy"), "proxy")
 
 
 def test_a_viewer_that_only_http_leads_to(build: Path, folder: Path) -> None:
