@@ -220,6 +220,7 @@ def test_without_the_token_nothing_is_shown(instance: Instance, path: str, words
 def test_every_instance_has_its_own_three_tokens() -> None:
     one, other = Tokens(), Tokens()
     assert len({one.look, one.steer, one.own, other.look, other.steer, other.own}) == 6
+    assert Tokens(one.own) == one and Tokens(one.steer).look != one.look
     assert (one.capability(one.steer), one.capability(other.steer), one.capability("")) == ("steer", None, None)
 
 

@@ -65,6 +65,13 @@ class Viewer:
     def port(self) -> int:
         return int(self.url.split(":")[2].partition("/")[0])
 
+    def end(self) -> None:
+        """As whoever started it would: in order."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.communicate()
+        self._process = None
+
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.web.browsing import Viewer, opened, see, wait_for_rest
+from tests.web.browsing import PATIENCE_MS, Viewer, drag, drawn, number, opened, peak_signal, pixels, see, wait_for_rest
 
 
 @pytest.fixture
@@ -25,10 +25,24 @@ def quiet_page(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_a_killed_viewer_is_told_and_one_without_our_token_too(alone: Viewer, quiet_page: Page) -> None:
+def test_a_killed_viewer_is_told_and_found_again_when_it_is_back(alone: Viewer, quiet_page: Page) -> None:
+    opened(quiet_page, alone.url)
+    port, url = alone.port, alone.url
+    alone.kill()
+    see(quiet_page, "The viewer does not answer")
+    alone.start("--port", str(port))
+    assert alone.url == url
+    expect(quiet_page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
+    shown = number(quiet_page)
+    drag(quiet_page, 80, 20)
+    wait_for_rest(quiet_page, after=shown)
+    assert peak_signal(pixels(quiet_page), drawn(quiet_page)) > 45
+
+
+def test_a_viewer_that_has_ended_is_told_and_one_without_our_token_too(alone: Viewer, quiet_page: Page) -> None:
     opened(quiet_page, alone.url)
     port = alone.port
-    alone.kill()
+    alone.end()
     see(quiet_page, "The viewer does not answer")
     alone.start("--port", str(port))
     see(quiet_page, "This page may not talk to the viewer.")

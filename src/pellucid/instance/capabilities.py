@@ -4,7 +4,9 @@ Here: the order of the three, the tokens that stand for them, and the refusal.
 Not here: reading tokens from requests (guard), which message or route needs what (protocol, routes).
 """
 
+import hmac
 import secrets
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 
 from pellucid.errors import NotAllowed
@@ -18,20 +20,32 @@ MEANINGS: dict[Capability, str] = {
 }
 
 
+BYTES = 24
+
+
 def _token() -> str:
-    return secrets.token_urlsafe(24)
+    return secrets.token_urlsafe(BYTES)
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """One secret for each capability."""
+    """One secret for each capability; the others follow from the owner's, which cannot be found from them."""
 
-    look: str = field(default_factory=_token)
-    steer: str = field(default_factory=_token)
     own: str = field(default_factory=_token)
 
+    @property
+    def look(self) -> str:
+        return self.of("look")
+
+    @property
+    def steer(self) -> str:
+        return self.of("steer")
+
     def of(self, capability: Capability) -> str:
-        return {"look": self.look, "steer": self.steer, "own": self.own}[capability]
+        if capability == "own":
+            return self.own
+        derived = hmac.digest(self.own.encode(), capability.encode(), "sha256")
+        return urlsafe_b64encode(derived[:BYTES]).decode()
 
     def capability(self, given: str) -> Capability | None:
         """What a token stands for; every comparison takes the same time, whatever was given."""

@@ -12,6 +12,7 @@ import socket
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 from pellucid.errors import InvalidInput
@@ -36,6 +37,10 @@ class Record:
     @classmethod
     def of_this_process(cls, url: str) -> "Record":
         return cls(url, os.getpid(), socket.gethostname(), time.time(), birth_of(os.getpid()))
+
+    @property
+    def token(self) -> str:
+        return parse_qs(urlsplit(self.url).query).get("token", [""])[0]
 
     @property
     def is_alive(self) -> bool:
@@ -73,6 +78,13 @@ def running(folder: Path | None = None) -> list[Record]:
         else:
             path.unlink(missing_ok=True)
     return sorted(alive, key=lambda record: record.started_at)
+
+
+def left_at(port: int, folder: Path | None = None) -> Record | None:
+    """What a viewer of this machine left behind that was killed at this port; who ends in order leaves nothing."""
+    read = [_read(path) for path in (folder or records_folder()).glob(f"{socket.gethostname()}-*.json")]
+    left = [one for one in read if one is not None and not one.is_alive and urlsplit(one.url).port == port]
+    return max(left, key=lambda record: record.started_at, default=None)
 
 
 def _read(path: Path) -> Record | None:

@@ -15,6 +15,7 @@ from pellucid.formats.location import Location
 from pellucid.instance import loading, records, states
 from pellucid.instance.app import create_app
 from pellucid.instance.arrivals import Arrivals
+from pellucid.instance.capabilities import Tokens
 from pellucid.instance.handover import Handover
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
 from pellucid.instance.session import Session, Setup
@@ -48,7 +49,7 @@ class Instance:
     ) -> None:
         self._socket = _listening(port, HOST if certificate is None else EVERYWHERE)
         self._pin = "" if certificate is None else certificate.pin
-        self.session = Session(setup or Setup())
+        self.session = Session(_as_before(setup or Setup(), port))
         try:
             self._begin(source, state)
         except BaseException:
@@ -126,6 +127,12 @@ class Instance:
     def stop(self) -> None:
         """Ask it to end, from any thread; run returns soon after."""
         self._server.should_exit = True
+
+
+def _as_before(setup: Setup, port: int) -> Setup:
+    """With the tokens of a viewer that was killed at this port: pages that wait for it find it again, links hold."""
+    left = records.left_at(port) if port else None
+    return setup if left is None or not left.token else replace(setup, tokens=Tokens(left.token))
 
 
 def _listening(port: int, host: str) -> socket.socket:
