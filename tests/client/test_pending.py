@@ -64,6 +64,15 @@ def test_a_viewer_that_cannot_be_says_why(state: Path) -> None:
         pellucid.start(device="cuda:77", scheduler="local")
 
 
+def test_gpus_follow_from_the_file_that_is_shown(state: Path) -> None:
+    (state / "site.toml").write_text('[node]\ngpus = 4\ngpu_memory = "3GiB"\nmemory = "512GiB"\n')
+    np.lib.format.open_memmap(state / "large.npy", "w+", np.uint8, (1024, 1024, 2048)).flush()  # A hole, no bytes.
+    pending = pellucid.start(device="cpu", source=str(state / "large.npy"), gpus="auto", wait=False)
+    assert (pending.resources.gpus, pending.resources.memory_bytes) == (3, 6 * 2**30)
+    pending.shutdown()
+    pending.until_over()
+
+
 def test_programs_that_start_at_once_share_one_agent(state: Path) -> None:
     program = "from pellucid.client.agency import Agency; print(Agency.ready().url)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -94,13 +94,22 @@ class TaskWish:
 
     @property
     def title(self) -> str:
-        return self.name or " ".join(PurePath(word).name if word.startswith("/") else word for word in self.arguments)
+        return self.name or " ".join(_short(word) for word in self.arguments)
 
     def resources(self, site: Site) -> Resources:
         minutes = site.time_limit_minutes if site.scheduler != "local" else 0
         wanted = Resources(self.gpus, self.memory_bytes, self.cores, minutes)
         refuse_impossible(wanted, site.node)
         return wanted
+
+
+def _short(word: str) -> str:
+    """A whole path by its last name.
+
+    >>> _short("/data/scan.h5:/entry/data"), _short("--level=1")
+    ('scan.h5', '--level=1')
+    """
+    return PurePath(word.partition(":")[0]).name if word.startswith("/") else word
 
 
 Wish = ViewerWish | TaskWish

@@ -12,13 +12,13 @@ from typing import Any, Literal, TypedDict
 
 from pellucid.client.agency import Agency
 from pellucid.client.viewer import Viewer
-from pellucid.errors import InvalidInput, JobOver
+from pellucid.errors import InvalidInput, JobOver, PellucidError
 from pellucid.instance.records import Record
 from pellucid.jobs.job import Resources
-from pellucid.jobs.site import OVERRIDES
+from pellucid.jobs.site import OVERRIDES, read_site
 from pellucid.jobs.states import State
 from pellucid.rendering.documents import build
-from pellucid.settings import parse_size
+from pellucid.settings import current, parse_size
 
 ASK_AGAIN_S = 30.0
 SHOWN_LINES = 5
@@ -154,9 +154,26 @@ def ask_for(job: JobOptions, *, device: str | None, roots: Iterable[str | Path],
     if "memory" in job:
         wish["memory_bytes"] = parse_size(job["memory"])
     folders = [str(Path(root).expanduser().absolute()) for root in (Path.cwd(), *roots)]
+    if "source" in wish and not {"shape", "gpus"} & wish.keys():
+        wish |= _measured(str(wish["source"]))
     wish |= {"device": device, "roots": folders, "grace_s": grace_minutes * 60, "overrides": overrides}
     agency = Agency.ready()
     return Pending(agency, agency.start(wish))
+
+
+def _measured(source: str) -> dict[str, Any]:
+    """Shape and type of a volume, where the site has described its nodes: its GPUs can be estimated from them."""
+    from pellucid.formats.location import Location
+    from pellucid.volume.series import open_series
+
+    if not read_site(current().site_file).node.gpu_memory_bytes:
+        return {}
+    try:
+        with open_series(Location.parse(source)) as series:
+            header = series.header
+    except PellucidError:  # No volume, or none that can be read from here: the viewer will say so.
+        return {}
+    return {"shape": header.levels[0].shape, "dtype": header.dtype.name}
 
 
 def kept() -> list[Kept]:

@@ -83,12 +83,13 @@ function showChosen() {
   const place = document.getElementById("chosen");
   if (entries.length === 0) place.replaceChildren(element("p.hint", "Choose a file to look into it, or several to work on all of them."));
   else if (entries.length === 1) showOne(place, entries[0]);
-  else place.replaceChildren(element("h2", `${entries.length} files`), taskButtons(entries, true));
+  else place.replaceChildren(element("h2", `${entries.length} files`), taskButtons(entries));
 }
 
-function taskButtons(entries, isScan, facts) {
+function taskButtons(entries, facts = null) {
   const files = entries.map((entry) => entry.path);
-  const task = (text, command) => button(text, () => askForTask(command, files));
+  const task = (text, command) => button(text, () => askForTask(command, files, facts));
+  const isScan = !facts || facts.scan;
   return element("div.actions", [
     task("Convert", "convert"), isScan && task("Reconstruct", "reconstruct"), task("Picture", "render"),
     task("Slices", "slices"), entries.length === 1 && task("Mesh", "mesh"), task("Share", "share"),
@@ -114,16 +115,25 @@ async function look(entry, state, facts, more, view) {
   if (turn !== looking) return;
   facts.found = found;
   state.textContent = found.scan ? `A scan (${found.scan.scan})` : "";
-  const rows = found.volumes.slice(0, 4).flatMap((volume) => [
-    [found.volumes.length > 1 ? volume.name.split(":").pop() : "Shape", `${volume.shape.join(" × ")} ${volume.dtype}, ${size(volume.bytes)}`],
-    [volume.format, [`spacing ${volume.spacing.map((one) => Number(one.toPrecision(4))).join(" × ")} ${volume.unit}`, volume.levels.length > 1 && `${volume.levels.length} levels`].filter(Boolean).join(", ")],
-  ]);
+  const rows = factsOf(found.volumes);
   if (found.scan?.projections) rows.unshift(["Projections", `${found.scan.projections}, flats ${found.scan.flats}, darks ${found.scan.darks}, ${Number(found.scan.span_deg.toPrecision(4))}°`]);
   if (found.scan?.lacks) rows.unshift(["Lacks", found.scan.lacks]);
   facts.replaceChildren(...rows.flatMap(([name, value]) => [element("dt", name), element("dd", value)]));
-  const buttons = taskButtons([entry], Boolean(found.scan), found);
+  const buttons = taskButtons([entry], found);
   buttons.prepend(view);
   more.replaceWith(buttons);
+  document.querySelector("#entries > .is-on")?.scrollIntoView({ block: "nearest" });
+}
+
+// Everything of one volume; of several, what each of them is.
+function factsOf(volumes) {
+  const shape = (volume) => `${volume.shape.join(" × ")} ${volume.dtype}, ${size(volume.bytes)}`;
+  if (volumes.length > 1) return volumes.slice(0, 5).map((volume) => [volume.name.split(":").pop(), shape(volume)]);
+  return volumes.flatMap((volume) => [
+    ["Shape", shape(volume)],
+    ["Spacing", `${volume.spacing.map((one) => Number(one.toPrecision(4))).join(" × ")} ${volume.unit}`],
+    ["Format", [volume.format, volume.codec, volume.levels.length > 1 && `${volume.levels.length} levels`].filter(Boolean).join(", ")],
+  ]);
 }
 
 function send(file) {

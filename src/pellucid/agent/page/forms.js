@@ -5,7 +5,6 @@ import { refresh, startViewer } from "./jobs.js";
 
 const TYPES = ["uint8", "uint16", "int16", "float32"];
 const CODECS = ["", "zstd", "lz4", "gzip", "blosc", "none"];
-const ABOVE = { output: "Output", dtype: "Type", codec: "Compression" };
 
 // Of each command: what it makes, and the options that are asked for. Everything else goes into "More options".
 const COMMANDS = {
@@ -23,7 +22,7 @@ export const setSite = (about) => { site = about; };
 function field(name, label, kind) {
   if (kind === true) return element("label.check", [element("input", "", { type: "checkbox", name }), element("span", label)]);
   const input = Array.isArray(kind)
-    ? element("select", kind.map((one) => element("option", one || "as it is", { value: one })), { name })
+    ? element("select", kind.map((one) => element("option", one || "as usual", { value: one })), { name })
     : element("input", "", { name, placeholder: kind ?? "", autocomplete: "off" });
   return element("label.field", [element("span", label), input]);
 }
@@ -91,6 +90,15 @@ function estimateInto(form, note) {
   again();
 }
 
+// Of several volumes in a file, the largest is meant.
+function largestOf(facts) {
+  return facts?.volumes.reduce((most, one) => (one.bytes > most.bytes ? one : most)) ?? null;
+}
+
+function named(path, facts) {
+  return facts?.volumes.length > 1 ? largestOf(facts).name : path;
+}
+
 export function askForViewer(source = "", facts = null) {
   const note = element("p.hint", "The size that will be shown; GPUs and memory follow from it.");
   const form = open("New viewer", [
@@ -98,13 +106,13 @@ export function askForViewer(source = "", facts = null) {
     element("div.fields", [field("shape", "Size (z, y, x)", "2048, 2048, 2048"), field("dtype", "Type", TYPES)]),
     note, placing(),
   ], "Start", ({ source, shape, dtype, ...rest }) => startViewer({
-    ...(source && { source, roots: [source.replace(/\/[^/]*$/, "") || "/"] }),
+    ...(source && { source, roots: [source.replace(/:.*$/, "").replace(/\/[^/]*$/, "") || "/"] }),
     ...(shape && { shape: shapeOf(shape), dtype }),
     ...placed(rest),
   }));
-  form.elements.source.value = source;
+  form.elements.source.value = named(source, facts);
   form.elements.dtype.value = "float32";
-  const largest = facts?.volumes.reduce((most, one) => (one.bytes > most.bytes ? one : most));
+  const largest = largestOf(facts);
   if (largest) {
     form.elements.shape.value = largest.shape.join(", ");
     if (!TYPES.includes(largest.dtype)) form.elements.dtype.append(element("option", largest.dtype));
@@ -126,7 +134,7 @@ function commandLine(command, { output, more, ...options }) {
   return [command, "{file}", ...target, ...made, ...words(more ?? "")];
 }
 
-export function askForTask(command, files) {
+export function askForTask(command, files, facts = null) {
   const { title, output, options } = COMMANDS[command];
   const many = files.length > 1;
   const folder = files[0].replace(/\/[^/]*$/, "") || "/";
@@ -134,12 +142,14 @@ export function askForTask(command, files) {
   const shown = many ? output : output?.replace("{folder}", folder).replace("{stem}", stem);
   const fields = Object.entries(options).map(([name, [label, kind]]) => field(name, label, kind));
   const form = open(`${title} ${many ? `${files.length} files` : files[0].split("/").pop()}`, [
-    output && field("output", ABOVE.output),
+    output && field("output", "Output"),
     element("div.fields", fields),
     field("more", "More options", "as on the command line"),
     placing(),
   ].filter(Boolean), "Start", ({ gpus, memory, partition, time, ...rest }) => ask("POST", "api/batches", {
-    files, folder, arguments: commandLine(command, rest), ...placed({ gpus, memory, partition, time }),
+    files: ["share", "reconstruct"].includes(command) ? files : files.map((file) => named(file, facts)),
+    folder,
+    arguments: commandLine(command, rest), ...placed({ gpus, memory, partition, time }),
   }).then(refresh));
   if (output) form.elements.output.value = shown;
   form.elements.gpus.placeholder = "none";
