@@ -1,4 +1,4 @@
-"""What a program shows is what it gave: arrays of every kind, files, points, meshes; here, elsewhere, over HTTP."""
+"""What a program shows is what it gave: arrays of every kind, files, points, meshes; here and elsewhere."""
 
 import time
 from pathlib import Path
@@ -42,7 +42,7 @@ class CuPy:
         np.copyto(out, self._array)
 
 
-@pytest.fixture(params=["shm", "tcp", "proxy", "http"])
+@pytest.fixture(params=["shm", "tcp", "proxy"])
 def driven(request: pytest.FixtureRequest, running: Viewer, monkeypatch: pytest.MonkeyPatch) -> Viewer:
     """The viewer, reached from its own machine, as from another, and as where only its web server leads there."""
     attached = pellucid.connect(running.url)
@@ -50,8 +50,6 @@ def driven(request: pytest.FixtureRequest, running: Viewer, monkeypatch: pytest.
         make_distant(attached, monkeypatch)
     if request.param == "proxy":
         attached._lanes._told = "127.0.0.1:1"  # Nobody is there.
-    if request.param == "http":
-        attached._lanes.address = ""
     return attached
 
 
@@ -91,11 +89,15 @@ def test_memory_that_was_asked_for_first_is_not_copied(running: Viewer, array: V
     assert running.last_transfer is not None and running.last_transfer.nbytes == 0
 
 
-def test_the_way_is_reported(driven: Viewer, array: Voxels, request: pytest.FixtureRequest) -> None:
+def test_the_way_is_reported(
+    driven: Viewer, array: Voxels, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+) -> None:
     driven.render_volume(array)
     report = driven.last_transfer
     assert report is not None and report.lane == request.node.callspec.params["driven"]
     assert report.nbytes == array.nbytes and f" through {report.lane} in " in str(report)
+    is_told = f"No direct connection leads to {driven._connection.address}. {report}." in caplog.messages
+    assert is_told == (report.lane == "proxy")
 
 
 def test_memory_that_was_asked_for_goes_to_another_machine_too(driven: Viewer, array: Voxels) -> None:

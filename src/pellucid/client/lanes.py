@@ -1,7 +1,7 @@
 """How arrays and files get to an instance and back.
 
-Here: Lanes, which takes the best way there is: memory that changes hands on one machine (same_host), the transport,
-directly or through the web server that the pages come from, or single requests where even that is not possible.
+Here: Lanes, which takes the best way there is: memory that changes hands on one machine (same_host), or the transport,
+directly or through the web server that the pages come from.
 Not here: which objects are arrays (arrays), other requests (connection), bytes on the way (transport).
 """
 
@@ -16,14 +16,14 @@ import numpy as np
 
 from pellucid.client.arrays import Given
 from pellucid.client.connection import Connection
-from pellucid.client.over_http import OverHttp
 from pellucid.client.same_host import SameHost
-from pellucid.errors import PellucidError
+from pellucid.errors import NotAllowed, PellucidError
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.transport.address import Address
 from pellucid.transport.announcement import Label, announce
 from pellucid.transport.connecting import Caller, Options, open_stream, retrieve, send
+from pellucid.transport.lanes.lane import PROXY
 from pellucid.transport.session import Report
 from pellucid.transport.streaming import StreamWriter
 
@@ -49,50 +49,41 @@ class Lanes:
     def __init__(self, connection: Connection, unix_socket: str, transfer: str) -> None:
         self._connection, self._told = connection, transfer
         self.same_host = SameHost.reached(connection, unix_socket)
-        self._http = OverHttp(connection)
         self.last: Report | None = None
 
     @cached_property
     def address(self) -> str:
-        """Of the transport, as it is reached from here; "" where it is not."""
-        found = _reachable(self._told, self._connection)
-        if not found:
-            LOG.warning("No direct connection leads to %s: arrays go in single requests.", self._connection.address)
-        return found
+        """Of the transport, as it is reached from here."""
+        return _reachable(self._told, self._connection)
 
     def show(self, given: Given, showing: Showing) -> None:
         if self.same_host is not None and given.array is None:  # Shared already, or to be written there once.
             self._note(self.same_host.offer(given, showing.label, showing.how))
-        elif self.address:
-            self._send(given.in_memory(), showing, showing.metadata())
         else:
-            self._note(self._http.show(given, showing.label, showing.how))
+            self._send(given.in_memory(), showing, showing.metadata())
 
     def show_points(self, points: Points, showing: Showing) -> None:
-        if not self.address:
-            return self._http.show_points(points, showing.how)
         rows = np.column_stack([points.positions, points.values])
-        return self._send(rows, showing, showing.metadata(kind="points"))
+        self._send(rows, showing, showing.metadata(kind="points"))
 
     def show_mesh(self, mesh: Mesh, showing: Showing) -> None:
-        if not self.address:
-            return self._http.show_mesh(mesh, showing.how)
         rows = np.concatenate([mesh.vertices.view(np.uint32), mesh.triangles.astype(np.uint32)])
-        return self._send(rows, showing, showing.metadata(kind="mesh", vertices=len(mesh.vertices)))
+        self._send(rows, showing, showing.metadata(kind="mesh", vertices=len(mesh.vertices)))
 
     def stream(self, shape: Sequence[int], dtype: Any, showing: Showing) -> StreamWriter:
         options = self._options(showing.cancel)
         announced = announce(shape, dtype, showing.metadata(), showing.label, options.checksum, mode="stream")
-        return open_stream(Caller.to(self.address or self._told, self._connection.token, options), announced)
+        return open_stream(Caller.to(self.address, self._connection.token, options), announced)
 
     def load(self, path: str, how: str) -> None:
-        (self.same_host or self._http).load(path, how)
+        if self.same_host is not None:
+            self.same_host.load(path, how)
+        else:
+            self._connection.ask("POST", "/api/load", {"path": path, "how": how})
 
     def retrieve(self, layer: int, box: str) -> Voxels:
         if self.same_host is not None:
             return self.same_host.retrieve(layer, box)
-        if not self.address:
-            return self._http.retrieve(layer, box)
         request, token = {"layer": layer, "box": box}, self._connection.token
         received = retrieve(self.address, request, token=token, options=self._options())
         self._note(received.report)
@@ -107,21 +98,25 @@ class Lanes:
 
     def _note(self, report: Report | None) -> None:
         self.last = report
-        LOG.info("%s", report)
+        if report is not None and report.lane == PROXY:
+            LOG.warning("No direct connection leads to %s. %s.", self._connection.address, report)
+        else:
+            LOG.info("%s.", report)
 
 
 def _reachable(told: str, connection: Connection) -> str:
     """The address at which the instance's transport answers: directly, where pages come from or where it says that it
     is, else through the web server that the pages come from."""
-    if not told or not connection.token:
-        return ""
+    if not told:
+        raise NotAllowed("This link may not send or retrieve arrays.", do="Use the owner's link.")
     address, options = Address.parse(told), Options(timeout_s=PROBE_S, attempts=1, bearer=connection.bearer)
     direct = [str(replace(address, host=host)) for host in dict.fromkeys((connection.host, address.host))]
     for found in (*direct, connection.web):
         try:
             link, _ = Caller.to(found, connection.token, options).call("")
-        except PellucidError:  # Nobody, or somebody else.
+        except PellucidError as error:  # Nobody, or somebody else.
+            why = error
             continue
         link.control.close()
         return found
-    return ""
+    raise why
