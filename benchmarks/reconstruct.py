@@ -24,6 +24,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.gridding import reconstruct_by_gridding
+from pellucid.tomo.gridding_cpu import kept_room
 from pellucid.tomo.rings import RingSettings, remove_rings
 
 TARGET_UPDATES_CUDA = 1.0e12
@@ -154,7 +155,8 @@ def fast_rows(size: Size) -> list[Row]:
         method(rows, angles, device, "chesler")
         synchronize(device)
 
-    taken = interleave({"gridding": partial(timed, gridded), "direct": partial(timed, direct)}, size.repeats)
+    with kept_room():  # As while a volume is made.
+        taken = interleave({"gridding": partial(timed, gridded), "direct": partial(timed, direct)}, size.repeats)
     ratio = taken["direct"] / taken["gridding"]
     case = f"gridding against direct, {columns}² from {columns} views, {device.kind.upper()}"
     each = [taken[name] / size.slices for name in ("gridding", "direct")]

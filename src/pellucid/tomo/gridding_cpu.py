@@ -8,7 +8,12 @@ store, and a transform is the same for all of them. Rows of the grid are filled 
 are in the cache: the grid as a whole never exists.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,30 +39,84 @@ def make_slices(sinograms: Array, geometry: Geometry, name: str, edges: Array, s
     length, size = sizes
     per_pair = 2 if geometry.has_one_axis else 1
     images = np.empty((slices, columns, columns), np.float32)
-    spectra, half = aligned((views, length * LANES)), aligned((size, columns * LANES))
-    scratch = aligned((_tasks(), scratch_floats(columns, sizes)))
-    for start in range(0, slices, 8 * per_pair):
-        some = slice(start, min(slices, start + 8 * per_pair))
-        part = geometry.part(some)
-        _make_spectra(sinograms[some], part, (name, edges[some], per_pair), scratch, spectra)
-        _spread(part, scratch, spectra, half)
-        _finish(part, per_pair, scratch, half, images[some])
+    shape = Shapes(views, columns, length, size, _tasks())
+    with _room(shape) as (spectra, half, scratch):
+        for start in range(0, slices, 8 * per_pair):
+            some = slice(start, min(slices, start + 8 * per_pair))
+            part = geometry.part(some)
+            _make_spectra(sinograms[some], part, (name, edges[some], per_pair), scratch, spectra)
+            _spread(part, columns, scratch, spectra, half)
+            _finish(part, per_pair, scratch, half, images[some])
     return images
 
 
-def scratch_floats(columns: int, sizes: tuple[int, int]) -> int:
-    """That a task needs for itself."""
-    from pellucid.tomo.kernels import gridding as kernels
+# Room to work in
 
-    length, size = sizes
-    rows = kernels.BAND * (size + 2 * kernels.WIDE) + size
-    return LANES * max(2 * length, rows, 2 * size + LANES * columns)
+
+@dataclass(frozen=True)
+class Shapes:
+    """What the memory depends on. length, size: of the transforms of views, and of the grid. tasks: at a time."""
+
+    views: int
+    columns: int
+    length: int
+    size: int
+    tasks: int
+
+    @property
+    def spectra(self) -> tuple[int, int]:
+        return self.views, LANES * self.length
+
+    @property
+    def half(self) -> tuple[int, int]:
+        """Half-way: rows are transformed. Sixteen columns lie together, as they are needed next."""
+        return -(-self.columns // LANES), LANES * LANES * self.size
+
+    @property
+    def scratch(self) -> tuple[int, int]:
+        from pellucid.tomo.kernels import gridding as kernels
+
+        rows = kernels.BAND * (self.size + 2 * kernels.WIDE) + self.size
+        return self.tasks, LANES * max(2 * self.length, rows, 5 * self.size + LANES * self.columns)
+
+
+Room = tuple[Array, Array, Array]
+_keepers = 0
+_kept: dict[Shapes, Room] = {}
+_LOCK = threading.Lock()
+
+
+@contextmanager
+def kept_room() -> Iterator[None]:
+    """While this is open, memory is used again: to be given gigabytes anew takes as long as a part of the work."""
+    global _keepers  # noqa: PLW0603 -- who keeps it are many, and it is one.
+    with _LOCK:
+        _keepers += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _keepers -= 1
+            if _keepers == 0:
+                _kept.clear()
+
+
+@contextmanager
+def _room(shapes: Shapes) -> Iterator[Room]:
+    with _LOCK:
+        room = _kept.pop(shapes, None)
+        _kept.clear()  # Of another size: not needed any more.
+    room = room or (aligned(shapes.spectra), aligned(shapes.half), aligned(shapes.scratch))
+    yield room
+    with _LOCK:
+        if _keepers:
+            _kept[shapes] = room
 
 
 def work_bytes(views: int, columns: int, sizes: tuple[int, int]) -> int:
-    """What it takes besides sinograms and slices."""
-    length, size = sizes
-    return 4 * (LANES * (views * length + size * columns) + _tasks() * scratch_floats(columns, sizes))
+    """What it takes besides sinograms and slices; the window's fading is a sum over 64 places, in double precision."""
+    shapes = Shapes(views, columns, *sizes, _tasks())
+    return 4 * sum(prod(one) for one in (shapes.spectra, shapes.half, shapes.scratch)) + 3 * 8 * 64 * columns
 
 
 def _tasks() -> int:
@@ -79,13 +138,14 @@ def _make_spectra(
     _run("spectra_cpu", [*inputs, scratch], spectra)
 
 
-def _spread(geometry: Geometry, scratch: Array, spectra: Array, half: Array) -> None:
-    inputs = [spectra, geometry.turns, window_table(), *_plan(len(half), 1), scratch]
+def _spread(geometry: Geometry, columns: int, scratch: Array, spectra: Array, half: Array) -> None:
+    plan = _plan(half.shape[1] // LANES**2, 1)
+    inputs = [spectra, geometry.turns, window_table(), *plan, columns, scratch]
     _run("spread_cpu", inputs, half)
 
 
 def _finish(geometry: Geometry, per_pair: int, scratch: Array, half: Array, images: Array) -> None:
-    columns, size = images.shape[1], len(half)
+    columns, size = images.shape[1], half.shape[1] // LANES**2
     fading = (window_fading(columns, size) / size).astype(np.float32)
     squares = (geometry.radii(columns) ** 2).astype(np.float32)
     _run("finish_cpu", [half, fading, squares, *_plan(size, 1), per_pair, scratch], images)
@@ -106,7 +166,7 @@ def _kernel(name: str) -> Any:
 def _plan(length: int, direction: int) -> tuple[Any, Any]:
     """The radices of a transform's passes, and its twiddle factors."""
     radices, left = [], length
-    for radix in (4, 2, 3, 5):
+    for radix in (8, 4, 2, 3, 5):
         while left % radix == 0:
             radices.append(radix)
             left //= radix

@@ -22,6 +22,7 @@ from pellucid.engines.task import Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels
 from pellucid.formats.registry import open_writer
+from pellucid.tomo.gridding_cpu import kept_room
 from pellucid.tomo.memory import SlabSize, slab_bytes
 from pellucid.tomo.offset_scans import OffsetAxis
 from pellucid.tomo.planes import PlaneTask
@@ -77,7 +78,7 @@ class SlabTask(PlaneTask):
         whole = open_scan(self.source, self.options)
         scan = whole if self.preparation is None else prepared_scan(whole, self.preparation, self.prepared)
         writer = open_writer(Location.parse(self.target), self.layout, resume=True)
-        with closing(whole), closing(scan), closing(writer):
+        with closing(whole), closing(scan), closing(writer), kept_room():
             yield lambda block: self.make(block.core, scan, writer)
 
     def make(self, box: Box, scan: Scan, writer: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ TAPS = 6
 HALF = wp.constant(0.5 * TAPS)
 WIDE = 8
 STEPS = 512
-BAND = 16
+BAND = 32
 """TAPS: cells of the grid, along each axis, that a sample is spread over; WIDE: the same, rounded up to a vector.
 STEPS: of the table between two cells. BAND: rows of the grid that are filled together on the CPU."""
 
@@ -103,6 +103,7 @@ def spread_cpu() -> Any:
         table: wp.array2d(dtype=wp.float32),
         radices: wp.array(dtype=wp.int32),
         twiddles: wp.array(dtype=wp.float32),
+        columns: wp.int32,
         tasks: wp.int32,
         task: wp.int32,
         scratch: wp.array2d(dtype=wp.float32),
@@ -117,11 +118,12 @@ def spread_cpu() -> Any:
         table: wp.array2d(dtype=wp.float32),
         radices: wp.array(dtype=wp.int32),
         twiddles: wp.array(dtype=wp.float32),
+        columns: wp.int32,
         scratch: wp.array2d(dtype=wp.float32),
         half: wp.array2d(dtype=wp.float32),
     ):
         task = wp.tid() + first
-        spread_bands(spectra, turns, table, radices, twiddles, scratch.shape[0], task, scratch, half)
+        spread_bands(spectra, turns, table, radices, twiddles, columns, scratch.shape[0], task, scratch, half)
 
     return spread_rows
 

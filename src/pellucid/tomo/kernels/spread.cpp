@@ -4,11 +4,11 @@
 //
 // In scope: spectra (view, frequency, lane), turns (view, cosine and sine), table (step, tap; taps alternate in sign, which
 // moves the middle of the picture to the middle of the grid), radices, twiddles, tasks, task, scratch (task, float),
-// half (row, column, lane); TAPS, WIDE, STEPS, BAND (rows at a time).
+// half (sixteen columns, row, column, lane), columns (of the picture); TAPS, WIDE, STEPS, BAND (rows at a time).
 
 constexpr int MARGIN = WIDE;  // columns beyond either end, which belong to the other end
-const int views = turns.shape[0], length = spectra.shape[1] / 16, size = half.shape[0], kept = half.shape[1] / 16;
-const int last = length / 2 - 1, wide = size + 2 * MARGIN, left = size / 2 - kept / 2;
+const int views = turns.shape[0], length = spectra.shape[1] / 16, size = half.shape[1] / 256;
+const int last = length / 2 - 1, wide = size + 2 * MARGIN, left = size / 2 - columns / 2;
 const double corner = size / 2 - 0.5 * TAPS;
 V* cells = (V*)(scratch.data + (long long)(task) * scratch.shape[1]);
 V* room = cells + (long long)(BAND) * wide;
@@ -67,7 +67,10 @@ for (int first = task * BAND; first < size; first += tasks * BAND) {
         V* line = cells + (long long)(row) * wide + MARGIN;
         for (int i = 0; i < MARGIN; ++i) line[i] += line[size + i], line[size - MARGIN + i] += line[i - MARGIN];
         const V* found = transform(line, room, size, radices.data, radices.shape[0], twiddles.data, 1.0f);
-        V* out = (V*)(half.data + ((long long)(first) + row) * kept * 16);
-        for (int i = 0; i < kept; ++i) out[i] = found[left + i];
+        for (int block = 0; block < half.shape[0]; ++block) {
+            V* out = (V*)(half.data) + ((long long)(block) * size + first + row) * 16;
+            const int count = 16 * (block + 1) < columns ? 16 : columns - 16 * block;
+            for (int i = 0; i < count; ++i) out[i] = found[left + 16 * block + i];
+        }
     }
 }
