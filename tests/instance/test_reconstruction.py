@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,24 @@ def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict
         assert header["encoding"] == "jpeg"
         assert tried(client, place="sinogram", **asked)[1].shape == (72, COLUMNS)
         assert tried(client, place="projection", **asked)[1].shape == (6, COLUMNS)
+
+
+def test_what_was_given_up_gives_nothing_up_when_it_comes_late(
+    instance: Instance, scan: str, recipe: dict[str, Any]
+) -> None:
+    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3, "place": "slice", "client": "me"}
+    answers: list[tuple[int, int]] = []
+
+    def ask(number: int) -> None:
+        with http(instance) as client:
+            answers.append((number, client.post("/api/scans/try", json={**asked, "number": number}).status_code))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in (9, 8, 7, 6, 5, 4, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (9, 200) in answers
 
 
 @pytest.mark.parametrize(

@@ -705,7 +705,8 @@ export interface Recipe {
 /** POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
  * index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
  * values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
- * client: who asks, so that nobody abandons what another waits for. */
+ * client: who asks, so that nobody abandons what another waits for. number: counts what it has asked, for requests may
+ * overtake each other. */
 export interface TrialRequest {
   readonly path: string;
   readonly place: TrialPlace;
@@ -716,6 +717,7 @@ export interface TrialRequest {
   readonly window?: readonly [number, number] | null;
   readonly is_moving?: boolean;
   readonly client?: string;
+  readonly number?: number;
 }
 
 /** POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal.

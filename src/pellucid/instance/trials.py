@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from PIL import Image
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import Cancelled, InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
@@ -49,7 +49,7 @@ class Trials:
 
     def __init__(self, worker: SupervisedWorker, roots: Roots) -> None:
         self._worker, self._roots = worker, roots
-        self._under_way: dict[tuple[str, str], Future[Any]] = {}
+        self._under_way: dict[tuple[str, str], tuple[int, Future[Any]]] = {}
 
     async def describe(self, asked: ScanChoice) -> ScanDescription:
         source = checked_scan(self._roots, asked.path, asked.options)
@@ -67,21 +67,24 @@ class Trials:
             0, source, asked.options, SUBJECTS[asked.place], asked.index, asked.recipe, asked.edge, asked.window,
             asked.is_moving,
         )  # fmt: skip
-        told, pixels = await self._latest((asked.client, asked.place), wish)
+        told, pixels = await self._latest((asked.client, asked.place), asked.number, wish)
         encoded = await asyncio.to_thread(_encoded, pixels, asked.is_moving)
         encoding: Literal["jpeg", "png"] = "jpeg" if asked.is_moving else "png"
         known = {name: value for name, value in asdict(told).items() if name != "request"}
         return Picture(TrialHeader(asked.place, asked.index, encoding, **known), encoded)
 
-    async def _latest(self, key: tuple[str, str], wish: TryScan) -> tuple[Tried, SharedArray]:
-        if (before := self._under_way.get(key)) is not None:
+    async def _latest(self, key: tuple[str, str], number: int, wish: TryScan) -> tuple[Tried, SharedArray]:
+        latest, before = self._under_way.get(key, (0, None))
+        if before is not None:
+            if number < latest:  # It was given up already, and has been overtaken by what took its place.
+                raise Cancelled("The preview")
             self._worker.cancel(before)
         future = self._worker.ask("trying a setting", lambda request: replace(wish, request=request))
-        self._under_way[key] = future
+        self._under_way[key] = (number, future)
         try:
             answer: tuple[Tried, SharedArray] = await asyncio.wrap_future(future)
         finally:
-            if self._under_way.get(key) is future:
+            if self._under_way.get(key) == (number, future):
                 del self._under_way[key]
         return answer
 

@@ -43,7 +43,10 @@ test("a slice comes rough, and exact at rest", async () => {
   await settle(asked[0]);
   await vi.advanceTimersByTimeAsync(200);
   await settle(asked[1]);
-  expect(asked.map(({ request }) => request.is_moving)).toEqual([true, false]);
+  expect(asked.map(({ request }) => [request.is_moving, request.number])).toEqual([
+    [true, 1],
+    [false, 2],
+  ]);
   expect(shown).toEqual([
     ["slice", false],
     ["slice", true],

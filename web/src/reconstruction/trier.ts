@@ -32,6 +32,7 @@ interface Asked {
 export class Trier {
   private readonly running = new Map<TrialPlace, { asked: Asked; abort: AbortController }>();
   private readonly next = new Map<TrialPlace, Asked>();
+  private count = 0;
   private readonly resting = new Map<TrialPlace, ReturnType<typeof setTimeout>>();
 
   constructor(
@@ -82,7 +83,7 @@ export class Trier {
   private async run(asked: Asked, abort: AbortController): Promise<void> {
     const { place } = asked.request;
     try {
-      const trial = await this.fetch({ ...asked.request, is_moving: !asked.isExact }, abort.signal);
+      const trial = await this.fetch({ ...asked.request, is_moving: !asked.isExact, number: ++this.count }, abort.signal);
       if (abort.signal.aborted) return;
       this.listener.onTrial(place, { ...trial, isExact: asked.isExact });
       this.listener.onRefused(place, null);

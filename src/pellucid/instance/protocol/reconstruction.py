@@ -71,7 +71,8 @@ class TrialRequest:
 
     index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
     values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
-    client: who asks, so that nobody abandons what another waits for.
+    client: who asks, so that nobody abandons what another waits for. number: counts what it has asked, for requests may
+    overtake each other.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -84,6 +85,7 @@ class TrialRequest:
     window: tuple[float, float] | None = None
     is_moving: bool = False
     client: Name = ""
+    number: Index = 0
 
 
 @dataclass(frozen=True)
