@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from pellucid.agent import file_routes, home, metrics
-from pellucid.agent.batches import BatchWish
+from pellucid.agent.batches import BatchWish, cancel_batch, start_batch
 from pellucid.agent.changes import Changes
 from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
 from pellucid.agent.keeper import Keeper
@@ -53,12 +53,12 @@ def _add_starting(app: FastAPI, keeper: Keeper) -> None:
         return entry(keeper, await asyncio.to_thread(keeper.start, wish))
 
     @app.post("/api/batches")
-    async def start_batch(wish: BatchWish) -> list[dict[str, Any]]:
-        return [entry(keeper, record) for record in await asyncio.to_thread(keeper.start_batch, wish.tasks)]
+    async def start_many(wish: BatchWish) -> list[dict[str, Any]]:
+        return [entry(keeper, record) for record in await asyncio.to_thread(start_batch, keeper, wish)]
 
     @app.delete("/api/batches/{batch}")
-    async def cancel_batch(batch: str) -> list[dict[str, Any]]:
-        return [entry(keeper, record) for record in await asyncio.to_thread(keeper.cancel_batch, batch)]
+    async def cancel_many(batch: str) -> list[dict[str, Any]]:
+        return [entry(keeper, record) for record in await asyncio.to_thread(cancel_batch, keeper, batch)]
 
     @app.delete("/api/jobs/{id}")
     async def cancel(id: str) -> dict[str, Any]:
@@ -74,7 +74,8 @@ def _add_starting(app: FastAPI, keeper: Keeper) -> None:
 
 def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
     @app.get("/api/about")
-    async def about() -> dict[str, Any]:
+    async def about(request: Request) -> dict[str, Any]:
+        """hub: the address of the Hub that the request came through, if it did."""
         site = keeper.site
         chosen = {
             name: getattr(site, name) for name in ("scheduler", "partition", "time_limit_minutes", "may_override")
@@ -84,6 +85,7 @@ def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
             "product": PRODUCT,
             "can_share": bool(site.share),
             "node": asdict(site.node),
+            "hub": request.scope.get("hub", ""),
         }
 
     @app.get("/api/jobs")

@@ -1,15 +1,18 @@
 """The same for many files.
 
-Here: BatchWish, and the tasks that it comes to.
-Not here: starting them (keeper).
+Here: BatchWish, and the tasks that it comes to; starting and ending them together.
+Not here: each of them (keeper).
 """
 
 import re
+import secrets
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from pellucid.agent.keeper import Keeper
+from pellucid.agent.records import Record
 from pellucid.agent.wishes import Overrides, TaskWish
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, NotFound, PellucidError
 
 MOST_FILES = 1000
 AS_THE_SITE = Overrides()
@@ -42,6 +45,31 @@ class BatchWish:
             TaskWish(arguments, self.folder, self.gpus, self.memory_bytes, self.cores, overrides=self.overrides)
             for arguments in filled
         ]
+
+
+def start_batch(keeper: Keeper, wish: BatchWish) -> list[Record]:
+    """One task for each file; all of them or none. A batch is called what its first task is."""
+    tasks, batch, started = wish.tasks, secrets.token_hex(5), list[Record]()
+    if len(tasks) == 1:
+        return [keeper.start(tasks[0])]
+    try:
+        for task in tasks:
+            started.append(keeper.start(task, "" if started else batch, batch))
+    except PellucidError:
+        for record in started:
+            keeper.cancel(record.id)
+        raise
+    return started
+
+
+def cancel_batch(keeper: Keeper, batch: str) -> list[Record]:
+    """The last ones first: what is cancelled makes room for the next."""
+    members = [record for record in keeper.records if record.batch == batch]
+    if not members:
+        raise NotFound(f"the batch {batch}")
+    for record in reversed(members):
+        keeper.cancel(record.id)
+    return [keeper.get(record.id) for record in members]
 
 
 def _filled(arguments: tuple[str, ...], file: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from pellucid.agent.records import PROGRESS, REASON, TURN, Address, Record, Shel
 from pellucid.agent.schedulers import Schedulers
 from pellucid.agent.wishes import TaskWish, ViewerWish, Wish
 from pellucid.errors import NotFound, PellucidError
-from pellucid.jobs.job import Job
+from pellucid.jobs.job import Job, exit_code
 from pellucid.jobs.site import Site
 from pellucid.jobs.states import State
 
@@ -75,29 +75,6 @@ class Keeper:
         with self._lock:  # Before this, no poll looks at it.
             self._keep(replace(record, handle=handle, state=state))
             return self._records[record.id]
-
-    def start_batch(self, wishes: Sequence[TaskWish]) -> list[Record]:
-        """One task for each; all of them or none. It is called what its first task is."""
-        if len(wishes) == 1:
-            return [self.start(wishes[0])]
-        batch, started = secrets.token_hex(5), list[Record]()
-        try:
-            for wish in wishes:
-                started.append(self.start(wish, "" if started else batch, batch))
-        except PellucidError:
-            for record in started:
-                self.cancel(record.id)
-            raise
-        return started
-
-    def cancel_batch(self, batch: str) -> list[Record]:
-        """The last ones first: what is cancelled makes room for the next."""
-        members = [record for record in self.records if record.batch == batch]
-        if not members:
-            raise NotFound(f"the batch {batch}")
-        for record in reversed(members):
-            self.cancel(record.id)
-        return [self.get(record.id) for record in members]
 
     def _turn(self, record: Record) -> Path | None:
         """On one machine the tasks of a batch run one after the other: each of them takes all cores."""
@@ -160,6 +137,7 @@ class Keeper:
                 if self.schedulers.is_due(name):
                     self._ask(name)
             self._notice_addresses()
+            self._notice_ends()
             self._forget_old()
 
     def _ask(self, name: str) -> None:
@@ -201,14 +179,16 @@ class Keeper:
         young = self._clock() - EAGER_S
         for record in self.records:
             may_be = record.state.phase == "starting" or (record.state.phase == "queued" and record.created_at > young)
-            if (
-                record.kind == "viewer"
-                and may_be
-                and not record.cancelled_at
-                and self._shelf.address(record.id) is not None
-            ):
+            may_be = may_be and record.kind == "viewer" and not record.cancelled_at
+            if may_be and self._shelf.address(record.id) is not None:
                 with self._lock:
                     self._keep(replace(record, state=replace(record.state, phase="running", reason="", place=None)))
+
+    def _notice_ends(self) -> None:
+        """What was stopped, and has written its exit code, is over: a scheduler that is asked seldom says so late."""
+        for record in self.records:
+            if record.state.phase == "ending" and exit_code(self._shelf.place(record.id)) is not None:
+                self._take_in(record, State("ended"))
 
     def _forget_old(self) -> None:
         for record in self.records:
