@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.fft
-import scipy.ndimage
+import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 from pellucid import settings
 from pellucid.device import choose

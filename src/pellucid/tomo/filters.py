@@ -10,7 +10,7 @@ that a ramp sampled in frequency loses, and with it the level of the picture.
 from collections.abc import Callable
 
 import numpy as np
-import scipy.fft
+import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 from pellucid.device import Array, Device, choose, launch, primitives
 from pellucid.errors import InvalidInput

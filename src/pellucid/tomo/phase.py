@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil, isfinite, pi, sqrt
 
 import numpy as np
-import scipy.fft
+import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 from pellucid.device import Array, Device, launch, primitives
 from pellucid.errors import InvalidInput

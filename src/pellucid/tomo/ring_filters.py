@@ -10,8 +10,7 @@ length that can be halved so often.
 from functools import cache
 
 import numpy as np
-import scipy.linalg
-import scipy.special
+import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 from pellucid.device import Array, Device, launch, primitives
 from pellucid.errors import InvalidInput

@@ -7,7 +7,7 @@ Not here: anything fast (rings), the wavelet and the regularised method (they ar
 from typing import Any
 
 import numpy as np
-import scipy.ndimage
+import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]

@@ -5,7 +5,7 @@ Not here: rings (rings), filtering and back projection (projection).
 """
 
 import numpy as np
-import scipy.ndimage
+import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.scan import Floats
