@@ -1,4 +1,4 @@
-"""Arrays that programs send: shown when all is there, or while it comes; broken, refused, stopped, two at once."""
+"""Arrays that programs send: shown when all is there; broken off, refused, stopped, two at once."""
 
 import subprocess
 import sys
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from pellucid import progress
-from pellucid.box import Box
 from pellucid.client.viewer import Viewer
 from pellucid.errors import (
     Cancelled,
@@ -28,17 +27,15 @@ from pellucid.instance.server import Instance
 from pellucid.instance.session import Setup
 from pellucid.transport.address import Address
 from pellucid.transport.announcement import SMALLEST_PIECE, Label
-from pellucid.transport.connecting import Options, retrieve, send, stream
+from pellucid.transport.connecting import Options, retrieve, send
 from pellucid.transport.host import Limits
-from pellucid.transport.pieces import Target
 from pellucid.volume.sample import sample
 from tests.instance.loopback import Page, open_page, running, served
+from tests.instance.sending import TCP, address_of, held, in_background, sent, token_of, told_of_break
 from tests.suite_report import ROOT
 from tests.transport.relay import Relay
-from tests.waiting import wait_until
 
 HALF = 12 * 2**20
-TCP = Options("tcp", attempts=1)
 LARGE = (6, 1024, 1024)
 
 
@@ -62,20 +59,6 @@ def large() -> Voxels:
 @pytest.fixture
 def viewer(instance: Instance) -> Viewer:
     return Viewer(instance.url)
-
-
-def address_of(instance: Instance) -> str:
-    return instance.session.transfer
-
-
-def token_of(instance: Instance) -> str:
-    return instance.session.tokens.own
-
-
-def sent(instance: Instance, array: Voxels, options: Options = TCP, address: str = "", **metadata: Any) -> Any:
-    """Send an array as any program would, in C for example."""
-    where = address or address_of(instance)
-    return send(where, array, metadata, token=token_of(instance), label=Label("scan"), options=options)
 
 
 # What is taken
@@ -163,10 +146,6 @@ def test_no_more_than_the_viewer_was_started_for(folder: Path, ball: Voxels) -> 
 # Broken off
 
 
-def told_of_break(page: Page) -> dict[str, Any]:
-    return page.hear_text("refusal")
-
-
 def test_a_broken_transfer_leaves_what_was_shown(fresh: Instance, large: Voxels) -> None:
     before = fresh.session.history.scene
     with open_page(fresh) as page, Relay(Address.parse(address_of(fresh)).port, cut_after=HALF) as relay:
@@ -199,34 +178,6 @@ def test_a_sender_that_is_killed(lane: str, instance: Instance, viewer: Viewer, 
 
 
 # While they come
-
-
-def held(monkeypatch: pytest.MonkeyPatch, after: int) -> tuple[threading.Event, threading.Event]:
-    """Pieces are kept only so far, until the second event; the first one says when."""
-    reached, may_go_on, count, keep = threading.Event(), threading.Event(), iter(range(after)), Target.keep
-
-    def kept(self: Target, *numbers: int) -> None:
-        if next(count, None) is None:
-            reached.set()
-            may_go_on.wait(30)
-        keep(self, *numbers)
-
-    monkeypatch.setattr(Target, "keep", kept)
-    return reached, may_go_on
-
-
-def in_background(work: Any, *given: Any) -> tuple[threading.Thread, list[BaseException]]:
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work(*given)
-        except BaseException as error:  # noqa: BLE001 - looked at by the test
-            failures.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread, failures
 
 
 def receiving(page: Page) -> dict[str, Any]:
@@ -313,112 +264,3 @@ def test_a_viewer_that_ends_says_so(folder: Path, large: Voxels, monkeypatch: py
     sending.join(30)
     assert isinstance(failures[0], Cancelled | TransferBroken | InvalidInput)
     assert not any("pellucid" in path.name for path in Path("/dev/shm").iterdir())
-
-
-# Streams
-
-
-def streaming(instance: Instance, array: Voxels, lane: str = "tcp", name: str = "scan") -> Any:
-    where, token = address_of(instance), token_of(instance)
-    return stream(where, array.shape, array.dtype, token=token, label=Label(name), options=Options(lane))
-
-
-def wait_for(name: str, instance: Instance) -> None:
-    """Until a volume of that name is shown."""
-    catalogue, history = instance.session.catalogue, instance.session.history
-    wait_until(lambda: name in {catalogue.name(volume.source) for volume in history.scene.volumes})
-
-
-@pytest.mark.parametrize("lane", ["shm", "tcp"])
-def test_a_stream_ends_as_if_it_had_come_at_once(lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    viewer.render_volume(ball, name="scan")
-    whole, picture = viewer.layer, viewer.screenshot(64, 48)
-    with streaming(instance, ball, lane) as writer:
-        for one in ball:
-            writer.append(one)
-    assert np.array_equal(viewer.retrieve_volume(), ball)
-    assert viewer.layer.transfer == whole.transfer and viewer.layer.shading == whole.shading
-    assert np.array_equal(viewer.screenshot(64, 48), picture)
-
-
-def test_a_stream_is_seen_while_it_comes(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    viewer.render_volume(ball)
-    whole = viewer.screenshot(64, 48)
-    with streaming(instance, ball, name="half") as writer:
-        writer.append(ball[:12])
-        wait_for("half", instance)
-        half = viewer.screenshot(64, 48)
-        assert np.array_equal(viewer.retrieve_volume(Box((0, 0, 0), (12, 24, 24))), ball[:12])
-        assert not viewer.retrieve_volume(Box((12, 0, 0), (24, 24, 24))).any()
-        (layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
-        assert layer["histogram"]["high"] == ball[:12].max()
-        writer.write(ball[12:], (12, 0, 0))
-    assert half[..., :3].any() and not np.array_equal(half, whole)
-    assert np.array_equal(viewer.screenshot(64, 48), whole)
-
-
-def test_pages_get_new_pictures_while_it_comes(instance: Instance, ball: Voxels) -> None:
-    with open_page(instance) as page, streaming(instance, ball) as writer:
-        seen: list[Voxels] = []
-        for one in range(0, 24, 8):
-            writer.append(ball[one : one + 8])
-            shown = page.exact()
-            while seen and np.array_equal(shown.rgb, seen[-1]):
-                shown = page.exact()
-            seen.append(shown.rgb)
-    assert len(seen) == 3
-
-
-def test_colours_follow_until_a_person_chooses(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    with streaming(instance, ball, name="dark at first") as writer:
-        writer.append(np.minimum(ball[:6], 1000))
-        wait_for("dark at first", instance)
-        assert viewer.transfer.value_range[1] <= 1000
-        writer.append(ball[6:12])
-        wait_until(lambda: viewer.transfer.value_range[1] > 1000)
-        mine = type(viewer.transfer)(value_range=(5.0, 6.0))
-        viewer.transfer = mine
-        viewer.shading = "none"
-        writer.append(ball[12:])
-    assert viewer.transfer == mine and viewer.shading == "none"
-
-
-def test_a_stream_counts_as_use(folder: Path, ball: Voxels) -> None:
-    now = [0.0]
-    with running(None, folder, clock=lambda: now[0], grace_s=100.0) as instance:
-        with streaming(instance, ball) as writer:
-            for start in range(0, 24, 12):
-                now[0] += 70
-                writer.append(ball[start : start + 12])
-                wait_until(lambda: instance.session.idle.idle_s == 0)
-        assert np.array_equal(Viewer(instance.url).retrieve_volume(), ball)
-
-
-def test_a_stream_that_breaks_off_goes_on(instance: Instance, viewer: Viewer, large: Voxels) -> None:
-    token = token_of(instance)
-    with (
-        Relay(Address.parse(address_of(instance)).port) as relay,
-        stream(relay.address, large.shape, large.dtype, token=token, options=Options("tcp")) as writer,
-    ):
-        with open_page(instance) as page:
-            writer.append(large[:3])
-            wait_until(lambda: relay.passed >= large[:3].nbytes)
-            relay.cut()
-            assert "did not arrive in full" in told_of_break(page)["what"]
-        writer.append(large[3:])
-    assert np.array_equal(viewer.retrieve_volume(), large)
-
-
-def test_what_is_shown_instead_of_a_stream_stays(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    with streaming(instance, ball, name="not wanted") as writer:
-        writer.append(ball[:12])
-        wait_for("not wanted", instance)
-        viewer.render_volume(ball[::-1])
-        writer.append(ball[12:])
-    assert np.array_equal(viewer.retrieve_volume(), ball[::-1])
-
-
-def test_an_empty_stream_is_an_empty_volume(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    with streaming(instance, ball):
-        pass
-    assert not viewer.retrieve_volume().any()

@@ -1,0 +1,139 @@
+"""Streams: shown while they come, exact at the end, and in nobody's way."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid import progress
+from pellucid.box import Box
+from pellucid.client.viewer import Viewer
+from pellucid.formats.protocol import Voxels
+from pellucid.instance.server import Instance
+from pellucid.transport.address import Address
+from pellucid.transport.connecting import Options, stream
+from pellucid.volume.sample import sample
+from tests.instance.loopback import open_page, running
+from tests.instance.sending import address_of, streaming, token_of, told_of_break, wait_for
+from tests.transport.relay import Relay
+from tests.waiting import wait_until
+
+LARGE = (6, 1024, 1024)
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    with progress.use(progress.Silent()):
+        yield
+
+
+@pytest.fixture(scope="module")
+def ball() -> Voxels:
+    return np.ascontiguousarray(sample(24))
+
+
+@pytest.fixture(scope="module")
+def large() -> Voxels:
+    """Many pieces, 24 MiB."""
+    return np.arange(np.prod(LARGE), dtype=np.uint32).reshape(LARGE)
+
+
+@pytest.fixture
+def viewer(instance: Instance) -> Viewer:
+    return Viewer(instance.url)
+
+
+@pytest.mark.parametrize("lane", ["shm", "tcp"])
+def test_a_stream_ends_as_if_it_had_come_at_once(lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    viewer.render_volume(ball, name="scan")
+    whole, picture = viewer.layer, viewer.screenshot(64, 48)
+    with streaming(instance, ball, lane) as writer:
+        for one in ball:
+            writer.append(one)
+    assert np.array_equal(viewer.retrieve_volume(), ball)
+    assert viewer.layer.transfer == whole.transfer and viewer.layer.shading == whole.shading
+    assert np.array_equal(viewer.screenshot(64, 48), picture)
+
+
+def test_a_stream_is_seen_while_it_comes(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    viewer.render_volume(ball)
+    whole = viewer.screenshot(64, 48)
+    with streaming(instance, ball, name="half") as writer:
+        writer.append(ball[:12])
+        wait_for("half", instance)
+        half = viewer.screenshot(64, 48)
+        assert np.array_equal(viewer.retrieve_volume(Box((0, 0, 0), (12, 24, 24))), ball[:12])
+        assert not viewer.retrieve_volume(Box((12, 0, 0), (24, 24, 24))).any()
+        (layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
+        assert layer["histogram"]["high"] == ball[:12].max()
+        writer.write(ball[12:], (12, 0, 0))
+    assert half[..., :3].any() and not np.array_equal(half, whole)
+    assert np.array_equal(viewer.screenshot(64, 48), whole)
+
+
+def test_pages_get_new_pictures_while_it_comes(instance: Instance, ball: Voxels) -> None:
+    with open_page(instance) as page, streaming(instance, ball) as writer:
+        seen: list[Voxels] = []
+        for one in range(0, 24, 8):
+            writer.append(ball[one : one + 8])
+            shown = page.exact()
+            while seen and np.array_equal(shown.rgb, seen[-1]):
+                shown = page.exact()
+            seen.append(shown.rgb)
+    assert len(seen) == 3
+
+
+def test_colours_follow_until_a_person_chooses(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    with streaming(instance, ball, name="dark at first") as writer:
+        writer.append(np.minimum(ball[:6], 1000))
+        wait_for("dark at first", instance)
+        assert viewer.transfer.value_range[1] <= 1000
+        writer.append(ball[6:12])
+        wait_until(lambda: viewer.transfer.value_range[1] > 1000)
+        mine = type(viewer.transfer)(value_range=(5.0, 6.0))
+        viewer.transfer = mine
+        viewer.shading = "none"
+        writer.append(ball[12:])
+    assert viewer.transfer == mine and viewer.shading == "none"
+
+
+def test_a_stream_counts_as_use(folder: Path, ball: Voxels) -> None:
+    now = [0.0]
+    with running(None, folder, clock=lambda: now[0], grace_s=100.0) as instance:
+        with streaming(instance, ball) as writer:
+            for start in range(0, 24, 12):
+                now[0] += 70
+                writer.append(ball[start : start + 12])
+                wait_until(lambda: instance.session.idle.idle_s == 0)
+        assert np.array_equal(Viewer(instance.url).retrieve_volume(), ball)
+
+
+def test_a_stream_that_breaks_off_goes_on(instance: Instance, viewer: Viewer, large: Voxels) -> None:
+    token = token_of(instance)
+    with (
+        Relay(Address.parse(address_of(instance)).port) as relay,
+        stream(relay.address, large.shape, large.dtype, token=token, options=Options("tcp")) as writer,
+    ):
+        with open_page(instance) as page:
+            writer.append(large[:3])
+            wait_until(lambda: relay.passed >= large[:3].nbytes)
+            relay.cut()
+            assert "did not arrive in full" in told_of_break(page)["what"]
+        writer.append(large[3:])
+    assert np.array_equal(viewer.retrieve_volume(), large)
+
+
+def test_what_is_shown_instead_of_a_stream_stays(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    with streaming(instance, ball, name="not wanted") as writer:
+        writer.append(ball[:12])
+        wait_for("not wanted", instance)
+        viewer.render_volume(ball[::-1])
+        writer.append(ball[12:])
+    assert np.array_equal(viewer.retrieve_volume(), ball[::-1])
+
+
+def test_an_empty_stream_is_an_empty_volume(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    with streaming(instance, ball):
+        pass
+    assert not viewer.retrieve_volume().any()
