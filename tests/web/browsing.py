@@ -65,6 +65,13 @@ class Viewer:
     def port(self) -> int:
         return int(self.url.split(":")[2].partition("/")[0])
 
+    @property
+    def workers(self) -> list[int]:
+        """The processes that it started."""
+        assert self._process is not None
+        pid = self._process.pid
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
     def end(self) -> None:
         """As whoever started it would: in order."""
         assert self._process is not None

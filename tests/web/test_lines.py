@@ -1,5 +1,7 @@
 """The page when the viewer goes away and comes back, and when it may not come in."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +49,20 @@ def test_a_viewer_that_has_ended_is_told_and_one_without_our_token_too(alone: Vi
     alone.start("--port", str(port))
     see(quiet_page, "This page may not talk to the viewer.")
     opened(quiet_page, alone.url)
+
+
+def test_a_killed_worker_is_told_once_and_replaced(alone: Viewer, quiet_page: Page) -> None:
+    opened(quiet_page, alone.url)
+    (worker,) = alone.workers
+    os.kill(worker, signal.SIGKILL)
+    see(quiet_page, "The process that draws was lost")
+    expect(quiet_page.get_by_text("The process that draws was lost")).to_have_count(1)
+    expect(quiet_page.get_by_text("The renderer is being replaced")).to_have_count(0, timeout=PATIENCE_MS)
+    shown = number(quiet_page)
+    drag(quiet_page, 80, 20)
+    wait_for_rest(quiet_page, after=shown)
+    assert peak_signal(pixels(quiet_page), drawn(quiet_page)) > 45
+    assert alone.workers != [worker]
 
 
 def test_a_broken_line_is_opened_again(alone: Viewer, quiet_page: Page) -> None:
