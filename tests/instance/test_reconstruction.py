@@ -176,6 +176,18 @@ def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict
         assert client.post("/api/load", json={"path": target}).status_code == 200
 
 
+def test_a_run_is_stopped_and_goes_on(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
+    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "later.zarr")}
+    with http(instance) as client, open_page(instance) as page:
+        task = client.post("/api/reconstructions", json=asked).json()["task"]
+        page.say("cancel_task", task=task)
+        ended = wait_for(client, task)
+        assert (ended["state"], ended["what"]) == ("stopped", "The reconstruction was cancelled.")
+        assert not (place / "later.zarr").exists()
+        assert wait_for(client, client.post("/api/reconstructions", json=asked).json()["task"])["state"] == "finished"
+        assert (place / "later.zarr").exists()
+
+
 def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
     wide = {"energy_kev": 1.0, "distance_mm": 5000.0, "pixel_size_um": PIXEL_UM, "delta_over_beta": 500.0}
     asked = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "phase": wide}, "output": str(place / "no.zarr")}

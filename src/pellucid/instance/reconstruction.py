@@ -90,6 +90,8 @@ class _Run:
             )  # fmt: skip
         _tell(process, self.url)
         self._process = process
+        if self._is_stopped:  # Before it had begun.
+            self.stop()
         try:
             while not await _has_ended(process):
                 with suppress(OSError, ValueError):  # Not there yet.
