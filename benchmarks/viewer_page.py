@@ -19,7 +19,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.table import TARGET, Row, faster, options, report, shorter
-from benchmarks.viewer import CPU, RATE, volume_in
+from benchmarks.viewer import CPU, volume_in
 from pellucid.client.connection import Connection
 from pellucid.client.starting import start
 from pellucid.client.viewer import Viewer
@@ -78,8 +78,8 @@ def drag(page: Page, seconds: float) -> dict[str, Any]:
     (x, y), started = CENTRE, time.perf_counter()
     page.mouse.move(x, y)
     page.mouse.down()
-    for step in range(1, round(seconds * RATE) + 1):
-        time.sleep(max(0.0, started + step / RATE - time.perf_counter()))
+    for step in range(1, round(seconds * CPU.rate) + 1):
+        time.sleep(max(0.0, started + step / CPU.rate - time.perf_counter()))
         page.mouse.move(x + 4 * step, y + step % 40)
     page.mouse.up()
     page.wait_for_function(IS_EXACT, timeout=PATIENCE_MS)
