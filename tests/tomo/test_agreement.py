@@ -62,9 +62,8 @@ def test_rings_are_removed_as_algotom_does(scan: tuple[str, int], least_db: floa
     assert np.mean(np.abs(mine - theirs) < 1e-5) > 0.95
 
 
-@pytest.mark.parametrize("scan", [TOOTH, TIFF, NEXUS])
-def test_the_axis_is_where_algotom_finds_it(scan: tuple[str, int]) -> None:
-    from algotom.prep import calculation
-
+@pytest.mark.parametrize(("scan", "theirs"), [(TOOTH, 295.0), (TIFF, 85.5), (NEXUS, 12.5)])
+def test_the_axis_is_where_algotom_finds_it(scan: tuple[str, int], theirs: float) -> None:
+    """What its find_center_vo said, which takes seconds."""
     rows, angles = sinogram(*scan)
-    assert by_double_wedge(rows[0], angles) == pytest.approx(calculation.find_center_vo(rows[0]), abs=0.3)
+    assert by_double_wedge(rows[0], angles) == pytest.approx(theirs, abs=0.3)
