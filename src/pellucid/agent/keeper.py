@@ -187,7 +187,8 @@ class Keeper:
     def _notice_ends(self) -> None:
         """What was stopped, and has written its exit code, is over: a scheduler that is asked seldom says so late."""
         for record in self.records:
-            if record.state.phase == "ending" and exit_code(self._shelf.place(record.id)) is not None:
+            is_stopped = record.cancelled_at and record.state.phase == "ending"
+            if is_stopped and exit_code(self._shelf.place(record.id)) is not None:
                 self._take_in(record, State("ended"))
 
     def _forget_old(self) -> None:
