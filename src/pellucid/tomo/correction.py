@@ -11,6 +11,7 @@ import numpy as np
 from pellucid.device import Array, Device, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.formats.threads import Threads
 from pellucid.tomo.scan import Floats, Frames, Scan
 
 FLOOR_COUNTS = 2.0
@@ -24,6 +25,8 @@ BAD_SHARE = 0.4
 level clips a little more than half of them."""
 
 FLATS_AT_ONCE = 32
+ENDLESS = np.float32(1e30)
+"""More counts than any detector has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +130,45 @@ def attenuate(projections: Array, times: Floats, calibration: Calibration, devic
             f"Projections of {(rows, columns)} pixels came with a dark of {calibration.dark.shape}.",
             do="Make the calibration for the same rows of the scan.",
         )
-    groups, shares = flat_shares(times, calibration.times)
     sinograms = room.empty((rows, views, columns), np.float32)
     clipped = room.zeros((rows, views), np.int32)
+    groups, shares = flat_shares(times, calibration.times)
+    if not device.is_cuda:
+        _attenuate_on_cpu(projections, calibration, (groups, shares), sinograms, clipped)
+        return Correction(sinograms, clipped)
     fixed = [room.to_device(array) for array in (calibration.dark, calibration.flats, groups, shares)]
     inputs = [room.to_device(projections), *fixed, calibration.floor]
     kernel = kernels.for_type(kernels.attenuate, "raw", projections.dtype)
     launch(kernel, (views, rows, columns), inputs=inputs, outputs=[sinograms, clipped], device=device)
     return Correction(sinograms, room.to_host(clipped))
+
+
+def _attenuate_on_cpu(
+    projections: Voxels, calibration: Calibration, mixing: tuple[Voxels, Voxels], sinograms: Array, clipped: Array
+) -> None:
+    """A frame at a time on every thread: NumPy takes logarithms in vectors, and a kernel of ours one by one."""
+    (groups, shares), dark, floor = mixing, calibration.dark, np.float32(calibration.floor)
+
+    def correct(view: int) -> None:
+        counts = np.subtract(projections[view], dark, dtype=np.float32, casting="same_kind")
+        open_beam = calibration.flats[groups[view]]
+        if shares[view] > 0:
+            open_beam = open_beam + shares[view] * (calibration.flats[groups[view] + 1] - open_beam)
+        # What is not a number is not above the floor either.
+        has_light = (counts >= floor) & (counts <= ENDLESS) & (open_beam >= floor) & (open_beam <= ENDLESS)
+        if not has_light.all():
+            clipped[:, view] = np.count_nonzero(~has_light, axis=1)
+            is_endless = (counts > ENDLESS) | (open_beam > ENDLESS)
+            counts, open_beam = (
+                np.where((one >= floor) & ~is_endless, one, floor) for one in (counts, np.asarray(open_beam))
+            )
+        sinograms[:, view] = np.log(np.divide(open_beam, counts, out=counts), out=counts)
+
+    threads = Threads()
+    try:
+        threads.spread(correct, range(len(projections)))
+    finally:
+        threads.close()
 
 
 def mend(sinograms: Array, bad: Voxels, angles_rad: Floats, device: Device | None = None) -> None:
