@@ -2072,6 +2072,7 @@ static int ucx_open(struct link *link, pellucid_error *error) {
     if (status != 0)
         return ucx_failed(error, "its settings", status);
     /* The defaults for sockets are made for small messages; and other networks may lead nowhere. */
+    ucx_set(settings, "TLS", "^cma"); /* it ends this process when the other end's process is killed */
     ucx_set(settings, "TCP_TX_SEG_SIZE", "256K");
     ucx_set(settings, "TCP_RX_SEG_SIZE", "256K");
     network_of(link->control.fd, network, sizeof network);

@@ -150,6 +150,29 @@ def test_a_sending_end_that_announces_nonsense(serve: Callable[[Channel], None],
     assert words[0] == "failed" and words[1] in ("protocol", "too")
 
 
+WEB = {
+    "nothing": b"",
+    "no HTTP": b"\x00" * 4096,
+    "another answer": b"HTTP/1.1 200 OK\r\n\r\n",
+    "a line without end": b"HTTP/1.1 101 " + b"x" * 100_000,
+    "a head without end": b"HTTP/1.1 101 Go\r\n" + b"X: y\r\n" * 1000,
+    "no frames": b"HTTP/1.1 101 Go\r\n\r\n" + b"\xff" * 4096,
+    "no messages": b"HTTP/1.1 101 Go\r\n\r\n" + b"\x82\x7e\x10\x00" + b"x" * 4096,
+    "the end": b"HTTP/1.1 101 Go\r\n\r\n\x88\x00",
+}
+
+
+@pytest.mark.parametrize("answer", WEB.values(), ids=list(WEB))
+def test_a_web_server_that_hands_nothing_through(answer: bytes, build: Path) -> None:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(answer)
+
+    with listening(serve) as port:
+        words = run(build / "peer-sanitized", "send", f"http://127.0.0.1:{port}/a", TOKEN.replace(" ", "-"), "proxy")
+    assert words[0] == "failed" and words[1] in ("broken", "protocol", "unreachable")
+
+
 def test_a_message_that_is_too_long(build: Path) -> None:
     def serve(connection: socket.socket) -> None:
         connection.sendall(struct.pack("<4sII", b"PLT1", 2**32 - 1, 2**32 - 1))

@@ -186,6 +186,65 @@ static void test_answers(void) {
     CHECK(read_npy_head(&npy, &array) == 0);
 }
 
+/* A channel with frames, whose other end has said this and gone; the bytes that come through, or -1. */
+static ssize_t read_as_frames(const void *said, size_t length, char *bytes, size_t room) {
+    int ends[2];
+    struct watch watch;
+    struct channel channel;
+    pellucid_options options = {.timeout_s = 5};
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && write(ends[1], said, length) == (ssize_t)length);
+    shutdown(ends[1], SHUT_WR);
+    watch_start(&watch, &options);
+    channel_start(&channel, ends[0], &watch);
+    channel.web = calloc(1, sizeof *channel.web);
+    ssize_t got = 0, now;
+    while ((now = some(&channel, bytes + got, room - (size_t)got, 0)) > 0)
+        got += now;
+    channel_close(&channel);
+    close(ends[1]);
+    watch_end(&watch);
+    return now < 0 ? -1 : got;
+}
+
+static void test_frames(void) {
+    char bytes[64];
+    CHECK(read_as_frames("\x82\x03"
+                         "abc\x80\x02"
+                         "de",
+                         9, bytes, sizeof bytes) == 5 &&
+          memcmp(bytes, "abcde", 5) == 0);
+    CHECK(read_as_frames("\x82\x7e\x00\x03"
+                         "abc\x89\x01x\x8a\x00\x82\x01"
+                         "d",
+                         15, bytes, sizeof bytes) == 4);
+    CHECK(read_as_frames("\x82\x01"
+                         "a\x88\x02\x03\xe8\x82\x01"
+                         "b",
+                         10, bytes, sizeof bytes) == 1); /* over */
+    CHECK(read_as_frames("\x82\x83"
+                         "1234abc",
+                         9, bytes, sizeof bytes) == -1); /* masked */
+    CHECK(read_as_frames("\x83\x01"
+                         "a",
+                         3, bytes, sizeof bytes) == -1);                     /* no kind */
+    CHECK(read_as_frames("\x89\x7e\x00\x7e", 4, bytes, sizeof bytes) == -1); /* a long ping */
+    CHECK(read_as_frames("\x82\x7f\xff\xff\xff\xff\xff\xff\xff\xff"
+                         "ab",
+                         12, bytes, sizeof bytes) == 2);
+    struct web *web = calloc(1, sizeof *web);
+    size_t lengths[] = {0, 1, 125, 126, 65535, 65536, FRAME_BYTES};
+    uint8_t *content = calloc(1, FRAME_BYTES);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        CHECK(make_frame(web, WS_BINARY, content, lengths[i]));
+        size_t head = web->out_end - lengths[i];
+        CHECK(head == (lengths[i] < 126 ? 6u : lengths[i] < 65536 ? 8u : 14u) && web->out_end <= sizeof web->out);
+        CHECK(lengths[i] == 0 ||
+              memcmp(web->out + head, web->out + head - 4, 1) == 0); /* nothing, masked, is the mask */
+    }
+    free(content);
+    free(web);
+}
+
 /* ---- Two ends ---- */
 
 struct ends {
@@ -611,6 +670,7 @@ int main(void) {
     test_json();
     test_urls();
     test_answers();
+    test_frames();
     test_nonsense();
     for (int i = 0; i < 2; i++) {
         printf("%s\n", lanes[i]);

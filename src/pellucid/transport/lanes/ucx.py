@@ -27,8 +27,9 @@ UNDER_WAY = 8
 """Pieces at a time: enough to keep a fast card busy."""
 TURNS = 256
 """Turns of progress between two looks at the control connection."""
-TUNED = {"TCP_TX_SEG_SIZE": "256K", "TCP_RX_SEG_SIZE": "256K"}
-"""UCX's defaults for sockets are made for small messages; the site's environment wins."""
+TUNED = {"TCP_TX_SEG_SIZE": "256K", "TCP_RX_SEG_SIZE": "256K", "TLS": "^cma"}
+"""UCX's defaults for sockets are made for small messages; and reading another process's memory (cma) ends this one when
+that one is killed. The site's environment wins."""
 
 PIECE = "piece"
 ADDRESS_OF_INTERFACE = 0x8915
