@@ -9,6 +9,7 @@ import asyncio
 import json
 import weakref
 from collections.abc import Mapping
+from concurrent.futures import wait
 from typing import Any
 from uuid import uuid4
 
@@ -36,6 +37,7 @@ _OFFER: TypeAdapter[ArrayOffer] = TypeAdapter(ArrayOffer)
 _WISH: TypeAdapter[Wish] = TypeAdapter(Wish)
 SPARE_SHARE = 4
 SPARE_S = 60.0
+LETTING_GO_S = 0.5
 
 
 class Arrivals(Host):
@@ -53,6 +55,8 @@ class Arrivals(Host):
             self._session.arrays.check(offered(announcement, wish))
         else:
             checked_rows(wish, announcement.shape, announcement.dtype)
+        # New memory takes longer than the Worker needs to let go of the old.
+        wait(list(self._session.worker.releasing), LETTING_GO_S)
         return Target.create(announcement, self._spare.shelf)
 
     def begun(self, target: Target) -> None:

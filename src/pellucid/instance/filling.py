@@ -118,9 +118,10 @@ class Filling:
         loading.take(session, placed(Pair(session.history.scene, session.history.other), described, offer.how))
         loading.forget_unused(session)
 
-    def _release(self, shared: SharedArray) -> None:
-        # Where blocks still come, whoever got this memory next would get them too.
-        (self._released if self._is_complete else SharedArray.close)(shared)
+    def _release(self, own: SharedArray) -> None:
+        own.close()
+        if self._is_complete:  # Else whoever got this memory next would get the blocks that still come.
+            self._released(self._shared)
 
     def _choose(self) -> None:
         """Colours for what is known by now."""
@@ -133,7 +134,6 @@ class Filling:
     async def _settle(self) -> None:
         session, is_labels = self._session, self._offer.how == "labels"
         question = lambda request: commands.Describe(request, self.source, is_labels)  # noqa: E731
-        session.worker.changed(self.source, [Box.whole(self._offer.shape)])
         described = await asyncio.wrap_future(session.worker.ask("describing", question))
         session.catalogue.add(self.source, described)
         if session.history.scene.camera == self._camera:  # Nobody has turned it.

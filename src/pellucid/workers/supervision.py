@@ -73,7 +73,10 @@ class Handed:
 
 
 class SupervisedWorker:
-    """Methods may be called from any thread. Answers come as Futures; if the Worker is lost meanwhile, WorkerLost."""
+    """Methods may be called from any thread. Answers come as Futures; if the Worker is lost meanwhile, WorkerLost.
+
+    releasing: done when the memory of an array that is being forgotten was released.
+    """
 
     def __init__(self, device: str | None, listener: Listener, deadlines: Deadlines | None = None) -> None:
         self.restarts = 0
@@ -81,6 +84,7 @@ class SupervisedWorker:
         self._process: WorkerProcess | None = None
         self._slots = PictureSlots()
         self._arrays: dict[str, Handed] = {}
+        self.releasing: set[Future[None]] = set()
         self._shadings: dict[str, str] = {}
         self._waiting: dict[int, tuple[str, Future[Any]]] = {}
         self._requests = itertools.count()
@@ -160,12 +164,24 @@ class SupervisedWorker:
         with self._lock:
             handed = self._arrays.pop(source)
             forgotten = self.ask("forgetting an array", lambda request: commands.Forget(request, source))
-        released = handed.released
-        if released is None:
+        if handed.released is None:
             handed.shared.close()
         else:
-            forgotten.add_done_callback(lambda _: released(handed.shared))
+            self._release_after(forgotten, handed.shared, handed.released)
         return forgotten
+
+    def _release_after(
+        self, forgotten: "Future[commands.Done]", shared: SharedArray, released: Callable[[SharedArray], None]
+    ) -> None:
+        back: Future[None] = Future()
+        self.releasing.add(back)
+
+        def release(_: object) -> None:
+            released(shared)
+            self.releasing.discard(back)
+            back.set_result(None)
+
+        forgotten.add_done_callback(release)
 
     def compile(self, source: str) -> "Future[commands.Compiled]":
         """Make a shading; once it is made, every process that takes over has it too."""
