@@ -86,6 +86,18 @@ def test_what_was_stopped_ends_by_that() -> None:
     assert derived(stopped, State("failed", "It was killed."), True) == State("ended", "It was stopped.")
 
 
+def test_what_was_stopped_and_has_ended_is_over_before_the_scheduler_says_so(scheduler: Told, tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, Site("slurm", poll_s=60.0))
+    id = keeper.start(ViewerWish()).id
+    scheduler.said[id] = State("running", node="n1")
+    keeper.poll()
+    keeper.cancel(id)
+    (tmp_path / id / "exit").write_text("143\n")
+    keeper.poll()
+    assert scheduler.questions == 1
+    assert keeper.get(id).state == State("ended", "It was stopped.", node="n1")
+
+
 def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None:
     first = Keeper(tmp_path, SITE)
     ids = [first.start(ViewerWish(name=name)).id for name in ("queued", "starting", "running", "gone")]

@@ -74,7 +74,11 @@ def _fault(scope: Scope, given: str, capability: Capability | None) -> str | Non
 
 
 def is_foreign(origin: str | None, host: str, forwarded: str) -> bool:
-    """Whether a page from elsewhere asks. forwarded: what a proxy says it was asked for, which no page can say."""
+    """Whether a page from elsewhere asks. forwarded: what a proxy says it was asked for, which no page can say.
+
+    >>> is_foreign("https://site.org", "node:8443", "site.org"), is_foreign("https://elsewhere.org", "site.org", "")
+    (False, True)
+    """
     known = {host, *(name.strip() for name in forwarded.split(","))} - {""}
     return origin is not None and _host_of(origin) not in known
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pellucid.agent import home
 from pellucid.agent.hub.site import HubSite
 from pellucid.jobs.job import private_folder, write_private
 
@@ -17,6 +18,8 @@ START_S = 60
 SECRET_FILE = "proxy_secret"
 SETTINGS_FILE = Path(__file__).with_name("jupyterhub_config.py")
 PASSED_ON = ("PELLUCID_", "SLURM_CONF")
+PERSONAL = ("PELLUCID_STATE_FOLDER", "PELLUCID_CACHE_FOLDER", "PELLUCID_CONFIG")
+"""Root's own folders are nobody else's."""
 
 
 def configure(c: Any, site: HubSite, site_file: Path) -> None:
@@ -37,6 +40,10 @@ def _configure_hub(c: Any, site: HubSite, folder: Path) -> None:
     c.JupyterHub.db_url = f"sqlite:///{folder / 'hub.sqlite'}"
     c.JupyterHub.cookie_secret_file = str(folder / "cookie_secret")
     c.JupyterHub.subdomain_host = site.subdomains
+    c.JupyterHub.template_paths = [str(Path(__file__).with_name("templates"))]
+    c.JupyterHub.logo_file = str(home.PAGE / "icon.svg")
+    # Whoever comes back to an agent that has ended gets another, without being asked.
+    c.JupyterHub.implicit_spawn_seconds = 1
     # Agents and the proxy go on while the Hub is restarted, and so do the viewers behind them.
     c.JupyterHub.cleanup_servers = False
     c.JupyterHub.cleanup_proxy = False
@@ -50,6 +57,7 @@ def _configure_people(c: Any, site: HubSite) -> None:
     c.Authenticator.allow_all = site.everybody
     c.Authenticator.allowed_users = set(site.people)
     c.Authenticator.admin_users = set(site.admins)
+    c.Authenticator.blocked_users = {"root"}  # Nothing of this is to run as root.
     c.LocalAuthenticator.allowed_groups = set(site.groups)
     c.PAMAuthenticator.open_sessions = False
 
@@ -61,7 +69,9 @@ def _configure_agents(c: Any, site_file: Path) -> None:
     c.Spawner.default_url = ""
     c.Spawner.http_timeout = START_S
     c.Spawner.start_timeout = START_S
-    passed_on = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
+    passed_on = {
+        name: value for name, value in os.environ.items() if name.startswith(PASSED_ON) and name not in PERSONAL
+    }
     c.Spawner.environment = passed_on | {"PELLUCID_SITE_FILE": str(site_file)}
 
 

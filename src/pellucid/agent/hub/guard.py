@@ -66,7 +66,7 @@ class HubGuard:
         kept = [(name, value) for name, value in scope["headers"] if name not in names]
         kept.append((b"authorization", f"Bearer {self._token}".encode()))
         path = scope["path"] if scope["path"] != self._hub.prefix else f"{self._hub.prefix}/"
-        return {**scope, "path": path, "headers": kept, "root_path": self._hub.prefix}
+        return {**scope, "path": path, "headers": kept, "root_path": self._hub.prefix, "hub": self._hub.hub_url}
 
     def _refusal(self, scope: Scope) -> Response:
         """A page that is opened leads to the log-in and back; anything else is told no."""
