@@ -35,6 +35,7 @@ from pellucid.transport.listening import Listener
 from pellucid.transport.pieces import Target
 from tests.suite_report import ROOT
 from tests.transport.peer import voxels
+from tests.waiting import wait_until
 
 TOKEN = "correct horse battery"
 WAIT_S = 20.0
@@ -296,13 +297,40 @@ class LaneContract(ProcessContract):
     def test_the_receiver_cancels(self, keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
         stalled = threading.Event()
         with self.listening(keeper, Limits()) as listener:
-            _stall_receiver(monkeypatch, stalled, listener, self.kept_before_stall)
+            stall_receiver(monkeypatch, stalled, listener.is_closing, self.kept_before_stall)
             closing = after(stalled.wait, listener.close)
             with pytest.raises((Cancelled, TransferBroken, Unreachable)):
                 self.send(listener, voxels(), attempts=1)
             closing.join(WAIT_S)
         with pytest.raises(TransferBroken, match="nothing arrived"):
             keeper.next(0)
+
+    def test_the_sender_cancels_in_the_middle(
+        self, listener: Listener, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cancel, stalled, may_go_on = threading.Event(), threading.Event(), threading.Event()
+        stall_receiver(monkeypatch, stalled, may_go_on, self.kept_before_stall)
+        cancelling = after(stalled.wait, cancel.set)
+        with pytest.raises(Cancelled):
+            self.send(listener, voxels(), cancel=cancel)
+        cancelling.join(WAIT_S)
+        may_go_on.set()
+        assert keeper.has_broken.wait(WAIT_S)
+        self.send(listener, SMALL)
+        assert (listener.receive(WAIT_S).array == SMALL).all()
+
+    def test_two_at_once_where_that_is_allowed(self, keeper: Keeper) -> None:
+        keeper.may_allocate.clear()
+        with self.listening(keeper, Limits(at_once=2)) as listener:
+            threads = [threading.Thread(target=self.send, args=(listener, SMALL + each)) for each in (0, 1)]
+            for thread in threads:
+                thread.start()
+            wait_until(lambda: len(keeper.allocated) == 2)
+            keeper.may_allocate.set()
+            arrived = [listener.receive(WAIT_S).array for _ in threads]
+            for thread in threads:
+                thread.join(WAIT_S)
+        assert sorted(int(array[0, 0, 0]) for array in arrived) == [0, 1]
 
     def test_an_array_is_retrieved(self, listener: Listener) -> None:
         options = Options(lane=self.lane)
@@ -333,14 +361,16 @@ class LaneContract(ProcessContract):
         assert report.nbytes == (0 if self.lane == "shm" else SMALL[:depth].nbytes)
 
 
-def _stall_receiver(monkeypatch: pytest.MonkeyPatch, stalled: threading.Event, listener: Listener, calls: int) -> None:
-    """Hold the receiving end up, when it has kept pieces so often, until the listener is closing."""
+def stall_receiver(
+    monkeypatch: pytest.MonkeyPatch, stalled: threading.Event, may_go_on: threading.Event, calls: int
+) -> None:
+    """Hold the receiving end up, when it has kept pieces so often, until it may go on."""
     original, count = Target.keep, iter(range(calls))
 
     def keep(self: Target, *numbers: int) -> None:
         if next(count, None) is None:
             stalled.set()
-            listener.is_closing.wait(WAIT_S)
+            may_go_on.wait(WAIT_S)
         original(self, *numbers)
 
     monkeypatch.setattr(Target, "keep", keep)

@@ -23,7 +23,7 @@ class Relay:
         self._connections: list[socket.socket] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
-        self.cuts = 0
+        self.cuts = self.passed_before_cut = 0
         self.returned = 0
         self.has_returned = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
@@ -34,11 +34,16 @@ class Relay:
 
     def cut(self) -> None:
         """Close all connections, as a pulled cable would in the end."""
+        with self._lock:
+            cut = self._cut()
+        _close(cut)
+
+    def _cut(self) -> list[socket.socket]:
+        """From here on nothing passes through connections that were there before: these."""
         self.cuts += 1
-        for connection in self._connections:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self._connections.clear()
+        self.passed_before_cut = self._passed
+        cut, self._connections = self._connections, []
+        return cut
 
     def __enter__(self) -> "Relay":
         return self
@@ -55,17 +60,22 @@ class Relay:
             while True:
                 near, _ = self._listening.accept()
                 far = socket.create_connection(("127.0.0.1", self._port))
-                self._connections += [near, far]
-                threading.Thread(target=self._forward, args=(near, far, True), daemon=True).start()
-                threading.Thread(target=self._forward, args=(far, near, False), daemon=True).start()
+                with self._lock:
+                    self._connections += [near, far]
+                    cuts = self.cuts
+                for way in ((near, far, True, cuts), (far, near, False, cuts)):
+                    threading.Thread(target=self._forward, args=way, daemon=True).start()
 
-    def _forward(self, source: socket.socket, target: socket.socket, is_toward: bool) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket, is_toward: bool, cuts: int) -> None:
         pause = threading.Event()
         with suppress(OSError):
             while chunk := source.recv(CHUNK):
                 if self._delay_s:
                     pause.wait(self._delay_s)
-                target.sendall(self._touched(bytearray(chunk)) if is_toward else chunk)
+                passing = self._touched(bytearray(chunk), cuts) if is_toward else chunk
+                if cuts != self.cuts:
+                    break
+                target.sendall(passing)
                 if not is_toward:
                     self.returned += len(chunk)
                     self.has_returned.set()
@@ -74,14 +84,22 @@ class Relay:
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
 
-    def _touched(self, chunk: bytearray) -> bytearray:
+    def _touched(self, chunk: bytearray, cuts: int) -> bytearray:
         with self._lock:
+            if cuts != self.cuts:
+                return chunk
             before = self._passed
             self._passed += len(chunk)
             if before <= self._flip_at < self._passed:
                 chunk[self._flip_at - before] ^= 0xFF
             is_over = 0 <= self._cut_after < self._passed
             self._cut_after = -1 if is_over else self._cut_after
-        if is_over:
-            self.cut()
+            cut = self._cut() if is_over else []
+        _close(cut)
         return chunk
+
+
+def _close(connections: list[socket.socket]) -> None:
+    for connection in connections:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)

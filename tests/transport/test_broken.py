@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from pellucid.transport.connecting import Caller, Options, retrieve, send, strea
 from pellucid.transport.host import Limits, Offer
 from pellucid.transport.lanes.tcp import END, PIECE
 from pellucid.transport.listening import Listener
-from tests.contracts.lanes import TOKEN, WAIT_S, Keeper
+from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, peer, stall_receiver, told
 from tests.transport.peer import voxels
 from tests.transport.relay import Relay
+from tests.waiting import wait_until
 
 PIECE_BYTES = SMALLEST_PIECE
 
@@ -43,6 +45,7 @@ def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keepe
     with Relay(listener.address.port, cut_after=12 * 2**20 if lane == "tcp" else 520) as relay:
         report = send(relay.address, voxels(), token=TOKEN, options=Options(lane))
         assert relay.cuts == 1
+        again = relay.passed - relay.passed_before_cut
     received = listener.receive(WAIT_S)
     assert (received.array == voxels()).all()
     assert len(keeper.breaks) == 1
@@ -50,6 +53,7 @@ def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keepe
     assert report.nbytes == voxels().nbytes - keeper.breaks[0]
     if lane == "tcp":
         assert PIECE_BYTES <= keeper.breaks[0] < voxels().nbytes
+        assert report.nbytes <= again <= report.nbytes + PIECE_BYTES  # Words, and what was in the relay's hands.
 
 
 def test_what_was_there_stays_until_all_has_arrived(listener: Listener, keeper: Keeper) -> None:
@@ -78,18 +82,74 @@ def _cut_after_a_piece(relay: Relay) -> None:
     relay.cut()
 
 
-def test_a_damaged_piece_is_sent_again(listener: Listener) -> None:
-    with Relay(listener.address.port, flip_at=2 * PIECE_BYTES) as relay:
-        send(relay.address, voxels(), token=TOKEN, options=Options("tcp", streams=1))
-        assert relay.passed > voxels().nbytes + PIECE_BYTES
+@pytest.fixture
+def narrow(keeper: Keeper) -> Iterator[Listener]:
+    """With one connection for pieces: so it is known which byte belongs to what."""
+    with Listener(token=TOKEN, host=keeper, limits=Limits(streams=1)) as listener:
+        yield listener
+
+
+def test_a_damaged_piece_is_sent_again(narrow: Listener) -> None:
+    with Relay(narrow.address.port, flip_at=2 * PIECE_BYTES) as relay:
+        send(relay.address, voxels(), token=TOKEN, options=Options("tcp"))
+        assert voxels().nbytes + PIECE_BYTES < relay.passed < voxels().nbytes + 2 * PIECE_BYTES
         assert relay.cuts == 0
-    assert (listener.receive(WAIT_S).array == voxels()).all()
+    assert (narrow.receive(WAIT_S).array == voxels()).all()
 
 
-def test_without_checksums_damage_is_not_seen(listener: Listener) -> None:
-    with Relay(listener.address.port, flip_at=2 * PIECE_BYTES) as relay:
+def test_without_checksums_damage_is_not_seen(narrow: Listener) -> None:
+    with Relay(narrow.address.port, flip_at=2 * PIECE_BYTES) as relay:
         send(relay.address, voxels(), token=TOKEN, options=Options("tcp", checksum="none"))
-    assert int((listener.receive(WAIT_S).array != voxels()).sum()) == 1
+    assert int((narrow.receive(WAIT_S).array != voxels()).sum()) == 1
+
+
+def test_a_receiver_that_falls_behind_holds_the_sender_up(narrow: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    large, stalled, may_go_on = np.broadcast_to(np.uint8(7), (2**27,)), threading.Event(), threading.Event()
+    stall_receiver(monkeypatch, stalled, may_go_on, calls=2)
+    updates: list[progress.Update] = []
+
+    def deliver() -> None:
+        with progress.use(progress.Callbacks(updates.append, interval_s=0.0)):
+            send(str(narrow.address), large, token=TOKEN, options=Options("tcp"))
+
+    sending = threading.Thread(target=deliver)
+    sending.start()
+    assert stalled.wait(WAIT_S)
+    seen: list[int] = []
+
+    def has_stopped() -> bool:
+        """Nothing more left the sender between this look and the two before."""
+        seen.append(max(update.done for update in updates if update.name.startswith("Sending")))
+        return len(seen) > 2 and 0 < seen[-1] == seen[-2] == seen[-3]
+
+    wait_until(has_stopped)
+    assert seen[-1] < large.nbytes // 2
+    may_go_on.set()
+    sending.join(WAIT_S)
+    assert int(narrow.receive(WAIT_S).array.sum(dtype=np.int64)) == 7 * 2**27
+
+
+def test_another_receiver_takes_over() -> None:
+    """The receiving process is killed, and started again at the same port: all pieces are missing there."""
+    resumed: list[str] = []
+    with ExitStack() as stack:
+        first = stack.enter_context(peer("serve", "127.0.0.1:0", TOKEN, "stall"))
+        (address,) = told(first, "listening")
+
+        def replace_it() -> None:
+            told(first, "stalled")
+            first.kill()
+            first.wait()
+            second = stack.enter_context(peer("serve", address, TOKEN))
+            told(second, "listening")
+            resumed.extend(told(second, "stored"))
+
+        replacing = threading.Thread(target=replace_it)
+        replacing.start()
+        report = send(address, voxels(), token=TOKEN, label=Label("scan"), options=Options("tcp", attempts=9))
+        replacing.join(WAIT_S)
+    assert (report.nbytes, report.resumed_bytes) == (voxels().nbytes, 0)
+    assert resumed == ["scan", "tcp", "0", "right"]
 
 
 def test_a_slow_network(listener: Listener) -> None:

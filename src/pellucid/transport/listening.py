@@ -199,6 +199,7 @@ class Listener:
     def _fill(self, target: Target, link: Link, lane: str) -> None:
         if target.announcement.mode == "stream":
             take_stream(link, target, lane, lambda box: self.host.arrived(target, box))
+            link.check()
             self.host.stored(Received(target))
             link.control.write(Message("stored"))
             return

@@ -116,6 +116,7 @@ def take(link: Link, target: Target, lane_name: str, stored: Callable[[Report], 
             _rounds(link, lane, replace(target, bar=bar))
         check = "none" if lane_name == "shm" else announcement.checksum
         moved = announcement.nbytes - resumed
+        link.check()  # A sender that has just cancelled does not want it to be shown.
         stored(Report(lane_name, link.streams, check, moved, perf_counter() - start, resumed))
         link.control.write(Message("stored"))
 

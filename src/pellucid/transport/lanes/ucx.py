@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pellucid.errors import MissingPackage, TransferInvalid
+from pellucid.errors import MissingPackage, TransferBroken, TransferInvalid
 from pellucid.transport.lanes.lane import Link, has_rdma
 from pellucid.transport.lanes.shm import SENT
 from pellucid.transport.messages import Message
@@ -110,13 +110,19 @@ class UcxLane:
             self._worker.progress()
             while under_way and under_way[0][1].completed:
                 number, request = under_way.popleft()
-                request.check_error()
+                self._check(request)
                 done(number)
                 since = time.monotonic()
             turns += 1
             if turns % TURNS == 0:
                 self._link.patience.wait(since)
                 look()
+
+    def _check(self, request: Request) -> None:
+        try:
+            request.check_error()
+        except self._ucx.UCXError as error:
+            raise self._link.reason(TransferBroken(str(error))) from error
 
 
 class _Agreement:
