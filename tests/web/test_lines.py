@@ -81,6 +81,22 @@ def test_a_broken_line_is_opened_again(alone: Viewer, quiet_page: Page) -> None:
     assert len(lines) == 2
 
 
+def test_a_page_that_fails_says_so_and_can_be_loaded_again(alone: Viewer, quiet_page: Page) -> None:
+    lines: list[WebSocketRoute] = []
+
+    def between(line: WebSocketRoute) -> None:
+        line.connect_to_server()
+        lines.append(line)
+
+    quiet_page.route_web_socket("**/ws", between)
+    opened(quiet_page, alone.url)
+    lines[0].send('{"type": "layers", "layers": [{"name": "nonsense"}], "points": [], "meshes": []}')
+    see(quiet_page, "The page has failed")
+    quiet_page.get_by_role("button", name="Load the page again").click()
+    wait_for_rest(quiet_page)
+    expect(quiet_page.get_by_text("The page has failed")).to_have_count(0)
+
+
 def test_without_the_token_nothing_is_shown(alone: Viewer, quiet_page: Page) -> None:
     quiet_page.goto(alone.url.partition("?")[0])
     assert "closed" in quiet_page.content()

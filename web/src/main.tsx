@@ -2,6 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Session, SessionContext } from "./session/session";
 import { App } from "./shell/App";
+import { Failure } from "./shell/Failure";
 import { createStore, StoreContext } from "./state/store";
 import "./styles/base.css";
 import "./styles/controls.css";
@@ -21,7 +22,9 @@ if (root) {
     <StrictMode>
       <StoreContext value={store}>
         <SessionContext value={session}>
-          <App />
+          <Failure>
+            <App />
+          </Failure>
         </SessionContext>
       </StoreContext>
     </StrictMode>,
