@@ -13,7 +13,7 @@ const COMMANDS = {
   render: { title: "Picture", output: "{folder}/{stem}.png", options: { "--size": ["Pixels", "1024x1024"], "--preset": ["Look", "auto"], "--shading": ["Light", ["", "none", "gradient", "shadow", "occlusion"]] } },
   slices: { title: "Slices", output: "{folder}/{stem}-slices.png", options: {} },
   mesh: { title: "Mesh", output: "{folder}/{stem}.ply", options: { "--isovalue": ["Isovalue", "such as 1200"] } },
-  share: { title: "Share", options: { "--days": ["Days", "7"] } },
+  share: { title: "Share", options: { "--days": ["Days", "7"], "--to": ["To, where the site has no place", "s3://BUCKET/FOLDER"] } },
 };
 
 let site = { may_override: [], scheduler: "local" };

@@ -39,7 +39,8 @@ export const startViewer = (wish) => ask("POST", "api/instances", wish).then(ref
 function result({ progress, state }) {
   const made = progress?.result;
   if (!made || state.phase !== "ended") return null;
-  if (/^https?:/.test(made)) return button("Copy link", () => navigator.clipboard.writeText(made));
+  // Only a page from this machine or by https may use the clipboard.
+  if (/^https?:/.test(made)) return navigator.clipboard ? button("Copy link", () => navigator.clipboard.writeText(made)) : link("Open link", made);
   if (PICTURE.test(made)) return link("Open result", `api/files/content?show=1&path=${encodeURIComponent(made)}`);
   return button("Open result", () => startViewer({ source: made, roots: [folderOf(made)] }));
 }
