@@ -11,10 +11,12 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from uuid import uuid4
 
 from pellucid.box import Box, triple
+from pellucid.errors import PellucidError
 from pellucid.formats.shared import SharedArray
 from pellucid.instance import loading
 from pellucid.instance.catalogue import placed
@@ -86,10 +88,12 @@ class Filling:
         """Show what has come, as often as it makes sense; the latest wins."""
         while boxes := self._taken():
             self._session.idle.touch()
-            if self._layer is None:
-                await self._place()
-            elif self.source in self._session.worker.arrays:  # Else somebody has put something else in its place.
-                self._show(boxes)
+            # Of a Worker that was lost everybody is told already; the next one begins with all that is there.
+            with suppress(PellucidError):
+                if self._layer is None:
+                    await self._place()
+                elif self.source in self._session.worker.arrays:  # Else something else was put in its place.
+                    self._show(boxes)
             await asyncio.sleep(PERIOD_S)
 
     def _taken(self) -> list[Box]:

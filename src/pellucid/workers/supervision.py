@@ -164,24 +164,8 @@ class SupervisedWorker:
         with self._lock:
             handed = self._arrays.pop(source)
             forgotten = self.ask("forgetting an array", lambda request: commands.Forget(request, source))
-        if handed.released is None:
-            handed.shared.close()
-        else:
-            self._release_after(forgotten, handed.shared, handed.released)
+        _release_after(forgotten, handed, self.releasing)
         return forgotten
-
-    def _release_after(
-        self, forgotten: "Future[commands.Done]", shared: SharedArray, released: Callable[[SharedArray], None]
-    ) -> None:
-        back: Future[None] = Future()
-        self.releasing.add(back)
-
-        def release(_: object) -> None:
-            released(shared)
-            self.releasing.discard(back)
-            back.set_result(None)
-
-        forgotten.add_done_callback(release)
 
     def compile(self, source: str) -> "Future[commands.Compiled]":
         """Make a shading; once it is made, every process that takes over has it too."""
@@ -287,6 +271,21 @@ class SupervisedWorker:
                 future.set_exception(WorkerLost(doing, ending.why))
         if not self._is_closed:
             self._listener.worker_was_lost(ending, is_given_up)
+
+
+def _release_after(forgotten: "Future[commands.Done]", handed: Handed, releasing: "set[Future[None]]") -> None:
+    """Give memory back, or to whoever wants it when the Worker has let go of it."""
+    if (released := handed.released) is None:
+        return handed.shared.close()
+    back: Future[None] = Future()
+    releasing.add(back)
+
+    def release(_: object) -> None:
+        released(handed.shared)
+        releasing.discard(back)
+        back.set_result(None)
+
+    return forgotten.add_done_callback(release)
 
 
 def _settle(future: "Future[Any]", answer: Any, descriptor: int | None) -> None:
