@@ -99,6 +99,12 @@ def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict
         assert tried(client, place="projection", **asked)[1].shape == (6, COLUMNS)
 
 
+def test_the_axis_is_looked_for_beside_trials(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+    asked = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "center": "auto"}}
+    with http(instance) as client:
+        assert client.post("/api/scans/axis", json=asked).json()["center"] == pytest.approx(AXIS, abs=0.3)
+
+
 def test_what_was_given_up_gives_nothing_up_when_it_comes_late(
     instance: Instance, scan: str, recipe: dict[str, Any]
 ) -> None:

@@ -66,7 +66,9 @@ def trial(scan: Path) -> Iterator[Trial]:
 def bench(page: Page, scan: Path) -> Page:
     """The page, with the scan chosen in the file browser."""
     choose_scan(page, scan.name)
-    exact(page, "slice", "shown.center !== ''")
+    expect(page.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("looking closer")).to_have_count(0, timeout=PATIENCE_MS)
+    exact(page, "slice", f"Number(shown.center) === {center_of(page)}")
     return page
 
 

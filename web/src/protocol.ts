@@ -702,6 +702,13 @@ export interface Recipe {
   readonly is_circle: boolean;
 }
 
+/** POST /api/scans/axis: where the axis is, in the way that the recipe's center names. It may take seconds. */
+export interface AxisRequest {
+  readonly path: string;
+  readonly recipe: Recipe;
+  readonly options?: ScanOptions;
+}
+
 /** POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
  * index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
  * values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
@@ -918,6 +925,11 @@ export interface ScanDescription {
   readonly recipe: Recipe;
   readonly output: string;
   readonly choices: ReconstructionChoices;
+}
+
+/** center: its column in the middle row. */
+export interface FoundAxis {
+  readonly center: number;
 }
 
 /** Before the picture: low and high are black and white, center the column of the axis in the middle row, radius_px

@@ -11,6 +11,7 @@ import asyncio
 import json
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from pellucid.instance.trials import checked_scan
 from pellucid.tomo.command_line import Parameters, arguments, spelled
 
 LOOK_S = 0.2
+PATIENCE_S = 5.0
 INTERRUPTED = 130
 LOG_BYTES = 256 * 1024
 
@@ -73,11 +75,11 @@ class _Run:
     folder: Path
     url: str = field(repr=False)
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
-    _is_stopped: bool = False
+    _stopped_at: float | None = None
 
     def stop(self) -> None:
-        """In order: what is written stays of use."""
-        self._is_stopped = True
+        """In order: what is written stays of use. Who does not heed it is killed after a while."""
+        self._stopped_at = self._stopped_at or time.monotonic()
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(signal.SIGINT)
 
@@ -90,10 +92,12 @@ class _Run:
             )  # fmt: skip
         _tell(process, self.url)
         self._process = process
-        if self._is_stopped:  # Before it had begun.
+        if self._stopped_at is not None:  # Before it had begun.
             self.stop()
         try:
             while not await _has_ended(process):
+                if self._stopped_at is not None and time.monotonic() > self._stopped_at + PATIENCE_S:
+                    process.kill()
                 with suppress(OSError, ValueError):  # Not there yet.
                     report(float(json.loads(progress.read_text())["fraction"] or 0))
         finally:
@@ -102,7 +106,7 @@ class _Run:
         self._conclude(process.returncode or 0, log)
 
     def _conclude(self, code: int, log: Path) -> None:
-        if self._is_stopped or code == INTERRUPTED:
+        if self._stopped_at is not None or code == INTERRUPTED:
             raise Cancelled("The reconstruction")
         if code != 0:
             raise _told(log.read_text(errors="replace"), code)

@@ -19,6 +19,8 @@ from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.files import Roots
 from pellucid.instance.protocol.reconstruction import (
+    AxisRequest,
+    FoundAxis,
     ReconstructionChoices,
     ScanChoice,
     ScanDescription,
@@ -32,7 +34,7 @@ from pellucid.tomo.reading.opening import is_scan
 from pellucid.tomo.recipe import METHODS, Recipe
 from pellucid.tomo.rings import METHODS as RINGS
 from pellucid.workers.supervision import SupervisedWorker
-from pellucid.workers.trial_commands import DescribeScan, ScanDescribed, Subject, Tried, TryScan
+from pellucid.workers.trial_commands import AxisFound, DescribeScan, FindAxis, ScanDescribed, Subject, Tried, TryScan
 
 JPEG_QUALITY = 88
 CHOICES = ReconstructionChoices(tuple(FILTERS), RINGS, METHODS, PADDINGS)
@@ -58,6 +60,12 @@ class Trials:
         known = {name: value for name, value in asdict(told).items() if name != "request"}
         path = Location.parse(source).local
         return ScanDescription(path.name, **known, recipe=Recipe(), output=str(_output(path)), choices=CHOICES)
+
+    async def axis(self, asked: AxisRequest) -> FoundAxis:
+        source = checked_scan(self._roots, asked.path, asked.options)
+        question = lambda request: FindAxis(request, source, asked.options, asked.recipe)  # noqa: E731
+        told: AxisFound = await asyncio.wrap_future(self._worker.ask("looking for the axis", question))
+        return FoundAxis(told.center)
 
     async def picture(self, asked: TrialRequest) -> Picture[TrialHeader]:
         """Cancelled where another was asked for in its place meanwhile."""

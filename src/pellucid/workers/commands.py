@@ -18,7 +18,7 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.rendering.user_shading import Parameter
-from pellucid.workers.trial_commands import DescribeScan, ScanDescribed, Tried, TryScan
+from pellucid.workers.trial_commands import AxisFound, DescribeScan, FindAxis, ScanDescribed, Tried, TryScan
 
 Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
 """What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
@@ -366,11 +366,11 @@ class Progressed:
 
 Command = (
     Draw | Release | Snapshot | UseArray | Changed | Forget | Compile | Describe | Measure | Inspect | Probe | Slice
-    | Profile | Retrieve | Export | Cancel | DescribeScan | TryScan
+    | Profile | Retrieve | Export | Cancel | DescribeScan | FindAxis | TryScan
 )  # fmt: skip
 Answer = (
     Ready | Alive | Drawn | Failed | Done | Compiled | Described | Measured | Inspected | Probed | Sliced | Profiled
-    | Retrieved | Progressed | ScanDescribed | Tried
+    | Retrieved | Progressed | ScanDescribed | AxisFound | Tried
 )  # fmt: skip
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*Command.__args__, *Answer.__args__)}
 

@@ -14,7 +14,8 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +29,9 @@ from pellucid.workers.drawing import Drawing
 from pellucid.workers.line import Line
 from pellucid.workers.renderers import Renderers
 from pellucid.workers.sources import MappedArray, Sources, shape_of
-from pellucid.workers.trials import Trials
+
+if TYPE_CHECKING:
+    from pellucid.workers.trials import Trials
 
 HEARTBEAT_S = 0.5
 READERS = 2
@@ -45,9 +48,15 @@ class WorkerMain:
         self._quick = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-quick")
         self._slow = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-slow")
         self._trying = ThreadPoolExecutor(1, thread_name_prefix="pellucid-trial")
-        self._trials = Trials(self.drawing.renderers.devices[0])
         self._cancels: dict[int, threading.Event] = {}
         self._exporting = -1
+
+    @cached_property
+    def _trials(self) -> "Trials":
+        # What reconstructs takes as long to import as all else of a Worker, and few viewers need it.
+        from pellucid.workers.trials import Trials
+
+        return Trials(self.drawing.renderers.devices[0])
 
     def run(self) -> None:
         """Until the line ends."""
@@ -156,6 +165,10 @@ class WorkerMain:
                     self.say(answer, shared.descriptor)
             case commands.Export():
                 self._export(command)
+            case trial_commands.FindAxis():
+                from pellucid.workers.trials import find_axis
+
+                self.say(find_axis(command))
 
     def _cut(self, command: commands.Slice) -> None:
         pixels = reading.cut(command, self._sources)

@@ -42,6 +42,24 @@ class ScanDescribed:
 
 
 @dataclass(frozen=True)
+class FindAxis:
+    """Where the axis of a scan is, in the way that the recipe says; answered by AxisFound. Done beside trials."""
+
+    request: int
+    source: str
+    options: ScanOptions
+    recipe: Recipe
+
+
+@dataclass(frozen=True)
+class AxisFound:
+    """center: the column of the axis in the middle row."""
+
+    request: int
+    center: float
+
+
+@dataclass(frozen=True)
 class TryScan:
     """A picture of a scan under a recipe; answered by Tried with a grey picture of at most ``edge`` along each side.
 

@@ -5,16 +5,17 @@ Not here: slices (tomo.trial), the window of the page (instance).
 """
 
 import threading
+from contextlib import closing
 from dataclasses import fields
 
 import numpy as np
 
-from pellucid.device import Device
+from pellucid.device import Device, choose
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
 from pellucid.tomo.trial import Trial
-from pellucid.workers.trial_commands import DescribeScan, ScanDescribed, Tried, TryScan
+from pellucid.workers.trial_commands import AxisFound, DescribeScan, FindAxis, ScanDescribed, Tried, TryScan
 
 OUTLIERS_PERCENT = 0.3
 """Of the values, at both ends, that need not be told apart."""
@@ -61,6 +62,12 @@ class Trials:
         if self._open is not None:
             self._open[2].close()
             self._open = None
+
+
+def find_axis(asked: FindAxis) -> AxisFound:
+    """Opens the scan for itself: trials go on meanwhile."""
+    with closing(Trial(open_scan(asked.source, asked.options), choose("cpu"))) as trial:
+        return AxisFound(asked.request, trial.center(asked.recipe))
 
 
 def window(values: Voxels) -> tuple[float, float]:

@@ -35,8 +35,9 @@ export function Settings({ scan, wish, onChange }: SettingsProps): ReactNode {
   const set = (change: Partial<Recipe>): void => onChange({ recipe: { ...recipe, ...change } });
   return (
     <>
-      <Section title="Axis" aside={<Button look="plain" onClick={() => set({ center: "auto" })}>Find it</Button>}>
+      <Section title="Axis" aside={<Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find it</Button>}>
         <Center scan={scan} recipe={recipe} onChange={set} />
+        {wish.axis === "guessed" ? <p className="hint">looking closer…</p> : null}
         {scan.is_full_turn ? <Switch label="At the border: join opposite views" isOn={recipe.is_offset} onChange={(is_offset) => set({ is_offset })} /> : null}
       </Section>
       <Section title="Rings and stray photons">
@@ -83,7 +84,7 @@ function Center({ scan, recipe, onChange }: PartProps): ReactNode {
   const center = centerOf(recipe);
   // The ends stay where they are while the axis moves between them.
   const [range, setRange] = useState<[number, number] | null>(null);
-  if (center === null) return <p className="hint">looking for it…</p>;
+  if (center === null) return null;
   const isInside = range && center >= range[0] && center <= range[1];
   const [low, high] = isInside ? range : centerRange(center, scan.columns);
   return (

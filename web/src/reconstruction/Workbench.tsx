@@ -8,11 +8,11 @@ import type { ScanDescription, ScanOptions } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { Inputs, Slice } from "./Pictures";
-import { describeScan } from "./requests";
+import { describeScan, findAxis } from "./requests";
 import { Repeat, Running } from "./Running";
 import { ScanSection, Settings } from "./Settings";
 import { isBusy, refusalOf, TrialStore, type Trials } from "./trials";
-import { firstWish, NO_OPTIONS, type Wish } from "./wish";
+import { changed, firstWish, NO_OPTIONS, withAxis, type Wish } from "./wish";
 
 /** Of a picture, whatever the screen: larger ones travel longer than they are worth. */
 const LARGEST_EDGE = 2048;
@@ -64,8 +64,9 @@ interface BenchProps {
 }
 
 function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): ReactNode {
-  const change = useCallback((part: Partial<Wish>): void => setWish((before) => (before ? { ...before, ...part } : before)), [setWish]);
+  const change = useCallback((part: Partial<Wish>): void => setWish((before) => before && changed(before, part)), [setWish]);
   const trials = useTrials(path, wish, setWish);
+  useAxis(path, wish, setWish);
   const shared = { scan, wish, onChange: change };
   return (
     <div className={isBusy(trials) ? "bench is-busy" : "bench"}>
@@ -87,11 +88,27 @@ function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): R
   );
 }
 
+/** Look for the axis thoroughly while the first guess is looked at; who moves it meanwhile keeps it. */
+function useAxis(path: string, wish: Wish, setWish: BenchProps["setWish"]): void {
+  const { axis, options } = wish;
+  const session = useSession();
+  const ask = useEffectEvent((said: ScanOptions) => findAxis(path, said, wish.recipe));
+  useEffect(() => {
+    if (axis !== "guessed") return undefined;
+    let isWanted = true;
+    void session.attempt(ask(options)).then((found) => {
+      if (isWanted) setWish((before) => before && (before.axis !== "guessed" ? before : found ? withAxis(before, found.center, "found") : { ...before, axis: "chosen" }));
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [session, axis, options, setWish]);
+}
+
 function useTrials(path: string, wish: Wish, setWish: BenchProps["setWish"]): Trials {
   const client = useSelect((state) => state.welcome?.client ?? "");
   const [store] = useState(() => {
-    const found = (center: number): void =>
-      setWish((before) => (before ? { ...before, recipe: { ...before.recipe, center: Number(center.toFixed(2)) } } : before));
+    const found = (center: number): void => setWish((before) => before && withAxis(before, center, before.axis));
     return new TrialStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
   });
   useEffect(() => store.show(wish), [store, wish]);

@@ -41,7 +41,7 @@ test("another row asks for everything but the projection", async () => {
 });
 
 test("an axis that was looked for is told", async () => {
-  store.show({ ...WISH, recipe: { ...RECIPE, center: "auto" } });
+  store.show({ ...WISH, recipe: { ...RECIPE, center: "correlation" } });
   await vi.advanceTimersByTimeAsync(0);
   expect(centers).toEqual([21.5]);
 });

@@ -69,7 +69,7 @@ export class TrialStore {
     this.set({ pictures: { ...this.trials.pictures, [place]: trial } });
     if (place !== "slice" || !this.wish) return;
     const { center, low, high } = trial.header;
-    if (center !== null && this.wish.recipe.center === "auto") return this.onCenter(center);
+    if (center !== null && typeof this.wish.recipe.center === "string") return this.onCenter(center);
     const before = trialOf("before", this.path, this.wish);
     if (before) this.trier.ask({ request: { ...before, ...this.common, window: [low, high] }, isExact: trial.isExact });
   }

@@ -5,9 +5,13 @@ import type { Recipe, ReconstructionRequest, ScanDescription, ScanOptions, Trial
 /** What a slice is compared with: itself, without a step. */
 export type Compare = "nothing" | "rings" | "phase" | "filter";
 
+/** Where the axis came from: a quick guess, to be looked at more closely; a thorough search; or the person. */
+export type AxisOrigin = "guessed" | "found" | "chosen";
+
 export interface Wish {
   readonly options: ScanOptions;
   readonly recipe: Recipe;
+  readonly axis: AxisOrigin;
   readonly row: number;
   readonly view: number;
   readonly compare: Compare;
@@ -19,9 +23,23 @@ export interface Wish {
 
 export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null };
 
-/** The first wish for a scan: its middle, the axis looked for. */
+/** The way to the first axis: quick, and seldom far off. */
+export const QUICK = "correlation";
+
+/** The first wish for a scan: its middle. */
 export function firstWish(scan: ScanDescription, options: ScanOptions): Wish {
-  return { options, recipe: scan.recipe, row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, isReplaced: false, isWatched: true };
+  return { options, recipe: { ...scan.recipe, center: QUICK }, axis: "guessed", row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, isReplaced: false, isWatched: true };
+}
+
+/** A wish, changed. An axis that a person moves is theirs. */
+export function changed(wish: Wish, part: Partial<Wish>): Wish {
+  const isMoved = part.recipe !== undefined && part.recipe.center !== wish.recipe.center;
+  return { ...wish, axis: isMoved ? "chosen" : wish.axis, ...part };
+}
+
+/** A wish with an axis that was looked for, rounded as people would say it. */
+export function withAxis(wish: Wish, center: number, axis: AxisOrigin): Wish {
+  return { ...wish, axis, recipe: { ...wish.recipe, center: Number(center.toFixed(2)) } };
 }
 
 /** Where the axis is, once it is known. */

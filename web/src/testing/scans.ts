@@ -23,4 +23,4 @@ export const RECIPE: Recipe = {
   is_circle: true,
 };
 
-export const WISH: Wish = { options: NO_OPTIONS, recipe: RECIPE, row: 3, view: 7, compare: "rings", output: "/a.zarr", isReplaced: false, isWatched: false };
+export const WISH: Wish = { options: NO_OPTIONS, recipe: RECIPE, axis: "chosen", row: 3, view: 7, compare: "rings", output: "/a.zarr", isReplaced: false, isWatched: false };

@@ -66,6 +66,23 @@ class ScanDescription:
 
 
 @dataclass(frozen=True)
+class AxisRequest:
+    """POST /api/scans/axis: where the axis is, in the way that the recipe's center names. It may take seconds."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    path: Path
+    recipe: Recipe
+    options: ScanOptions = field(default_factory=ScanOptions)
+
+
+@dataclass(frozen=True)
+class FoundAxis:
+    """center: its column in the middle row."""
+
+    center: float
+
+
+@dataclass(frozen=True)
 class TrialRequest:
     """POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
 
@@ -128,5 +145,5 @@ class ReconstructionCommand:
     text: str
 
 
-ANSWERS = (ScanDescription, TrialHeader, ReconstructionCommand)
-BODIES = (ScanChoice, TrialRequest, ReconstructionRequest)
+ANSWERS = (ScanDescription, FoundAxis, TrialHeader, ReconstructionCommand)
+BODIES = (ScanChoice, AxisRequest, TrialRequest, ReconstructionRequest)

@@ -22,6 +22,13 @@ async def describe(asked: protocol.ScanChoice, session: Here) -> protocol.ScanDe
     return await session.trials.describe(asked)
 
 
+@router.post("/scans/axis")
+async def find_axis(asked: protocol.AxisRequest, session: Here) -> protocol.FoundAxis:
+    """Look for the axis."""
+    session.idle.touch()
+    return await session.trials.axis(asked)
+
+
 @router.post("/scans/try", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}})
 async def try_settings(asked: protocol.TrialRequest, session: Here) -> Response:
     """A picture, packed as those of the WebSocket are, with TrialHeader before it."""
