@@ -35,7 +35,8 @@ class Agency:
     def found(cls) -> "Agency | None":
         """The agent that runs behind the Hub, or on this machine, if one does. One on another cannot be reached."""
         if (hub := logged_in()) is not None:
-            return cls(hub.agent_url, hub.token) if hub.is_running else None
+            found = hub.found()
+            return None if found is None else cls(found.agent_url, found.token)
         has = holder(_folder())
         if has is None or has.is_gone(time.time()):
             return None
@@ -48,8 +49,7 @@ class Agency:
     def ready(cls) -> "Agency":
         """The agent that runs, or a new one."""
         if (hub := logged_in()) is not None:
-            hub.ensure_running()
-            return cls(hub.agent_url, hub.token)
+            return cls(hub.started().agent_url, hub.token)
         for _ in range(TRIES):
             if (agency := cls.found()) is not None:
                 return agency

@@ -6,7 +6,7 @@ Not here: log-in in a browser (agent.hub), what the agent is asked (agency).
 
 import getpass
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -22,34 +22,44 @@ LOOK_AGAIN_S = 0.2
 
 @dataclass(frozen=True)
 class HubLogin:
-    """url: of the Hub, with no stroke at its end. user: this person's name there."""
+    """url: of the Hub, with no stroke at its end. user: this person's name there. agent: where the Hub says that this
+    person's agent is; "" until it was asked."""
 
     url: str
     user: str
     token: str = field(repr=False)
+    agent: str = ""
 
     @property
     def agent_url(self) -> str:
-        return f"{self.url}/user/{quote(self.user, safe='@~')}/"
+        return self.agent or f"{self.url}/user/{quote(self.user, safe='@~')}/"
 
     def covers(self, url: str) -> bool:
         """Whether an address is this person's, behind that Hub."""
         return _place(url)[:3] == _place(self.agent_url)[:3] and _place(url)[3].startswith(_place(self.agent_url)[3])
 
-    @property
-    def is_running(self) -> bool:
-        """Whether this person's agent runs there."""
-        return bool(self._server().get("ready"))
+    def found(self) -> "HubLogin | None":
+        """With the address of this person's agent, where it runs."""
+        server = self._server()
+        return self._at(str(server.get("full_url") or "")) if server.get("ready") else None
 
-    def ensure_running(self) -> None:
-        """Start this person's agent there, and wait until it is ready."""
+    def started(self) -> "HubLogin":
+        """With the address of this person's agent, which is started where it does not run, and waited for."""
         deadline = time.monotonic() + START_S
         if not self._server():
             self._hub().ask("POST", f"/users/{self.user}/server")
-        while not self.is_running:
+        while (found := self.found()) is None:
             if time.monotonic() > deadline:
                 raise WorkerLost("starting the agent", f"{self.url} says more, in the browser")
             time.sleep(LOOK_AGAIN_S)
+        return found
+
+    def _at(self, address: str) -> "HubLogin":
+        """Kept, so that later the token is sent there and nowhere else: a Hub may give everybody a host name."""
+        known = self if not address or address == self.agent else replace(self, agent=address)
+        if known is not self:
+            write_json(_file(), asdict(known))
+        return known
 
     def _server(self) -> dict[str, Any]:
         """What the Hub knows of the agent; empty where it has none, nor is about to."""
@@ -87,7 +97,7 @@ def logged_in() -> HubLogin | None:
     kept = read_json(_file())
     if kept is None or not all(isinstance(kept.get(name), str) for name in ("url", "user", "token")):
         return None
-    return HubLogin(kept["url"], kept["user"], kept["token"])
+    return HubLogin(kept["url"], kept["user"], kept["token"], str(kept.get("agent", "")))
 
 
 def bearer_for(url: str) -> str:

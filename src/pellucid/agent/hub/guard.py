@@ -73,7 +73,7 @@ class HubGuard:
         headers = Headers(scope=scope)
         is_page = scope["method"] == "GET" and "text/html" in headers.get("accept", "")
         if not is_page or headers.get("authorization"):
-            return HTMLResponse(CLOSED % "Log in, or give a token of yours.", 403, HEADERS)
+            return HTMLResponse(CLOSED % "Log in, or give a token of yours.", 403, HEADERS | _version())
         query = scope["query_string"].decode("latin-1")
         url, state = self._log_in.begin(quote(scope["path"]) + (f"?{query}" if query else ""))
         answer = RedirectResponse(url, 302, HEADERS | _version())
