@@ -64,7 +64,7 @@ QUICK = Size(nbytes=2**28, iperf_s=1, repeats=3)
 
 def fitting(size: Size) -> Size:
     """The same with less, where four arrays of it would not fit."""
-    while size.nbytes > QUICK.nbytes and available_memory_bytes() < 5 * size.nbytes:
+    while size.nbytes > QUICK.nbytes and available_memory_bytes() < 4 * size.nbytes:
         size = replace(size, nbytes=size.nbytes // 2)
     return size
 
