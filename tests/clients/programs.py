@@ -22,8 +22,8 @@ def _ucx_folder() -> str:
     return str(Path(found.origin).parent / "lib") if found is not None and found.origin else ""
 
 
-UCX: Mapping[str, str] = {"LD_LIBRARY_PATH": _ucx_folder()}
-"""The variable by which a C program finds the libucp of the Python package."""
+UCX: Mapping[str, str] = {"LD_LIBRARY_PATH": _ucx_folder(), "UCX_LOG_LEVEL": "fatal"}
+"""By which a C program finds the libucp of the Python package, and UCX writes nothing between the program's lines."""
 
 
 def run(*command: object, **environment: str) -> list[str]:

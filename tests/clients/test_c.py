@@ -22,7 +22,7 @@ from pellucid.transport.listening import Listener
 from tests.clients.programs import UCX, VALGRIND, run, serving
 from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, told
 from tests.transport.certificates import make_certificate
-from tests.transport.namespaces import two_hosts
+from tests.transport.namespaces import TwoHosts, two_hosts
 from tests.transport.peer import voxels
 from tests.transport.relay import Relay
 from tests.waiting import wait_until
@@ -267,12 +267,19 @@ def test_from_c_on_one_host_to_c_on_another(build: Path) -> None:
             assert told(child, "stored")[:4] == ["scan", "tcp", "0", "right"]
 
 
+def is_up(hosts: TwoHosts, host: str) -> bool:
+    """UCX uses no cable before that."""
+    shown = subprocess.run(
+        [*hosts.inside(host), "cat", "/sys/class/net/cable/operstate"], capture_output=True, check=False
+    )
+    return shown.stdout == b"up\n"
+
+
 def test_ucx_from_one_host_to_another(build: Path) -> None:
     ucx = {**UCX, "UCX_TLS": "tcp"}  # UCX would see through the disguise, and try shared memory.
     with two_hosts() as hosts:
         far = (*hosts.inside(hosts.far), build / "peer", "serve", f"{hosts.far_address}:0", TOKEN)
-        shown = [*hosts.inside(hosts.far), "cat", "/sys/class/net/cable/operstate"]  # UCX uses no cable that is not up.
-        wait_until(lambda: subprocess.run(shown, capture_output=True, check=False).stdout == b"up\n")
+        wait_until(lambda: is_up(hosts, hosts.near) and is_up(hosts, hosts.far))
         with serving(*far, "0", "ucx", **ucx) as (child, address):
             words = run(*hosts.inside(hosts.near), build / "peer", "send", address, TOKEN, "ucx", **ucx)
             assert words == ["sent", "ucx", str(SIZE), "0"]
