@@ -108,7 +108,8 @@ def _reachable(told: str, connection: Connection) -> str:
     """The address at which the instance's transport answers: directly, where pages come from or where it says that it
     is, else through the web server that the pages come from."""
     if not told:
-        raise NotAllowed("This link may not send or retrieve arrays.", do="Use the owner's link.")
+        what = "This link is for looking and steering at the most; arrays need the owner's."
+        raise NotAllowed(what, do="Ask whoever started the viewer for another link.")
     address, options = Address.parse(told), Options(timeout_s=PROBE_S, attempts=1, bearer=connection.bearer)
     direct = [str(replace(address, host=host)) for host in dict.fromkeys((connection.host, address.host))]
     for found in (*direct, connection.web):
