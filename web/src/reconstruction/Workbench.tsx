@@ -34,7 +34,7 @@ export function Workbench({ path }: { path: string }): ReactNode {
       <header className="bench-head">
         <div className="title">
           <h1>Reconstruct {path.slice(path.lastIndexOf("/") + 1)}</h1>
-          <p className="hint number">{scan ? factsOf(scan) : "opening…"}</p>
+          <p className="hint number">{scan ? factsOf(scan) : refusal ? "something is missing in it" : "opening…"}</p>
         </div>
         <IconButton icon="close" label="Close the reconstruction" shortcut="Esc" onClick={close} />
       </header>
