@@ -58,7 +58,7 @@ def test_the_tooth_looks_as_it_does_directly(device: Device) -> None:
 def test_neighbours_do_not_change_a_slice_on_the_cpu(slope: float) -> None:
     """Nor memory that is used again: there are more slices than lie side by side."""
     rows, angles = np.random.default_rng(4).standard_normal((19, 16, 40)), even_angles(16)
-    whole = Geometry(angles, 19.5 + slope * np.arange(19))
+    whole = Geometry(angles, 19.5 + slope * np.arange(19, dtype=np.float64))
     with kept_room():
         together = made(rows, whole, choose("cpu"), "hann")
         for some in (slice(4, 6), slice(12, 19)):
