@@ -2276,6 +2276,20 @@ static int look_while_receiving(struct flight *flight, pellucid_error *error) {
     return PELLUCID_OK;
 }
 
+/* Until the sender says that it has sent everything. What it still waits for leaves only while the wheel is turned. */
+static int ucx_await_end(struct flight *flight, pellucid_error *error) {
+    double since = now_s();
+    while (!flight->is_over) {
+        ucx.progress(flight->link->ucx.worker);
+        if (has_news(&flight->link->control, 1))
+            TRY(hear_of_piece(flight, error));
+        TRY(advance(&flight->link->watch, 0, error));
+        if (now_s() - since > flight->link->watch.timeout_s)
+            return broken(error, "the other end said nothing for too long");
+    }
+    return PELLUCID_OK;
+}
+
 /* Say that we are ready, with our address. Frees the head. */
 static int invite_ucx(struct link *link, struct text *head, pellucid_error *error) {
     void *address = NULL;
@@ -2308,8 +2322,7 @@ static int receive_through_ucx(struct link *link, struct transfer *transfer, str
         free(head->at);
     int code = has_memory ? invite_ucx(link, head, error) : no_memory(error, transfer->count);
     code = code != PELLUCID_OK ? code : ucx_fly(&flight, error);
-    while (code == PELLUCID_OK && !flight.is_over)
-        code = hear_of_piece(&flight, error);
+    code = code != PELLUCID_OK ? code : ucx_await_end(&flight, error);
     free(missing);
     free(flight.sums);
     free(flight.has_sum);

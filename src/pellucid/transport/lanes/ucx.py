@@ -67,8 +67,11 @@ class UcxLane:
                 kept.told(self._link.control.expect(PIECE, SENT))
 
         self._all(missing, post, done, look)
-        while not kept.is_complete:
-            kept.told(self._link.control.expect(PIECE, SENT))
+        since = time.monotonic()
+        while not kept.is_complete:  # What the sender still waits for leaves only while the wheel is turned.
+            self._worker.progress()
+            look()
+            self._link.patience.wait(since)
 
     def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
         if self._endpoint is None:
