@@ -48,7 +48,8 @@ def test_a_second_volume_is_added_hidden_shown_and_taken_away(scene_page: Page, 
     alone = pixels(page)
     page.keyboard.press("o")
     page.get_by_placeholder("Search").fill("shifted")
-    page.get_by_role("button", name="shifted.npy").click()
+    expect(page.get_by_role("button", name="shifted.npy")).to_be_visible()
+    page.get_by_role("button", name="More ways to open").click()
     page.get_by_role("button", name="Add as a layer").click()
     wait_for_scene(page, "scene.volumes.length === 2")
     assert peak_signal(pixels(page), drawn(page)) > 45

@@ -76,7 +76,6 @@ def choose_scan(page: Page, name: str) -> None:
     page.keyboard.press("o")
     page.get_by_placeholder("Search").fill(name)
     page.get_by_role("button", name=name).click()
-    page.get_by_role("button", name="Reconstruct").click()
 
 
 def exact(page: Page, place: str, claim: str = "true") -> Voxels:

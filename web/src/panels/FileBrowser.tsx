@@ -1,16 +1,17 @@
-// Files that can be opened. Here: folders, search, facts of a file before it is opened. Not here: reading them (the instance).
+// Files that can be opened. Here: folders, search, a click that opens. Not here: facts of files (FileFacts), reading them (the instance).
 
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { bytes } from "../geometry/measures";
 import { factsOf, listFolder, RequestRefused } from "../line/requests";
 import { Button, IconButton } from "../parts/Button";
 import { Icon, type IconName } from "../parts/Icon";
 import { choose } from "../parts/files";
-import type { Entry, FileFacts, Folder, LoadRequest } from "../protocol";
+import type { Entry, FileFacts, Folder } from "../protocol";
 import { opened, reconstruct, uploaded } from "../session/opening";
 import { useSession } from "../session/session";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
+import { Facts, isPlain, Problem, shortly, useRowFacts } from "./FileFacts";
 
 const SEARCH_PAUSE_MS = 250;
 const ICONS: Record<Entry["kind"], IconName> = { folder: "folder", volume: "volume", points: "points", mesh: "mesh" };
@@ -25,6 +26,12 @@ export function FileBrowser(): ReactNode {
     setPlace(path);
     setSearch("");
     setChosen(null);
+  };
+  const open = async (entry: Entry, known: FileFacts | null): Promise<void> => {
+    const facts = known ?? (entry.kind === "volume" ? await session.attempt(factsOf(entry.path)) : null);
+    if (facts?.is_scan) reconstruct(session, entry.path);
+    else if (entry.kind !== "volume" || (facts && isPlain(facts))) await opened(session, { path: entry.path, how: "replace" });
+    else setChosen(entry);
   };
   return (
     <aside className="drawer pane grows" aria-label="Files">
@@ -60,8 +67,8 @@ export function FileBrowser(): ReactNode {
               key={entry.path}
               entry={entry}
               isChosen={entry.path === chosen?.path}
-              onChoose={() => (entry.kind === "folder" ? enter(entry.path) : setChosen(entry))}
-              onOpen={() => void opened(session, { path: entry.path, how: "replace" })}
+              onOpen={(facts) => (entry.kind === "folder" ? enter(entry.path) : void open(entry, facts))}
+              onChoose={() => setChosen(entry)}
             />
           ))}
         </ul>
@@ -133,83 +140,31 @@ function Crumbs({ folder, onEnter }: { folder: Folder | null; onEnter: (path: st
 interface FileRowProps {
   entry: Entry;
   isChosen: boolean;
+  onOpen: (facts: FileFacts | null) => void;
   onChoose: () => void;
-  onOpen: () => void;
 }
 
-function FileRow({ entry, isChosen, onChoose, onOpen }: FileRowProps): ReactNode {
+function FileRow({ entry, isChosen, onOpen, onChoose }: FileRowProps): ReactNode {
+  const row = useRef<HTMLLIElement>(null);
+  const facts = useRowFacts(entry, row);
   return (
-    <li>
-      <button type="button" className={`file is-${entry.kind}`} aria-pressed={isChosen} onClick={onChoose} onDoubleClick={entry.kind === "folder" ? undefined : onOpen}>
+    <li ref={row} className={isChosen ? "file-row is-chosen" : "file-row"}>
+      <button type="button" className={`file is-${entry.kind}`} onClick={() => onOpen(facts)}>
         <Icon name={ICONS[entry.kind]} />
-        <span className="file-name" title={entry.path}>
-          {entry.name}
+        <span className="file-text">
+          <span className="file-name" title={entry.path}>
+            {entry.name}
+          </span>
+          {entry.kind === "folder" ? null : <span className="hint number">{inShort(entry, facts)}</span>}
         </span>
-        <span className="hint number">{entry.bytes === null ? "" : bytes(entry.bytes)}</span>
       </button>
+      {entry.kind === "folder" ? null : <IconButton icon="dots" label="More ways to open" isOn={isChosen} onClick={onChoose} />}
     </li>
   );
 }
 
-function Facts({ entry }: { entry: Entry }): ReactNode {
-  const session = useSession();
-  const hasVolume = useSelect((state) => (state.server?.scene.volumes.length ?? 0) > 0);
-  const [dataset, setDataset] = useState("");
-  const isVolume = entry.kind === "volume";
-  // Facts are told of volumes; points and meshes are opened to see what they are.
-  const { facts, problem } = useFacts(isVolume ? (dataset ? `${entry.path}:${dataset}` : entry.path) : "");
-  const path = dataset ? `${entry.path}:${dataset}` : entry.path;
-  const open = (how: NonNullable<LoadRequest["how"]>): void => void opened(session, { path, how });
-  if (facts?.is_scan) return <ScanFacts entry={entry} facts={facts} />;
-  const isOpenable = !isVolume || (problem === null && facts?.problem === "");
-  return (
-    <div className="facts">
-      <h3 title={entry.path}>{entry.name}</h3>
-      {problem ? <Problem problem={problem} /> : null}
-      {facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">looking…</p>}
-      {facts && facts.datasets.length > 1 ? (
-        <select className="field" aria-label="Dataset" value={dataset} onChange={(event) => setDataset(event.currentTarget.value)}>
-          <option value="">Choose what to open…</option>
-          {facts.datasets.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      ) : null}
-      <div className="row">
-        <Button look="main" isDisabled={!isOpenable} onClick={() => open("replace")}>
-          Open
-        </Button>
-        <Button isDisabled={!isOpenable} onClick={() => open("add")}>
-          Add as a layer
-        </Button>
-        {isVolume && hasVolume ? (
-          <Button isDisabled={!isOpenable} onClick={() => open("labels")}>
-            As labels
-          </Button>
-        ) : null}
-      </div>
-    </div>
-  );
-}
-
-function ScanFacts({ entry, facts }: { entry: Entry; facts: FileFacts }): ReactNode {
-  const session = useSession();
-  const [views, rows, columns] = facts.shape ?? [0, 0, 0];
-  return (
-    <div className="facts">
-      <h3 title={entry.path}>{entry.name}</h3>
-      <p className="hint number">{facts.shape ? `scan · ${views} views · ${columns} × ${rows} · ${facts.dtype}` : "scan that does not say everything"}</p>
-      <div className="row">
-        <Button look="main" onClick={() => reconstruct(session, entry.path)}>
-          Reconstruct
-        </Button>
-        {facts.shape ? <Button onClick={() => void opened(session, { path: entry.path, how: "replace" })}>Open the projections</Button> : null}
-      </div>
-    </div>
-  );
-}
+const inShort = (entry: Entry, facts: FileFacts | null): string =>
+  [facts ? shortly(facts) : "", entry.bytes === null ? "" : bytes(entry.bytes)].filter(Boolean).join(" · ");
 
 function ScanFolder({ path }: { path: string }): ReactNode {
   const session = useSession();
@@ -219,43 +174,6 @@ function ScanFolder({ path }: { path: string }): ReactNode {
       <Button look="main" onClick={() => reconstruct(session, path)}>
         Reconstruct
       </Button>
-    </div>
-  );
-}
-
-function useFacts(path: string): { facts: FileFacts | null; problem: RequestRefused | null } {
-  const [known, setKnown] = useState<{ path: string; facts: FileFacts | null; problem: RequestRefused | null }>({ path: "", facts: null, problem: null });
-  useEffect(() => {
-    if (path === "") return undefined;
-    let isWanted = true;
-    factsOf(path).then(
-      (facts) => (isWanted ? setKnown({ path, facts, problem: null }) : undefined),
-      (error: unknown) => (isWanted && error instanceof RequestRefused ? setKnown({ path, facts: null, problem: error }) : undefined),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [path]);
-  return known.path === path ? known : { facts: null, problem: null };
-}
-
-function FactLines({ facts }: { facts: FileFacts }): ReactNode {
-  if (facts.problem) return <p className="is-bad">{facts.problem}</p>;
-  const [z, y, x] = facts.shape ?? [0, 0, 0];
-  const more = [facts.levels > 1 ? `${facts.levels} levels` : "", facts.times > 1 ? `${facts.times} time steps` : "", facts.channels > 1 ? `${facts.channels} channels` : ""];
-  return (
-    <p className="hint number">
-      {facts.shape ? `${x} × ${y} × ${z} · ${facts.dtype} · ` : ""}
-      {[bytes(facts.bytes), ...more].filter(Boolean).join(" · ")}
-    </p>
-  );
-}
-
-function Problem({ problem }: { problem: RequestRefused }): ReactNode {
-  return (
-    <div className="empty">
-      <p className="is-bad">{problem.what}</p>
-      <p className="hint">{problem.remedy}</p>
     </div>
   );
 }

@@ -1,0 +1,143 @@
+// What a file says of itself. Here: facts, asked for once they are wanted; ways to open it. Not here: the list of files.
+
+import { useEffect, useState, type ReactNode, type RefObject } from "react";
+import { bytes } from "../geometry/measures";
+import { factsOf, RequestRefused } from "../line/requests";
+import { Button } from "../parts/Button";
+import type { Entry, FileFacts, LoadRequest } from "../protocol";
+import { opened, reconstruct } from "../session/opening";
+import { useSession } from "../session/session";
+import { useSelect } from "../state/store";
+
+/** Rows ask one after another: the Worker that looks into files also draws. */
+let turn: Promise<unknown> = Promise.resolve();
+
+/** Facts of a file in a list, once its row was seen. */
+export function useRowFacts(entry: Entry, row: RefObject<HTMLElement | null>): FileFacts | null {
+  const [facts, setFacts] = useState<FileFacts | null>(null);
+  useEffect(() => {
+    if (entry.kind !== "volume" || row.current === null) return undefined;
+    let isWanted = true;
+    const watcher = new IntersectionObserver((changes) => {
+      if (!changes.some((change) => change.isIntersecting)) return;
+      watcher.disconnect();
+      turn = turn.then(() => (isWanted ? factsOf(entry.path).then((found) => (isWanted ? setFacts(found) : undefined), ignored) : undefined));
+    });
+    watcher.observe(row.current);
+    return () => {
+      isWanted = false;
+      watcher.disconnect();
+    };
+  }, [entry.kind, entry.path, row]);
+  return facts;
+}
+
+/** A row without facts is still a row; opening the file tells what is wrong with it. */
+function ignored(): void {}
+
+/** In a few words, for a row. */
+export function shortly(facts: FileFacts): string {
+  const [z, y, x] = facts.shape ?? [0, 0, 0];
+  if (facts.is_scan) return facts.shape ? `scan, ${z} views` : "scan";
+  return facts.shape ? `${x} × ${y} × ${z} ${facts.dtype}` : "";
+}
+
+/** Whether a click can open it, or somebody has to choose or to read first. */
+export const isPlain = (facts: FileFacts): boolean => facts.problem === "" && facts.shape !== null;
+
+export function Facts({ entry }: { entry: Entry }): ReactNode {
+  const session = useSession();
+  const hasVolume = useSelect((state) => (state.server?.scene.volumes.length ?? 0) > 0);
+  const [dataset, setDataset] = useState("");
+  const isVolume = entry.kind === "volume";
+  // Facts are told of volumes; points and meshes are opened to see what they are.
+  const { facts, problem } = useFacts(isVolume ? (dataset ? `${entry.path}:${dataset}` : entry.path) : "");
+  const path = dataset ? `${entry.path}:${dataset}` : entry.path;
+  const open = (how: NonNullable<LoadRequest["how"]>): void => void opened(session, { path, how });
+  if (facts?.is_scan) return <ScanFacts entry={entry} facts={facts} />;
+  const isOpenable = !isVolume || (problem === null && facts?.problem === "");
+  return (
+    <div className="facts">
+      <h3 title={entry.path}>{entry.name}</h3>
+      {problem ? <Problem problem={problem} /> : null}
+      {facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">looking…</p>}
+      {facts && facts.datasets.length > 1 ? (
+        <select className="field" aria-label="Dataset" value={dataset} onChange={(event) => setDataset(event.currentTarget.value)}>
+          <option value="">Choose what to open…</option>
+          {facts.datasets.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      ) : null}
+      <div className="row">
+        <Button look="main" isDisabled={!isOpenable} onClick={() => open("replace")}>
+          Open
+        </Button>
+        <Button isDisabled={!isOpenable} onClick={() => open("add")}>
+          Add as a layer
+        </Button>
+        {isVolume && hasVolume ? (
+          <Button isDisabled={!isOpenable} onClick={() => open("labels")}>
+            As labels
+          </Button>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function ScanFacts({ entry, facts }: { entry: Entry; facts: FileFacts }): ReactNode {
+  const session = useSession();
+  const [views, rows, columns] = facts.shape ?? [0, 0, 0];
+  return (
+    <div className="facts">
+      <h3 title={entry.path}>{entry.name}</h3>
+      <p className="hint number">{facts.shape ? `scan · ${views} views · ${columns} × ${rows} · ${facts.dtype}` : "scan that does not say everything"}</p>
+      <div className="row">
+        <Button look="main" onClick={() => reconstruct(session, entry.path)}>
+          Reconstruct
+        </Button>
+        {facts.shape ? <Button onClick={() => void opened(session, { path: entry.path, how: "replace" })}>Open the projections</Button> : null}
+      </div>
+    </div>
+  );
+}
+
+function useFacts(path: string): { facts: FileFacts | null; problem: RequestRefused | null } {
+  const [known, setKnown] = useState<{ path: string; facts: FileFacts | null; problem: RequestRefused | null }>({ path: "", facts: null, problem: null });
+  useEffect(() => {
+    if (path === "") return undefined;
+    let isWanted = true;
+    factsOf(path).then(
+      (facts) => (isWanted ? setKnown({ path, facts, problem: null }) : undefined),
+      (error: unknown) => (isWanted && error instanceof RequestRefused ? setKnown({ path, facts: null, problem: error }) : undefined),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [path]);
+  return known.path === path ? known : { facts: null, problem: null };
+}
+
+function FactLines({ facts }: { facts: FileFacts }): ReactNode {
+  if (facts.problem) return <p className="is-bad">{facts.problem}</p>;
+  const [z, y, x] = facts.shape ?? [0, 0, 0];
+  const more = [facts.levels > 1 ? `${facts.levels} levels` : "", facts.times > 1 ? `${facts.times} time steps` : "", facts.channels > 1 ? `${facts.channels} channels` : ""];
+  return (
+    <p className="hint number">
+      {facts.shape ? `${x} × ${y} × ${z} · ${facts.dtype} · ` : ""}
+      {[bytes(facts.bytes), ...more].filter(Boolean).join(" · ")}
+    </p>
+  );
+}
+
+export function Problem({ problem }: { problem: RequestRefused }): ReactNode {
+  return (
+    <div className="empty">
+      <p className="is-bad">{problem.what}</p>
+      <p className="hint">{problem.remedy}</p>
+    </div>
+  );
+}
