@@ -84,8 +84,11 @@ class Delivery:
         found: set[Encoding] = {"h264" if member.wants_video else "jpeg" for member in self._members()}
         return sorted(found)
 
+    def _takers(self, encoding: Encoding) -> list[Member]:
+        return [one for one in self._members() if encoding == "png" or one.wants_video == (encoding == "h264")]
+
     async def _send(self, shot: Shot, encoding: Encoding, order: int) -> None:
-        takers = [member for member in self._members() if shot.is_exact or member.wants_video == (encoding == "h264")]
+        takers = self._takers(encoding)
         if encoding != "png" and not any(member.is_free for member in takers):
             self._drop(takers)
             return
@@ -97,6 +100,7 @@ class Delivery:
             picture = await self._encoded(shot, encoding, takers)
         encode_ms = (time.perf_counter() - started) * 1000
         self._timing.add("encode", encode_ms)
+        takers = self._takers(encoding)  # Who came meanwhile has not been shown it as the last one.
         if self._newest.get(shot.view, 0) > order:
             self._drop(takers)
             return

@@ -31,13 +31,18 @@ export class ClockOffset {
   }
 }
 
+/** The last picture of a place. */
+interface Kept {
+  decoded: ImageBitmap;
+  paint: (canvas: HTMLCanvasElement) => void;
+}
 
 export class Painter {
   private readonly canvases = new Map<View | Axis, HTMLCanvasElement>();
   private readonly lastNumber = new Map<View, number>();
   private readonly streams: Record<View, VideoStream>;
   private readonly slices = new Map<Axis, SliceHeader>();
-  private readonly kept = new Map<View | Axis, ImageBitmap>();
+  private readonly kept = new Map<View | Axis, Kept>();
   readonly clock = new ClockOffset();
 
   constructor(private readonly listener: PainterListener) {
@@ -47,8 +52,7 @@ export class Painter {
   /** A canvas has come; what was shown there last is shown again at once. */
   attach(name: View | Axis, canvas: HTMLCanvasElement): () => void {
     this.canvases.set(name, canvas);
-    const last = this.kept.get(name);
-    if (last) draw(canvas, last, last.width, last.height);
+    this.kept.get(name)?.paint(canvas);
     return () => {
       if (this.canvases.get(name) === canvas) this.canvases.delete(name);
     };
@@ -78,13 +82,11 @@ export class Painter {
     const decodedMs = performance.now();
     if (header.number >= (this.lastNumber.get(header.view) ?? -1)) {
       this.lastNumber.set(header.view, header.number);
-      const canvas = this.canvases.get(header.view);
-      if (canvas) {
+      this.paint(header.view, decoded, (canvas) => {
         draw(canvas, decoded, header.full_width, header.full_height);
         // For whoever looks from outside: which picture this is.
         Object.assign(canvas.dataset, { number: header.number, revision: header.revision, isExact: header.is_exact });
-      }
-      this.keep(header.view, decoded);
+      });
     } else decoded.close();
     const paintedMs = performance.now();
     const total = header.input_sent_at_ms > 0 ? paintedMs - header.input_sent_at_ms : 0;
@@ -100,16 +102,17 @@ export class Painter {
       return;
     }
     if (this.slices.get(header.axis) !== header) return decoded.close();
-    const canvas = this.canvases.get(header.axis);
-    if (canvas) draw(canvas, decoded, header.width, header.height);
-    this.keep(header.axis, decoded);
+    this.paint(header.axis, decoded, (canvas) => draw(canvas, decoded, header.width, header.height));
     this.listener.onSlice(header);
   }
 
-  private keep(name: View | Axis, decoded: Decoded): void {
-    this.kept.get(name)?.close();
+  /** Paint a picture now, and again on a canvas that comes later. */
+  private paint(name: View | Axis, decoded: Decoded, paint: Kept["paint"]): void {
+    const canvas = this.canvases.get(name);
+    if (canvas) paint(canvas);
+    this.kept.get(name)?.decoded.close();
     // A video frame belongs to the decoder's small pool, and has to go back to it.
-    if (decoded instanceof ImageBitmap) this.kept.set(name, decoded);
+    if (decoded instanceof ImageBitmap) this.kept.set(name, { decoded, paint });
     else {
       decoded.close();
       this.kept.delete(name);
