@@ -34,10 +34,11 @@ class Far:
 @pytest.fixture(scope="module")
 def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
     folder = tmp_path_factory.mktemp("far")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_STATE_FOLDER": str(folder)}
+    places = {"PELLUCID_STATE_FOLDER": str(folder), "TMPDIR": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **places}
     view = [sys.executable, "-m", "pellucid", "view", "--network", "--no-browser", "--device", "cpu"]
     # Memory that is mounted for it alone hides its Unix socket, as another machine's disk would.
-    shell = 'mount -t tmpfs none /tmp && exec "$@"'
+    shell = 'mount -t tmpfs none "$TMPDIR" && exec "$@"'
     with two_hosts() as hosts:
         command = [*hosts.inside(hosts.far), "sh", "-c", shell, "sh", *view]
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as viewer:
