@@ -99,6 +99,15 @@ class Page:
             if is_wanted:
                 return shown
 
+    def exact_views(self, revision: int) -> dict[str, Shown]:
+        """The exact pictures of both scenes, side by side, whichever is encoded first."""
+        found: dict[str, Shown] = {}
+        while len(found) < 2:
+            header = (shown := self.hear_picture()).header
+            if header["is_exact"] and header["revision"] == revision:
+                found[header["view"]] = shown
+        return found
+
     @property
     def scene(self) -> Scene:
         """The scene heard of last."""
