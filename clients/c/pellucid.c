@@ -4632,23 +4632,28 @@ int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array 
     return render_over_http(viewer, &shown, how, report, error);
 }
 
+/* What a viewer is told of a volume whose voxels come later. Its metadata is the caller's to free. */
+static int wish_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how, pellucid_array *wished,
+                       pellucid_error *error) {
+    TRY(volume_check(volume, 0, error));
+    if (find_way(viewer) != STRAIGHT)
+        return no_direct_way(viewer, error);
+    *wished = as_shown(volume);
+    wished->metadata = wished_metadata(volume->metadata, how, "volume", error);
+    return wished->metadata != NULL ? PELLUCID_OK : PELLUCID_INVALID;
+}
+
 int pellucid_viewer_allocate(pellucid_viewer *viewer, pellucid_array *volume, const char *how,
                              pellucid_allocation **allocation, pellucid_error *error) {
     pellucid_error unused;
     error = error != NULL ? error : &unused;
     *allocation = NULL;
-    TRY(volume_check(volume, 0, error));
-    if (find_way(viewer) != STRAIGHT)
-        return no_direct_way(viewer, error);
-    pellucid_array wished = as_shown(volume);
-    char *metadata = wished_metadata(volume->metadata, how, "volume", error);
-    if (metadata == NULL)
-        return PELLUCID_INVALID;
-    wished.metadata = metadata;
+    pellucid_array wished;
+    TRY(wish_volume(viewer, volume, how, &wished, error));
     int code = allocate_at(&viewer->transport, viewer->place.token, &wished, &viewer->options, allocation, error);
     if (code == PELLUCID_OK)
         volume->data = wished.data;
-    free(metadata);
+    free((void *)wished.metadata);
     return code;
 }
 
@@ -4657,16 +4662,10 @@ int pellucid_viewer_stream(pellucid_viewer *viewer, const pellucid_array *volume
     pellucid_error unused;
     error = error != NULL ? error : &unused;
     *stream = NULL;
-    TRY(volume_check(volume, 0, error));
-    if (find_way(viewer) != STRAIGHT)
-        return no_direct_way(viewer, error);
-    pellucid_array wished = as_shown(volume);
-    char *metadata = wished_metadata(volume->metadata, how, "volume", error);
-    if (metadata == NULL)
-        return PELLUCID_INVALID;
-    wished.metadata = metadata;
+    pellucid_array wished;
+    TRY(wish_volume(viewer, volume, how, &wished, error));
     int code = stream_to(&viewer->transport, viewer->place.token, &wished, &viewer->options, stream, error);
-    free(metadata);
+    free((void *)wished.metadata);
     return code;
 }
 

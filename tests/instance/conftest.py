@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pellucid import progress
+from pellucid.client.viewer import Viewer
 from pellucid.device import choose
+from pellucid.formats.protocol import Voxels
 from pellucid.instance.server import Instance
 from pellucid.rendering.renderer import Renderer
 from pellucid.volume.sample import sample
@@ -49,3 +52,27 @@ def instance(source: str, folder: Path) -> Iterator[Instance]:
 def fresh(source: str, folder: Path) -> Iterator[Instance]:
     with running(source, folder) as started:
         yield started
+
+
+@pytest.fixture
+def viewer(instance: Instance) -> Viewer:
+    """The instance, as a program has it."""
+    return Viewer(instance.url)
+
+
+@pytest.fixture
+def silence() -> Iterator[None]:
+    with progress.use(progress.Silent()):
+        yield
+
+
+@pytest.fixture(scope="session")
+def ball() -> Voxels:
+    return np.ascontiguousarray(sample(EDGE))
+
+
+@pytest.fixture(scope="session")
+def large() -> Voxels:
+    """Many pieces, 24 MiB."""
+    shape = (6, 1024, 1024)
+    return np.arange(np.prod(shape), dtype=np.uint32).reshape(shape)

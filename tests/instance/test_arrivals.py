@@ -3,14 +3,12 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pellucid import progress
 from pellucid.client.viewer import Viewer
 from pellucid.errors import (
     Cancelled,
@@ -29,36 +27,14 @@ from pellucid.transport.address import Address
 from pellucid.transport.announcement import SMALLEST_PIECE, Label
 from pellucid.transport.connecting import Options, retrieve, send
 from pellucid.transport.host import Limits
-from pellucid.volume.sample import sample
 from tests.instance.loopback import Page, open_page, running, served
 from tests.instance.sending import TCP, address_of, held, in_background, sent, token_of, told_of_break
 from tests.suite_report import ROOT
 from tests.transport.relay import Relay
 
 HALF = 12 * 2**20
-LARGE = (6, 1024, 1024)
 
-
-@pytest.fixture(autouse=True)
-def silence() -> Iterator[None]:
-    with progress.use(progress.Silent()):
-        yield
-
-
-@pytest.fixture(scope="module")
-def ball() -> Voxels:
-    return np.ascontiguousarray(sample(24))
-
-
-@pytest.fixture(scope="module")
-def large() -> Voxels:
-    """Many pieces, 24 MiB."""
-    return np.arange(np.prod(LARGE), dtype=np.uint32).reshape(LARGE)
-
-
-@pytest.fixture
-def viewer(instance: Instance) -> Viewer:
-    return Viewer(instance.url)
+pytestmark = pytest.mark.usefixtures("silence")
 
 
 # What is taken

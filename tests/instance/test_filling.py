@@ -1,47 +1,22 @@
 """Streams: shown while they come, exact at the end, and in nobody's way."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pellucid import progress
 from pellucid.box import Box
 from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.server import Instance
 from pellucid.transport.address import Address
 from pellucid.transport.connecting import Options, stream
-from pellucid.volume.sample import sample
 from tests.instance.loopback import open_page, running
 from tests.instance.sending import address_of, streaming, token_of, told_of_break, wait_for
 from tests.transport.relay import Relay
 from tests.waiting import wait_until
 
-LARGE = (6, 1024, 1024)
-
-
-@pytest.fixture(autouse=True)
-def silence() -> Iterator[None]:
-    with progress.use(progress.Silent()):
-        yield
-
-
-@pytest.fixture(scope="module")
-def ball() -> Voxels:
-    return np.ascontiguousarray(sample(24))
-
-
-@pytest.fixture(scope="module")
-def large() -> Voxels:
-    """Many pieces, 24 MiB."""
-    return np.arange(np.prod(LARGE), dtype=np.uint32).reshape(LARGE)
-
-
-@pytest.fixture
-def viewer(instance: Instance) -> Viewer:
-    return Viewer(instance.url)
+pytestmark = pytest.mark.usefixtures("silence")
 
 
 @pytest.mark.parametrize("lane", ["shm", "tcp"])
