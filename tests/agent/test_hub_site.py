@@ -10,6 +10,7 @@ from traitlets.config import Config
 from pellucid.agent.hub.configuration import configure
 from pellucid.agent.hub.running import proxy_command
 from pellucid.agent.hub.site import HubSite, read_hub_site
+from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
 from pellucid.jobs.site import read_site
 
@@ -87,3 +88,9 @@ def test_without_a_file_the_hub_is_for_this_machine_alone(tmp_path: Path) -> Non
     assert read_hub_site(tmp_path / "none.toml").address == "http://127.0.0.1:8000"
     with pytest.raises(InvalidInput, match="hub is no table"):
         read_hub_site(written(tmp_path, "hub = 1"))
+
+
+def test_a_site_file_that_is_named_has_to_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "site.toml"
+    assert main(["hub", "check", "--config", str(missing)]) == 1
+    assert f"There is nothing at {missing}" in capsys.readouterr().err

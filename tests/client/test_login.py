@@ -41,3 +41,12 @@ def test_the_token_is_not_shown() -> None:
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="is no address of a Hub"):
         login(url, "token")
+
+
+def test_where_nobody_can_be_asked_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("getpass.getpass", nobody)
+    with pytest.raises(InvalidInput, match="nobody to ask"):
+        login("https://site.org")

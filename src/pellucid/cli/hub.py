@@ -7,6 +7,7 @@ Not here: Hub and proxy (agent.hub), what one person has running (agent).
 import argparse
 from pathlib import Path
 
+from pellucid.errors import NotFound
 from pellucid.settings import current
 
 PARTS = {
@@ -30,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
     from pellucid.agent.hub.site import read_hub_site
 
     site_file = Path(options.config).absolute() if options.config else current().site_file
+    if options.config and not site_file.is_file():
+        raise NotFound(str(site_file))  # The default may be absent; what somebody names is not meant to be.
     site = read_hub_site(site_file)
     if options.part == "check":
         return check(site_file)
