@@ -52,7 +52,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "hdf5plugin": ("formats",),
     "tensorstore": ("formats",),
     "tifffile": ("formats",),
-    "imagecodecs": ("formats",),
+    "imagecodecs": ("formats", "instance"),
     "warp": ("device", "fields", "tomo", "rendering"),
     "cupy": ("device", "fields", "rendering"),
     "scipy": ("device", "formats", "tomo"),

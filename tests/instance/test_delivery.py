@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def shot(is_exact: bool, released: list[bool]) -> Shot:
     def release() -> None:
         released.append(is_exact)
 
-    return Shot(PIXELS, release, "main", 3, Camera(), (6, 4), is_exact, 1.0, 1.0, 2.0, 0.0, 85)
+    return Shot(PIXELS, release, "main", 3, Camera(), (6, 4), is_exact, 1.0, 1.0, 2.0, 0.0, 85, time.perf_counter())
 
 
 def held_back(monkeypatch: pytest.MonkeyPatch) -> threading.Event:

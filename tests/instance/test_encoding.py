@@ -3,11 +3,10 @@
 import io
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.encoding import encode_jpeg, encode_png
+from pellucid.instance.encoding import encode_png
 
 
 def picture() -> Voxels:
@@ -18,11 +17,3 @@ def picture() -> Voxels:
 def test_a_png_is_the_picture() -> None:
     shown = np.asarray(Image.open(io.BytesIO(encode_png(picture()))))
     np.testing.assert_array_equal(shown, picture()[..., :3])
-
-
-@pytest.mark.parametrize("is_enlarged", [True, False])
-def test_a_jpeg_is_nearly_the_picture(is_enlarged: bool) -> None:
-    encoded = encode_jpeg(picture(), is_enlarged=is_enlarged)
-    shown = np.asarray(Image.open(io.BytesIO(encoded))).astype(int)
-    assert np.abs(shown - picture()[..., :3]).mean() < 3
-    assert len(encode_jpeg(picture(), 40)) < len(encode_jpeg(picture(), 95))

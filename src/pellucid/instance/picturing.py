@@ -154,12 +154,12 @@ class Picturing:
         )
 
     def _deliver(self, picture: Picture, begun: UnderWay) -> None:
-        drawn = picture.drawn
-        input_ms = max(0.0, (time.perf_counter() - begun.wish.arrived_at) * 1000 - drawn.render_ms)
+        drawn, drawn_at = picture.drawn, time.perf_counter()
+        input_ms = max(0.0, (drawn_at - begun.wish.arrived_at) * 1000 - drawn.render_ms)
         shot = Shot(
             picture.pixels, picture.release, VIEWS[drawn.view], begun.revision, begun.scenes[drawn.view].camera,
             begun.size, drawn.is_exact, drawn.full_resolution, input_ms, drawn.render_ms, begun.wish.sent_at_ms,
-            self._level().jpeg,
+            self._level().jpeg, drawn_at,
         )  # fmt: skip
         task = asyncio.get_running_loop().create_task(self._delivery.deliver(shot))
         self._deliveries.add(task)
