@@ -15,11 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.table import TARGET, Row, faster, options, report, shorter
-from benchmarks.viewer import CPU, volume_in
+from benchmarks.viewer import CPU, p95, volume_in
 from pellucid.client.connection import Connection
 from pellucid.client.starting import start
 from pellucid.client.viewer import Viewer
@@ -99,9 +98,7 @@ def rows_of(encoding: str, drags: list[dict[str, Any]], viewer: Viewer) -> list[
     stages = Connection(viewer.url).ask("GET", "/api/statistics")["stages"]
     return [
         faster(f"{encoding}: frames while dragging", "1/s", frames / seconds, TARGET, CPU.frames_per_second),
-        shorter(
-            f"{encoding}: first picture of a drag", "ms", float(np.percentile(firsts, 95)), TARGET, CPU.first_ms, "p95"
-        ),
+        shorter(f"{encoding}: first picture of a drag", "ms", p95(firsts), TARGET, CPU.first_ms, "p95"),
         shorter(f"{encoding}: exact picture after rest", "s", max(rests) / 1000, TARGET, CPU.exact_s, "longest"),
         *(
             Row(f"{encoding}: {stage}", metric, "ms", times[metric], "-", None, None)
