@@ -41,6 +41,11 @@ class Geometry:
         return bool((self.axes == self.axes[0]).all())
 
     @property
+    def per_pair(self) -> int:
+        """Slices that can be the real and the imaginary part of one: two, where they share an axis."""
+        return 2 if self.has_one_axis else 1
+
+    @property
     def weights(self) -> Floats:
         """Of every view; together they are a half turn."""
         return view_weights(self.angles_rad)
@@ -49,6 +54,12 @@ class Geometry:
     def turns(self) -> Floats:
         """Cosine and sine of every view."""
         return np.stack([np.cos(self.angles_rad), np.sin(self.angles_rad)], axis=1)
+
+    def middles(self, columns: int) -> Floats:
+        """(slice, view): the column of the detector that the pixel columns // 2 of a slice's diagonal falls on."""
+        off = columns // 2 - (columns - 1) / 2
+        cosine, sine = self.turns.T
+        return np.ascontiguousarray(self.axes[:, None] + off * (cosine - sine))
 
     def radii(self, columns: int) -> Floats:
         """Of every slice: pixels further from the axis stay 0."""

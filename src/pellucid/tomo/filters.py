@@ -150,13 +150,15 @@ def border_flags(sinograms: Array, padding: str, device: Device) -> Array:
     """Per slice: 1 where it is continued behind its border, else 0."""
     from pellucid.tomo.kernels import filtering
 
-    room = primitives(device)
-    if padding == "edge":
-        return room.to_device(np.ones(len(sinograms), np.int32))
-    edges = room.zeros((len(sinograms),), np.int32)
+    room, (slices, views, columns) = primitives(device), sinograms.shape
+    edges = np.full(slices, padding == "edge")
     if padding == "auto":
-        launch(filtering.judge, len(sinograms), inputs=[sinograms, TRUNCATED], outputs=[edges], device=device)
-    return edges
+        sums, borders = (room.empty((slices, views, *more), np.float32) for more in ((filtering.LANES,), ()))
+        shape = (views, slices, filtering.LANES)
+        launch(filtering.sum_rows, shape, inputs=[sinograms], outputs=[sums, borders], device=device)
+        level = room.to_host(sums).sum(axis=(1, 2), dtype=np.float64) / columns
+        edges = room.to_host(borders).sum(axis=1, dtype=np.float64) / 2 > TRUNCATED * level
+    return room.to_device(edges.astype(np.int32))
 
 
 def _multiply(spectrum: Array, gains: Array, device: Device) -> None:

@@ -37,7 +37,7 @@ def make_slices(sinograms: Array, geometry: Geometry, name: str, edges: Array, s
     """
     slices, views, columns = sinograms.shape
     length, size = sizes
-    per_pair = 2 if geometry.has_one_axis else 1
+    per_pair = geometry.per_pair
     images = np.empty((slices, columns, columns), np.float32)
     shape = Shapes(views, columns, length, size, _tasks())
     with _room(shape) as (spectra, half, scratch):
@@ -130,10 +130,7 @@ def _make_spectra(
     columns, length = sinograms.shape[2], spectra.shape[1] // LANES
     gains = (response(name, length) / length).astype(np.float32)
     fade = (0.5 * (1 + np.cos(np.pi * np.arange(columns // 2) / max(1, columns // 2)))).astype(np.float32)
-    off = columns // 2 - (columns - 1) / 2
-    cosine, sine = geometry.turns.T
-    # The detector column of the pixel that the grid takes for the middle.
-    shifts = np.ascontiguousarray(geometry.axes[::per_pair, None] + off * (cosine - sine))
+    shifts = np.ascontiguousarray(geometry.middles(columns)[::per_pair])
     inputs = [sinograms, edges, fade, gains, geometry.weights.astype(np.float32), shifts, *_plan(length, -1), per_pair]
     _run("spectra_cpu", [*inputs, scratch], spectra)
 

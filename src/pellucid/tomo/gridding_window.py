@@ -1,7 +1,7 @@
 """The window that samples of a spectrum are laid on a grid with, and what it does to the picture.
 
 Here: the size of the grid, the window's table and its fading.
-Not here: laying samples with it (gridding, gridding_cpu).
+Not here: laying samples with it (gridding_cpu, gridding_cuda).
 """
 
 from functools import cache
@@ -28,13 +28,19 @@ def grid_size(columns: int) -> int:
     return int(size)
 
 
+def steepness() -> float:
+    """Of the window's exponential."""
+    from pellucid.tomo.kernels import gridding
+
+    return float(0.97 * np.pi * gridding.TAPS * (1 - 0.5 / FINER))
+
+
 def _window(place: Floats) -> Floats:
     """At a distance from its middle, in cells."""
     from pellucid.tomo.kernels import gridding
 
-    steepness = 0.97 * np.pi * gridding.TAPS * (1 - 0.5 / FINER)
     inside = 1 - (2 * place / gridding.TAPS) ** 2
-    return np.where(inside >= 0, np.exp(steepness * (np.sqrt(np.maximum(inside, 0)) - 1)), 0.0)
+    return np.where(inside >= 0, np.exp(steepness() * (np.sqrt(np.maximum(inside, 0)) - 1)), 0.0)
 
 
 @cache
@@ -48,8 +54,9 @@ def window_table() -> Any:
     return values.astype(np.float32)
 
 
+@cache
 def window_fading(columns: int, size: int) -> Floats:
-    """What to multiply a row or column of the transformed grid by."""
+    """What to multiply a row or column of the transformed grid by; not to be changed."""
     from pellucid.tomo.kernels import gridding
 
     nodes, weights = np.polynomial.legendre.leggauss(64)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from pellucid.device import choose
 from pellucid.errors import TooLarge
-from pellucid.tomo import gridding_cpu
+from pellucid.tomo import gridding_cpu, gridding_cuda
 from pellucid.tomo.filters import BATCH_BYTES, batch_slices, padded_length
-from pellucid.tomo.gridding import CUDA_PAIRS
 from pellucid.tomo.gridding_window import grid_size
 from pellucid.tomo.recipe import Recipe
 
@@ -106,9 +105,7 @@ def _card_work(size: SlabSize, recipe: Recipe, count: int) -> int:
     """Besides sinograms and slices."""
     views, length = size.joined_views, padded_length(size.edge, recipe.padding)
     if recipe.method == "gridding":
-        pairs = min(-(-count // 2), CUDA_PAIRS)
-        grid, rows = 8 * pairs * grid_size(size.edge) ** 2, 8 * pairs * views * length
-        return grid + max(3 * rows, 2 * grid)
+        return gridding_cuda.work_bytes(count, views, length, grid_size(size.edge))
     packed = 4 * (-(-count // 8) * 8) * views * (size.edge + 3)
     if recipe.method in ("sirt", "cgls"):
         return 3 * 4 * count * views * size.edge + 2 * 4 * count * size.edge**2 + packed
