@@ -1,9 +1,12 @@
 """A CUDA card passes the device contract, and agrees with the CPU."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from pellucid.device import Device, choose, devices, launch, primitives, synchronize
+from pellucid.formats.protocol import Voxels
 from tests.contracts import device_kernels as kernels
 from tests.contracts.device import DeviceContract
 
@@ -58,3 +61,29 @@ def test_more_than_32_bits_of_threads(device: Device) -> None:
     math = primitives(device)
     assert math.to_host(math.scan(out[rows - 1]))[-1] == columns
     assert math.to_host(math.scan(out[0]))[-1] == columns
+
+
+@pytest.mark.parametrize("shape", [(70, 300, 1000), (3, 3000, 3001)], ids=["many rows", "rows longer than a piece"])
+def test_large_arrays_there_and_back(device: Device, shape: tuple[int, int, int]) -> None:
+    math = primitives(device)
+    wide = np.random.default_rng(0).random((shape[0], shape[1] + 5, shape[2]), np.float32)
+    part = wide[:, 5:]  # With gaps between its rows.
+    there = math.to_device(part)
+    assert np.array_equal(math.to_host(there), part)
+    out = np.zeros_like(wide)
+    assert math.to_host(there, out=out[:, 5:]).base is out
+    assert np.array_equal(out[:, 5:], part) and not out[:, :5].any()
+
+
+def test_large_copies_by_many_threads_beside_kernels(device: Device) -> None:
+    math = primitives(device)
+    arrays = [np.full(2**23, number, np.float32) for number in range(12)]
+
+    def doubled(array: Voxels) -> Voxels:
+        there = math.to_device(array)
+        launch(kernels.scale, there.shape, inputs=[there, 2.0], outputs=[there], device=device)
+        return math.to_host(there)
+
+    with ThreadPoolExecutor(6) as pool:
+        for number, back in enumerate(pool.map(doubled, arrays)):
+            assert (back == 2 * number).all()

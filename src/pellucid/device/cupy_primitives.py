@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pellucid.device import runtime
+from pellucid.device import cupy_staging, runtime
 from pellucid.device.hardware import Device
 from pellucid.device.protocol import sum_dtype
 from pellucid.errors import MissingPackage
@@ -30,19 +30,29 @@ class CudaPrimitives:
         self._cupy = _import_cupy()
 
     @contextmanager
-    def _on_stream(self) -> Iterator[None]:
+    def _on_stream(self) -> Iterator[Any]:
         stream = runtime.start().get_stream(self.device.name).cuda_stream
         cuda, index = self._cupy.cuda, self.device.index
-        with cuda.Device(index), cuda.ExternalStream(int(stream), index):
-            yield
+        with cuda.Device(index), cuda.ExternalStream(int(stream), index) as work:
+            yield work
 
     def to_device(self, array: np.ndarray[Any, Any]) -> Array:
-        with self._on_stream():
-            return self._cupy.asarray(array)
+        with self._on_stream() as work:
+            if not isinstance(array, np.ndarray) or array.nbytes < cupy_staging.PIECE_BYTES:
+                return self._cupy.asarray(array)
+            made = self._cupy.empty(array.shape, array.dtype)
+            cupy_staging.upload(self._cupy, array, made, work)
+            return made
 
-    def to_host(self, array: Array) -> np.ndarray[Any, Any]:
-        with self._on_stream():
-            return np.asarray(self._cupy.asnumpy(self._cupy.asarray(array)))
+    def to_host(self, array: Array, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
+        with self._on_stream() as work:
+            array = self._cupy.asarray(array)
+            if array.nbytes < cupy_staging.PIECE_BYTES:
+                return _kept(np.asarray(self._cupy.asnumpy(array)), out)
+            array = self._cupy.ascontiguousarray(array)
+            kept = np.empty(array.shape, array.dtype) if out is None else out
+            cupy_staging.download(self._cupy, array, kept, work)
+            return kept
 
     def empty(self, shape: Sequence[int], dtype: DTypeLike) -> Array:
         with self._on_stream():
@@ -91,6 +101,13 @@ class CudaPrimitives:
         # cuFFT's half precision takes powers of two only; SciPy computes half in single, so both do.
         array = self._cupy.asarray(array)
         return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+def _kept(array: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
+    if out is None:
+        return array
+    np.copyto(out, array)
+    return out
 
 
 def _import_cupy() -> Any:

@@ -120,10 +120,11 @@ def prepare_all(block_dims: Mapping[Any, int | None], device: Device | None = No
 
 
 def synchronize(device: Device | None = None) -> None:
-    """Wait until everything queued on the device is done."""
+    """Wait until everything queued on the device is done, but not for large arrays that other threads copy."""
     device = device or choose()
     if device.is_cuda:
-        runtime.start().synchronize_device(device.name)
+        warp = runtime.start()
+        warp.synchronize_stream(warp.get_stream(device.name))
 
 
 def _check(kernel: Any, shape: tuple[int, ...]) -> None:

@@ -31,9 +31,11 @@ class Primitives(Protocol):
     Work on CUDA is queued in the order of Warp's launches; to_host() waits for it.
     """
 
-    def to_device(self, array: np.ndarray[Any, Any]) -> Array: ...
+    def to_device(self, array: np.ndarray[Any, Any]) -> Array:
+        """Large arrays are copied beside what is queued by other threads meanwhile."""
 
-    def to_host(self, array: Array) -> np.ndarray[Any, Any]: ...
+    def to_host(self, array: Array, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
+        """out: where to put it, of the same shape and type; returned, where it is given."""
 
     def empty(self, shape: Sequence[int], dtype: DTypeLike) -> Array: ...
 

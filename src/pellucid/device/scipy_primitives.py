@@ -27,8 +27,11 @@ class CpuPrimitives:
     def to_device(self, array: Array) -> Array:
         return np.asarray(array)
 
-    def to_host(self, array: Any) -> Array:
-        return np.asarray(array)
+    def to_host(self, array: Any, out: Array | None = None) -> Array:
+        if out is None:
+            return np.asarray(array)
+        np.copyto(out, array)
+        return out
 
     def empty(self, shape: Sequence[int], dtype: DTypeLike) -> Array:
         return np.empty(tuple(shape), dtype)

@@ -1,12 +1,14 @@
 """How much memory the slices of a slab take, on the CPU and on a card, and how many fit at once.
 
-Here: SlabSize, slab_bytes (held by tests to what is used), slices_at_once.
+Here: SlabSize, slab_bytes (held by tests to what is used); slices_at_once, and card_for, which remembers it.
 Not here: the steps that take it (slabs), how slabs share the memory of a machine (engines).
 """
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
+from functools import cache
 
-from pellucid.device import choose
+from pellucid.device import Device, choose
 from pellucid.errors import TooLarge
 from pellucid.tomo import gridding_cpu, gridding_cuda
 from pellucid.tomo.filters import BATCH_BYTES, batch_slices, padded_length
@@ -18,6 +20,9 @@ AT_ONCE = 16
 
 CUDA_SHARE = 0.9
 """Of a card's free memory that is planned for: transforms take room of their own."""
+
+MOST_WAITING = 11
+"""Others on a card whose slices are on their way to it or back while those of one are computed."""
 
 RING_COPIES = 6
 """Of the sinograms, while rings are removed: turned, sorted, their order, two medians, the result."""
@@ -73,6 +78,28 @@ def work_bytes(size: SlabSize, recipe: Recipe) -> int:
 
 
 # On a card
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """How slabs of one kind are put through a card. at_once: slices. flights: held by whoever has slices on it."""
+
+    at_once: int
+    flights: threading.BoundedSemaphore
+
+
+def card_for(size: SlabSize, recipe: Recipe, device: Device) -> Card:
+    """What fits was found out when the first such slab was made: later, the memory is in use, and used again."""
+    return _card(replace(size, slices=AT_ONCE), recipe, device)
+
+
+@cache
+def _card(size: SlabSize, recipe: Recipe, device: Device) -> Card:
+    free_bytes = device.free_bytes()
+    at_once = slices_at_once(size, recipe, free_bytes)
+    spare = int(CUDA_SHARE * free_bytes) - card_bytes(size, recipe, at_once)
+    waiting = at_once * (size.views * size.columns * size.raw_itemsize + 4 * size.edge**2)
+    return Card(at_once, threading.BoundedSemaphore(1 + min(MOST_WAITING, spare // waiting)))
 
 
 def slices_at_once(size: SlabSize, recipe: Recipe, free_bytes: int) -> int:

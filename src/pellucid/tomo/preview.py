@@ -7,9 +7,7 @@ Not here: pictures of them (cli), whole volumes (pipeline).
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from pellucid.device import Device
+from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.planning import plan_slabs
@@ -38,5 +36,6 @@ def _read(scan: Scan, row: int) -> Voxels:
 
 def _slice(scan: Scan, raw: Voxels, row: int, plan: SlabPlan) -> Voxels:
     made: list[Voxels] = []
-    make_slab(raw, scan, (row, row + 1), plan, Account(), lambda _, images: made.append(np.array(images[0])))
+    room = primitives(plan.device)
+    make_slab(raw, scan, (row, row + 1), plan, Account(), lambda _, images: made.append(room.to_host(images)[0]))
     return made[0]

@@ -76,9 +76,15 @@ class Frames:
         return Frames(self.volume, self.indices[which], self.times[which])
 
     def read(self, frames: tuple[int, int] | None = None, rows: tuple[int, int] | None = None) -> Voxels:
-        """Frames first to stop (stop excluded) and rows first to stop as an array (frame, row, column)."""
+        """Frames first to stop (stop excluded) and rows first to stop as an array (frame, row, column).
+
+        Frames in memory are not copied where they follow one another: what comes back is not to be written to.
+        """
         first, stop = self._checked(frames, self.count, "frames")
         top, bottom = self._checked(rows, self.rows, "rows")
+        held, indices = self.volume.array, self.indices[first:stop]
+        if held is not None and held.dtype == self.dtype and (np.diff(indices) == 1).all():
+            return held[indices[0] : indices[-1] + 1, top:bottom]
         out = np.empty((stop - first, bottom - top, self.columns), self.dtype)
         for start, length in _runs(self.indices[first:stop]):
             frame = int(self.indices[first + start])

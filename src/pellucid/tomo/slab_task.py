@@ -3,11 +3,10 @@
 Here: SlabTask.
 Not here: the steps (slabs), planning, resuming and reporting (pipeline).
 
-Reading, computing and writing overlap: workers of the engine read and write at the same time, and take turns on the
-device.
+Reading, copying, computing and writing overlap: workers of the engine do all of them at the same time, and only take
+turns at computing.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -17,10 +16,10 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.conversion.values import ValueMap
-from pellucid.device import choose
+from pellucid.device import Array, choose, primitives
 from pellucid.engines.task import Work
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout, Voxels
+from pellucid.formats.protocol import Layout
 from pellucid.formats.registry import open_writer
 from pellucid.tomo.gridding_cpu import kept_room
 from pellucid.tomo.memory import SlabSize, slab_bytes
@@ -36,8 +35,7 @@ from pellucid.tomo.slabs import Account, SlabPlan, make_slab
 MOST_SLICES = 64
 """Of a slab: more would only make the first one late."""
 
-_DEVICE_TURN = threading.Lock()
-"""Held while a slab is computed: one of them has all of the device, while others are read and written."""
+AS_IT_IS = ValueMap("float32")
 
 
 @dataclass(frozen=True)
@@ -83,18 +81,21 @@ class SlabTask(PlaneTask):
 
     def make(self, box: Box, scan: Scan, writer: Any) -> dict[str, Any]:
         """Make and write some slices; returns what is to be known of it in the report."""
-        account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset)
+        account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset, self.scale)
         rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
         with account.timing("read"):
             raw = scan.projections.read(rows=rows)
         slab = np.empty(box.shape, self.layout.dtype)
 
-        def put(start: int, images: Voxels) -> None:
-            for number, image in enumerate(images, start):
-                slab[number] = self.values.apply(np.multiply(image, np.float32(self.scale), out=image))
+        def put(start: int, slices: Array) -> None:
+            place = slab[start : start + len(slices)]
+            if self.values == AS_IT_IS:
+                primitives(plan.device).to_host(slices, out=place)
+                return
+            for target, image in zip(place, primitives(plan.device).to_host(slices), strict=True):
+                target[...] = self.values.apply(image)
 
-        with _DEVICE_TURN:
-            make_slab(raw, scan, rows, plan, account, put)
+        make_slab(raw, scan, rows, plan, account, put)
         with account.timing("write"):
             writer.write(box, slab)
         return asdict(account)

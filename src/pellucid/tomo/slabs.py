@@ -6,28 +6,32 @@ Not here: the steps themselves, how much memory they take (memory), files (slab_
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pellucid.device import Array, Device, primitives, synchronize
+from pellucid.device import Array, Device, launch, primitives, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.gridding import reconstruct_by_gridding
 from pellucid.tomo.iterative import cgls, sirt
-from pellucid.tomo.memory import AT_ONCE, SlabSize, slices_at_once
+from pellucid.tomo.memory import AT_ONCE, SlabSize, card_for
 from pellucid.tomo.offset_scans import OffsetAxis, stitch
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.rings import remove_rings
 from pellucid.tomo.scan import Floats, Scan
+from pellucid.tomo.turns import Turns
 from pellucid.tomo.zingers import remove_zingers
 
-Put = Callable[[int, Voxels], None]
-"""Takes how many slices came before, and slices (slice, row, column) in attenuation per pixel; may overwrite them."""
+Put = Callable[[int, Array], None]
+"""Takes how many slices came before, and slices (slice, row, column), still on the device; may overwrite them."""
+
+_TURNS = Turns()
+"""Who has the device for computing; meanwhile others read, copy to and from it, and write."""
 
 
 @dataclass
@@ -65,13 +69,14 @@ class SlabPlan:
     """What is the same for all slabs of a scan.
 
     axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next. offset: how
-    opposite views are joined, where they are.
+    opposite views are joined, where they are. scale: from attenuation per pixel to what is wanted.
     """
 
     recipe: Recipe
     axis: tuple[float, float]
     device: Device
     offset: OffsetAxis | None = None
+    scale: float = 1.0
 
     def edge(self, scan: Scan) -> int:
         """Columns of a slice."""
@@ -86,25 +91,40 @@ class SlabPlan:
 
 
 def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, account: Account, put: Put) -> None:
-    """Hand over the slices of a slab, some at a time.
+    """Hand over the slices of a slab, some at a time. May be called by several threads for different slabs.
 
     raw: (view, row, column) of ``rows`` of the scan.
     """
     with account.timing("calibrate"):
         calibration = Calibration.of(scan, rows)
-    whole = plan.geometry(scan.angles_rad, rows)
+    whole, turns, device = plan.geometry(scan.angles_rad, rows), _TURNS.begin(), plan.device
     views, count, columns = raw.shape
     size = SlabSize(count, views, columns, plan.edge(scan), raw.itemsize, 4)
-    at_once = slices_at_once(size, plan.recipe, plan.device.free_bytes()) if plan.device.is_cuda else AT_ONCE
+    card = card_for(size, plan.recipe, device) if device.is_cuda else None
+    at_once = card.at_once if card else AT_ONCE
     for start in range(0, count, at_once):
         some = slice(start, min(count, start + at_once))
-        sinograms = corrected(raw[:, some], scan, _part(calibration, some), plan, account)
-        with account.timing("reconstruct", plan.device):
-            slices = reconstructed(sinograms, whole.part(some), plan.recipe, plan.device)
-        del sinograms
-        with account.timing("hand over"):
-            put(start, primitives(plan.device).to_host(slices))
-        del slices  # The next ones need the room.
+        with card.flights if card else nullcontext():
+            with account.timing("to device"):
+                frames = primitives(device).to_device(raw[:, some])
+            with _TURNS.taken(turns):
+                sinograms = corrected(frames, scan, _part(calibration, some), plan, account)
+                del frames
+                with account.timing("reconstruct", device):
+                    slices = reconstructed(sinograms, whole.part(some), plan.recipe, device)
+                    _scale(slices, plan)
+                del sinograms
+            with account.timing("hand over"):
+                put(start, slices)
+            del slices  # The next ones need the room.
+
+
+def _scale(slices: Array, plan: SlabPlan) -> None:
+    from pellucid.tomo.kernels import projection
+
+    if plan.scale != 1.0:
+        shape = (slices.shape[1], len(slices), slices.shape[2])
+        launch(projection.scale, shape, inputs=[plan.scale], outputs=[slices], device=plan.device)
 
 
 def _part(calibration: Calibration, rows: slice) -> Calibration:
@@ -112,8 +132,8 @@ def _part(calibration: Calibration, rows: slice) -> Calibration:
     return Calibration(flats, calibration.times, dark, calibration.floor)
 
 
-def corrected(raw: Voxels, scan: Scan, calibration: Calibration, plan: SlabPlan, account: Account) -> Array:
-    """Sinograms (row, view, column), ready to be reconstructed."""
+def corrected(raw: Array, scan: Scan, calibration: Calibration, plan: SlabPlan, account: Account) -> Array:
+    """Sinograms (row, view, column), ready to be reconstructed, from raw frames on the host or on the device."""
     device = plan.device
     with account.timing("correct", device):
         corrected = attenuate(raw, scan.projections.times, calibration, device)

@@ -113,6 +113,13 @@ def project_bins(
 
 
 @wp.kernel(enable_backward=False)
+def scale(first: wp.int32, factor: wp.float32, target: wp.array3d(dtype=wp.float32)):
+    row, slice, column = wp.tid()
+    row += first
+    target[slice, row, column] = factor * target[slice, row, column]
+
+
+@wp.kernel(enable_backward=False)
 def add_scaled(
     first: wp.int32,
     factors: wp.array(dtype=wp.float32),

@@ -1,0 +1,81 @@
+"""From a scan to an array in memory: for scripts and notebooks whose volume fits there.
+
+Here: reconstruct_array.
+Not here: volumes in files, resumed and reported (pipeline), the steps (slabs).
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from pellucid import progress, settings
+from pellucid.device import Array, choose, primitives
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.gridding_cpu import kept_room
+from pellucid.tomo.memory import AT_ONCE
+from pellucid.tomo.planning import plan_preparation, plan_slabs
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan import Scan
+from pellucid.tomo.slabs import Account, SlabPlan, make_slab
+
+
+def reconstruct_array(
+    scan: Scan,
+    recipe: Recipe | None = None,
+    *,
+    device: str | None = None,
+    out: Voxels | None = None,
+    account: Account | None = None,
+) -> Voxels:
+    """All slices of a scan (slice, row, column), float32, in attenuation per cm where the pixel size is known.
+
+    out: where to put them; memory that was used before is filled sooner than new. account: takes in what was noticed.
+    """
+    plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
+    if plan_preparation(plan) is not None:
+        do = "Use pellucid.tomo.pipeline.reconstruct(), which keeps them in a file meanwhile."
+        raise InvalidInput("Phase, binning and roll need whole projections first.", do=do)
+    out = _checked(out, (scan.rows, plan.edge(scan), plan.edge(scan)))
+    account = account or Account()
+    slabs = [(first, min(scan.rows, first + AT_ONCE)) for first in range(0, scan.rows, AT_ONCE)]
+    with kept_room(), progress.task("Reconstructing", total=out.size, unit="voxels") as bar, _threads() as pool:
+        made = {pool.submit(_make, scan, rows, plan, out): rows[1] - rows[0] for rows in slabs}
+        for done in as_completed(made):
+            account.add(vars(done.result()))
+            bar.advance(made[done] * out[0].size)
+    return out
+
+
+def _checked(out: Voxels | None, shape: tuple[int, int, int]) -> Voxels:
+    if out is None:
+        return np.empty(shape, np.float32)
+    if out.shape != shape or out.dtype != np.float32 or not out.flags.writeable:
+        raise InvalidInput(
+            f"The slices do not fit into an array of {out.shape} {out.dtype}.", do=f"Give {shape} float32."
+        )
+    return out
+
+
+@contextmanager
+def _threads() -> Iterator[ThreadPoolExecutor]:
+    """One reads and copies while another computes; what has not begun when one fails, or is interrupted, is left."""
+    pool = ThreadPoolExecutor(max(2, settings.current().threads))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _make(scan: Scan, rows: tuple[int, int], plan: SlabPlan, out: Voxels) -> Account:
+    account, room = Account(), primitives(plan.device)
+
+    def put(start: int, slices: Array) -> None:
+        first = rows[0] + start
+        room.to_host(slices, out=out[first : first + len(slices)])
+
+    make_slab(scan.projections.read(rows=rows), scan, rows, plan, account, put)
+    return account

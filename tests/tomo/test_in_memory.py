@@ -1,0 +1,59 @@
+"""A scan to an array: the same values as in a file, whoever makes which slab."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid.device import Device
+from pellucid.errors import InvalidInput
+from pellucid.tomo.in_memory import reconstruct_array
+from pellucid.tomo.pipeline import Output, Running, reconstruct
+from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.rings import RingSettings
+from pellucid.tomo.scan import Scan
+from pellucid.tomo.slabs import Account
+from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
+
+OPTIONS = ScanOptions(pixel_size_um=PIXEL_UM)
+ROWS = 37
+RECIPES = [Recipe(center=AXIS), Recipe(center=AXIS, method="gridding", rings=RingSettings("vo-sorting"))]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return write_scan(tmp_path / "scan.h5", ROWS)
+
+
+@pytest.fixture
+def scan(path: Path) -> Scan:
+    return open_scan(path, OPTIONS)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=["direct", "gridding"])
+def test_the_same_as_in_a_file(path: Path, scan: Scan, recipe: Recipe, device: Device, tmp_path: Path) -> None:
+    account = Account()
+    made = reconstruct_array(scan, recipe, device=device.name, account=account)
+    running = Running(device=device.name)
+    with reconstruct(path, tmp_path / "a.zarr", recipe, Output(), OPTIONS, running) as volume:
+        np.testing.assert_allclose(made, volume.read(), rtol=0, atol=1e-4 * MU_PER_CM)
+    assert inside(made[ROWS - 1]).mean() == pytest.approx(MU_PER_CM, rel=0.01)
+    assert {"to device", "correct", "reconstruct", "hand over"} <= account.seconds.keys()
+
+
+def test_an_array_that_is_given_is_filled(scan: Scan) -> None:
+    out = np.full((ROWS, COLUMNS, COLUMNS), np.nan, np.float32)
+    assert reconstruct_array(scan, RECIPES[0], device="cpu", out=out) is out
+    assert np.isfinite(out).all()
+
+
+def test_an_array_of_another_shape_is_refused(scan: Scan) -> None:
+    with pytest.raises(InvalidInput, match=r"Give \(37, 48, 48\) float32"):
+        reconstruct_array(scan, RECIPES[0], device="cpu", out=np.empty((3, 4, 4), np.float32))
+
+
+def test_what_needs_whole_projections_is_refused(scan: Scan) -> None:
+    with pytest.raises(InvalidInput, match="pipeline"):
+        reconstruct_array(scan, Recipe(center=AXIS, binning=2), device="cpu")
