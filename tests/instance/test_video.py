@@ -2,6 +2,7 @@
 
 import av
 import numpy as np
+from PIL import Image
 
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.encoding import VideoEncoder
@@ -19,6 +20,10 @@ def picture(shift: int) -> Voxels:
     y, x = np.mgrid[0:64, 0:96]
     red = 40 + x + 4 * shift
     return np.stack([red, y * 2, 220 - red, np.full_like(x, 255)], axis=-1).astype(np.uint8)
+
+
+def resized(pixels: Voxels, height: int, width: int) -> Voxels:
+    return np.asarray(Image.fromarray(pixels).resize((width, height), Image.Resampling.BILINEAR))
 
 
 def psnr(one: Voxels, other: Voxels) -> float:
@@ -42,6 +47,16 @@ def test_a_new_size_begins_a_new_stream_and_odd_edges_are_cut() -> None:
     smaller = encoder.encode(np.ascontiguousarray(picture(0)[:33, :51]), is_key=False)
     assert (smaller.width, smaller.height, smaller.is_key) == (50, 32, True)
     assert decoded([smaller.encoded])[0].shape == (32, 50, 3)
+
+
+def test_a_picture_that_is_a_little_smaller_goes_on_with_the_stream() -> None:
+    encoder = VideoEncoder()
+    sizes = [(64, 96), (48, 72), (64, 96), (80, 120), (64, 96)]
+    frames = [encoder.encode(resized(picture(0), *size), is_key=False) for size in sizes]
+    assert [(frame.height, frame.width) for frame in frames] == [(64, 96)] * 3 + [(80, 120)] * 2
+    assert [frame.is_key for frame in frames] == [True, False, False, True, False]
+    for shown in decoded([frame.encoded for frame in frames]):
+        assert psnr(shown, resized(picture(0), *shown.shape[:2])[..., :3]) > 30
 
 
 def test_a_page_that_can_gets_video_while_something_moves(instance: Instance) -> None:

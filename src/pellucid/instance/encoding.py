@@ -20,6 +20,10 @@ MOST_THREADS = 8
 """Of one picture: each makes a slice of it, and smaller ones would not be made sooner."""
 
 
+SMALLEST_SHARE = 0.6
+"""A picture that is so much smaller than a stream, or more, begins another; those in between are enlarged to fit it."""
+
+
 def encode_png(pixels: Voxels) -> bytes:
     """Lossless; opacity left out, as a page shows none. The interpreter's lock is let go meanwhile."""
     colors = np.empty((*pixels.shape[:2], 3), np.uint8)
@@ -42,7 +46,10 @@ class VideoFrame:
 
 
 class VideoEncoder:
-    """H.264 without delay: a frame goes in, its bytes come out. A new size begins a new stream, with a key frame."""
+    """H.264 without delay: a frame goes in, its bytes come out.
+
+    A stream keeps its size where it can, as a new one costs both ends more than a frame; it begins with a key frame.
+    """
 
     def __init__(self) -> None:
         self._context: Any = None
@@ -55,11 +62,14 @@ class VideoEncoder:
         """pixels: (height, width, 4); an odd row or column at the end is left out."""
         av, pictures = _av(), _av().video.frame.PictureType
         height, width = (length - length % 2 for length in pixels.shape[:2])
-        if self._context is None or (self._context.width, self._context.height) != (width, height):
+        if not self._holds(width, height):
             self._open(width, height)
             is_key = True
         shown = av.VideoFrame.from_numpy_buffer(pixels[:height, :width], format="rgba")
-        frame = self._conversion.reformat(shown, format="yuv420p", dst_colorspace="ITU709", threads=self._threads)
+        width, height = self._context.width, self._context.height
+        frame = self._conversion.reformat(
+            shown, width, height, "yuv420p", dst_colorspace="ITU709", interpolation="BILINEAR", threads=self._threads
+        )
         frame.pts, self._count = self._count, self._count + 1
         frame.pict_type = pictures.I if is_key else pictures.NONE
         packets = self._context.encode(frame)
@@ -67,6 +77,13 @@ class VideoEncoder:
         if is_key:
             self._codec = codec_of(encoded)
         return VideoFrame(encoded, is_key, self._codec, width, height)
+
+    def _holds(self, width: int, height: int) -> bool:
+        """Whether a picture of this size goes on with the stream."""
+        if self._context is None:
+            return False
+        shares = width / self._context.width, height / self._context.height
+        return all(SMALLEST_SHARE < share <= 1 for share in shares)
 
     def _open(self, width: int, height: int) -> None:
         # One for a stream: made anew for every frame, it would take longer to begin than to convert.

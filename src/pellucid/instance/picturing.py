@@ -25,6 +25,8 @@ REST_S = 0.3
 """How long nothing has to change before the exact picture is drawn, unless the page says that it is at rest."""
 BUDGET_MS, CUDA_BUDGET_MS = 80.0, 14.0
 """What a rough picture may take: ten and more a second on a CPU, sixty on a card."""
+FIRST = 0.7
+"""How much of it the first picture of a movement may take: until it comes, nothing has answered the hand."""
 VIEWS: tuple[View, View] = ("main", "other")
 
 
@@ -63,6 +65,7 @@ class Picturing:
         self._wish = Wish(0, time.perf_counter())
         self._rough = self._exact = -1  # Numbers of the wishes drawn last, roughly and exactly.
         self._is_at_rest = True
+        self._is_first = True  # The next rough picture, of its movement.
         self._is_stopped = False
         self._timer: asyncio.TimerHandle | None = None
         self._under_way: UnderWay | None = None
@@ -72,6 +75,7 @@ class Picturing:
         """Something changed."""
         self._wish = Wish(self._wish.number + 1, time.perf_counter(), sent_at_ms)
         self._is_stopped = False
+        self._is_first = self._is_first or self._is_at_rest
         self._is_at_rest = not is_moving
         if self._timer is not None:
             self._timer.cancel()
@@ -148,7 +152,9 @@ class Picturing:
         # Noted before it is drawn: a picture that fails must not be tried for ever.
         self._rough = self._wish.number
         self._exact = self._wish.number if is_exact else self._exact
-        number = self._worker.draw(views, self.budget_ms / len(views), is_exact)
+        budget_ms = self.budget_ms * (FIRST if self._is_first and not is_exact else 1.0)
+        self._is_first = is_exact
+        number = self._worker.draw(views, budget_ms / len(views), is_exact)
         self._under_way = UnderWay(
             number, self._wish, history.revision, scenes, (max(1, width), height), is_exact, len(views)
         )

@@ -1,21 +1,19 @@
 """Which pictures are drawn of a wish: a rough one while something moves, better ones until it is exact.
 
-Here: Refining, which knows what pictures cost; Shown, the picture before.
-Not here: the thread that draws (drawing), how a picture gets better (rendering.progressive).
+Here: Refining; Shown, the picture before.
+Not here: the thread that draws (drawing), how large a rough picture is (sizing), how one gets better
+(rendering.progressive).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pellucid.rendering.frame import Frame
-from pellucid.rendering.progressive import Pace, guess, kind
+from pellucid.rendering.progressive import guess, kind
 from pellucid.rendering.scene import Scene
 from pellucid.workers.commands import Draw, View
 from pellucid.workers.renderers import Renderers
-
-STEPS = 16
-"""Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers, and every new
-size costs a video stream a key frame."""
+from pellucid.workers.sizing import Sizing
 
 
 @dataclass(frozen=True)
@@ -31,14 +29,14 @@ class Refining:
 
     def __init__(self, renderers: Renderers) -> None:
         self._renderers = renderers
-        self._pace = Pace()
+        self._sizing = Sizing()
 
     def frames(
         self, wish: Draw, view: View, shown: Shown | None, is_cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Frame, bool]]:
         """Ever better pictures; the second part says whether it is the last. shown: the picture before."""
         for frame, is_last in self._frames(wish, view, shown, is_cancelled):
-            self._measure(view.scene, frame)
+            self._sizing.measured(kind(view.scene), frame.depth.shape, frame.statistics, not wish.is_exact)
             yield frame, is_last
 
     def _frames(
@@ -57,17 +55,9 @@ class Refining:
         """A picture within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
         renderer = self._renderers.of(view.scene)
         whole, otherwise = (view.height, view.width), guess(renderer, view.scene)
-        rows, _ = self._pace.affordable(kind(view.scene), whole, wish.budget_ms / 1000, otherwise)
-        scale = max(rows * STEPS // view.height, 1) / STEPS
+        scale = self._sizing.scale(kind(view.scene), whole, wish.budget_ms / 1000, otherwise)
         size = max(1, round(view.width * scale)), max(1, round(view.height * scale))
         return renderer.render(view.scene, *size, is_exact=False)
-
-    def _measure(self, scene: Scene, frame: Frame) -> None:
-        """Learn from a picture what the next will cost; loading left out, which is not done again."""
-        (height, width), statistics = frame.rgba.shape[:2], frame.statistics
-        drawn = max(1, round(height * statistics.scale)), max(1, round(width * statistics.scale))
-        times_s = statistics.times_s
-        self._pace.measured(kind(scene), drawn, times_s["draw"], times_s["prepare"] + times_s["finish"])
 
     def _better(self, wish: Draw, view: View, is_cancelled: Callable[[], bool]) -> Iterator[tuple[Frame, bool]]:
         last: Frame | None = None

@@ -1,0 +1,57 @@
+"""How large a rough picture is.
+
+Here: Sizing, which learns from pictures what the next will cost, and keeps their size.
+Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.progressive).
+"""
+
+from collections import deque
+from collections.abc import Hashable
+from statistics import median
+
+from pellucid.rendering.frame import Statistics
+from pellucid.rendering.packing import Size
+from pellucid.rendering.progressive import Cost, Pace
+
+STEPS = 16
+"""Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers."""
+SLACK = 0.5
+"""Steps that what can be afforded may lie beyond a picture's own before it changes its size."""
+REMEMBERED = 3
+"""Pictures whose middle one says what a pixel costs: a machine that somebody else uses now and then is not slow."""
+
+
+class Sizing:
+    """One for a Worker. what: a kind of scene."""
+
+    def __init__(self) -> None:
+        self._pace = Pace()
+        self._pixels_s: dict[Hashable, deque[float]] = {}
+        self._steps: dict[tuple[Hashable, float], int] = {}
+
+    def scale(self, what: Hashable, whole: Size, budget_s: float, otherwise: Cost) -> float:
+        """What part of the whole, along each edge, a rough picture may be. otherwise: as in Pace."""
+        # A hand that moves keeps others busy too: what the exact picture took, at rest, says too little of this one.
+        known = _moving(what) if _moving(what) in self._pixels_s else what
+        rows, _ = self._pace.affordable(known, whole, budget_s, otherwise)
+        affordable, held = rows * STEPS / whole[0], self._steps.get((what, budget_s), 0)
+        if not held - SLACK <= affordable < held + 1 + SLACK:
+            held = int(affordable)
+        self._steps[what, budget_s] = held = max(held, 1)
+        return held / STEPS
+
+    def measured(self, what: Hashable, size: Size, statistics: Statistics, is_rough: bool) -> None:
+        """Learn from a picture of this size; loading left out, which is not done again."""
+        drawn = max(1, round(size[0] * statistics.scale)), max(1, round(size[1] * statistics.scale))
+        pixels, times_s = drawn[0] * drawn[1], statistics.times_s
+        drawing_s, beside_s = times_s["draw"], times_s["prepare"] + times_s["finish"]
+        if is_rough:
+            what = _moving(what)
+            remembered = self._pixels_s.setdefault(what, deque(maxlen=REMEMBERED))
+            remembered.append(drawing_s / pixels)
+            drawing_s = median(remembered) * pixels
+        self._pace.measured(what, drawn, drawing_s, beside_s)
+
+
+def _moving(what: Hashable) -> Hashable:
+    """The same kind of scene, while something moves."""
+    return ("moving", what)
