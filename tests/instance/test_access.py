@@ -75,6 +75,7 @@ MESSAGES: dict[type[incoming.Incoming], dict[str, object]] = {
     incoming.GiveControls: {},
     incoming.Prolong: {},
     incoming.CancelTask: {"task": "none"},
+    incoming.SetUp: {"scan": "/nowhere.h5", "wish": None, "is_open": False},
 }
 
 

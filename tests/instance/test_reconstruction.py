@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 import tifffile
 from PIL import Image
+from websockets.sync.client import connect
 
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
+from pellucid.instance.protocol.parts import VERSION, Capability
 from pellucid.instance.server import Instance
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
@@ -22,7 +24,7 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.trial import Trial
 from pellucid.volume.volume import open_volume
 from pellucid.workers.trials import grey
-from tests.instance.loopback import PATIENCE_S, http, open_page, running
+from tests.instance.loopback import PATIENCE_S, Page, address, http, open_page, running
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 from tests.waiting import wait_until
 
@@ -202,6 +204,41 @@ def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[s
     assert ended["state"] == "stopped"
     assert "smooths over" in ended["what"]
     assert "energy in keV" in ended["do"]
+
+
+def test_what_is_set_up_is_told_to_owners_who_come_later(
+    instance: Instance, scan: str, recipe: dict[str, Any], place: Path
+) -> None:
+    wish = {
+        "options": OPTIONS, "recipe": recipe, "axis": "chosen", "row": 3, "view": 0, "compare": "rings", "output": "",
+        "is_replaced": False, "is_watched": False,
+    }  # fmt: skip
+    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "told.zarr")}
+    with http(instance) as client, open_page(instance) as page:
+        page.say("set_up", scan=scan, wish=wish, is_open=True)
+        task = client.post("/api/reconstructions", json=asked).json()["task"]
+        while not (heard := page.hear_text("reconstructions"))["benches"]:
+            pass  # What is told at first is from before.
+        assert (heard["open"], heard["benches"]) == (scan, [{"scan": scan, "wish": wish}])
+        assert (heard["runs"][0]["status"]["task"], heard["runs"][0]["output"]) == (task, asked["output"])
+        wait_for(client, task)
+        page.say("set_up", scan=scan, wish=None, is_open=False)
+        page.say("set_up", scan=scan, wish={**wish, "recipe": {**recipe, "filter": "none"}}, is_open=True)
+        assert "no filter 'none'" in page.hear_text("refusal")["what"]
+    (heard,) = told_at_first(instance, "own")
+    assert (heard["open"], heard["benches"][0]["wish"], heard["runs"][0]["status"]["state"]) == ("", wish, "finished")
+    assert told_at_first(instance, "steer") == []
+
+
+def told_at_first(instance: Instance, capability: Capability) -> list[dict[str, Any]]:
+    """What a new page hears of reconstructions before it hears what is shown."""
+    with connect(address(instance, instance.session.tokens.of(capability)), max_size=None) as socket:
+        page = Page(socket)
+        page.say("hello", version=VERSION, width=64, height=48)
+        heard = [page.hear()]
+        while not isinstance(heard[-1], dict) or heard[-1]["type"] != "state":
+            heard.append(page.hear())
+    return [one for one in heard if isinstance(one, dict) and one["type"] == "reconstructions"]
 
 
 def test_a_volume_is_made_inside_the_roots_only(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:

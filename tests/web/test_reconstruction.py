@@ -25,24 +25,24 @@ from pellucid.tomo.trial import Trial
 from pellucid.volume.sample import sample
 from pellucid.volume.volume import open_volume
 from pellucid.workers.trials import grey
-from tests.web.browsing import PATIENCE_MS, Viewer, peak_signal, scene, see
+from tests.web.browsing import PATIENCE_MS, Viewer, peak_signal, scene, see, wait_for_rest
 
 COLUMNS, ROWS, VIEWS, AXIS = 96, 12, 120, 45.3
 RECIPE = Recipe(center=AXIS)
 
 
 @pytest.fixture(scope="module")
-def viewer(scan: Path) -> Iterator[Viewer]:
-    np.save(scan.with_name("first.npy"), sample(16))
-    started = Viewer(scan.with_name("first.npy"))
-    started.start("--root", str(scan.parent))
+def viewer(beamline: Path) -> Iterator[Viewer]:
+    np.save(beamline / "first.npy", sample(16))
+    started = Viewer(beamline / "first.npy")
+    started.start("--root", str(beamline))
     yield started
     started.kill()
 
 
 @pytest.fixture(scope="module")
-def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A foam with rings, as a beamline would write it; and the same without flats."""
+def beamline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a foam with rings, as a beamline would write it; and the same without flats."""
     beamline = tmp_path_factory.mktemp("beamline")
     angles = np.arange(VIEWS) * np.pi / VIEWS
     detector = Detector(ROWS, COLUMNS, axis_column=AXIS)
@@ -52,12 +52,29 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
             file["exchange/data"], file["exchange/theta"] = made.projections.read(), np.degrees(angles)
             if name == "foam.h5" and made.flats and made.darks:
                 file["exchange/data_white"], file["exchange/data_dark"] = made.flats.read(), made.darks.read()
-    return beamline / "foam.h5"
+    return beamline
+
+
+@pytest.fixture
+def scan(beamline: Path, request: pytest.FixtureRequest) -> Path:
+    """The foam under a name of its own: what is set up for a scan stays with the viewer."""
+    own = beamline / f"{request.node.name}.h5"
+    own.hardlink_to(beamline / "foam.h5")
+    return own
+
+
+@pytest.fixture
+def page(page: Page) -> Page:
+    """Without what the test before left open."""
+    if page.get_by_role("region", name="Reconstruction").count():
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    return page
 
 
 @pytest.fixture(scope="module")
-def trial(scan: Path) -> Iterator[Trial]:
-    opened = Trial(open_scan(scan), choose("cpu"))
+def trial(beamline: Path) -> Iterator[Trial]:
+    opened = Trial(open_scan(beamline / "foam.h5"), choose("cpu"))
     yield opened
     opened.close()
 
@@ -181,7 +198,49 @@ def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -
     assert np.abs(made - wanted).max() < 1e-4 * np.ptp(wanted)
 
 
-def test_a_scan_that_lacks_something_says_so(page: Page, scan: Path) -> None:
+def test_another_page_goes_on_with_what_was_set_up(bench: Page, viewer: Viewer, scan: Path) -> None:
+    bench.get_by_role("combobox", name="Filter").select_option("parzen")
+    bench.get_by_role("combobox", name="Rings").select_option("titarenko")
+    number = bench.get_by_label("Column, number")
+    number.fill("44.5")
+    number.press("Enter")
+    exact(bench, "slice", "Number(shown.center) === 44.5")
+    bench.reload()
+    second = bench.context.new_page()
+    second.goto(viewer.url)
+    for page in (bench, second):
+        expect(page.get_by_role("combobox", name="Filter")).to_have_value("parzen", timeout=PATIENCE_MS)
+        expect(page.get_by_role("combobox", name="Rings")).to_have_value("titarenko")
+        assert center_of(page) == 44.5
+        exact(page, "slice", "Number(shown.center) === 44.5")
+    second.keyboard.press("Escape")
+    expect(second.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    second.reload()  # It was put aside: what was set up is there again when the scan is.
+    wait_for_rest(second)
+    expect(second.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    choose_scan(second, scan.name)
+    expect(second.get_by_role("combobox", name="Filter")).to_have_value("parzen")
+
+
+def test_a_run_is_there_on_another_page(bench: Page, viewer: Viewer, scan: Path) -> None:
+    second = bench.context.new_page()
+    second.goto(viewer.url)  # Open before anything runs.
+    expect(second.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
+    bench.get_by_role("combobox", name="Filter").select_option("cosine")
+    bench.get_by_label("Volume").fill(str(scan.with_name("seen.zarr")))
+    bench.keyboard.press("Enter")
+    bench.get_by_role("button", name="Reconstruct all slices").click()
+    expect(second.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    bench.reload()
+    expect(bench.get_by_label("Volume")).to_have_value(str(scan.with_name("seen.zarr")), timeout=PATIENCE_MS)
+    expect(bench.get_by_role("combobox", name="Filter")).to_have_value("cosine")
+    for page in (bench, second):
+        expect(page.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
+    bench.reload()  # It has ended meanwhile.
+    expect(bench.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_scan_that_lacks_something_says_so(page: Page) -> None:
     choose_scan(page, "bare.h5")
     see(page, "has no flats")
     for name in ("Flats", "Darks"):

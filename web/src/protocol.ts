@@ -18,6 +18,8 @@ export type TaskState = "running" | "finished" | "stopped";
 export type WorkerState = "starting" | "loading" | "compiling" | "ready" | "lost" | "stopped";
 export type EntryKind = "folder" | "volume" | "points" | "mesh";
 export type TrialPlace = "projection" | "sinogram" | "slice" | "before";
+export type AxisOrigin = "guessed" | "found" | "chosen";
+export type ComparedStep = "nothing" | "rings" | "phase" | "filter";
 
 /** The first message: the version spoken, who it is, the pixels there are, the encodings that can be shown. */
 export interface Hello {
@@ -143,6 +145,95 @@ export interface Prolong {
 export interface CancelTask {
   readonly task: string;
   readonly type: "cancel_task";
+}
+
+/** What a person says of a scan; everything that is empty is taken from the file.
+ * projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
+ * frames as `frames:0:10`. flats, darks: also `none`, where the projections are corrected already.
+ * angles: `0:180` in degrees, evenly spaced with the end left out; `0:180:inclusive`; or a dataset or a file. */
+export interface ScanOptions {
+  readonly projections: string;
+  readonly flats: string;
+  readonly darks: string;
+  readonly angles: string;
+  readonly pixel_size_um: number | null;
+}
+
+/** energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um. delta_over_beta: of the sample's
+ * refractive index.
+ * >>> round(Paganin(energy_kev=20, distance_mm=100, pixel_size_um=1.0, delta_over_beta=500).radius_px, 2)
+ * 15.71 */
+export interface Paganin {
+  readonly energy_kev: number;
+  readonly distance_mm: number;
+  readonly pixel_size_um: number;
+  readonly delta_over_beta: number;
+}
+
+/** How rings are removed.
+ * snr: how far a column stands out before it counts. large_size, small_size: columns of the medians of algorithms 5
+ * and 6, and of 3; without them a share of the detector, for wide medians wear off what is small. drop: share of the
+ * views left out when the brightness of a column is judged. level, sigma: of the
+ * wavelet method. strength: of the regularised one. */
+export interface RingSettings {
+  readonly method: string;
+  readonly snr: number;
+  readonly large_size: number | null;
+  readonly small_size: number | null;
+  readonly drop: number;
+  readonly level: number;
+  readonly sigma: number;
+  readonly strength: number;
+}
+
+/** Every choice of a reconstruction, with a sensible default.
+ * center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
+ * moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
+ * whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
+ * are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
+ * projections first, or None. zingers: by how much less
+ * than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
+ * air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations, is_nonnegative:
+ * of sirt and cgls. is_circle: whether pixels that not all views see are left at 0. */
+export interface Recipe {
+  readonly center: number | string;
+  readonly tilt: number | string;
+  readonly is_offset: boolean;
+  readonly roll_deg: number | string;
+  readonly binning: number;
+  readonly phase: Paganin | null;
+  readonly zingers: number;
+  readonly air: number;
+  readonly rings: RingSettings;
+  readonly method: string;
+  readonly filter: string;
+  readonly padding: string;
+  readonly iterations: number;
+  readonly is_nonnegative: boolean;
+  readonly is_circle: boolean;
+}
+
+/** All that somebody has chosen for a scan: what ReconstructionRequest says, and what is looked at meanwhile.
+ * row, view: of the detector. output: where the volume goes; may be empty as yet. */
+export interface Wish {
+  readonly options: ScanOptions;
+  readonly recipe: Recipe;
+  readonly axis: AxisOrigin;
+  readonly row: number;
+  readonly view: number;
+  readonly compare: ComparedStep;
+  readonly output: string;
+  readonly is_replaced: boolean;
+  readonly is_watched: boolean;
+}
+
+/** Keep what is chosen for the reconstruction of a scan, for a page that is opened later.
+ * wish: None where the scan is not known well enough for one. is_open: whether it is in front of the page. */
+export interface SetUp {
+  readonly scan: string;
+  readonly wish: Wish | null;
+  readonly is_open: boolean;
+  readonly type: "set_up";
 }
 
 /** What there is to choose from. color_maps: colours (red, green, blue, 0 to 1) at equal distances, by name. */
@@ -521,6 +612,39 @@ export interface CrossHair {
   readonly type: "cross_hair";
 }
 
+/** What has been set up for a scan. */
+export interface Bench {
+  readonly scan: string;
+  readonly wish: Wish;
+}
+
+/** GET /api/tasks/{task}. */
+export interface TaskStatus {
+  readonly task: string;
+  readonly state: TaskState;
+  readonly done: number;
+  readonly total: number | null;
+  readonly url: string;
+  readonly what: string;
+  readonly do: string;
+}
+
+/** A volume that is being made, or was. */
+export interface ReconstructionRun {
+  readonly scan: string;
+  readonly output: string;
+  readonly is_watched: boolean;
+  readonly status: TaskStatus;
+}
+
+/** For owners: what has been set up for scans, what runs or has ended; open: the scan that is in front, or "". */
+export interface Reconstructions {
+  readonly open: string;
+  readonly benches: readonly Bench[];
+  readonly runs: readonly ReconstructionRun[];
+  readonly type: "reconstructions";
+}
+
 /** Where the time of a frame went on the instance's side, in milliseconds.
  * input: from the arrival of the message to the start of drawing. encode: this frame's own. */
 export interface StageTimes {
@@ -630,76 +754,10 @@ export interface ExportRequest {
   readonly stop?: readonly [number, number, number] | null;
 }
 
-/** What a person says of a scan; everything that is empty is taken from the file.
- * projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
- * frames as `frames:0:10`. flats, darks: also `none`, where the projections are corrected already.
- * angles: `0:180` in degrees, evenly spaced with the end left out; `0:180:inclusive`; or a dataset or a file. */
-export interface ScanOptions {
-  readonly projections: string;
-  readonly flats: string;
-  readonly darks: string;
-  readonly angles: string;
-  readonly pixel_size_um: number | null;
-}
-
 /** POST /api/scans/describe: a scan, and what is said of it where its files do not. */
 export interface ScanChoice {
   readonly path: string;
   readonly options?: ScanOptions;
-}
-
-/** energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um. delta_over_beta: of the sample's
- * refractive index.
- * >>> round(Paganin(energy_kev=20, distance_mm=100, pixel_size_um=1.0, delta_over_beta=500).radius_px, 2)
- * 15.71 */
-export interface Paganin {
-  readonly energy_kev: number;
-  readonly distance_mm: number;
-  readonly pixel_size_um: number;
-  readonly delta_over_beta: number;
-}
-
-/** How rings are removed.
- * snr: how far a column stands out before it counts. large_size, small_size: columns of the medians of algorithms 5
- * and 6, and of 3; without them a share of the detector, for wide medians wear off what is small. drop: share of the
- * views left out when the brightness of a column is judged. level, sigma: of the
- * wavelet method. strength: of the regularised one. */
-export interface RingSettings {
-  readonly method: string;
-  readonly snr: number;
-  readonly large_size: number | null;
-  readonly small_size: number | null;
-  readonly drop: number;
-  readonly level: number;
-  readonly sigma: number;
-  readonly strength: number;
-}
-
-/** Every choice of a reconstruction, with a sensible default.
- * center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
- * moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
- * whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
- * are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
- * projections first, or None. zingers: by how much less
- * than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
- * air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations, is_nonnegative:
- * of sirt and cgls. is_circle: whether pixels that not all views see are left at 0. */
-export interface Recipe {
-  readonly center: number | string;
-  readonly tilt: number | string;
-  readonly is_offset: boolean;
-  readonly roll_deg: number | string;
-  readonly binning: number;
-  readonly phase: Paganin | null;
-  readonly zingers: number;
-  readonly air: number;
-  readonly rings: RingSettings;
-  readonly method: string;
-  readonly filter: string;
-  readonly padding: string;
-  readonly iterations: number;
-  readonly is_nonnegative: boolean;
-  readonly is_circle: boolean;
 }
 
 /** POST /api/scans/axis: where the axis is, in the way that the recipe's center names. It may take seconds. */
@@ -870,17 +928,6 @@ export interface TaskStarted {
   readonly task: string;
 }
 
-/** GET /api/tasks/{task}. */
-export interface TaskStatus {
-  readonly task: string;
-  readonly state: TaskState;
-  readonly done: number;
-  readonly total: number | null;
-  readonly url: string;
-  readonly what: string;
-  readonly do: string;
-}
-
 /** Milliseconds over the last frames: half are faster than median, 95 % faster than p95. */
 export interface StageSummary {
   readonly median: number;
@@ -967,7 +1014,8 @@ export type Incoming =
   | AskControls
   | GiveControls
   | Prolong
-  | CancelTask;
+  | CancelTask
+  | SetUp;
 
 export type Outgoing =
   | Welcome
@@ -982,7 +1030,8 @@ export type Outgoing =
   | Idle
   | Ended
   | Probed
-  | CrossHair;
+  | CrossHair
+  | Reconstructions;
 
 export type Header =
   | FrameHeader

@@ -26,6 +26,7 @@ INPUT = (
     incoming.Compare,
     incoming.Slices,
     incoming.Prolong,
+    incoming.SetUp,
 )
 """What shows that somebody is there. Acknowledging frames does not, nor does a pointer that lies on the picture."""
 
@@ -76,6 +77,8 @@ def _rest(session: Session, member: Member, message: incoming.Incoming) -> None:
             session.tell(session.idle.message())
         case incoming.CancelTask(task):
             session.tasks.cancel(task)
+        case incoming.SetUp(scan, wish, is_open):
+            session.benches.set(scan, wish, is_open=is_open)
         case incoming.Hello():
             raise InvalidInput("Hello was said already.", do="Reload the page.")
 

@@ -51,7 +51,10 @@ def start(session: Session, asked: ReconstructionRequest) -> str:
     async def work(id: str) -> None:
         await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))
 
-    return session.tasks.start(f"Reconstructing {Path(asked.path).name}", work, run.stop)
+    task = session.tasks.start(f"Reconstructing {Path(asked.path).name}", work, run.stop)
+    session.benches.began(asked, task)
+    session.tell(session.benches.message(), "own")
+    return task
 
 
 def log_of(session: Session, task: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from pellucid.errors import PellucidError
 from pellucid.instance import edits
 from pellucid.instance.arrays import Arrays
+from pellucid.instance.benches import Benches
 from pellucid.instance.capabilities import Tokens, allows
 from pellucid.instance.catalogue import Catalogue, choices
 from pellucid.instance.controls import Controls
@@ -76,7 +77,7 @@ class Session:
         self.slicing = Slicing(self.history, self.worker, self.tell)
         self.tasks = Tasks(self.idle, lambda told: self.tell(told, "steer"))
         self.roots.add(self.tasks.folder)
-        self.trials = Trials(self.worker, self.roots)
+        self.trials, self.benches = Trials(self.worker, self.roots), Benches(self.tasks)
         self.exporting: str | None = None
         self.socket = self.transfer = self.url = ""
         self.on_end: Callable[[], None] = lambda: None
@@ -120,6 +121,8 @@ class Session:
         clock_at_ms = time.time() * 1000
         device = self.relay.device
         put(outgoing.Welcome(member.id, capability, PRODUCT, device, choices(), Limits(), roots, clock_at_ms))
+        if allows(capability, "own"):
+            put(self.benches.message())
         self.members[member.id] = member
         self.controls.join(member.client)
         put(self.state_for(capability))

@@ -3,10 +3,10 @@
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
 import { clamp } from "../geometry/vector";
 import { short } from "../geometry/measures";
-import type { ScanDescription, TrialPlace } from "../protocol";
+import type { ScanDescription, TrialPlace, Wish } from "../protocol";
 import type { Trial } from "./trier";
 import type { Trials } from "./trials";
-import { before, centerOf, type Wish } from "./wish";
+import { before, centerOf } from "./wish";
 
 /** Columns of the axis for a pixel of the mouse, over the slice. */
 const FINE = 0.1;

@@ -5,14 +5,14 @@ import { Button } from "../parts/Button";
 import { Switch } from "../parts/Choice";
 import { choose, saveText } from "../parts/files";
 import { Section } from "../parts/Section";
-import type { ScanDescription } from "../protocol";
+import type { ScanDescription, Wish } from "../protocol";
 import { opened } from "../session/opening";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import type { Change } from "./Pictures";
 import { commandOf, logOf, startReconstruction } from "./requests";
 import { TextField } from "./Settings";
-import { centerOf, parametersText, requestOf, withParameters, type Wish } from "./wish";
+import { centerOf, parametersText, requestOf, withParameters } from "./wish";
 
 const COMMAND_PAUSE_MS = 200;
 
@@ -29,7 +29,7 @@ export function Running({ path, wish, onChange }: RunningProps): ReactNode {
   const progress = useSelect((state) => (run ? state.tasks[run.task] : undefined));
   const ended = run?.status ?? null;
   const start = async (): Promise<void> => {
-    const { output, isWatched } = wish;
+    const { output, is_watched: isWatched } = wish;
     const started = await session.attempt(startReconstruction(requestOf(path, wish)));
     if (started) session.store.dispatch({ type: "run", scan: path, run: { task: started.task, output, isWatched, isOver: false, status: null } });
   };
@@ -42,8 +42,8 @@ export function Running({ path, wish, onChange }: RunningProps): ReactNode {
   return (
     <div className="bench-run">
       <TextField label="Volume" example="a name that ends in .zarr" value={wish.output} onChange={(output) => onChange({ output })} />
-      <Switch label="Replace what has this name" isOn={wish.isReplaced} onChange={(isReplaced) => onChange({ isReplaced })} />
-      <Switch label="Show slices as they are made" isOn={wish.isWatched} onChange={(isWatched) => onChange({ isWatched })} />
+      <Switch label="Replace what has this name" isOn={wish.is_replaced} onChange={(is_replaced) => onChange({ is_replaced })} />
+      <Switch label="Show slices as they are made" isOn={wish.is_watched} onChange={(is_watched) => onChange({ is_watched })} />
       {isRunning ? (
         <>
           <div className={share === null ? "bar is-unknown" : "bar"} role="progressbar" aria-label="Reconstruction" aria-valuenow={share === null ? undefined : Math.round(share * 100)}>

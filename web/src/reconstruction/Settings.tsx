@@ -6,9 +6,9 @@ import { Segmented, Select, Switch } from "../parts/Choice";
 import { NumberField } from "../parts/NumberField";
 import { Section } from "../parts/Section";
 import { Slider } from "../parts/Slider";
-import type { Paganin, Recipe, ScanDescription, ScanOptions } from "../protocol";
+import type { ComparedStep, Paganin, Recipe, ScanDescription, ScanOptions, Wish } from "../protocol";
 import type { Change } from "./Pictures";
-import { centerOf, centerRange, type Compare, type Wish } from "./wish";
+import { centerOf, centerRange } from "./wish";
 
 interface SettingsProps {
   scan: ScanDescription;
@@ -58,7 +58,7 @@ export function Settings({ scan, wish, onChange }: SettingsProps): ReactNode {
       </Section>
       <PhaseSection scan={scan} recipe={recipe} onChange={set} />
       <Section title="Before and after">
-        <Segmented<Compare>
+        <Segmented<ComparedStep>
           label="Compare with"
           value={wish.compare}
           options={[

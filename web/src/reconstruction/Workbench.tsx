@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestRefused } from "../line/requests";
 import { IconButton } from "../parts/Button";
-import type { ScanDescription, ScanOptions } from "../protocol";
+import type { ScanDescription, ScanOptions, Wish } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { Inputs, Slice } from "./Pictures";
@@ -12,23 +12,20 @@ import { describeScan, findAxis } from "./requests";
 import { Repeat, Running } from "./Running";
 import { ScanSection, Settings } from "./Settings";
 import { isBusy, refusalOf, TrialStore, type Trials } from "./trials";
-import { changed, firstWish, NO_OPTIONS, withAxis, type Wish } from "./wish";
+import { changed, firstWish, NO_OPTIONS, withAxis } from "./wish";
 
 /** Of a picture, whatever the screen: larger ones travel longer than they are worth. */
 const LARGEST_EDGE = 2048;
 
-/** What was wished of a scan before it was put aside. */
-const kept = new Map<string, Wish>();
-
 export function Workbench({ path }: { path: string }): ReactNode {
   const session = useSession();
   const element = useRef<HTMLElement>(null);
-  const [wish, setWish] = useState<Wish | null>(() => kept.get(path) ?? null);
+  const [wish, setWish] = useState<Wish | null>(() => session.store.get().wishes[path] ?? null);
   const [options, setOptions] = useState<ScanOptions>(() => wish?.options ?? NO_OPTIONS);
   const { scan, refusal } = useScan(path, options, (known) => setWish((before) => (before ? { ...before, options } : firstWish(known, options))));
   const close = (): void => session.page({ scan: "" });
   useEffect(() => element.current?.focus(), []);
-  useEffect(() => void (wish ? kept.set(path, wish) : undefined), [path, wish]);
+  useKept(path, wish);
   return (
     <section ref={element} className="workbench grows" aria-label="Reconstruction" tabIndex={-1}>
       <header className="bench-head">
@@ -86,6 +83,17 @@ function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): R
       </div>
     </div>
   );
+}
+
+/** What is wished outlives this page: the viewer keeps it for the next one. */
+function useKept(path: string, wish: Wish | null): void {
+  const session = useSession();
+  useEffect(() => {
+    if (wish) session.store.dispatch({ type: "wish", scan: path, wish });
+    session.send({ type: "set_up", scan: path, wish, is_open: true });
+  }, [session, path, wish]);
+  const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, wish, is_open: false }));
+  useEffect(() => close, []);
 }
 
 /** Look for the axis thoroughly while the first guess is looked at; who moves it meanwhile keeps it. */

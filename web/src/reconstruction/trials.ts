@@ -1,9 +1,9 @@
 // The pictures of a wish. Here: asking for those that a change touches, and what came of it. Not here: how they look.
 
 import type { RequestRefused } from "../line/requests";
-import type { TrialPlace, TrialRequest } from "../protocol";
+import type { TrialPlace, TrialRequest, Wish } from "../protocol";
 import { Trier, type Fetch, type Trial } from "./trier";
-import { trialOf, type Wish } from "./wish";
+import { trialOf } from "./wish";
 
 const PLACES = ["projection", "sinogram", "slice"] as const;
 

@@ -1,25 +1,6 @@
 // What a person wishes of a reconstruction. Here: the wish as one value, and what follows from it. Not here: asking for it.
 
-import type { Recipe, ReconstructionRequest, ScanDescription, ScanOptions, TrialPlace, TrialRequest } from "../protocol";
-
-/** What a slice is compared with: itself, without a step. */
-export type Compare = "nothing" | "rings" | "phase" | "filter";
-
-/** Where the axis came from: a quick guess, to be looked at more closely; a thorough search; or the person. */
-export type AxisOrigin = "guessed" | "found" | "chosen";
-
-export interface Wish {
-  readonly options: ScanOptions;
-  readonly recipe: Recipe;
-  readonly axis: AxisOrigin;
-  readonly row: number;
-  readonly view: number;
-  readonly compare: Compare;
-  readonly output: string;
-  readonly isReplaced: boolean;
-  /** Slices are shown as they are made. */
-  readonly isWatched: boolean;
-}
+import type { AxisOrigin, ComparedStep, Recipe, ReconstructionRequest, ScanDescription, ScanOptions, TrialPlace, TrialRequest, Wish } from "../protocol";
 
 export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null };
 
@@ -28,7 +9,7 @@ export const QUICK = "correlation";
 
 /** The first wish for a scan: its middle. */
 export function firstWish(scan: ScanDescription, options: ScanOptions): Wish {
-  return { options, recipe: { ...scan.recipe, center: QUICK }, axis: "guessed", row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, isReplaced: false, isWatched: true };
+  return { options, recipe: { ...scan.recipe, center: QUICK }, axis: "guessed", row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, is_replaced: false, is_watched: true };
 }
 
 /** A wish, changed. An axis that a person moves is theirs. */
@@ -46,7 +27,7 @@ export function withAxis(wish: Wish, center: number, axis: AxisOrigin): Wish {
 export const centerOf = (recipe: Recipe): number | null => (typeof recipe.center === "number" ? recipe.center : null);
 
 /** The recipe without the step that is compared; null where that step is not taken. */
-export function before(recipe: Recipe, compare: Compare): Recipe | null {
+export function before(recipe: Recipe, compare: ComparedStep): Recipe | null {
   if (compare === "rings" && recipe.rings.method !== "none") return { ...recipe, rings: { ...recipe.rings, method: "none" } };
   if (compare === "phase" && recipe.phase) return { ...recipe, phase: null };
   if (compare === "filter" && recipe.filter !== SHARPEST) return { ...recipe, filter: SHARPEST };
@@ -78,14 +59,7 @@ function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null 
   }
 }
 
-export const requestOf = (path: string, { options, recipe, output, isReplaced, isWatched }: Wish): ReconstructionRequest => ({
-  path,
-  options,
-  recipe,
-  output,
-  is_replaced: isReplaced,
-  is_watched: isWatched,
-});
+export const requestOf = (path: string, { options, recipe, output, is_replaced, is_watched }: Wish): ReconstructionRequest => ({ path, options, recipe, output, is_replaced, is_watched });
 
 /** As `pellucid reconstruct --recipe FILE` reads them. */
 export const parametersText = ({ options, recipe }: Wish): string => `${JSON.stringify({ scan: options, recipe }, null, 2)}\n`;

@@ -1,7 +1,7 @@
 // How the page's state changes. Here: one pure function. Not here: sending, drawing, timers (session/).
 
 import type { Vector } from "../geometry/vector";
-import type { Camera, Change, CrossHair, Hit, Outgoing, Profile, Progress } from "../protocol";
+import type { Camera, Change, CrossHair, Hit, Outgoing, Profile, Progress, ReconstructionRun, Reconstructions, Wish } from "../protocol";
 import { merged } from "./scene";
 import type { Interface, Line, Notice, PageState, Run, Shown } from "./state";
 
@@ -21,6 +21,7 @@ export type Action =
   | { type: "dismiss"; id: number }
   | { type: "dismiss-task"; task: string }
   | { type: "run"; scan: string; run: Run }
+  | { type: "wish"; scan: string; wish: Wish }
   | { type: "measure-start"; start: Vector | null }
   | { type: "measure"; id: number; start: Vector; stop: Vector }
   | { type: "profile"; id: number; profile: Profile }
@@ -60,6 +61,8 @@ export function reduce(state: PageState, action: Action): PageState {
       return { ...state, tasks: without(state.tasks, action.task) };
     case "run":
       return { ...state, runs: { ...state.runs, [action.scan]: action.run } };
+    case "wish":
+      return { ...state, wishes: { ...state.wishes, [action.scan]: action.wish } };
     default:
       return measured(state, action);
   }
@@ -105,6 +108,8 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
       return { ...state, idle: { ...message, atMs } };
     case "cross_hair":
       return { ...state, crossHair: message };
+    case "reconstructions":
+      return withReconstructions(state, message);
     case "ended":
       return { ...state, line: { phase: "closed", what: message.what, remedy: message.do } };
     case "refusal":
@@ -125,6 +130,19 @@ function withState(state: PageState, server: Server): PageState {
     firstCamera: state.firstCamera === null || isOpened ? server.scene.camera : state.firstCamera,
     measures: isOpened ? [] : state.measures,
   });
+}
+
+/** On a page that was just opened, everything is as it was left on another one; later on, only runs are news. */
+function withReconstructions(state: PageState, { open, benches, runs }: Reconstructions): PageState {
+  const known = { ...state, runs: { ...state.runs, ...Object.fromEntries(runs.map((run) => [run.scan, runOf(run)])) } };
+  if (state.server !== null) return known;
+  const wishes = Object.fromEntries(benches.map(({ scan, wish }) => [scan, wish]));
+  return { ...known, wishes, interface: { ...state.interface, scan: open } };
+}
+
+function runOf({ output, is_watched: isWatched, status }: ReconstructionRun): Run {
+  const isOver = status.state !== "running";
+  return { task: status.task, output, isWatched, isOver, status: isOver ? status : null };
 }
 
 /** Whatever was chosen may be gone now. */

@@ -18,6 +18,7 @@ import type {
   TaskStatus,
   View,
   Welcome,
+  Wish,
   WorkerStatus,
 } from "../protocol";
 
@@ -38,7 +39,7 @@ export interface Chosen {
   index: number;
 }
 
-/** A reconstruction that was started here. isOver: it has ended; status: how, once that is known. */
+/** A reconstruction. isOver: it has ended; status: how, once that is known. */
 export interface Run {
   task: string;
   output: string;
@@ -114,6 +115,8 @@ export interface PageState {
   tasks: Readonly<Record<string, Progress>>;
   /** By the path of the scan. */
   runs: Readonly<Record<string, Run>>;
+  /** What is wished of the reconstruction of a scan, by its path. */
+  wishes: Readonly<Record<string, Wish>>;
   idle: (Idle & { atMs: number }) | null;
   crossHair: CrossHair | null;
   hit: Hit | null;
@@ -139,6 +142,7 @@ export const BEGINNING: PageState = {
   worker: null,
   tasks: {},
   runs: {},
+  wishes: {},
   idle: null,
   crossHair: null,
   hit: null,

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from pellucid.errors import InvalidInput
+from pellucid.instance.protocol.http import Path
 from pellucid.instance.protocol.parts import (
     FARTHEST,
     STRICT,
@@ -27,6 +28,7 @@ from pellucid.instance.protocol.parts import (
     View,
     Voxel,
 )
+from pellucid.instance.protocol.reconstruction import Wish
 from pellucid.rendering.camera import Camera
 
 
@@ -192,15 +194,30 @@ class CancelTask:
     type: Literal["cancel_task"] = "cancel_task"
 
 
+@dataclass(frozen=True)
+class SetUp:
+    """Keep what is chosen for the reconstruction of a scan, for a page that is opened later.
+
+    wish: None where the scan is not known well enough for one. is_open: whether it is in front of the page.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    scan: Path
+    wish: Wish | None
+    is_open: bool
+    type: Literal["set_up"] = "set_up"
+
+
 Incoming = (
     Hello | Resize | Look | Patch | Undo | Redo | Compare | Slices | Probe | Acknowledge | KeyFrame
-    | AskControls | GiveControls | Prolong | CancelTask
+    | AskControls | GiveControls | Prolong | CancelTask | SetUp
 )  # fmt: skip
 
 NEEDED: dict[type[Incoming], Capability] = {
     Hello: "look", Resize: "look", Acknowledge: "look", KeyFrame: "look", Probe: "look",
     Look: "steer", Patch: "steer", Undo: "steer", Redo: "steer", Compare: "steer", Slices: "steer",
     AskControls: "steer", GiveControls: "steer", Prolong: "steer", CancelTask: "steer",
+    SetUp: "own",
 }  # fmt: skip
 """A Patch that names another source needs ``own`` all the same."""
 NEEDS_CONTROLS = (Look, Patch, Undo, Redo, Compare, Slices)

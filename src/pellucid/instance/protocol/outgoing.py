@@ -29,6 +29,7 @@ from pellucid.instance.protocol.parts import (
     Voxel,
     WorkerState,
 )
+from pellucid.instance.protocol.reconstruction import Bench, ReconstructionRun
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene
 
@@ -189,6 +190,16 @@ class CrossHair:
 
 
 @dataclass(frozen=True)
+class Reconstructions:
+    """For owners: what has been set up for scans, what runs or has ended; open: the scan that is in front, or ""."""
+
+    open: str
+    benches: tuple[Bench, ...]
+    runs: tuple[ReconstructionRun, ...]
+    type: Literal["reconstructions"] = "reconstructions"
+
+
+@dataclass(frozen=True)
 class FrameHeader:
     """What a picture shows.
 
@@ -237,6 +248,6 @@ class SliceHeader:
 
 Outgoing = (
     Welcome | State | Moved | Layers | Shadings | Refusal | Controls | WorkerStatus | Progress | Idle | Ended | Probed
-    | CrossHair
+    | CrossHair | Reconstructions
 )  # fmt: skip
 Header = FrameHeader | SliceHeader

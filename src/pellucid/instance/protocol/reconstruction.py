@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from pellucid.instance.protocol.http import Path
+from pellucid.instance.protocol.http import Path, TaskStatus
 from pellucid.instance.protocol.parts import CLOSED, Edge, Name
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.recipe import Recipe
@@ -19,6 +19,10 @@ from pellucid.tomo.recipe import Recipe
 TrialPlace = Literal["projection", "sinogram", "slice", "before"]
 """Of the page's pictures. before: a slice to compare with."""
 Index = Annotated[int, Field(ge=0, le=2**31)]
+AxisOrigin = Literal["guessed", "found", "chosen"]
+"""A quick guess, to be looked at more closely; a thorough search; or a person."""
+ComparedStep = Literal["nothing", "rings", "phase", "filter"]
+"""What a slice is compared with: itself, without a step."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,43 @@ class ReconstructionRequest:
     options: ScanOptions = field(default_factory=ScanOptions)
     is_replaced: bool = False
     is_watched: bool = False
+
+
+@dataclass(frozen=True)
+class Wish:
+    """All that somebody has chosen for a scan: what ReconstructionRequest says, and what is looked at meanwhile.
+
+    row, view: of the detector. output: where the volume goes; may be empty as yet.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    options: ScanOptions
+    recipe: Recipe
+    axis: AxisOrigin
+    row: Index
+    view: Index
+    compare: ComparedStep
+    output: Annotated[str, Field(max_length=4096)]
+    is_replaced: bool
+    is_watched: bool
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What has been set up for a scan."""
+
+    scan: str
+    wish: Wish
+
+
+@dataclass(frozen=True)
+class ReconstructionRun:
+    """A volume that is being made, or was."""
+
+    scan: str
+    output: str
+    is_watched: bool
+    status: TaskStatus
 
 
 @dataclass(frozen=True)
