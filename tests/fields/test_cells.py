@@ -29,6 +29,29 @@ def test_ranges_do_not_depend_on_how_they_are_found(
     assert np.array_equal(cell_ranges(volume), DenseField(volume, choose("cpu")).ranges.numpy())
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32"])
+def test_cells_know_the_range_of_all_voxels(dtype: str) -> None:
+    voxels = values(dtype)
+    field = DenseField(Volume.from_array(voxels), choose("cpu"))
+    assert field.value_range() == (voxels.min(), voxels.max())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "odd"), [("float32", np.nan), ("float32", np.inf), ("float32", -np.inf), ("int32", 7)]
+)
+def test_cells_say_where_they_do_not_know_it(dtype: str, odd: float) -> None:
+    voxels = values(dtype)
+    voxels[3, 4, 5] = odd
+    assert DenseField(Volume.from_array(voxels), choose("cpu")).value_range() is None
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 1023, 1024, 1025, 1030])
+def test_rows_of_any_length_have_the_ranges_of_their_cells(width: int) -> None:
+    voxels = np.random.default_rng(width).integers(0, 256, (9, 10, width)).astype(np.uint8)
+    volume = Volume.from_array(voxels)
+    assert np.array_equal(cell_ranges(volume), DenseField(volume, choose("cpu")).ranges.numpy())
+
+
 def test_a_voxel_without_a_value_is_the_lowest() -> None:
     voxels = np.ones((20, 20, 20), np.float32)
     voxels[4, 4, 4], voxels[12, 12, 12] = np.nan, np.inf

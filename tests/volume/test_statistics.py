@@ -34,6 +34,15 @@ def test_pieces_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.allclose(volume.histogram(100).edges, edges)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "int32"])
+def test_whole_numbers_are_counted_as_any_others(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "COUNTED_TOGETHER", 1000)
+    voxels = np.random.default_rng(0).integers(-100, 120, (17, 18, 19)).astype(dtype)
+    for bins, ends in ((256, (-100.0, 119.0)), (7, (0.5, 100.25))):
+        wanted = np.histogram(voxels.astype(np.float64), bins, ends)[0]
+        assert statistics.count_values(voxels, bins, ends).tolist() == wanted.tolist()
+
+
 def test_nan_is_left_out() -> None:
     voxels = np.array([[[np.nan, 1.0, 3.0]]], np.float32)
     volume = Volume.from_array(voxels)

@@ -54,6 +54,17 @@ def test_pictures_that_nobody_took_hold_drawing_up_but_end_nothing(
     assert sorted(taken) == [0, 1, 2, 3]
 
 
+def test_measuring_says_the_same_whether_the_device_has_the_volume_or_not(
+    worker: SupervisedWorker, ear: Ear, scene: Scene
+) -> None:
+    question = lambda request: commands.Measure(request, SOURCE)  # noqa: E731
+    before = worker.ask("measuring", question).result(PATIENCE_S)
+    ear.exact(worker.draw(small(scene), 50, True))
+    after = worker.ask("measuring", question).result(PATIENCE_S)
+    assert (before.low, before.high) == (VOXELS.min(), VOXELS.max())
+    assert replace(after, request=0) == replace(before, request=0)
+
+
 def test_describing_says_what_the_volume_is(worker: SupervisedWorker) -> None:
     told = worker.ask("describing", lambda request: commands.Describe(request, SOURCE)).result(PATIENCE_S)
     facts = told.facts

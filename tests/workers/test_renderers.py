@@ -11,6 +11,7 @@ from pellucid.errors import DeviceUnavailable
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, ShadingName
 from pellucid.volume.sample import sample
+from pellucid.workers.renderers import Renderers
 from pellucid.workers.sources import MappedArray
 from pellucid.workers.supervision import SupervisedWorker
 from tests.workers.conftest import EDGE, PATIENCE_S, SOURCE, SPACING, Ear, handed_over, shaded, small
@@ -51,3 +52,12 @@ def test_a_shading_of_the_users_is_on_all_of_them(shared: tuple[SupervisedWorker
 def test_devices_that_are_not_there_are_named() -> None:
     with pytest.raises(DeviceUnavailable, match="cuda:9"):
         choose_all("cpu,cuda:9")
+
+
+def test_a_volume_is_on_the_device_before_a_scene_names_it() -> None:
+    voxels = sample(16)
+    renderers = Renderers([choose("cpu")])
+    renderers.add(MappedArray(voxels, (1.0, 1.0, 1.0), "").volume("memory:next"))
+    assert renderers.value_range("memory:next") is None
+    renderers.load("memory:next")
+    assert renderers.value_range("memory:next") == (voxels.min(), voxels.max())

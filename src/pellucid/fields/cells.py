@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import Box, Shape, grid_shape, triple
-from pellucid.fields.sizes import CELL
+from pellucid.fields.sizes import CELL, LOWEST
 from pellucid.formats.protocol import Voxels
 from pellucid.settings import current
 from pellucid.volume.cache import load, store
@@ -19,7 +19,6 @@ from pellucid.volume.statistics import piece_shape
 from pellucid.volume.volume import Volume
 
 NAME = f"cells-{CELL}"
-LOWEST = np.float32(-3.4e38)
 
 
 def cell_ranges(volume: Volume) -> Voxels:
@@ -71,7 +70,7 @@ def _piece_ranges(volume: Volume, piece: Box) -> Voxels:
     widths = [(b, n - b - m) for b, n, m in zip(before, lengths, voxels.shape, strict=True)]
     padded = np.pad(voxels, widths, mode="edge") if np.any(widths) else voxels
     both = [_over_cells(extreme, padded).astype(np.float32) for extreme in (np.minimum, np.maximum)]
-    return np.stack(both, axis=-1).clip(LOWEST, None)
+    return np.stack(both, axis=-1).clip(np.float32(LOWEST), None)
 
 
 def _over_cells(extreme: np.ufunc, voxels: Voxels) -> Voxels:

@@ -58,7 +58,7 @@ class DenseField(SampledField):
             launch(sampling.find_ranges, cells.shape, [grid, CELL, start], [self.ranges], self.device)
         else:
             rows = Portion(cells.shape[:2], heft=cells.shape[2] * CELL**3)
-            launch(range_kernels.find_ranges, rows, [grid, CELL, start, cells.stop[2]], [self.ranges], self.device)
+            launch(range_kernels.find_ranges, rows, [grid, start, cells.stop[2]], [self.ranges], self.device)
 
     def _refresh(self, box: Box) -> None:
         if box.is_empty:

@@ -15,7 +15,7 @@ from pellucid.box import Box, Shape, grid_shape, triple
 from pellucid.device import Device, Portion, launch, never, runtime
 from pellucid.device.pinned import to_host
 from pellucid.fields.labels import LabelVolume
-from pellucid.fields.sizes import BRICK, CELL
+from pellucid.fields.sizes import BRICK, CELL, LOWEST, VOXEL_KINDS
 from pellucid.fields.visible import VisibleBricks
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.volume.volume import Volume
@@ -49,6 +49,7 @@ class SampledField:
 
         self.device = device
         self.labels = volume if isinstance(volume, LabelVolume) else None
+        self._is_exact = volume.dtype.name in VOXEL_KINDS and self.labels is None
         self.shape: Shape = volume.shape
         self.spacing: Spacing = volume.spacing
         self.cells = grid_shape(self.shape, (CELL,) * 3)
@@ -87,6 +88,13 @@ class SampledField:
         is_enough: asked while bricks come in; once it is true the rest is left for another time.
         """
         return False
+
+    def value_range(self) -> tuple[float, float] | None:
+        """Lowest and highest value of all voxels, after ``begin``; None where cells do not know it: float32 cannot tell
+        such values apart, or some voxel is no number."""
+        ranges = self.ranges.numpy()
+        low, high = float(ranges[..., 0].min()), float(ranges[..., 1].max())
+        return (low, high) if self._is_exact and low > np.float32(LOWEST) and np.isfinite(high) else None
 
     def visible(self) -> VisibleBricks:
         """What the last picture saw."""

@@ -18,6 +18,9 @@ STORED_AS = {"uint32": "float32", "int32": "float32", "uint64": "float32", "int6
 CELL = 8
 """Voxels along the edge of a cell of the occupancy grid."""
 
+LOWEST = -3.4e38
+"""What a cell says of voxels that are no number, or below everything."""
+
 BYTES_PER_CELL = 9
 """Two float32 for its range, one byte for whether it is visible."""
 

@@ -67,6 +67,10 @@ class FieldStore:
             self._fields[source] = self._fields.pop(source)  # to the end: it was just used
         return [self._fields[source] for source in sources]
 
+    def loaded(self, source: str) -> SampledField | None:
+        """The field of a volume, if there is one by now."""
+        return self._fields.get(source)
+
     def read_ahead(self, sources: Sequence[str]) -> None:
         """Load what will be wanted next in the background, as far as there is room beside what is there."""
         for source in sources:

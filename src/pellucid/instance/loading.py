@@ -7,6 +7,7 @@ Not here: reading (workers), names that may be opened (files).
 import asyncio
 import json
 from concurrent.futures import Future
+from dataclasses import replace
 
 from pellucid.box import Box
 from pellucid.errors import InvalidInput, PellucidError
@@ -95,6 +96,8 @@ def take(session: Session, pair: Pair) -> None:
 async def show_array(session: Session, id: str, handed: Handed, how: How, name: str) -> int:
     """A volume, points or a mesh in memory that was handed over; arrays that nothing shows any more are let go."""
     source = f"memory:{id}"
+    # Beside others it may have to share the device with them, and labels are kept otherwise there.
+    handed = replace(handed, is_next=how == "replace")
     with session.idle.held():
         await asyncio.wrap_future(session.worker.use_array(source, handed))
     try:

@@ -88,6 +88,18 @@ class Painter:
         """Draw this volume where a scene names it."""
         self._store.add(volume)
 
+    def load_volume(self, source: str) -> None:
+        """Bring a volume that was added to the device."""
+        self._store.get([source])
+
+    def value_range(self, source: str) -> tuple[float, float] | None:
+        """Of a volume that is on the device, as far as its cells know."""
+        field = self._store.loaded(source)
+        if field is None:
+            return None
+        field.begin()
+        return field.value_range()
+
     def forget(self, source: str) -> None:
         """Give up a volume that was added."""
         self._store.forget(source)

@@ -144,6 +144,15 @@ class Renderer:
         for painter in self._painters:
             painter.add(volume)
 
+    def load_volume(self, source: str) -> None:
+        """Bring a volume that was added to every device, before a scene names it."""
+        for painter in self._painters:
+            painter.load_volume(source)
+
+    def value_range(self, source: str) -> tuple[float, float] | None:
+        """Lowest and highest value of a volume that is loaded; None where that is not known without looking for it."""
+        return self._painters[0].value_range(source)
+
     def forget(self, source: str) -> None:
         """Give up a volume that was added, and the memory of it."""
         for painter in self._painters:

@@ -21,7 +21,8 @@ from pellucid.formats.shared import SharedArray
 PAGE_BYTES = 4096
 SLAB_BYTES = 32 * 2**20
 MOST_THREADS = 8
-POPULATE_READ, POPULATE_WRITE = 22, 23
+MAPPED_TOGETHER = 16 * PAGE_BYTES
+POPULATE_WRITE = 23
 _madvise = ctypes.CDLL(None, use_errno=True).madvise
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
@@ -53,8 +54,9 @@ def clear(shared: SharedArray) -> None:
 
 def map_pages(content: Voxels) -> None:
     """Map pages that are there already, because the other end has reserved them."""
-    # A read maps sixteen at a time, and shared memory is writable from then on: 16 GB/s a core, against 6 for a write.
-    _advised(content, POPULATE_READ)
+    # A read maps all sixteen around it, and shared memory is writable from then on. MADV_POPULATE_READ does so too, but
+    # looks at every page afterwards: 30 GB/s a core against 16, and 6 for mapping by writing.
+    content[::MAPPED_TOGETHER].max(initial=0)
 
 
 def _bytes(shared: SharedArray) -> Voxels:

@@ -66,7 +66,8 @@ class Snapshot:
 @dataclass(frozen=True)
 class UseArray:
     """The shared array that comes along is the volume of this name; or points, as rows of x, y, z and value (float32);
-    or a mesh, as rows of three: so many vertices (float32), then its triangles (uint32)."""
+    or a mesh, as rows of three: so many vertices (float32), then its triangles (uint32). is_next: a picture of it alone
+    will be wanted, so that the device may have it as soon as it is there."""
 
     request: int
     source: str
@@ -76,6 +77,7 @@ class UseArray:
     unit: str
     kind: ArrayKind = "volume"
     vertices: int = 0
+    is_next: bool = False
 
 
 @dataclass(frozen=True)

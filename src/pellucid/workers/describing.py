@@ -23,6 +23,7 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
 from pellucid.tomo.reading.opening import is_scan, open_scan
 from pellucid.volume.series import open_series
+from pellucid.volume.statistics import count_values
 from pellucid.volume.thinned import thinned
 from pellucid.volume.volume import Volume
 from pellucid.workers.commands import Describe, Described, Facts, Inspect, Inspected, Measure, Measured
@@ -98,12 +99,12 @@ def facts_of(volume: Volume) -> Facts:
     )  # fmt: skip
 
 
-def measure(asked: Measure, sources: Sources) -> Measured:
-    """The range of all voxels; those at its ends are counted even if they are few."""
+def measure(asked: Measure, sources: Sources, known: tuple[float, float] | None = None) -> Measured:
+    """The range of all voxels; those at its ends are counted even if they are few. known: that range, if it is."""
     volume = sources.volume(asked.source)
-    (low, high), seen = volume.value_range, thinned(volume)
+    (low, high), seen = known or volume.value_range, thinned(volume)
     low, high = (low, high if high > low else low + 1) if low <= high else (0.0, 1.0)  # No voxel has a value.
-    counts = np.histogram(seen.read(), BINS, (low, high))[0] * (prod(volume.shape) / prod(seen.shape))
+    counts = count_values(seen.read(), BINS, (low, high)) * (prod(volume.shape) / prod(seen.shape))
     counts[[0, -1]] = counts[[0, -1]].clip(1)
     return Measured(asked.request, low, high, tuple(round(count) for count in counts.tolist()))
 

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -106,10 +107,8 @@ class WorkerMain:
                 self.drawing.add_snapshot(command)
             case commands.Compile():
                 self.drawing.add(lambda: self.drawing.compile(command))
-            case commands.UseArray() if descriptor is not None:
-                self.drawing.add(lambda: self._answering(command, lambda: self._use(command, descriptor)))
-            case commands.Forget():
-                self.drawing.add(lambda: self._answering(command, lambda: self._forget(command)))
+            case commands.UseArray() | commands.Forget() | commands.Measure():
+                self.drawing.add(lambda: self._answering(command, lambda: self._arrange(command, descriptor)))
             case commands.Changed(source, boxes):
                 self._sources.changed(source, boxes)
             case commands.Cancel(request):
@@ -129,6 +128,16 @@ class WorkerMain:
         except Exception as error:  # noqa: BLE001  # The edge of a thread: the asker is told, and the Worker goes on.
             self.failed(error, request=command.request)
 
+    def _arrange(self, command: Any, descriptor: int | None) -> None:
+        """What arrays the device has."""
+        match command:
+            case commands.UseArray() if descriptor is not None:
+                self._use(command, descriptor)
+            case commands.Forget():
+                self._forget(command)
+            case commands.Measure():
+                self._measure(command)
+
     def _use(self, command: commands.UseArray, descriptor: int) -> None:
         with SharedArray(descriptor, command.shape, np.dtype(command.dtype)) as shared:
             array = shared.array  # It keeps the memory.
@@ -138,18 +147,28 @@ class WorkerMain:
         else:
             self._sources.use_shape(shape_of(command, array))
         self.say(commands.Done(command.request))
+        if command.kind == "volume" and command.is_next:
+            # While it is described. What does not fit is refused when it is drawn, to whoever wants to see it.
+            with suppress(PellucidError):
+                self.drawing.renderers.load(command.source)
+
+    def _measure(self, command: commands.Measure) -> None:
+        """Cells know the range of a volume that the device has; what is left takes some time, but not the device."""
+        known = self.drawing.renderers.value_range(command.source)
+        work = lambda: self.say(describing.measure(command, self._sources, known))  # noqa: E731
+        self._slow.submit(self._answering, command, work)
 
     def _forget(self, command: commands.Forget) -> None:
         self.drawing.renderers.forget(command.source)
-        self._sources.forget(command.source)
+        left = self._sources.forget(command.source)
         self.say(commands.Done(command.request))
+        # Unmapping takes a third of the time of copying, and the next picture does not wait for it.
+        threading.Thread(target=left.clear).start()
 
     def _read(self, command: Any) -> None:
         match command:
             case commands.Describe():
                 self.say(describing.describe(command, self._sources))
-            case commands.Measure():
-                self.say(describing.measure(command, self._sources))
             case commands.Inspect():
                 self.say(describing.inspect(command))
             case commands.Probe():

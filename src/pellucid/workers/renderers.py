@@ -46,6 +46,14 @@ class Renderers:
         for renderer in self._each():
             renderer.add(volume)
 
+    def load(self, source: str) -> None:
+        """Bring a volume that was added to the devices, before a picture of it is asked for."""
+        self._shared.load_volume(source)
+
+    def value_range(self, source: str) -> tuple[float, float] | None:
+        """As Renderer.value_range."""
+        return self._shared.value_range(source)
+
     def forget(self, source: str) -> None:
         for renderer in self._each():
             renderer.forget(source)

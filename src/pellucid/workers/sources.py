@@ -75,11 +75,10 @@ class Sources:
             for box in boxes:
                 volume.changed(box)
 
-    def forget(self, source: str) -> None:
+    def forget(self, source: str) -> list[object]:
+        """What is left of it: the memory goes with the last who holds that."""
         with self._lock:
-            self._handed.pop(source, None)
-            self._opened.pop(source, None)
-            self._shapes.pop(source, None)
+            return [known.pop(source, None) for known in (self._handed, self._opened, self._shapes)]
 
     def handed(self, source: str) -> MappedArray | None:
         return self._handed.get(source)

@@ -61,14 +61,15 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Handed:
-    """An array in memory that the supervisor owns, for the Worker of now and for the next; kind, vertices: as in
-    UseArray. released: is given the memory when no Worker uses it any more; without it, it is given back."""
+    """An array in memory that the supervisor owns, for the Worker of now and for the next; kind, vertices, is_next: as
+    in UseArray. released: is given the memory when no Worker uses it any more; without it, it is given back."""
 
     shared: SharedArray
     spacing: Spacing = (1.0, 1.0, 1.0)
     unit: str = ""
     kind: commands.ArrayKind = "volume"
     vertices: int = 0
+    is_next: bool = False
     released: Callable[[SharedArray], None] | None = None
 
 
@@ -211,7 +212,8 @@ class SupervisedWorker:
     def _send_array(self, source: str, handed: Handed) -> "Future[commands.Done]":
         shared = handed.shared
         told = (source, shared.shape, shared.dtype.str, handed.spacing, handed.unit, handed.kind, handed.vertices)
-        return self.ask("taking over an array", lambda request: commands.UseArray(request, *told), shared.descriptor)
+        command = lambda request: commands.UseArray(request, *told, is_next=handed.is_next)  # noqa: E731
+        return self.ask("taking over an array", command, shared.descriptor)
 
     def _hear(self, process: WorkerProcess, answer: Any, descriptor: int | None) -> None:
         match answer:
