@@ -22,6 +22,7 @@ TRANSFER = TransferFunction(
     opacities=((0.0, 0.0), (0.35, 0.0), (0.6, 0.2), (1.0, 0.8)),
     value_range=(0.0, 200.0),
 )
+MOVED = Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0), (4.0, -3.0, 2.0))
 CAMERA = framing((0.0, 0.0, 0.0), (30.0, 26.0, 40.0), direction=(1.0, -0.7, 0.4), up=(0.0, 0.0, 1.0))
 
 
@@ -74,6 +75,9 @@ def scene_of(volume: Volume, **changes: object) -> Scene:
         {"shading": "shadow"},
         {"shading": "occlusion"},
         {"shading": "occlusion", "mode": "isosurface", "isosurfaces": (Isosurface(70.0),)},
+        {"shading": "shadow", "planes": (ClipPlane((0.6, 0.8, 0.3), 14.0),), "transform": MOVED},
+        {"shading": "shadow", "clip": Box((5, 3, 8), (18, 20, 30)), "light": Light(direction=(0.3, 1.0, -0.5))},
+        {"shading": "occlusion", "planes": (ClipPlane((0.61, 0.79, 0.0), 12.1), ClipPlane((0.1, 0.0, -1.0), -32.0))},
         {"is_jittered": False, "step": 1.0},
         {"step": 0.25},
         {"mode": "max"},
@@ -85,7 +89,7 @@ def scene_of(volume: Volume, **changes: object) -> Scene:
         {"planes": (ClipPlane((0.6, 0.8, 0.0), 12.0), ClipPlane((0.0, 0.0, -1.0), -32.0))},
         {"camera": replace(CAMERA, field_of_view_deg=None, height=40.0)},
         {"camera": Camera((14.0, 12.0, 18.0), (30.0, 26.0, 40.0), (0.0, 0.0, 1.0), 60.0)},
-        {"transform": Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0), (4.0, -3.0, 2.0))},
+        {"transform": MOVED},
         {"background": (0.2, 0.4, 0.6, 0.5)},
     ],
     ids="-".join,
@@ -122,6 +126,22 @@ def test_one_volume_twice_by_both_kernels_is_the_same_picture(renderer: Renderer
     alone = renderer.render(scene, SIZE, SIZE)
     beside = renderer.render(replace(scene, volumes=(*scene.volumes, nothing)), SIZE, SIZE)
     assert (alone.rgba == beside.rgba).all()
+
+
+@pytest.mark.parametrize("shading", ["shadow", "occlusion"])
+def test_what_is_cut_away_casts_no_shadow(renderer: Renderer, shading: str) -> None:
+    alone = np.zeros((24, 24, 24), np.uint8)
+    alone[10:22, 4:20, 4:20] = 200
+    roofed = alone.copy()
+    roofed[2:7] = 200
+    pictures = []
+    for cut in ({"planes": (ClipPlane((0.0, 0.0, 1.0), 8.2),)}, {"clip": Box((8, 0, 0), (24, 24, 24))}):
+        for voxels in (alone, roofed):
+            volume = Volume.from_array(voxels)
+            scene = scene_of(volume, shading=shading, light=Light(direction=(0.1, 0.2, 1.0)), **cut)
+            pictures.append(renderer.render(scene, SIZE, SIZE).rgba)
+    assert all((picture == pictures[0]).all() for picture in pictures[1:])
+    assert pictures[0][..., :3].max() > 100
 
 
 def test_how_long_a_plane_s_normal_is_does_not_matter(renderer: Renderer, voxels: Voxels) -> None:

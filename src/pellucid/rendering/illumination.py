@@ -6,19 +6,19 @@ Not here: how much light reaches a point (kernels.light; reference.light is the 
 Cost: one float for every 27 voxels, and for each of them a march to the light (shadows) or 14 short ones (occlusion).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pellucid.box import Shape, triple
+from pellucid.box import Box, Shape, triple
 from pellucid.device import Device, Portion, launch, never, runtime
 from pellucid.errors import Cancelled
 from pellucid.fields.sampled import SampledField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
-from pellucid.rendering.scene import Light, VolumeLayer
+from pellucid.rendering.scene import ClipPlane, Light, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, Edges
 
 EVERY = 3
@@ -58,12 +58,46 @@ def directions() -> Voxels:
     return unit
 
 
+Side = tuple[float, float, float, float]
+"""One side of a plane: its normal and its offset."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a volume stands, and what is cut away. From the world to its voxels, (x, y, z): to_voxel @ point + shift;
+    planes: of the scene, in the world; shape: (z, y, x)."""
+
+    to_voxel: Voxels
+    shift: Voxels
+    shape: Shape
+    planes: tuple[ClipPlane, ...] = ()
+
+    def sides(self, clip: Box | None) -> tuple[Side, ...]:
+        """What the planes and a clipping box leave, in voxels."""
+        return (*map(self._in_voxels, self.planes), *self._faces(clip or Box.whole(self.shape)))
+
+    def _in_voxels(self, plane: ClipPlane) -> Side:
+        normal = np.asarray(plane.normal) @ np.linalg.inv(self.to_voxel)
+        x, y, z, offset = np.array([*normal, plane.offset + normal @ self.shift]) / np.linalg.norm(normal)
+        return float(x), float(y), float(z), float(offset)
+
+    def _faces(self, box: Box) -> Iterator[Side]:
+        """Those that lie inside the volume; beyond its own there is nothing anyway."""
+        for axis, (start, stop, end) in enumerate(zip(box.start[::-1], box.stop[::-1], self.shape[::-1], strict=True)):
+            x, y, z = (float(other == axis) for other in range(3))
+            if start > 0:
+                yield x, y, z, start - 0.5
+            if stop < end:
+                yield -x, -y, -z, 0.5 - stop
+
+
 @dataclass(frozen=True)
 class Question:
     """What light is asked for: the answer holds as long as this stays the same.
 
     towards: steps towards the light in voxel coordinates (x, y, z), one voxel long each, (1, 3); for occlusion (14, 3).
     edges: of the transfer function; steepness: (9,) from a gradient in voxels to one whose magnitude they go by.
+    sides: only material at places (x, y, z) in voxels where normal · place >= offset for each of them takes light away.
     """
 
     table: bytes
@@ -73,6 +107,7 @@ class Question:
     reach: float
     edges: Edges | None = None
     steepness: tuple[float, ...] = (0.0,) * 9
+    sides: tuple[Side, ...] = ()
 
     @property
     def single(self) -> Vector:
@@ -89,11 +124,11 @@ def firmness_of(layer: VolumeLayer, voxel: float) -> float:
     return FAR_AWAY / (high - low) * voxel if is_firm else voxel / (SURFACE * (high - low))
 
 
-def question_of(layer: VolumeLayer, light: Light, camera: Camera, to_voxel: Voxels) -> Question | None:
+def question_of(layer: VolumeLayer, light: Light, camera: Camera, place: Place) -> Question | None:
     """What a layer's shading must know of the light; None where it need not know."""
     if layer.shading not in ("shadow", "occlusion"):
         return None
-    low, high = layer.transfer.value_range
+    to_voxel, (low, high) = place.to_voxel, layer.transfer.value_range
     opacity = np.ascontiguousarray(layer.transfer.table(1.0)[:, 3])
     if layer.shading == "occlusion":
         ways, reach = directions(), REACH
@@ -104,7 +139,8 @@ def question_of(layer: VolumeLayer, light: Light, camera: Camera, to_voxel: Voxe
     towards = tuple((float(x), float(y), float(z)) for x, y, z in unit)
     edges = layer.transfer.edges
     steepness = tuple(map(float, _steepness(layer, to_voxel).ravel())) if edges else (0.0,) * 9
-    return Question(opacity.tobytes(), low, (len(opacity) - 1) / (high - low), towards, reach, edges, steepness)
+    scale, sides = (len(opacity) - 1) / (high - low), place.sides(layer.clip)
+    return Question(opacity.tobytes(), low, scale, towards, reach, edges, steepness, sides)
 
 
 def _steepness(layer: VolumeLayer, to_voxel: Voxels) -> Voxels:
@@ -155,7 +191,8 @@ def _work_out(field: SampledField, question: Question, is_cancelled: Callable[[]
     towards = warp.array(np.array(question.towards, np.float32), dtype=warp.vec3, device=device.name)
     values = [question.value_low, question.value_scale]
     edges = _pack_edges(question, device)
-    inputs = [field.struct, table, *values, edges, towards, question.reach, EVERY]
+    sides = warp.array(np.array(question.sides, np.float32).reshape(-1, 4), dtype=warp.vec4, device=device.name)
+    inputs = [field.struct, table, *values, edges, sides, towards, question.reach, EVERY]
     launch(kernels.find_light, Portion(shape, 0, is_cancelled), inputs, [light], device)
     if is_cancelled():
         raise Cancelled("Working out the light")

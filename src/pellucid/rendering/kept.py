@@ -29,8 +29,10 @@ class KeptLayers:
         self, scene: Scene, layer: VolumeLayer, field: SampledField, illumination: Illumination, step: float
     ) -> Any:
         """What pack_layer gives."""
-        # Light through the volume is worked out anew with every brick that comes, and with a headlight that moves.
-        light = (field.revision, scene.camera) if layer.shading in ("shadow", "occlusion") else ()
+        # Light through the volume is worked out anew with every brick that comes, with a headlight that moves, and with
+        # what is cut away.
+        is_within = layer.shading in ("shadow", "occlusion")
+        light = (field.revision, scene.camera, scene.planes) if is_within else ()
         key = (layer, scene.light, step, field.changes, light)
         return self._get(field, key, lambda: pack_layer(scene, layer, field, illumination, step))
 

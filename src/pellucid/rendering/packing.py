@@ -17,7 +17,7 @@ from pellucid.errors import InvalidInput
 from pellucid.fields.sampled import SampledField, vacancy_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.illumination import Illumination, firmness_of, question_of
+from pellucid.rendering.illumination import Illumination, Place, firmness_of, question_of
 from pellucid.rendering.reference.scenery import MOST_SURFACES
 from pellucid.rendering.scene import ClipPlane, Light, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, Edges, TransferFunction, summed
@@ -133,7 +133,8 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: SampledField, illuminati
     packed.vacancy = _vacancy(layer, field, table, reach)
     packed.light, packed.shading = pack_light(scene.light), rays.SHADINGS[layer.shading]
     packed.firmness = firmness_of(layer, voxel_size(layer, field))
-    question = question_of(layer, scene.light, scene.camera, matrix)
+    place = Place(*world_to_voxel(layer, field), field.shape, scene.planes)
+    question = question_of(layer, scene.light, scene.camera, place)
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
     packed.brightness = illumination.ask(question) if question else nowhere
     packed.towards_light = warp.vec3(*question.single) if question else warp.vec3()

@@ -40,12 +40,22 @@ def left_by(edges: EdgeFactors, field: Field, at: wp.vec3, opacity: wp.float32):
 
 
 @wp.func
+def is_kept(sides: wp.array(dtype=wp.vec4), at: wp.vec3):
+    """Whether nothing cuts a point away."""
+    least = wp.float32(0.0)
+    for i in range(sides.shape[0]):
+        least = wp.min(least, wp.dot(wp.vec3(sides[i][0], sides[i][1], sides[i][2]), at) - sides[i][3])
+    return least >= 0.0
+
+
+@wp.func
 def passes(
     field: Field,
     opacity: wp.array(dtype=wp.float32),
     value_low: wp.float32,
     value_scale: wp.float32,
     edges: EdgeFactors,
+    sides: wp.array(dtype=wp.vec4),
     start: wp.vec3,
     towards: wp.vec3,
     reach: wp.float32,
@@ -58,7 +68,7 @@ def passes(
         for axis in range(3):
             if at[axis] < -0.5 or at[axis] > wp.float32(field.shape[axis]) - 0.5:
                 way = reach
-        if way < reach:
+        if way < reach and is_kept(sides, at):
             taken = opacity[table_row(sample(field, at), value_low, value_scale, opacity.shape[0])]
             light *= 1.0 - left_by(edges, field, at, taken)
         way += 1.0
@@ -73,6 +83,7 @@ def find_light(
     value_low: wp.float32,
     value_scale: wp.float32,
     edges: EdgeFactors,
+    sides: wp.array(dtype=wp.vec4),
     towards: wp.array(dtype=wp.vec3),
     reach: wp.float32,
     every: wp.int32,
@@ -84,7 +95,7 @@ def find_light(
     start = wp.vec3(wp.float32(x * every), wp.float32(y * every), wp.float32(z * every))
     total = wp.float32(0.0)
     for i in range(towards.shape[0]):
-        total += passes(field, opacity, value_low, value_scale, edges, start, towards[i], reach)
+        total += passes(field, opacity, value_low, value_scale, edges, sides, start, towards[i], reach)
     light[z, y, x] = total / wp.float32(towards.shape[0])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.illumination import DISTANCE, FLAT, OPEN_SKY, Question, firmness_of, question_of
+from pellucid.rendering.illumination import DISTANCE, FLAT, OPEN_SKY, Place, Question, firmness_of, question_of
 from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.light import light_at, light_grid
 from pellucid.rendering.reference.scenery import Picture, Scenery, Walk, nothing, over
@@ -81,7 +81,9 @@ class Medium:
     @property
     def question(self) -> Question:
         """What must be known of the light, where the shading is one that must know."""
-        question = question_of(self.layer, self.light, self.camera, self.to_voxel)
+        z, y, x = self.voxels.shape
+        shift = -self.to_voxel @ np.asarray(self.layer.transform.translation)
+        question = question_of(self.layer, self.light, self.camera, Place(self.to_voxel, shift, (z, y, x)))
         assert question is not None  # noqa: S101 - asked only for shadows and occlusion
         return question
 
@@ -89,7 +91,25 @@ class Medium:
     def brightness(self) -> Voxels:
         """What shadows or occlusion leave of the light, on the coarse grid."""
         towards, reach = np.array(self.question.towards), self.question.reach
-        return light_grid(self.voxels, self.layer.transfer, towards, reach, self.factors)
+        # What is cut away takes no light away.
+        factors = lambda places: self.factors(places) * self.is_kept(places)  # noqa: E731
+        return light_grid(self.voxels, self.layer.transfer, towards, reach, factors)
+
+    def is_kept(self, places: Voxels) -> Voxels:
+        """(n,): whether neither the planes nor the clipping box cut places in voxel coordinates (x, y, z) away."""
+        low, high = self.bounds
+        kept: Voxels = np.all((places >= low) & (places <= high), axis=1)
+        points = places @ np.linalg.inv(self.to_voxel).T + np.asarray(self.layer.transform.translation)
+        for plane in self.planes:
+            kept &= points @ np.asarray(plane.normal) >= plane.offset
+        return kept
+
+    @property
+    def bounds(self) -> tuple[Voxels, Voxels]:
+        """What the clipping box leaves: low and high corner in voxel coordinates (x, y, z)."""
+        z, y, x = self.voxels.shape
+        box = self.layer.clip or Box.whole((z, y, x))
+        return np.array(box.start[::-1]) - 0.5, np.array(box.stop[::-1]) - 0.5
 
     @property
     def to_voxel(self) -> Voxels:
@@ -112,9 +132,7 @@ class Medium:
 
     def span(self, rays: Rays, end: Voxels | float = np.inf) -> Span:
         """Up to the end (n,) of every ray."""
-        z, y, x = self.voxels.shape
-        box = self.layer.clip or Box.whole((z, y, x))
-        low, high = np.array(box.start[::-1]) - 0.5, np.array(box.stop[::-1]) - 0.5
+        low, high = self.bounds
         origins, speeds = self.places(rays.origins), rays.directions @ self.to_voxel.T
         with np.errstate(divide="ignore", invalid="ignore"):
             a, b = (low - origins) / speeds, (high - origins) / speeds
