@@ -22,7 +22,7 @@ FULL = Recipe(
     center=AXIS, tilt=0.01, zingers=0.4, air=2, rings=RingSettings("vo-dead"), method="sirt", filter="hann",
     padding="edge", iterations=7, is_nonnegative=True, is_circle=False, binning=2, phase=Paganin(20, 5, PIXEL_UM, 500),
 )  # fmt: skip
-RECIPES = [FULL, Recipe(), Recipe(center="correlation", tilt="auto"), Recipe(is_offset=True, roll_deg=0.0)]
+RECIPES = [FULL, Recipe(), Recipe(center="correlation", tilt="auto"), Recipe(is_offset=True), Recipe(roll_deg=-0.3)]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_scan(tmp_path_factory.mktemp("scan") / "scan.h5", rows=4))
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=["full", "plain", "tilted", "offset"])
+@pytest.mark.parametrize("recipe", RECIPES, ids=["full", "plain", "tilted", "offset", "rolled"])
 def test_the_line_says_every_choice(scan: str, recipe: Recipe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     heard: list[object] = []
 

@@ -17,7 +17,7 @@ from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.rings import RingSettings
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.trial import Thinning, Trial
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 
 ROW = 3
@@ -48,13 +48,19 @@ def likeness(left: Voxels, right: Voxels) -> float:
         RECIPE,
         replace(RECIPE, method="gridding", filter="hamming", zingers=0.5, air=3),
         replace(RECIPE, phase=Paganin(20, 5, PIXEL_UM, 500)),
+        replace(RECIPE, tilt=0.2),
+        replace(RECIPE, roll_deg=4.0),
+        replace(RECIPE, binning=2),
+        replace(RECIPE, roll_deg=-2.0, binning=2, phase=Paganin(20, 5, PIXEL_UM, 500)),
+        replace(RECIPE, method="sirt", iterations=4, is_nonnegative=True),
+        replace(RECIPE, method="cgls", iterations=3),
     ],
-    ids=["direct", "gridding", "phase"],
+    ids=["direct", "gridding", "phase", "tilt", "roll", "binning", "everything", "sirt", "cgls"],
 )
 def test_a_slice_is_that_of_the_volume(source: str, trial: Trial, recipe: Recipe, tmp_path: Path) -> None:
     made = reconstruct(source, tmp_path / "a.zarr", recipe, Output(), OPTIONS, Running(device="cpu"))
     with made:
-        assert likeness(trial.slice(ROW, recipe), made.read()[ROW]) > 90
+        assert likeness(trial.slice(ROW, recipe), made.read()[ROW // recipe.binning]) > 90
 
 
 def test_a_rough_slice_is_nearly_the_same(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,6 +72,29 @@ def test_a_rough_slice_is_nearly_the_same(trial: Trial, monkeypatch: pytest.Monk
     assert rough.shape == (COLUMNS // 2, COLUMNS // 2)
     assert likeness(rough, fine.reshape(COLUMNS // 2, 2, COLUMNS // 2, 2).mean(axis=(1, 3))) > 25
     assert inside(np.kron(rough, np.ones((2, 2)))).mean() == pytest.approx(MU_PER_CM, rel=0.03)
+
+
+def test_iterations_that_would_take_long_are_made_of_less(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = replace(RECIPE, method="cgls", iterations=6)
+    fine = trial.slice(ROW, recipe)
+    monkeypatch.setattr(trials, "CPU_UPDATES", (0, 2 * 6 * 24 * 24 * 72))
+    assert trial.thinning(recipe) == Thinning(columns=2, views=1)
+    coarse = trial.slice(ROW, recipe)
+    assert coarse.shape == (COLUMNS // 2, COLUMNS // 2)
+    assert likeness(coarse, fine.reshape(COLUMNS // 2, 2, COLUMNS // 2, 2).mean(axis=(1, 3))) > 20
+    assert inside(np.kron(coarse, np.ones((2, 2)))).mean() == pytest.approx(MU_PER_CM, rel=0.05)
+
+
+def test_iterations_are_given_up_between_two_of_them(trial: Trial) -> None:
+    asked: list[bool] = []
+
+    def is_cancelled() -> bool:
+        asked.append(len(asked) > 4)
+        return asked[-1]
+
+    with pytest.raises(Cancelled):
+        trial.slice(ROW, replace(RECIPE, method="sirt", iterations=10_000), is_cancelled=is_cancelled)
+    assert asked == [*[False] * 5, True]
 
 
 def test_only_what_changes_is_done_again(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,8 +118,10 @@ def test_pictures_of_what_goes_in(trial: Trial) -> None:
 
 
 def test_the_axis_is_looked_for(trial: Trial) -> None:
-    assert trial.center(replace(RECIPE, center="auto")) == pytest.approx(AXIS, abs=0.3)
-    assert trial.center(RECIPE) == AXIS
+    assert trial.axis(replace(RECIPE, center="auto"))[0] == pytest.approx(AXIS, abs=0.3)
+    assert trial.axis(replace(RECIPE, tilt=0.1)) == pytest.approx((AXIS, 0.1))
+    column, slope = trial.axis(replace(RECIPE, center="auto", tilt="auto"))
+    assert (column, slope) == (pytest.approx(AXIS, abs=0.3), pytest.approx(0, abs=0.1))
 
 
 def test_a_trial_is_given_up(trial: Trial) -> None:
@@ -103,5 +134,7 @@ def test_what_is_not_there_is_said(trial: Trial) -> None:
         trial.slice(8, RECIPE)
     with pytest.raises(InvalidInput, match="no view 72"):
         trial.projection(72)
+    with pytest.raises(InvalidInput, match="cannot be binned by 9"):
+        trial.slice(ROW, replace(RECIPE, binning=9))
     with pytest.raises(InvalidInput, match="column 480 of 48"):
         trial.slice(ROW, replace(RECIPE, center=480.0))

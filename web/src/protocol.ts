@@ -974,13 +974,15 @@ export interface ScanDescription {
   readonly choices: ReconstructionChoices;
 }
 
-/** center: its column in the middle row. */
+/** center: its column in the middle row. slope: columns that it moves by from one row to the next. */
 export interface FoundAxis {
   readonly center: number;
+  readonly slope: number;
 }
 
 /** Before the picture: low and high are black and white, center the column of the axis in the middle row, radius_px
- * how far phase retrieval smooths. */
+ * how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
+ * would take long; views: one of so many was used. */
 export interface TrialHeader {
   readonly place: TrialPlace;
   readonly index: number;
@@ -992,6 +994,8 @@ export interface TrialHeader {
   readonly unit: string;
   readonly center: number | null;
   readonly radius_px: number | null;
+  readonly voxels: number;
+  readonly views: number;
 }
 
 /** The line that does the same in a terminal. */

@@ -65,7 +65,7 @@ class Trials:
         source = checked_scan(self._roots, asked.path, asked.options)
         question = lambda request: FindAxis(request, source, asked.options, asked.recipe)  # noqa: E731
         told: AxisFound = await asyncio.wrap_future(self._worker.ask("looking for the axis", question))
-        return FoundAxis(told.center)
+        return FoundAxis(told.center, told.slope)
 
     async def picture(self, asked: TrialRequest) -> Picture[TrialHeader]:
         """Cancelled where another was asked for in its place meanwhile."""

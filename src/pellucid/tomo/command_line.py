@@ -28,12 +28,19 @@ def arguments(source: str, target: str, parameters: Parameters, *, is_replaced: 
 
     >>> arguments("a.h5", "a.zarr", Parameters(recipe=Recipe(center=505.5, filter="hann")))[1:]
     ['a.h5', '-o', 'a.zarr', '--pyramid', '--center', '505.5', '--filter', 'hann']
+    >>> arguments("a.h5", "a.zarr", Parameters(recipe=Recipe(roll_deg=-0.25)))[5:]
+    ['--roll=-0.25']
     """
     words = ["reconstruct", source, "-o", target, "--pyramid"]
     words += ["--overwrite"] if is_replaced else []
     for name, value in (*_of_scan(parameters.scan), *_of_recipe(parameters.recipe)):
-        words += [name] if value is True else [name, str(value)] if value not in ("", None, False) else []
+        words += [name] if value is True else _said(name, str(value)) if value not in ("", None, False) else []
     return words
+
+
+def _said(name: str, text: str) -> list[str]:
+    """Behind a name, a number below 0 would be taken for another name."""
+    return [f"{name}={text}"] if text.startswith("-") else [name, text]
 
 
 def spelled(words: list[str]) -> str:

@@ -6,6 +6,7 @@ Not here: projection and back projection, which are each other's transpose.
 Every slice goes its own way: its steps do not depend on the slices that are worked on beside it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.projection import project
 from pellucid.tomo.scan import Floats
 
+Between = Callable[[], None]
+
+
+def nothing() -> None:
+    """Between steps, unless somebody wants to know."""
+
 
 def sirt(
     sinograms: Array,
@@ -23,11 +30,12 @@ def sirt(
     *,
     is_nonnegative: bool = False,
     device: Device | None = None,
+    between: Between = nothing,
 ) -> Array:
     """Simultaneous iterative reconstruction: every step adds the back projection of what is still missing.
 
     Both are divided by how much of a row, and of a pixel, the views see. is_nonnegative: pixels below 0 become 0 after
-    every step.
+    every step. between: called before every step; what it raises ends it.
     """
     from pellucid.tomo.kernels import projection
 
@@ -38,6 +46,7 @@ def sirt(
     cover = _transposed(room.to_device(np.ones(sinograms.shape, np.float32)), geometry, device)
     less, more = (room.to_device(np.full(slices, sign, np.float32)) for sign in (-1.0, 1.0))
     for _ in range(iterations):
+        between()
         missing = project(images, geometry, device)
         _run(projection.scale_and_add, missing, device, less, sinograms)
         _run(projection.divide, missing, device, paths)
@@ -49,7 +58,14 @@ def sirt(
     return images
 
 
-def cgls(sinograms: Array, geometry: Geometry, iterations: int, *, device: Device | None = None) -> Array:
+def cgls(
+    sinograms: Array,
+    geometry: Geometry,
+    iterations: int,
+    *,
+    device: Device | None = None,
+    between: Between = nothing,
+) -> Array:
     """Conjugate gradients on the least-squares problem: few steps go far, and more begin to fit the noise."""
     from pellucid.tomo.kernels import projection
 
@@ -61,6 +77,7 @@ def cgls(sinograms: Array, geometry: Geometry, iterations: int, *, device: Devic
     direction = _transposed(missing, geometry, device)
     slope = _squares(direction, device)
     for _ in range(iterations):
+        between()
         seen = project(direction, geometry, device)
         length = _ratio(slope, _squares(seen, device))
         _run(projection.add_scaled, images, device, room.to_device(length), direction)

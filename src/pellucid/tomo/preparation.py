@@ -161,9 +161,14 @@ def prepared_frames(
     scan: Scan, calibration: Calibration, wish: Preparation, views: tuple[int, int], device: Device
 ) -> Array:
     """Some prepared transmissions (view, row, column), on the device."""
-    frames = _transmissions(scan, calibration, wish, views, device)
+    frames = transmissions(scan, calibration, wish.offset, Part(views), device)
     if wish.roll_rad:
         frames = turn_upright(frames, wish.roll_rad, device)
+    return binned_and_retrieved(frames, wish, device)
+
+
+def binned_and_retrieved(frames: Array, wish: Preparation, device: Device) -> Array:
+    """What is done with upright transmissions."""
     if wish.binning > 1:
         frames = bin_frames(frames, wish.binning, device)
     if wish.fitted_phase is not None:
@@ -174,18 +179,28 @@ def prepared_frames(
     return frames
 
 
-def _transmissions(
-    scan: Scan, calibration: Calibration, wish: Preparation, views: tuple[int, int], device: Device
-) -> Array:
+@dataclass(frozen=True)
+class Part:
+    """Some views, and some rows or all."""
+
+    views: tuple[int, int]
+    rows: tuple[int, int] | None = None
+
+
+def transmissions(scan: Scan, calibration: Calibration, offset: OffsetAxis | None, part: Part, device: Device) -> Array:
+    """(view, row, column) as measured, joined where opposite views are; 0 without light.
+
+    calibration: of the same rows.
+    """
     from pellucid.tomo.kernels import correction as kernels
 
     room = primitives(device)
-    corrected = _corrected(scan, calibration, wish.offset, views, device)
+    corrected = _corrected(scan, calibration, offset, part, device)
     sinograms, bad = corrected.sinograms, corrected.bad
     del corrected  # Joining needs the room.
-    if wish.offset is not None:
-        count = views[1] - views[0]
-        sinograms, bad = stitch(sinograms, wish.offset, device), bad[:, :count] | bad[:, count:]
+    if offset is not None:
+        count = part.views[1] - part.views[0]
+        sinograms, bad = stitch(sinograms, offset, device), bad[:, :count] | bad[:, count:]
     rows, count, columns = sinograms.shape
     frames = room.empty((count, rows, columns), np.float32)
     inputs = [room.to_device(bad.astype(np.uint8)), sinograms]
@@ -194,11 +209,11 @@ def _transmissions(
 
 
 def _corrected(
-    scan: Scan, calibration: Calibration, offset: OffsetAxis | None, views: tuple[int, int], device: Device
+    scan: Scan, calibration: Calibration, offset: OffsetAxis | None, part: Part, device: Device
 ) -> Correction:
     """Some views; of an offset scan those half a turn later behind them."""
-    chosen = np.arange(*views)
+    chosen = np.arange(*part.views)
     if offset is not None:
         chosen = np.concatenate([chosen, chosen + scan.count // 2])
     frames = scan.projections.choose(chosen)
-    return attenuate(frames.read(), frames.times, calibration, device)
+    return attenuate(frames.read(rows=part.rows), frames.times, calibration, device)

@@ -6,7 +6,7 @@ Not here: pictures of them (workers), several slices at once (preview), whole vo
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,9 +15,11 @@ from pellucid.device import Array, Device, primitives
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry
+from pellucid.tomo.bands import Band
 from pellucid.tomo.correction import Calibration, attenuate
-from pellucid.tomo.phase import Paganin, retrieve
-from pellucid.tomo.planning import plan_slabs
+from pellucid.tomo.iterative import cgls, sirt
+from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
+from pellucid.tomo.preparation import Preparation
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Frames, Scan
 from pellucid.tomo.slabs import Account, SlabPlan, corrected, reconstructed
@@ -29,7 +31,13 @@ ROUGH_COLUMNS = 1024
 ROUGH_VIEWS = 1024
 """Of a rough slice, at most."""
 
+CPU_UPDATES = (1e8, 1e9)
+CUDA_UPDATES = (1e10, 1e11)
+"""Of a pixel by a view, that the iterations of a rough slice and of one at rest may take: about 0.5 s, and 5 s."""
+
+VIEWS_PER_COLUMN = 1.6
 VIEWS_AT_ONCE = 32
+FRAME_ROWS_AT_ONCE = 4096
 ITERATIVE = ("sirt", "cgls")
 
 IsCancelled = Callable[[], bool]
@@ -50,10 +58,11 @@ class Trial:
     def close(self) -> None:
         self.scan.close()
 
-    def center(self, recipe: Recipe) -> float:
-        """The column of the axis in the middle row, looked for where the recipe does not give it."""
+    def axis(self, recipe: Recipe) -> tuple[float, float]:
+        """The column of the axis in the middle row, and how far it moves from one row to the next; looked for where the
+        recipe does not give them."""
         column, slope = self._plan(recipe).axis
-        return column + slope * (self.scan.rows - 1) / 2
+        return column + slope * (self.scan.rows - 1) / 2, slope
 
     def projection(self, view: int) -> Voxels:
         """The share of the beam that comes through, as (row, column)."""
@@ -66,24 +75,41 @@ class Trial:
 
     def sinogram(self, row: int, recipe: Recipe, is_cancelled: IsCancelled = never) -> Voxels:
         """The attenuation that is reconstructed, as (view, column)."""
-        return np.array(primitives(self._device).to_host(self._sinograms(row, recipe, is_cancelled))[0])
+        return np.array(primitives(self._device).to_host(self._ready(row, recipe, is_cancelled).sinograms)[0])
 
     def slice(self, row: int, recipe: Recipe, *, is_rough: bool = False, is_cancelled: IsCancelled = never) -> Voxels:
-        """Attenuation per cm, or per pixel where its size is not known.
+        """Attenuation per cm, or per pixel where its size is not known. row: of the detector, also where it is binned.
 
-        is_rough: by gridding, of few columns and views; otherwise just as the volume would have it. Only iterations,
-        binning and the detector's roll are left out.
+        Just as the volume would have it, but for iterations that would take long: those are made of fewer columns and
+        views. is_rough: soon; of fewer still, and by gridding where direct is wished.
         """
-        plan, sinograms = self._plan(recipe), self._sinograms(row, recipe, is_cancelled)
+        ready = self._ready(row, recipe, is_cancelled)
         _go_on(is_cancelled)
-        geometry, factor = plan.geometry(self.scan.angles_rad, (row, row + 1)), 1
-        if is_rough:
-            sinograms, geometry, factor = _coarse(sinograms, geometry)
-        is_gridded = is_rough or recipe.method in ITERATIVE
-        chosen = replace(recipe, method="gridding") if is_gridded else recipe
-        images = reconstructed(sinograms.copy(), geometry, chosen, self._device)
+        thin = self.thinning(recipe, is_rough=is_rough)
+        sinograms, geometry = thin.applied(ready.sinograms, ready.geometry)
+        if recipe.method in ITERATIVE:
+            images = self._iterated(sinograms, geometry, recipe, is_cancelled)
+        else:
+            chosen = replace(recipe, method="gridding") if is_rough else recipe
+            images = reconstructed(sinograms.copy(), geometry, chosen, self._device)
         image = primitives(self._device).to_host(images)[0]
-        return np.asarray(image * np.float32(self.scan.per_pixel / factor))
+        return np.asarray(image * np.float32(ready.per_pixel / thin.columns))
+
+    def thinning(self, recipe: Recipe, *, is_rough: bool = False) -> "Thinning":
+        """How much less than everything a slice is made of."""
+        plan = self._plan(recipe)
+        views, _, columns = Preparation(plan.offset, binning=recipe.binning).shape(self.scan)
+        if recipe.method in ITERATIVE:
+            budget = (CUDA_UPDATES if self._device.is_cuda else CPU_UPDATES)[0 if is_rough else 1]
+            return Thinning.within(budget / recipe.iterations, views, columns)
+        return Thinning(-(-columns // ROUGH_COLUMNS), -(-views // ROUGH_VIEWS)) if is_rough else Thinning()
+
+    def _iterated(self, sinograms: Array, geometry: Geometry, recipe: Recipe, is_cancelled: IsCancelled) -> Array:
+        device, count, between = self._device, recipe.iterations, lambda: _go_on(is_cancelled)
+        if recipe.method == "cgls":
+            return cgls(sinograms, geometry, count, device=device, between=between)
+        clipped = recipe.is_nonnegative
+        return sirt(sinograms, geometry, count, is_nonnegative=clipped, device=device, between=between)
 
     def _plan(self, recipe: Recipe) -> SlabPlan:
         if not isinstance(recipe.center, str) and not 0 <= recipe.center < self.scan.columns:
@@ -91,46 +117,53 @@ class Trial:
                 f"The axis cannot be at column {recipe.center:g} of {self.scan.columns}.",
                 do=f"Give a column from 0 to {self.scan.columns - 1}.",
             )
-        key = ("axis", recipe.center, recipe.tilt, recipe.is_offset)
+        key = ("axis", recipe.center, recipe.tilt, recipe.roll_deg, recipe.is_offset)
         if not isinstance(recipe.center, str):
             return plan_slabs(self.scan, recipe, self._device)
         found: SlabPlan = self._keep(key, lambda: plan_slabs(self.scan, recipe, self._device))
         return replace(found, recipe=recipe)
 
-    def _sinograms(self, row: int, recipe: Recipe, is_cancelled: IsCancelled) -> Array:
-        """(1, view, column) on the device."""
+    def _ready(self, row: int, recipe: Recipe, is_cancelled: IsCancelled) -> "_Ready":
+        """Everything but the slice itself."""
         self._check("row", row, self.scan.rows)
-        plan = self._plan(recipe)
-        key = ("sinogram", row, recipe.phase, recipe.zingers, recipe.air, recipe.rings, plan.offset)
-        return self._keep(key, lambda: self._corrected(row, plan, is_cancelled))
+        scan, plan = self.scan, self._plan(recipe)
+        wish = plan_preparation(plan)
+        steps = (recipe.zingers, recipe.air, recipe.rings)
+        if wish is None:
+            sinograms = self._keep(("sinogram", row, *steps, plan.offset), lambda: self._plain(row, plan))
+            return _Ready(sinograms, plan.geometry(scan.angles_rad, (row, row + 1)), scan.per_pixel)
+        band, fitted = Band.of(scan, wish, row), plan_prepared(scan, plan, wish)
+        key = ("sinogram", row, *steps, wish)
+        sinograms = self._keep(key, lambda: self._prepared(band, fitted, is_cancelled))
+        geometry = fitted.geometry(scan.angles_rad[: sinograms.shape[1]], (band.index, band.index + 1))
+        return _Ready(sinograms, geometry, scan.per_pixel / (wish.binning if scan.pixel_size_um else 1))
 
-    def _corrected(self, row: int, plan: SlabPlan, is_cancelled: IsCancelled) -> Array:
-        scan, phase, rows = self.scan, plan.recipe.phase, (row, row + 1)
-        if phase is None:
-            raw = self._keep(("raw", row), lambda: scan.projections.read(rows=rows))
-            calibration = self._keep(("calibration", row), lambda: Calibration.of(scan, rows))
-        else:
-            raw = self._keep(("phase", row, phase), lambda: self._retrieved(row, phase, is_cancelled))
-            scan = replace(scan, projections=Frames.from_array(raw), flats=None, darks=None)
-            calibration = Calibration.of(scan)
-        _go_on(is_cancelled)
+    def _plain(self, row: int, plan: SlabPlan) -> Array:
+        """(1, view, column) on the device, of what is stored."""
+        scan, rows = self.scan, (row, row + 1)
+        raw = self._keep(("raw", row), lambda: scan.projections.read(rows=rows))
+        calibration = self._keep(("calibration", row), lambda: Calibration.of(scan, rows))
         return corrected(raw, scan, calibration, plan, Account())
 
-    def _retrieved(self, row: int, phase: Paganin, is_cancelled: IsCancelled) -> Voxels:
-        """Transmissions (view, 1, column), 0 without light. Rows beyond the filter's margin have no part in them."""
-        scan, room = self.scan, primitives(self._device)
-        rows = (max(0, row - phase.pad_px), min(scan.rows, row + phase.pad_px + 1))
-        calibration = Calibration.of(scan, rows)
-        made = np.empty((scan.count, 1, scan.columns), np.float32)
-        for first in range(0, scan.count, VIEWS_AT_ONCE):
+    def _prepared(self, band: Band, plan: SlabPlan, is_cancelled: IsCancelled) -> Array:
+        """The same of projections that are prepared first."""
+        raw = self._keep(("prepared", band), lambda: self._transmitted(band, is_cancelled))
+        angles = self.scan.angles_rad[: len(raw)]
+        scan = replace(self.scan, projections=Frames.from_array(raw), angles_rad=angles, flats=None, darks=None)
+        _go_on(is_cancelled)
+        return corrected(raw, scan, Calibration.of(scan), plan, Account())
+
+    def _transmitted(self, band: Band, is_cancelled: IsCancelled) -> Voxels:
+        """(view, 1, column), 0 without light; some views at a time."""
+        scan = self.scan
+        calibration = self._keep(("calibration", band.stored), lambda: Calibration.of(scan, band.stored))
+        views, _, columns = band.wish.shape(scan)
+        made = np.empty((views, 1, columns), np.float32)
+        some = max(VIEWS_AT_ONCE, FRAME_ROWS_AT_ONCE // (band.stored[1] - band.stored[0]))
+        for first in range(0, views, some):
             _go_on(is_cancelled)
-            views = slice(first, min(scan.count, first + VIEWS_AT_ONCE))
-            raw = scan.projections.read((views.start, views.stop), rows)
-            found = attenuate(raw, scan.projections.times[views], calibration, self._device)
-            frames = np.ascontiguousarray(np.exp(-room.to_host(found.sinograms)).swapaxes(0, 1))
-            smooth = room.to_host(retrieve(room.to_device(frames), phase, self._device))
-            here = row - rows[0]
-            made[views, 0] = np.where(found.bad[here][:, None], 0, np.exp(-smooth[:, here]))
+            stop = min(views, first + some)
+            made[first:stop, 0] = band.read(scan, calibration, (first, stop), self._device)
         return made
 
     def _keep(self, key: tuple[object, ...], make: Callable[[], Kept]) -> Kept:
@@ -156,13 +189,44 @@ def _go_on(is_cancelled: IsCancelled) -> None:
         raise Cancelled("The preview")
 
 
-def _coarse(sinograms: Array, geometry: Geometry) -> tuple[Array, Geometry, int]:
-    """Some of the views, neighbouring columns averaged until few enough are left, and how many were made one."""
-    step = -(-sinograms.shape[1] // ROUGH_VIEWS)
-    some, angles = sinograms[:, ::step], geometry.angles_rad[::step]
-    slices, views, columns = some.shape
-    factor = -(-columns // ROUGH_COLUMNS)
-    count = columns // factor
-    means = some[:, :, : count * factor].reshape(slices, views, count, factor).mean(axis=3) if factor > 1 else some
-    axes = (geometry.axes - (factor - 1) / 2) / factor
-    return means, Geometry(angles, axes, geometry.is_circle), factor
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """sinograms: (1, view, column) on the device. per_pixel: what slices are multiplied by."""
+
+    sinograms: Array
+    geometry: Geometry
+    per_pixel: float
+
+
+@dataclass(frozen=True)
+class Thinning:
+    """columns: how many neighbours are averaged to one. views: every how manieth is kept."""
+
+    columns: int = 1
+    views: int = 1
+
+    @classmethod
+    def within(cls, updates: float, views: int, columns: int) -> "Thinning":
+        """The least with which a projection and a back projection take at most so many updates of a pixel by a view.
+
+        Views are left out only where there are more of them than so few columns need.
+
+        >>> Thinning.within(1e7, 900, 512)
+        Thinning(columns=4, views=4)
+        """
+        for factor in range(1, columns):
+            left = columns // factor
+            step = max(1, int(views / (VIEWS_PER_COLUMN * left)))
+            if 2 * left**2 * -(-views // step) <= updates:
+                break
+        return cls(factor, step)
+
+    def applied(self, sinograms: Array, geometry: Geometry) -> tuple[Array, Geometry]:
+        some, angles = sinograms[:, :: self.views], geometry.angles_rad[:: self.views]
+        if self.columns > 1:
+            slices, views, columns = some.shape
+            count = columns // self.columns
+            parts = some[:, :, : count * self.columns].reshape(slices, views, count, self.columns)
+            some = parts.mean(axis=3)
+        axes = (geometry.axes - (self.columns - 1) / 2) / self.columns
+        return some, Geometry(angles, axes, geometry.is_circle)

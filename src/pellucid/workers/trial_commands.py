@@ -53,10 +53,11 @@ class FindAxis:
 
 @dataclass(frozen=True)
 class AxisFound:
-    """center: the column of the axis in the middle row."""
+    """center: the column of the axis in the middle row. slope: columns that it moves by from one row to the next."""
 
     request: int
     center: float
+    slope: float
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,16 @@ class TryScan:
 @dataclass(frozen=True)
 class Tried:
     """low, high: the values that are black and white. center: of a slice, the column of the axis in the middle row.
-    radius_px: over which its phase retrieval smooths."""
+    radius_px: over which its phase retrieval smooths. voxels: of the volume, along an edge, that became one; views: one
+    of so many was used."""
 
     request: int
     width: int
     height: int
     low: float
     high: float
-    unit: str
+    unit: str = ""
     center: float | None = None
     radius_px: float | None = None
+    voxels: int = 1
+    views: int = 1

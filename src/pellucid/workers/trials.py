@@ -7,11 +7,13 @@ Not here: slices (tomo.trial), the window of the page (instance).
 import threading
 from contextlib import closing
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
 from pellucid.device import Device, choose
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.preparation import Preparation
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
 from pellucid.tomo.trial import Trial
@@ -36,7 +38,7 @@ class Trials:
 
     def picture(self, asked: TryScan, cancel: threading.Event) -> tuple[Tried, Voxels]:
         """(height, width) uint8, and what it shows."""
-        trial, center, radius_px, unit = self._trial(asked.source, asked.options), None, None, ""
+        trial, facts = self._trial(asked.source, asked.options), dict[str, Any]()
         match asked.subject:
             case "projection":
                 values = trial.projection(asked.index)
@@ -45,11 +47,10 @@ class Trials:
             case "slice":
                 rough = asked.is_rough
                 values = trial.slice(asked.index, asked.recipe, is_rough=rough, is_cancelled=cancel.is_set)
-                center, unit = trial.center(asked.recipe), "1/cm" if trial.scan.pixel_size_um else "1/pixel"
-                radius_px = asked.recipe.phase.radius_px if asked.recipe.phase else None
+                facts = _facts(trial, asked)
         low, high = asked.window or window(values)
         pixels = grey(shrunk(values, asked.edge), low, high)
-        return Tried(asked.request, pixels.shape[1], pixels.shape[0], low, high, unit, center, radius_px), pixels
+        return Tried(asked.request, pixels.shape[1], pixels.shape[0], low, high, **facts), pixels
 
     def _trial(self, source: str, options: ScanOptions) -> Trial:
         """Of one scan at a time: raw rows are large."""
@@ -67,7 +68,20 @@ class Trials:
 def find_axis(asked: FindAxis) -> AxisFound:
     """Opens the scan for itself: trials go on meanwhile."""
     with closing(Trial(open_scan(asked.source, asked.options), choose("cpu"))) as trial:
-        return AxisFound(asked.request, trial.center(asked.recipe))
+        return AxisFound(asked.request, *trial.axis(asked.recipe))
+
+
+def _facts(trial: Trial, asked: TryScan) -> dict[str, Any]:
+    """What can be said of a slice."""
+    recipe, thin = asked.recipe, trial.thinning(asked.recipe, is_rough=asked.is_rough)
+    phase = Preparation(binning=recipe.binning, phase=recipe.phase).fitted_phase
+    return {
+        "unit": "1/cm" if trial.scan.pixel_size_um else "1/pixel",
+        "center": trial.axis(recipe)[0],
+        "radius_px": phase and phase.radius_px,
+        "voxels": thin.columns,
+        "views": thin.views,
+    }
 
 
 def window(values: Voxels) -> tuple[float, float]:

@@ -81,9 +81,10 @@ class AxisRequest:
 
 @dataclass(frozen=True)
 class FoundAxis:
-    """center: its column in the middle row."""
+    """center: its column in the middle row. slope: columns that it moves by from one row to the next."""
 
     center: float
+    slope: float
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ class TrialRequest:
 @dataclass(frozen=True)
 class TrialHeader:
     """Before the picture: low and high are black and white, center the column of the axis in the middle row, radius_px
-    how far phase retrieval smooths."""
+    how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
+    would take long; views: one of so many was used."""
 
     place: TrialPlace
     index: int
@@ -124,6 +126,8 @@ class TrialHeader:
     unit: str
     center: float | None
     radius_px: float | None
+    voxels: int
+    views: int
 
 
 @dataclass(frozen=True)
