@@ -61,6 +61,7 @@ def main() -> None:
     rows = [*peer_rows(size), *fast_rows(size)]
     if device.is_cuda:
         rows += [*rate_rows(size, device), *whole_rows(size, device)]
+        rows += [row for shape in SLABS if size is FULL for row in slab_rows(*shape, device)]
     report("reconstruct", rows, str(size), given)
 
 
@@ -163,10 +164,8 @@ def fast_rows(size: Size) -> list[Row]:
     ratio = taken["direct"] / taken["gridding"]
     case = f"gridding against direct, {columns}² from {columns} views, {device.kind.upper()}"
     each = [taken[name] / size.slices for name in ("gridding", "direct")]
-    return [
-        shorter(case, "s a slice", each[0], "ours, direct", each[1]),
-        faster("the same", "x", ratio, TARGET, TARGET_FAST),
-    ]
+    rows = [shorter(case, "s a slice", each[0], "ours, direct", each[1])]
+    return rows if device.is_cuda else [*rows, faster("the same", "x", ratio, TARGET, TARGET_FAST)]
 
 
 # On CUDA
@@ -196,8 +195,7 @@ def _rate_row(columns: int, views: int, device: Device) -> Row:
 def whole_rows(size: Size, device: Device) -> list[Row]:
     """All slices of a cube, host array to host array, with and without ring removal; the fast method."""
     edge = size.whole
-    scan, made = _scan(edge), np.zeros((edge, edge, edge), np.float32)
-    made[:] = 1  # Memory that is there.
+    scan, made = _scan(edge, edge, edge), np.ones((edge, edge, edge), np.float32)
     rows = []
     for rings, target in TARGET_WHOLE_S.items():
         recipe = Recipe(method="gridding", center=(edge - 1) / 2, rings=RingSettings(rings))
@@ -214,14 +212,31 @@ def whole_rows(size: Size, device: Device) -> list[Row]:
     return rows
 
 
-def _scan(edge: int) -> Scan:
-    """As many views, rows and columns of noise, 16 bits."""
-    noise = np.random.default_rng(0).integers(18_000, 20_000, (edge, edge), np.uint16)
-    raw = np.empty((edge, edge, edge), np.uint16)
-    for view in range(edge):
+def slab_rows(columns: int, views: int, device: Device, slices: int = 8) -> list[Row]:
+    """A slab as wide as detectors are: all steps, rings among them, host array to host array; what it takes of a card."""
+    pool = import_module("cupy").get_default_memory_pool()
+    scan, made = _scan(views, slices, columns), np.ones((slices, columns, columns), np.float32)
+    rows = []
+    for method in ("gridding", "direct"):
+        pool.free_all_blocks()
+        recipe = Recipe(method=method, center=(columns - 1) / 2, rings=RingSettings("vo-all"))
+        work = partial(reconstruct_array, scan, recipe, device=device.name, out=made)
+        taken = interleave({"ours": work}, 2)["ours"]
+        case = f"{slices} slices of {columns}² from {views} views, {method}, rings vo-all"
+        rows.append(Row(case, "rate", "slices/s", slices / taken, "", None, None))
+        size = pool.total_bytes() / 2**30
+        rows.append(shorter("memory of the card", "GiB", size, "the card", device.total_bytes / 2**30, "most"))
+    return rows
+
+
+def _scan(views: int, slices: int, columns: int) -> Scan:
+    """Noise, 16 bits."""
+    noise = np.random.default_rng(0).integers(18_000, 20_000, (slices, columns), np.uint16)
+    raw = np.empty((views, slices, columns), np.uint16)
+    for view in range(views):
         raw[view] = np.roll(noise, 7 * view, axis=1)
-    flats, darks = (Frames.from_array(np.full((1, edge, edge), counts, np.uint16)) for counts in (30_000, 100))
-    return Scan("cube", "array", Frames.from_array(raw), np.arange(edge) * np.pi / edge, flats, darks)
+    flats, darks = (Frames.from_array(np.full((1, slices, columns), counts, np.uint16)) for counts in (30_000, 100))
+    return Scan("noise", "array", Frames.from_array(raw), np.arange(views) * np.pi / views, flats, darks)
 
 
 if __name__ == "__main__":
