@@ -213,7 +213,7 @@ def whole_rows(size: Size, device: Device) -> list[Row]:
 
 
 def slab_rows(columns: int, views: int, device: Device, slices: int = 8) -> list[Row]:
-    """A slab as wide as detectors are: all steps, rings among them, host array to host array; what it takes of a card."""
+    """A slab as wide as detectors are: all steps, host array to host array, and what it takes of a card."""
     pool = import_module("cupy").get_default_memory_pool()
     scan, made = _scan(views, slices, columns), np.ones((slices, columns, columns), np.float32)
     rows = []
