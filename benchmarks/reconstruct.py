@@ -172,13 +172,14 @@ def fast_rows(size: Size) -> list[Row]:
 
 
 def rate_rows(size: Size, device: Device) -> list[Row]:
-    """Updates per second of direct back projection, and slabs of eight slices."""
+    """Updates per second of direct back projection, of slabs of eight slices; ASTRA's beside it, card to card."""
     whole = (size.whole, size.whole)
-    return [_rate_row(columns, views, device) for columns, views in (whole, *(SLABS if size is FULL else ()))]
+    shapes = (whole, *(SLABS if size is FULL else ()))
+    return [row for columns, views in shapes for row in _rate_rows(columns, views, device)]
 
 
-def _rate_row(columns: int, views: int, device: Device) -> Row:
-    room, slices = primitives(device), 8
+def _rate_rows(columns: int, views: int, device: Device, slices: int = 8) -> list[Row]:
+    room = primitives(device)
     angles = np.arange(views) * np.pi / views
     sinograms = room.zeros((slices, views, columns), np.float32)
     geometry = Geometry.shared(angles, (columns - 1) / 2, slices, is_circle=False)
@@ -187,9 +188,33 @@ def _rate_row(columns: int, views: int, device: Device) -> Row:
         back_project(sinograms, geometry, device)
         synchronize(device)
 
-    taken = interleave({"ours": run}, 3)["ours"]
-    rate = slices * views * columns**2 / taken
-    return faster(f"direct, 8 slices of {columns}² from {views} views", "updates/s", rate, TARGET, TARGET_UPDATES_CUDA)
+    updates, case = slices * views * columns**2, f"direct, {slices} slices of {columns}² from {views} views"
+    try:
+        peer = astra_cuda(sinograms, angles)
+    except ImportError as error:
+        taken = interleave({"ours": run}, 3)
+        more = [unavailable(case, "ASTRA BP3D_CUDA", str(error))]
+    else:
+        taken = interleave({"ours": run, "ASTRA": peer}, 3)
+        rates = [updates / taken[name] for name in ("ours", "ASTRA")]
+        more = [faster(case, "updates/s", rates[0], "ASTRA BP3D_CUDA", rates[1])]
+    return [faster(case, "updates/s", updates / taken["ours"], TARGET, TARGET_UPDATES_CUDA), *more]
+
+
+def astra_cuda(sinograms: Array, angles: Any) -> Callable[[], object]:
+    """Back projection alone, all slices at once, from memory of the card to memory of the card."""
+    astra, cupy = import_module("astra"), import_module("cupy")
+    slices, _, columns = sinograms.shape
+    rays = astra.create_proj_geom("parallel3d", 1.0, 1.0, slices, columns, angles)
+    projector = astra.create_projector("cuda3d", rays, astra.create_vol_geom(columns, columns, slices))
+    made = cupy.zeros((slices, columns, columns), np.float32)
+
+    def run() -> object:
+        astra.experimental.direct_BP3D(projector, made, sinograms)
+        cupy.cuda.runtime.deviceSynchronize()
+        return made
+
+    return run
 
 
 def whole_rows(size: Size, device: Device) -> list[Row]:
