@@ -204,13 +204,14 @@ def _rate_rows(columns: int, views: int, device: Device, slices: int = 8) -> lis
 def astra_cuda(sinograms: Array, angles: Any) -> Callable[[], object]:
     """Back projection alone, all slices at once, from memory of the card to memory of the card."""
     astra, cupy = import_module("astra"), import_module("cupy")
+    direct_bp = import_module("astra.experimental").direct_BP3D
     slices, _, columns = sinograms.shape
     rays = astra.create_proj_geom("parallel3d", 1.0, 1.0, slices, columns, angles)
     projector = astra.create_projector("cuda3d", rays, astra.create_vol_geom(columns, columns, slices))
     made = cupy.zeros((slices, columns, columns), np.float32)
 
     def run() -> object:
-        astra.experimental.direct_BP3D(projector, made, sinograms)
+        direct_bp(projector, made, sinograms)
         cupy.cuda.runtime.deviceSynchronize()
         return made
 
