@@ -84,9 +84,22 @@ def test_memory_that_was_asked_for_first_is_not_copied(running: Viewer, array: V
     with running.allocate(array.shape, array.dtype) as shared:
         shared.array[...] = array
         running.render_volume(shared)
-        shared.array[0, 0, 0] = 77
-        assert running.retrieve_volume(pellucid.Box((0, 0, 0), (1, 1, 1))).item() == 77
     assert running.last_transfer is not None and running.last_transfer.nbytes == 0
+    assert np.array_equal(running.retrieve_volume(), array)
+
+
+def test_what_is_written_to_memory_afterwards_is_shown_when_it_is_given_again(running: Viewer, array: Voxels) -> None:
+    with running.allocate(array.shape, array.dtype) as shared:
+        row = shared.array[0, 0]
+        shared.array[...] = array
+        running.render_volume(shared)
+        picture = running.screenshot(64, 48)
+        row[:], shared.array[1:] = 77, 0
+        assert np.array_equal(running.retrieve_volume(), array)
+        assert np.array_equal(running.screenshot(64, 48), picture)
+        running.render_volume(shared)
+        assert np.array_equal(running.retrieve_volume(), shared.array)
+        assert (running.retrieve_volume()[0, 0] == 77).all()
 
 
 def test_the_way_is_reported(

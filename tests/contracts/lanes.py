@@ -354,8 +354,12 @@ class LaneContract(ProcessContract):
         with allocate(
             self.address(listener), (depth, 4, 5), "int16", token=TOKEN, options=Options(self.lane)
         ) as wanted:
-            wanted.array[...] = SMALL[:depth]
+            mine = wanted.array
+            mine[...] = SMALL[:depth]
             report = wanted.send()
+            mine[...] = 0
+            with pytest.raises(InvalidInput, match="Allocate anew"):
+                _ = wanted.array
         received = listener.receive(WAIT_S).array
         assert received.shape == (depth, 4, 5) and (received == SMALL[:depth]).all()
         assert report.nbytes == (0 if self.lane == "shm" else SMALL[:depth].nbytes)

@@ -87,3 +87,15 @@ def test_a_message_that_promises_too_much_is_refused(message: bytes) -> None:
         with pytest.raises(Damaged, match="not what share_to sends"):
             SharedArray.receive_from(theirs)
         assert len(memory_files()) == before
+
+
+def test_what_is_written_to_private_memory_is_seen_by_nobody_else() -> None:
+    with SharedArray.create((3, 5000), "uint16") as shared:
+        shared.array[...] = 7
+        row = shared.array[1]
+        other = SharedArray(os.dup(shared.descriptor), shared.shape, shared.dtype)
+        shared.make_private()
+        row[:10], shared.array[2] = 1, 2
+        assert shared.is_private and (other.array == 7).all()
+        assert shared.array[:, 0].tolist() == [7, 1, 2] and (shared.array[1, 10:] == 7).all()
+        other.close()

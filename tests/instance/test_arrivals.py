@@ -27,6 +27,7 @@ from pellucid.transport.address import Address
 from pellucid.transport.announcement import SMALLEST_PIECE, Label
 from pellucid.transport.connecting import Options, retrieve, send
 from pellucid.transport.host import Limits
+from pellucid.transport.lanes import shm
 from tests.instance.loopback import Page, open_page, running, served
 from tests.instance.sending import TCP, address_of, held, in_background, sent, token_of, told_of_break
 from tests.suite_report import ROOT
@@ -163,10 +164,13 @@ def receiving(page: Page) -> dict[str, Any]:
     return heard
 
 
-def test_pages_see_how_far_it_is(instance: Instance, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lane", ["shm", "tcp"])
+def test_pages_see_how_far_it_is(lane: str, instance: Instance, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shm, "TELL_AGAIN_S", 0.0)
+    monkeypatch.setattr(shm, "COPY_BYTES", SMALLEST_PIECE)
     reached, may_go_on = held(monkeypatch, 3)
     with open_page(instance) as page:
-        sending, failures = in_background(sent, instance, large)
+        sending, failures = in_background(sent, instance, large, Options(lane))
         assert reached.wait(30)
         while (heard := receiving(page))["done"] < 3 * SMALLEST_PIECE:
             pass

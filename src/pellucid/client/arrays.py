@@ -61,7 +61,8 @@ def given(array: object) -> Given:
     """What can be shown of an object; anything that is no volume is refused before a voxel moves."""
     if isinstance(array, SharedArray):
         checked = _checked(array.shape, array.dtype, lambda out: np.copyto(out, array.array))
-        return replace(checked, shared=array)
+        # What was handed over once is what it was then; whoever gives it again means what is in it now.
+        return replace(checked, array=array.array) if array.is_private else replace(checked, shared=array)
     if isinstance(array, Volume):
         checked = _checked(array.shape, array.dtype, lambda out: array.read(None, out))
         return replace(checked, array=array.array)

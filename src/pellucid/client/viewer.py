@@ -79,7 +79,8 @@ class Viewer(RunningViewer):
 
     def allocate(self, shape: Sequence[int], dtype: Any) -> SharedArray:
         """Memory for a volume: fill its ``array`` and give it to ``render_volume``, which then copies nothing where the
-        viewer is on this machine. From then on it is the viewer's: do not write to it."""
+        viewer is on this machine. What is written to it afterwards does not change what is shown; given again, it is
+        copied like any array."""
         return SharedArray.create(shape, dtype)
 
     def stream(

@@ -7,6 +7,7 @@ The memory has no name: nothing is in /dev/shm, and it is gone when the last pro
 died, however it died.
 """
 
+import ctypes
 import fcntl
 import json
 import mmap
@@ -24,6 +25,10 @@ import numpy as np
 from pellucid.errors import Damaged, InvalidInput
 from pellucid.formats.protocol import Voxels
 
+_MAP_FIXED = 0x10
+_mmap = ctypes.CDLL(None, use_errno=True).mmap
+_mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+_mmap.restype = ctypes.c_void_p
 _LENGTH = struct.Struct("<I")
 _LONGEST_MESSAGE = 4096
 
@@ -33,6 +38,7 @@ class SharedArray:
 
     array: a NumPy view of all of it. descriptor: what other processes get; it belongs to this object.
     ``close`` gives up the descriptor and the view. The memory itself goes with the last view that is still in use.
+    is_private: whether ``make_private`` was called.
 
     >>> with SharedArray.create((2, 3), "uint16") as shared:
     ...     shared.array[...] = 7
@@ -45,6 +51,7 @@ class SharedArray:
         self.dtype = np.dtype(dtype)
         self.nbytes = prod(self.shape) * self.dtype.itemsize
         self.descriptor = descriptor
+        self.is_private = False
         self._array: Voxels | None = _view(descriptor, self.shape, self.dtype)
 
     @classmethod
@@ -84,6 +91,15 @@ class SharedArray:
             for descriptor in descriptors:
                 os.close(descriptor)
             raise Damaged("A message with a shared array", "it is not what share_to sends") from error
+
+    def make_private(self) -> None:
+        """What is written here from now on, through any view, stays in this process: those that the array was handed to
+        go on to see what was there. Only the pages that are written to are copied."""
+        if self.nbytes and not self.is_private:
+            how = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | _MAP_FIXED
+            if _mmap(self.array.ctypes.data, self.nbytes, *how, self.descriptor, 0) != self.array.ctypes.data:
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self.is_private = True
 
     def close(self) -> None:
         """Give up the memory; calling it again does nothing."""

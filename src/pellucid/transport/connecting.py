@@ -224,7 +224,8 @@ def retrieve(address: str, request: Mapping[str, Any], *, token: str, options: O
 class Allocation:
     """Memory to write into before it is sent. On one machine it is the receiving end's own, and sending copies nothing.
 
-    array: to be filled. After ``send`` it belongs to the receiving end, and cannot be written here.
+    array: to be filled. After ``send`` it belongs to the receiving end; what is written through views that were kept of
+    it is not seen there.
     """
 
     def __init__(self, caller: Caller, announcement: Announcement) -> None:
@@ -240,15 +241,22 @@ class Allocation:
         else:
             self._link.control.close()
             self._shared = SharedArray.create(announcement.shape, announcement.dtype)
-        self.array = self._shared.array
+
+    @property
+    def array(self) -> Voxels:
+        if self._shared.is_private:
+            raise InvalidInput("This memory was handed over.", do="Allocate anew for the next array.")
+        return self._shared.array
 
     def send(self) -> Report:
         """Hand it over, and return when the receiving end has it."""
+        array = self.array
         if self.lane != "shm":
-            report: Report = self._caller.repeated(_Send(self._announcement, self.array))
+            report: Report = self._caller.repeated(_Send(self._announcement, array))
+            self._shared.make_private()
             return report
-        self.array.flags.writeable = False
-        if self.array.size:  # What has no voxel is complete as soon as it is announced.
+        self._shared.make_private()  # Before they have it: what they have then cannot change any more.
+        if array.size:  # What has no voxel is complete as soon as it is announced.
             self._link.control.write(Message(SENT))
             self._link.control.expect("stored", is_patient=True)
         self.close()

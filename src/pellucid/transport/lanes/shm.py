@@ -4,10 +4,12 @@ Here: ShmLane.
 Not here: the memory (formats.shared), who is on the same machine (connecting).
 
 One copy for an ordinary array, none for a sender who asked for the memory first. There is no checksum: nothing travels.
+A receiver that asks for it is told now and then which pieces are in their place.
 """
 
 import os
 import threading
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,10 +19,11 @@ from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
 from pellucid.transport.lanes.lane import Link
 from pellucid.transport.memory import in_parallel, map_pages
-from pellucid.transport.messages import Message
-from pellucid.transport.pieces import Source, Target
+from pellucid.transport.messages import Channel, Message
+from pellucid.transport.pieces import Source, Target, read_numbers, spell
 
-SENT = "sent"
+SENT, COPIED = "sent", "copied"
+TELL_AGAIN_S = 0.1
 COPY_BYTES = 4 * 2**20
 
 
@@ -32,18 +35,26 @@ class ShmLane:
         self._attached: list[SharedArray] = []
 
     def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
-        return Message("ready"), (target.shared.descriptor,)
+        return Message("ready", {COPIED: "tell"}), (target.shared.descriptor,)
 
     def receive(self, target: Target, missing: Sequence[int]) -> None:
-        self._link.control.expect(SENT, is_patient=True)
-        target.keep(*missing)
+        while (message := self._link.control.expect(SENT, COPIED, is_patient=True)).kind == COPIED:
+            target.keep(*read_numbers(message.get("pieces"), target.cut.count))
+        target.keep(*target.ledger.missing())
 
     def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
         little = source.array.dtype.newbyteorder("<")
         shared = attach(self._link.control.take_descriptor(), source.array.shape, little)
         self._attached.append(shared)
         flat, spans = shared.array.reshape(-1), _spans(source, missing)
-        in_parallel(lambda index: self._copy(source, flat, spans[index]), range(len(spans)))
+        told = Told(self._link.control, source.cut.piece_bytes) if COPIED in invitation.fields else None
+
+        def copy(index: int) -> None:
+            self._copy(source, flat, spans[index])
+            if told is not None:
+                told.add(spans[index])
+
+        in_parallel(copy, range(len(spans)))
         self._link.control.write(Message(SENT))
 
     def close(self) -> None:
@@ -57,6 +68,25 @@ class ShmLane:
         map_pages(part.view(np.uint8))
         source.gather(span, part)
         source.bar.advance(stop - start)
+
+
+class Told:
+    """Tells the receiver which pieces are in their place, from several threads and not too often."""
+
+    def __init__(self, control: Channel, piece_bytes: int) -> None:
+        self._control, self._piece_bytes = control, piece_bytes
+        self._numbers: list[int] = []
+        self._next_s = time.monotonic() + TELL_AGAIN_S
+        self._lock = threading.Lock()
+
+    def add(self, span: tuple[int, int]) -> None:
+        """These bytes, which begin with a piece and end with one."""
+        start, stop = span
+        with self._lock:
+            self._numbers += range(start // self._piece_bytes, -(-stop // self._piece_bytes))
+            if time.monotonic() >= self._next_s:
+                self._control.write(Message(COPIED, {"pieces": spell(sorted(self._numbers))}))
+                self._numbers, self._next_s = [], time.monotonic() + TELL_AGAIN_S
 
 
 def _spans(source: Source, missing: Sequence[int]) -> list[tuple[int, int]]:
