@@ -3,10 +3,10 @@
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
 import { clamp } from "../geometry/vector";
 import { short } from "../geometry/measures";
-import type { ScanDescription, TrialPlace, Wish } from "../protocol";
+import type { Recipe, ScanDescription, TrialPlace, Wish } from "../protocol";
 import type { Trial } from "./trier";
 import type { Trials } from "./trials";
-import { before, centerOf } from "./wish";
+import { before, besideMiddle, centerOf, slopeOf } from "./wish";
 
 /** Columns of the axis for a pixel of the mouse, over the slice. */
 const FINE = 0.1;
@@ -14,7 +14,8 @@ const CENTER_STEP = 0.25;
 const LEAST_RATIO = 0.8;
 const MOST_RATIO = 3;
 
-export type Change = (change: Partial<Wish>) => void;
+/** What changes, or what follows from the wish as it is by then. */
+export type Change = (change: Partial<Wish> | ((wish: Wish) => Partial<Wish>)) => void;
 
 interface PicturesProps {
   scan: ScanDescription;
@@ -24,15 +25,14 @@ interface PicturesProps {
 }
 
 export function Inputs({ scan, wish, trials, onChange }: PicturesProps): ReactNode {
-  const center = centerOf(wish.recipe);
-  const setCenter = (value: number): void => onChange({ recipe: { ...wish.recipe, center: value } });
-  const axis = center === null ? null : <Line label="Axis" isUpright value={center} count={scan.columns} step={CENTER_STEP} onChange={setCenter} />;
   const { projection, sinogram } = trials.pictures;
+  const { recipe } = wish;
+  const axisBeside = (columns: number, slope: number): ReactNode => <Axis scan={scan} recipe={recipe} beside={columns} slope={slope} onChange={onChange} />;
   return (
     <div className="bench-inputs">
       <Frame name="Projection" note={`view ${wish.view} of ${scan.projections}`} ratio={clamp(scan.columns / scan.rows, LEAST_RATIO, MOST_RATIO)}>
         <Canvas place="projection" trial={projection} />
-        {axis}
+        {axisBeside(0, slopeOf(recipe))}
         <Line label="Row" value={wish.row} count={scan.rows} step={1} onChange={(row) => onChange({ row })} />
       </Frame>
       <input
@@ -47,9 +47,36 @@ export function Inputs({ scan, wish, trials, onChange }: PicturesProps): ReactNo
       />
       <Frame name="Sinogram" note={`row ${wish.row}`} ratio={null}>
         <Canvas place="sinogram" trial={sinogram} />
-        {axis}
+        {axisBeside(besideMiddle(recipe, wish.row, scan.rows), 0)}
       </Frame>
     </div>
+  );
+}
+
+interface AxisProps {
+  scan: ScanDescription;
+  recipe: Recipe;
+  /** Columns from where it is in the middle row to where it is here. */
+  beside: number;
+  /** Columns from one row to the next. */
+  slope: number;
+  onChange: Change;
+}
+
+function Axis({ scan, recipe, beside, slope, onChange }: AxisProps): ReactNode {
+  const center = centerOf(recipe);
+  if (center === null) return null;
+  const { columns, rows } = scan;
+  const away = (slope * rows) / 2;
+  return (
+    <>
+      {slope === 0 ? null : (
+        <svg className="bench-aslant" viewBox={`-0.5 0 ${columns} 1`} preserveAspectRatio="none" aria-hidden>
+          <line x1={center - away} x2={center + away} y1={0} y2={1} vectorEffect="non-scaling-stroke" />
+        </svg>
+      )}
+      <Line label="Axis" isUpright isFaint={slope !== 0} value={center + beside} count={columns} step={CENTER_STEP} onChange={(value) => onChange({ recipe: { ...recipe, center: rounded(value - beside, 0.01) } })} />
+    </>
   );
 }
 
@@ -97,10 +124,12 @@ export function Slice({ scan, wish, trials, onChange }: PicturesProps): ReactNod
 }
 
 function noteOf(slice: Trial | undefined, { row, recipe }: Wish): string {
-  if (!slice) return `row ${row}`;
-  const { low, high, unit, radius_px } = slice.header;
+  const place = recipe.binning > 1 ? `row ${row}, slice ${Math.floor(row / recipe.binning)}` : `row ${row}`;
+  if (!slice) return place;
+  const { low, high, unit, radius_px, voxels } = slice.header;
   const smooth = radius_px === null || !recipe.phase ? "" : ` · phase smooths over ${short(radius_px)} pixels`;
-  return `row ${row} · ${short(low)} to ${short(high)} ${unit}${smooth}`;
+  const coarse = slice.isExact && voxels > 1 ? ` · ${voxels} × ${voxels} voxels are one` : "";
+  return `${place} · ${short(low)} to ${short(high)} ${unit}${smooth}${coarse}`;
 }
 
 interface FrameProps {
@@ -131,12 +160,12 @@ function Canvas({ place, trial }: { place: TrialPlace; trial: Trial | undefined 
   useEffect(() => {
     const element = canvas.current;
     if (!element || !trial) return;
-    const { header, picture, isExact } = trial;
+    const { header, picture, isExact, recipe } = trial;
     element.width = header.width;
     element.height = header.height;
     element.getContext("2d")?.drawImage(picture, 0, 0);
     // For whoever looks from outside: which picture this is.
-    Object.assign(element.dataset, { isExact, index: header.index, center: header.center ?? "", low: header.low, high: header.high });
+    Object.assign(element.dataset, { isExact, index: header.index, center: header.center ?? "", low: header.low, high: header.high, recipe: JSON.stringify(recipe) });
   }, [trial]);
   return <canvas ref={canvas} data-place={place} />;
 }
@@ -148,11 +177,12 @@ interface LineProps {
   count: number;
   step: number;
   isUpright?: boolean;
+  isFaint?: boolean;
   onChange: (value: number) => void;
 }
 
 /** A line over a picture, to be dragged or stepped. */
-function Line({ label, value, count, step, isUpright = false, onChange }: LineProps): ReactNode {
+function Line({ label, value, count, step, isUpright = false, isFaint = false, onChange }: LineProps): ReactNode {
   const [isHeld, setHeld] = useState(false);
   const put = (next: number): void => onChange(rounded(clamp(next, 0, count - 1), step));
   const aim = (event: PointerEvent): void => {
@@ -170,7 +200,7 @@ function Line({ label, value, count, step, isUpright = false, onChange }: LinePr
   const place = `${clamp((100 * (value + 0.5)) / count, 0, 100)}%`;
   return (
     <div
-      className={isUpright ? "bench-line is-upright" : "bench-line"}
+      className={`bench-line${isUpright ? " is-upright" : ""}${isFaint ? " is-faint" : ""}`}
       style={isUpright ? { left: place } : { top: place }}
       role="slider"
       tabIndex={0}

@@ -11,7 +11,7 @@ import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import type { Change } from "./Pictures";
 import { commandOf, logOf, startReconstruction } from "./requests";
-import { TextField } from "./Settings";
+import { TextField } from "./fields";
 import { centerOf, parametersText, requestOf, withParameters } from "./wish";
 
 const COMMAND_PAUSE_MS = 200;

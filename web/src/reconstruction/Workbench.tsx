@@ -7,10 +7,11 @@ import { IconButton } from "../parts/Button";
 import type { ScanDescription, ScanOptions, Wish } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
-import { Inputs, Slice } from "./Pictures";
+import { Inputs, Slice, type Change } from "./Pictures";
 import { describeScan, findAxis } from "./requests";
 import { Repeat, Running } from "./Running";
-import { ScanSection, Settings } from "./Settings";
+import { ScanSection } from "./ScanSection";
+import { Settings } from "./Settings";
 import { isBusy, refusalOf, TrialStore, type Trials } from "./trials";
 import { changed, firstWish, NO_OPTIONS, withAxis } from "./wish";
 
@@ -61,7 +62,7 @@ interface BenchProps {
 }
 
 function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): ReactNode {
-  const change = useCallback((part: Partial<Wish>): void => setWish((before) => before && changed(before, part)), [setWish]);
+  const change: Change = useCallback((part) => setWish((before) => before && changed(before, typeof part === "function" ? part(before) : part)), [setWish]);
   const trials = useTrials(path, wish, setWish);
   useAxis(path, wish, setWish);
   const shared = { scan, wish, onChange: change };
@@ -75,7 +76,7 @@ function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): R
       </div>
       <div className="bench-panel pane">
         <div className="scrolls">
-          <Settings {...shared} />
+          <Settings path={path} slice={trials.pictures.slice} {...shared} />
           <ScanSection options={wish.options} scan={scan} onChange={onOptions} />
           <Repeat path={path} {...shared} />
         </div>

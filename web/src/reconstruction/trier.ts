@@ -3,7 +3,7 @@
 
 import { unpackAs } from "../line/packet";
 import { ask, RequestRefused } from "../line/requests";
-import type { TrialHeader, TrialPlace, TrialRequest } from "../protocol";
+import type { Recipe, TrialHeader, TrialPlace, TrialRequest } from "../protocol";
 
 const REST_MS = 160;
 /** Slices are worth a rough one first. */
@@ -13,6 +13,8 @@ export interface Trial {
   header: TrialHeader;
   picture: ImageBitmap;
   isExact: boolean;
+  /** What it was asked for with. */
+  recipe: Recipe;
 }
 
 export interface TrierListener {
@@ -22,7 +24,7 @@ export interface TrierListener {
   onBusy: (place: TrialPlace, isBusy: boolean) => void;
 }
 
-export type Fetch = (request: TrialRequest, signal: AbortSignal) => Promise<Trial>;
+export type Fetch = (request: TrialRequest, signal: AbortSignal) => Promise<Pick<Trial, "header" | "picture">>;
 
 interface Asked {
   request: TrialRequest;
@@ -85,7 +87,7 @@ export class Trier {
     try {
       const trial = await this.fetch({ ...asked.request, is_moving: !asked.isExact, number: ++this.count }, abort.signal);
       if (abort.signal.aborted) return;
-      this.listener.onTrial(place, { ...trial, isExact: asked.isExact });
+      this.listener.onTrial(place, { ...trial, isExact: asked.isExact, recipe: asked.request.recipe });
       this.listener.onRefused(place, null);
     } catch (error) {
       if (abort.signal.aborted) return;
@@ -100,8 +102,8 @@ export class Trier {
   }
 }
 
-async function fetchTrial(asked: TrialRequest, signal: AbortSignal): Promise<Trial> {
+async function fetchTrial(asked: TrialRequest, signal: AbortSignal): ReturnType<Fetch> {
   const answer = await ask("api/scans/try", "POST", JSON.stringify(asked), signal);
   const { header, picture } = unpackAs<TrialHeader>(await answer.arrayBuffer());
-  return { header, picture: await createImageBitmap(new Blob([picture], { type: `image/${header.encoding}` })), isExact: true };
+  return { header, picture: await createImageBitmap(new Blob([picture], { type: `image/${header.encoding}` })) };
 }

@@ -1,6 +1,6 @@
 // What a person wishes of a reconstruction. Here: the wish as one value, and what follows from it. Not here: asking for it.
 
-import type { AxisOrigin, ComparedStep, Recipe, ReconstructionRequest, ScanDescription, ScanOptions, TrialPlace, TrialRequest, Wish } from "../protocol";
+import type { AxisOrigin, ComparedStep, FoundAxis, Recipe, ReconstructionRequest, ScanDescription, ScanOptions, TrialPlace, TrialRequest, Wish } from "../protocol";
 
 export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null };
 
@@ -23,6 +23,24 @@ export function withAxis(wish: Wish, center: number, axis: AxisOrigin): Wish {
   return { ...wish, axis, recipe: { ...wish.recipe, center: Number(center.toFixed(2)) } };
 }
 
+/** How an axis that leans is dealt with: followed from row to row, or put upright with the detector. */
+export type Leaning = "tilt" | "roll_deg";
+
+/** What of a wish an axis that was found with its slope changes. */
+export function withSlope({ recipe }: Wish, { center, slope }: FoundAxis, how: Leaning): Partial<Wish> {
+  const lean = how === "tilt" ? { tilt: Number(slope.toFixed(5)), roll_deg: 0 } : { tilt: 0, roll_deg: Number(((Math.atan(slope) * 180) / Math.PI).toFixed(3)) };
+  return { axis: "found", recipe: { ...recipe, center: Number(center.toFixed(2)), ...lean } };
+}
+
+/** A setting that may also be looked for, as a number. */
+export const numberOf = (value: number | string): number => (typeof value === "number" ? value : 0);
+
+/** Columns that the axis moves by from one row of the detector to the next. */
+export const slopeOf = ({ tilt, roll_deg }: Recipe): number => numberOf(tilt) + Math.tan((numberOf(roll_deg) * Math.PI) / 180);
+
+/** Columns by which the axis of a sinogram is beside that of the middle row; one that was put upright is not. */
+export const besideMiddle = ({ tilt }: Recipe, row: number, rows: number): number => numberOf(tilt) * (row - (rows - 1) / 2);
+
 /** Where the axis is, once it is known. */
 export const centerOf = (recipe: Recipe): number | null => (typeof recipe.center === "number" ? recipe.center : null);
 
@@ -30,7 +48,8 @@ export const centerOf = (recipe: Recipe): number | null => (typeof recipe.center
 export function before(recipe: Recipe, compare: ComparedStep): Recipe | null {
   if (compare === "rings" && recipe.rings.method !== "none") return { ...recipe, rings: { ...recipe.rings, method: "none" } };
   if (compare === "phase" && recipe.phase) return { ...recipe, phase: null };
-  if (compare === "filter" && recipe.filter !== SHARPEST) return { ...recipe, filter: SHARPEST };
+  const isFiltered = recipe.method === "direct" || recipe.method === "gridding";
+  if (compare === "filter" && isFiltered && recipe.filter !== SHARPEST) return { ...recipe, filter: SHARPEST };
   return null;
 }
 
@@ -46,10 +65,10 @@ export function trialOf(place: TrialPlace, path: string, wish: Wish): TrialReque
 
 /** What a picture does not depend on is always the same, so that it is not asked for again. */
 function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null {
-  const common = { ...recipe, center: recipe.is_offset ? recipe.center : 0, filter: SHARPEST, method: "direct" };
+  const common = { ...recipe, center: recipe.is_offset ? recipe.center : 0, tilt: 0, filter: SHARPEST, padding: "auto", method: "direct", iterations: 1, is_nonnegative: false, is_circle: true };
   switch (place) {
     case "projection":
-      return { ...common, phase: null, is_offset: false, center: 0, rings: { ...recipe.rings, method: "none" } };
+      return { ...common, phase: null, is_offset: false, center: 0, roll_deg: 0, binning: 1, zingers: 0, air: 0, rings: { ...recipe.rings, method: "none" } };
     case "sinogram":
       return common;
     case "slice":

@@ -1,0 +1,91 @@
+// Where the axis is. Here: its column, and how it leans, each typed or looked for. Not here: dragging it (Pictures.tsx).
+
+import { useState, type ReactNode } from "react";
+import { Button } from "../parts/Button";
+import { Switch } from "../parts/Choice";
+import { Section } from "../parts/Section";
+import { Slider } from "../parts/Slider";
+import type { Recipe, ScanDescription, Wish } from "../protocol";
+import { useSession } from "../session/session";
+import { Numbers } from "./fields";
+import type { Change } from "./Pictures";
+import { findAxis } from "./requests";
+import { centerOf, centerRange, numberOf, withSlope, type Leaning } from "./wish";
+
+interface AxisProps {
+  path: string;
+  scan: ScanDescription;
+  wish: Wish;
+  onChange: Change;
+}
+
+export function AxisSection({ path, scan, wish, onChange }: AxisProps): ReactNode {
+  const { recipe } = wish;
+  const set = (change: Partial<Recipe>): void => onChange({ recipe: { ...recipe, ...change } });
+  return (
+    <Section title="Axis" aside={<Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find it</Button>}>
+      <Center scan={scan} recipe={recipe} onChange={set} />
+      {wish.axis === "guessed" ? <p className="hint">looking closer…</p> : null}
+      {scan.is_full_turn ? (
+        <Switch label="At the border: join opposite views" isOn={recipe.is_offset} onChange={(is_offset) => set(is_offset ? { is_offset, tilt: 0, roll_deg: 0 } : { is_offset })} />
+      ) : null}
+      {recipe.is_offset ? null : <Slope path={path} wish={wish} onChange={onChange} />}
+    </Section>
+  );
+}
+
+interface CenterProps {
+  scan: ScanDescription;
+  recipe: Recipe;
+  onChange: (change: Partial<Recipe>) => void;
+}
+
+function Center({ scan, recipe, onChange }: CenterProps): ReactNode {
+  const center = centerOf(recipe);
+  // The ends stay where they are while the axis moves between them.
+  const [range, setRange] = useState<[number, number] | null>(null);
+  if (center === null) return null;
+  const isInside = range && center >= range[0] && center <= range[1];
+  const [low, high] = isInside ? range : centerRange(center, scan.columns);
+  return (
+    <Slider
+      label="Column"
+      value={center}
+      low={low}
+      high={high}
+      text={(value) => value.toFixed(2)}
+      isOpenEnded
+      onChange={(value, isMoving) => {
+        setRange(isMoving ? [low, high] : null);
+        onChange({ center: Math.min(Math.max(Number(value.toFixed(2)), 0), scan.columns - 1) });
+      }}
+    />
+  );
+}
+
+const digits = (value: number): string => String(Number(value.toFixed(5)));
+
+/** An axis that leans is followed from row to row, or put upright with the detector: the one or the other. */
+function Slope({ path, wish, onChange }: Omit<AxisProps, "scan">): ReactNode {
+  const session = useSession();
+  const [sought, setSought] = useState<Leaning | null>(null);
+  const find = async (how: Leaning): Promise<void> => {
+    setSought(how);
+    const found = await session.attempt(findAxis(path, wish.options, { ...wish.recipe, tilt: 0, roll_deg: 0, [how]: "auto" }));
+    setSought(null);
+    if (found) onChange((now) => withSlope(now, found, how));
+  };
+  const finder = (how: Leaning): ReactNode => (
+    <Button look="plain" isDisabled={sought !== null} title="Look for it in several rows, together with the column" onClick={() => void find(how)}>
+      {sought === how ? "looking…" : "Find"}
+    </Button>
+  );
+  const set = (tilt: number, roll_deg: number): void => onChange({ recipe: { ...wish.recipe, tilt, roll_deg } });
+  const { tilt, roll_deg } = wish.recipe;
+  return (
+    <>
+      <Numbers label="Tilt" hint="columns per row" value={numberOf(tilt)} least={-Infinity} step={0.001} text={digits} aside={finder("tilt")} onChange={(value) => set(value, 0)} />
+      <Numbers label="Roll" hint="degrees" value={numberOf(roll_deg)} least={-Infinity} step={0.05} text={digits} aside={finder("roll_deg")} onChange={(value) => set(0, value)} />
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+// What the files of a scan do not say. Here: a form for it. Not here: the steps (Settings.tsx).
+
+import type { ReactNode } from "react";
+import { Section } from "../parts/Section";
+import type { ScanDescription, ScanOptions } from "../protocol";
+import { TextField } from "./fields";
+
+const SAID: readonly { name: "angles" | "flats" | "darks" | "projections"; label: string; example: string }[] = [
+  { name: "angles", label: "Angles", example: "0:180, a dataset or a file" },
+  { name: "flats", label: "Flats", example: "none, frames:0:10, a dataset" },
+  { name: "darks", label: "Darks", example: "none, frames:0:10, a dataset" },
+  { name: "projections", label: "Projections", example: "a dataset" },
+];
+
+interface ScanSectionProps {
+  options: ScanOptions;
+  scan: ScanDescription | null;
+  onChange: (options: ScanOptions) => void;
+}
+
+/** What the files do not say. */
+export function ScanSection({ options: said, scan, onChange }: ScanSectionProps): ReactNode {
+  return (
+    <Section title="The scan" isOpenAtFirst={scan === null}>
+      {SAID.map(({ name, label, example }) => (
+        <TextField key={name} label={label} example={example} value={said[name]} onChange={(text) => onChange({ ...said, [name]: text })} />
+      ))}
+      <TextField
+        label="Pixel, µm"
+        example={scan?.pixel_size_um ? String(scan.pixel_size_um) : "unknown"}
+        value={said.pixel_size_um === null ? "" : String(said.pixel_size_um)}
+        onChange={(text) => onChange({ ...said, pixel_size_um: Number(text.replace(",", ".")) > 0 ? Number(text.replace(",", ".")) : null })}
+      />
+      {scan?.assumptions.map((sentence) => (
+        <p key={sentence} className="hint">
+          {sentence}
+        </p>
+      ))}
+    </Section>
+  );
+}

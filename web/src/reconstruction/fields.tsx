@@ -1,0 +1,61 @@
+// Rows of a form. Here: a number and a text, each with its name.
+
+import { useState, type ReactNode } from "react";
+import { NumberField } from "../parts/NumberField";
+
+interface NumbersProps {
+  label: string;
+  hint: string;
+  value: number;
+  step: number;
+  least?: number;
+  most?: number;
+  isDisabled?: boolean;
+  text?: (value: number) => string;
+  /** Stands behind the number. */
+  aside?: ReactNode;
+  onChange: (value: number) => void;
+}
+
+export function Numbers({ label, hint, value, least = 0, most = Infinity, aside, ...rest }: NumbersProps): ReactNode {
+  return (
+    <div className="row">
+      <span className="label">
+        {label} <span className="hint">{hint}</span>
+      </span>
+      <NumberField label={label} value={value} low={least} high={most} {...rest} />
+      {aside}
+    </div>
+  );
+}
+
+interface TextFieldProps {
+  label: string;
+  example: string;
+  value: string;
+  onChange: (text: string) => void;
+}
+
+/** What is typed counts on Enter, and on leaving. */
+export function TextField({ label, example, value, onChange }: TextFieldProps): ReactNode {
+  const [typed, setTyped] = useState<string | null>(null);
+  const commit = (): void => {
+    if (typed !== null && typed.trim() !== value) onChange(typed.trim());
+    setTyped(null);
+  };
+  return (
+    <label className="row bench-text">
+      <span className="label">{label}</span>
+      <input
+        className="field"
+        type="text"
+        spellCheck={false}
+        placeholder={example}
+        value={typed ?? value}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        onKeyDown={(event) => (event.key === "Enter" ? commit() : undefined)}
+        onBlur={commit}
+      />
+    </label>
+  );
+}
