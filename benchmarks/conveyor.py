@@ -2,7 +2,7 @@
 
     python -m benchmarks.conveyor [--quick] [--json FILE]
 
-A scan in the page cache to Zarr on disk: every stage alone (all rows read; all slabs computed from memory to memory; all
+A scan in the page cache to Zarr on disk: every stage alone (all rows read; all slabs computed, memory to memory; all
 slabs written), and the whole. The target: no more than 1.3 times the slowest stage. Where there is a CUDA device, it
 computes, and the scan is larger.
 """
