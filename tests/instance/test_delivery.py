@@ -1,17 +1,23 @@
 """Frames in the right order, whatever takes long to encode."""
 
 import asyncio
+import json
+import queue
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pellucid.instance import delivery
 from pellucid.instance.delivery import Delivery, Shot
-from pellucid.instance.encoding import encode_png
+from pellucid.instance.encoding import VideoEncoder, encode_png
+from pellucid.instance.jpeg import JpegEncoder
 from pellucid.instance.members import Member
-from pellucid.instance.protocol.parts import Client
+from pellucid.instance.protocol.parts import Client, Encoding
 from pellucid.instance.timing import Timing
 from pellucid.rendering.camera import Camera
 
@@ -25,25 +31,47 @@ def shot(is_exact: bool, released: list[bool]) -> Shot:
     return Shot(PIXELS, release, "main", 3, Camera(), (6, 4), is_exact, 1.0, 1.0, 2.0, 0.0, 85, time.perf_counter())
 
 
-def held_back(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Encoding an exact picture takes until this is set."""
-    may_finish, encode = threading.Event(), encode_png
-    monkeypatch.setattr(delivery, "encode_png", lambda pixels: may_finish.wait(60) and encode(pixels))
-    return may_finish
+def member(name: str, encoding: Encoding) -> Member:
+    return Member(Client(name, "", "own"), (6, 4), (encoding,))
+
+
+class HeldBack:
+    """An encoder that waits until it may finish, and says when it was begun."""
+
+    def __init__(self, encode: Callable[..., bytes]) -> None:
+        self._encode, self._begun, self._may_finish = encode, threading.Event(), threading.Event()
+
+    def __call__(self, *given: Any, **more: Any) -> bytes:
+        self._begun.set()
+        self._may_finish.wait(60)
+        return self._encode(*given, **more)
+
+    async def begun(self) -> None:
+        await asyncio.to_thread(self._begun.wait, 60)
+
+    def finish(self) -> None:
+        self._may_finish.set()
+
+
+def held_back(monkeypatch: pytest.MonkeyPatch) -> HeldBack:
+    """Encoding an exact picture."""
+    held = HeldBack(encode_png)
+    monkeypatch.setattr(delivery, "encode_png", held)
+    return held
 
 
 def test_who_comes_while_the_exact_picture_is_encoded_is_shown_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_finish = held_back(monkeypatch)
+    held = held_back(monkeypatch)
 
     async def shown() -> str | bytes:
         members: list[Member] = []
         delivering = Delivery(Timing(), lambda: members)
         exact = asyncio.create_task(delivering.deliver(shot(True, [])))
-        await asyncio.sleep(0)
-        late = Member(Client("a", "", "own"), (6, 4), ("jpeg",))
+        await held.begun()
+        late = member("a", "jpeg")
         delivering.show_last(late)
         members.append(late)
-        may_finish.set()
+        held.finish()
         await exact
         delivering.close()
         return await asyncio.wait_for(late.outbox.next(), 60)
@@ -53,20 +81,83 @@ def test_who_comes_while_the_exact_picture_is_encoded_is_shown_it(monkeypatch: p
 
 
 def test_a_newer_picture_overtakes_one_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_finish, released = held_back(monkeypatch), list[bool]()
+    held, released = held_back(monkeypatch), list[bool]()
 
     async def both() -> tuple[int, Timing, str | bytes]:
-        member, timing = Member(Client("a", "", "own"), (6, 4), ("jpeg",)), Timing()
-        delivering = Delivery(timing, lambda: [member])
+        watching, timing = member("a", "jpeg"), Timing()
+        delivering = Delivery(timing, lambda: [watching])
         exact = asyncio.create_task(delivering.deliver(shot(True, released)))
-        await asyncio.sleep(0)
+        await held.begun()
         await delivering.deliver(shot(False, released))
-        may_finish.set()
+        held.finish()
         await exact
         delivering.close()
-        sent = await member.outbox.next()
-        return len(member.outbox), timing, sent
+        sent = await watching.outbox.next()
+        return len(watching.outbox), timing, sent
 
     left, timing, sent = asyncio.run(both())
     assert isinstance(sent, bytes) and b'"jpeg"' in sent
     assert (left, timing.dropped, released) == (0, 1, [False, True])
+
+
+def revision(sent: str | bytes) -> int:
+    assert isinstance(sent, bytes)
+    return int(json.loads(sent[4 : 4 + int.from_bytes(sent[:4], "little")])["revision"])
+
+
+def test_of_pictures_that_wait_to_be_encoded_only_the_newest_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = HeldBack(JpegEncoder().encode)
+    monkeypatch.setattr(JpegEncoder, "encode", lambda _, *given, **more: held(*given, **more))
+
+    async def sent() -> tuple[list[int], int]:
+        watching, timing = member("a", "jpeg"), Timing()
+        delivering = Delivery(timing, lambda: [watching])
+        first, *others = (replace(shot(False, []), revision=number) for number in range(5))
+        tasks = [asyncio.create_task(delivering.deliver(first))]
+        await held.begun()
+        tasks += [asyncio.create_task(delivering.deliver(other)) for other in others]
+        await asyncio.sleep(0)  # All of them wait for their turn before the first is finished.
+        held.finish()
+        await asyncio.gather(*tasks)
+        delivering.close()
+        return [revision(await watching.outbox.next()) for _ in range(len(watching.outbox))], timing.dropped
+
+    assert asyncio.run(sent()) == ([0, 4], 3)
+
+
+def test_a_jpeg_does_not_overtake_a_video_that_others_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = HeldBack(JpegEncoder().encode)
+    encode = VideoEncoder.encode
+    monkeypatch.setattr(VideoEncoder, "encode", lambda self, *given: encode(self, *given) if held(PIXELS) else None)
+
+    async def sent() -> tuple[list[int], list[int], bool]:
+        still, video = member("a", "jpeg"), member("b", "h264")
+        delivering = Delivery(Timing(), lambda: [still, video])
+        first, second = (replace(shot(False, []), revision=number) for number in range(2))
+        tasks = [asyncio.create_task(delivering.deliver(first))]
+        await held.begun()
+        tasks.append(asyncio.create_task(delivering.deliver(second)))
+        got = [revision(await still.outbox.next()) for _ in range(2)]
+        held.finish()
+        await asyncio.gather(*tasks)
+        delivering.close()
+        return got, [revision(await video.outbox.next()) for _ in range(len(video.outbox))], video.needs_key
+
+    assert asyncio.run(sent()) == ([0, 1], [0, 1], False)
+
+
+def test_the_first_who_takes_video_has_it_made_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: queue.Queue[str] = queue.Queue()
+    monkeypatch.setattr(delivery, "prepare_video", lambda: prepared.put(threading.current_thread().name))
+
+    async def join() -> str:
+        members = [member("a", "jpeg"), member("b", "h264"), member("c", "h264")]
+        delivering = Delivery(Timing(), lambda: members)
+        for one in members:
+            delivering.show_last(one)
+        thread = await asyncio.to_thread(prepared.get, timeout=60)
+        delivering.close()
+        return thread
+
+    assert asyncio.run(join()).startswith("pellucid-encode")
+    assert prepared.empty()

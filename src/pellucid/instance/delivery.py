@@ -7,12 +7,13 @@ Not here: what is drawn and when (picturing), codecs (encoding), the wire (conne
 import asyncio
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.encoding import MOST_THREADS, VideoEncoder, encode_png
+from pellucid.instance.encoding import MOST_THREADS, VideoEncoder, encode_png, prepare_video
 from pellucid.instance.jpeg import JpegEncoder
 from pellucid.instance.members import Member
 from pellucid.instance.protocol.outgoing import FrameHeader
@@ -22,7 +23,8 @@ from pellucid.instance.timing import Timing
 from pellucid.rendering.camera import Camera
 from pellucid.settings import current
 
-THREADS = 2
+THREADS = 3
+"""One for each encoding."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,22 @@ class Delivery:
         self._numbers = itertools.count(1)
         self._last: dict[View, Picture[FrameHeader]] = {}
         self._orders = itertools.count(1)
-        self._newest: dict[View, int] = {}
-        self._video = asyncio.Lock()
+        self._drawn: dict[View, int] = {}
+        self._sent: dict[tuple[View, Encoding], int] = defaultdict(int)
+        self._turns: dict[Encoding, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._is_prepared = False
 
     def close(self) -> None:
         self._threads.shutdown(cancel_futures=True)
         self._jpeg.close()
 
     def show_last(self, member: Member) -> None:
-        """What everybody sees, to somebody who has just come."""
+        """What everybody sees, to somebody who has just come; what their first frame will need is made ready."""
         for picture in self._last.values():
             member.send_frame(picture)
+        if member.wants_video and not self._is_prepared:
+            self._is_prepared = True
+            self._threads.submit(prepare_video)
 
     def forget(self) -> None:
         """What was sent last is no longer what there is."""
@@ -74,10 +81,9 @@ class Delivery:
 
     async def deliver(self, shot: Shot) -> None:
         """Encode and send, unless a newer picture of the view was faster: the exact one takes long to encode."""
-        order = next(self._orders)
+        order = self._drawn[shot.view] = next(self._orders)
         try:
-            for encoding in self._encodings(shot):
-                await self._send(shot, encoding, order)
+            await asyncio.gather(*(self._send(shot, encoding, order) for encoding in self._encodings(shot)))
         finally:
             shot.release()
         self._timing.frame()
@@ -98,23 +104,28 @@ class Delivery:
         if encoding != "png" and not any(member.is_free for member in takers):
             self._drop(takers)
             return
-        if encoding == "h264":
-            async with self._video:  # One frame after the other: each builds on the one before.
-                picture = await self._encoded(shot, encoding, takers)
-        else:
+        async with self._turns[encoding]:  # One frame after the other: those of a video build on the ones before.
+            if self._drawn[shot.view] > order:
+                self._timing.dropped += 1  # While it waited for its turn another was drawn, which waits now too.
+                return
             picture = await self._encoded(shot, encoding, takers)
         encode_ms = (time.perf_counter() - shot.drawn_at) * 1000
         self._timing.add("encode", encode_ms)
         takers = self._takers(encoding)  # Who came meanwhile has not been shown it as the last one.
-        if self._newest.get(shot.view, 0) > order:
+        if self._newest_sent(shot.view, encoding) > order:
             self._drop(takers)
             return
-        self._newest[shot.view] = order
+        self._sent[shot.view, encoding] = order
         times, sent_at_ms = StageTimes(shot.input_ms, shot.render_ms, encode_ms), time.time() * 1000
         picture = Picture(replace(picture.header, times_ms=times, sent_at_ms=sent_at_ms), picture.encoded)
         if encoding != "h264":
             self._last[shot.view] = picture
         self._timing.dropped += sum(not member.send_frame(picture) for member in takers)
+
+    def _newest_sent(self, view: View, encoding: Encoding) -> int:
+        """To any of those who take this encoding; the exact picture goes to everybody."""
+        encodings: tuple[Encoding, ...] = ("jpeg", "h264", "png") if encoding == "png" else (encoding, "png")
+        return max(self._sent[view, other] for other in encodings)
 
     async def _encoded(self, shot: Shot, encoding: Encoding, takers: list[Member]) -> Picture[FrameHeader]:
         needs_key = any(member.needs_key and member.is_free for member in takers)

@@ -101,6 +101,11 @@ class VideoEncoder:
         self._context = context
 
 
+def prepare_video() -> None:
+    """Load what the first frame of all would wait for: longer than it takes to draw."""
+    VideoEncoder().encode(np.zeros((16, 16, 4), np.uint8), is_key=True)
+
+
 def codec_of(encoded: bytes) -> str:
     """The name that WebCodecs has for a stream, from its first parameter set.
 
