@@ -1,5 +1,6 @@
 """Streams: shown while they come, exact at the end, and in nobody's way."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,35 @@ def test_a_stream_is_seen_while_it_comes(instance: Instance, viewer: Viewer, bal
         writer.write(ball[12:], (12, 0, 0))
     assert half[..., :3].any() and not np.array_equal(half, whole)
     assert np.array_equal(viewer.screenshot(64, 48), whole)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32", "uint16"])
+@pytest.mark.parametrize("is_solid", [True, False], ids=["solid", "in air"])
+def test_what_has_not_come_is_not_seen(
+    dtype: str, is_solid: bool, instance: Instance, viewer: Viewer, ball: Voxels
+) -> None:
+    """Zero is material here, where the type has values below it."""
+    values = ball.astype(np.float64) / ball.max() * 100
+    given = (values + 20 if is_solid else values - (0 if dtype == "uint16" else 80)).astype(dtype)
+    with streaming(instance, given, name=dtype) as writer:
+        writer.append(given[:12])
+        wait_for(dtype, instance)
+        assert viewer.screenshot(64, 48)[..., :3].any()
+        viewer.layer = replace(viewer.layer, clip=Box((13, 0, 0), (24, 24, 24)))
+        assert not viewer.screenshot(64, 48)[..., :3].any()
+        writer.append(given[12:])
+    assert np.array_equal(viewer.retrieve_volume(Box((0, 0, 0), (24, 24, 24))), given)
+
+
+def test_what_never_comes_does_not_change_the_colours_of_what_does(
+    instance: Instance, viewer: Viewer, ball: Voxels
+) -> None:
+    given = (ball >> 8).astype(np.int16) - 100
+    with streaming(instance, given, name="half") as writer:
+        writer.append(given[:12])
+    assert viewer.transfer.value_range[0] >= given[:12].min()
+    assert (viewer.retrieve_volume()[12:] == np.iinfo(np.int16).min).all()
+    assert viewer.screenshot(64, 48)[..., :3].any()
 
 
 def test_pages_get_new_pictures_while_it_comes(instance: Instance, ball: Voxels) -> None:

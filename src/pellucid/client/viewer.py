@@ -95,7 +95,8 @@ class Viewer(RunningViewer):
     ) -> StreamWriter:
         """A volume that is shown while it is made: a writer for slices (``append``) or blocks (``write``).
 
-        Use it in a ``with``: when that ends, all of it is there. Voxels that were never written are zero.
+        Use it in a ``with``: when that ends, all of it is there. Voxels that were never written are
+        NaN, of whole numbers the least that there is; of labels 0.
         """
         label = Label(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
         return self._lanes.stream(shape, dtype, Showing(label, how))

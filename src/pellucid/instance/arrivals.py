@@ -19,7 +19,7 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput, PellucidError, WrongDimensions
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.arrays import Wish, checked_rows
-from pellucid.instance.filling import Filling
+from pellucid.instance.filling import Filling, nothing_yet
 from pellucid.instance.loading import retrieve, show_array
 from pellucid.instance.protocol.http import ArrayOffer
 from pellucid.instance.protocol.wire import first_fault
@@ -28,7 +28,7 @@ from pellucid.instance.session import Session
 from pellucid.settings import available_memory_bytes
 from pellucid.transport.announcement import Announcement
 from pellucid.transport.host import Host, Offer, Received
-from pellucid.transport.memory import Shelf
+from pellucid.transport.memory import Shelf, clear
 from pellucid.transport.pieces import Target
 from pellucid.transport.session import kept_bytes
 from pellucid.workers.supervision import Handed
@@ -57,7 +57,10 @@ class Arrivals(Host):
             checked_rows(wish, announcement.shape, announcement.dtype)
         # New memory takes longer than the Worker needs to let go of the old.
         wait(list(self._session.worker.releasing), LETTING_GO_S)
-        return Target.create(announcement, self._spare.shelf)
+        target = Target.create(announcement, self._spare.shelf)
+        if announcement.mode == "stream" and wish.how != "labels" and (value := nothing_yet(announcement.dtype)) != 0:
+            clear(target.shared, value)
+        return target
 
     def begun(self, target: Target) -> None:
         announcement = target.announcement

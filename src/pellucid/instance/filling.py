@@ -3,8 +3,8 @@
 Here: Filling: in the scene from its first block on, drawn anew as blocks come, its colours following the values.
 Not here: blocks on the wire (transport), which volumes are taken (arrivals).
 
-Voxels that have not come yet are zero. Whatever a person changes stays: what was chosen here is replaced only while it
-still stands there.
+Voxels that have not come yet are seen as nothing. Whatever a person changes stays: what was chosen here is replaced
+only while it still stands there.
 """
 
 import asyncio
@@ -13,7 +13,10 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
+
+import numpy as np
 
 from pellucid.box import Box, triple
 from pellucid.errors import PellucidError
@@ -136,6 +139,16 @@ class Filling:
         session.tell(session.catalogue.message(session.history.scene))
 
     async def _settle(self) -> None:
+        session = self._session
+        if self.count() < self._shared.nbytes:  # What never came would decide about the colours of what did.
+            self._choose()
+        else:
+            await self._describe()
+        session.picturing.want(is_moving=False)
+        session.slicing.cut_anew(self.source)
+        session.tell(session.catalogue.message(session.history.scene))
+
+    async def _describe(self) -> None:
         session, is_labels = self._session, self._offer.how == "labels"
         question = lambda request: commands.Describe(request, self.source, is_labels)  # noqa: E731
         described = await asyncio.wrap_future(session.worker.ask("describing", question))
@@ -143,9 +156,6 @@ class Filling:
         if session.history.scene.camera == self._camera:  # Nobody has turned it.
             session.history.look(described.camera)
         self._replace(described.volume, is_moving=False)
-        session.picturing.want(is_moving=False)
-        session.slicing.cut_anew(self.source)
-        session.tell(session.catalogue.message(session.history.scene))
         if described.facts.is_estimated:
             loading.measure(session, self.source)
 
@@ -191,10 +201,19 @@ def _touched(layer: VolumeLayer, before: VolumeLayer | None, chosen: VolumeLayer
     return replace(layer, transfer=chosen.transfer) if layer.transfer == before.transfer else layer
 
 
+def nothing_yet(dtype: np.dtype[Any]) -> float:
+    """What a voxel is that has not come: no number, or the least that there is; zero would be material in many scans.
+
+    >>> nothing_yet(np.dtype("uint8")), nothing_yet(np.dtype("int8")), nothing_yet(np.dtype("float32"))
+    (0, -128, nan)
+    """
+    return float("nan") if dtype.kind == "f" else int(np.iinfo(dtype).min)
+
+
 def over_nothing(transfer: TransferFunction) -> TransferFunction:
     """The same, but transparent below its range: voxels that have not come yet must not hide those that have."""
     (_, first), *rest = transfer.opacities
-    if first == 0 or transfer.value_range[0] < 0:
+    if first == 0:
         return transfer
     return replace(transfer, opacities=((0.0, 0.0), (0.001, first), *rest))
 

@@ -46,10 +46,10 @@ def reserve(shared: SharedArray) -> None:
     in_parallel(populate, range(0, content.size, SLAB_BYTES))
 
 
-def clear(shared: SharedArray) -> None:
-    """Make everything zero in memory that was used before."""
-    content = _bytes(shared)
-    in_parallel(lambda start: content[start : start + SLAB_BYTES].fill(0), range(0, content.size, SLAB_BYTES))
+def clear(shared: SharedArray, value: float = 0) -> None:
+    """Give every element one value, whatever was there before."""
+    content, together = shared.array.reshape(-1), SLAB_BYTES // shared.dtype.itemsize
+    in_parallel(lambda start: content[start : start + together].fill(value), range(0, content.size, together))
 
 
 def map_pages(content: Voxels) -> None:
