@@ -1,0 +1,13 @@
+"""Everything about reconstruction: slices beside ASTRA, scikit-image and algotom; rings; from file to file.
+
+    python -m benchmarks.tomo [--quick]
+
+Here: nothing but the order.
+Not here: the measurements (reconstruct, rings, conveyor), of which each has a table of its own.
+"""
+
+from benchmarks import conveyor, reconstruct, rings
+
+if __name__ == "__main__":
+    for part in (reconstruct, rings, conveyor):
+        part.main()
