@@ -17,3 +17,9 @@ def picture() -> Voxels:
 def test_a_png_is_the_picture() -> None:
     shown = np.asarray(Image.open(io.BytesIO(encode_png(picture()))))
     np.testing.assert_array_equal(shown, picture()[..., :3])
+
+
+def test_a_png_has_its_opacity_where_that_is_wanted() -> None:
+    clear = picture()
+    clear[:20, :, 3] = 7
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(encode_png(clear, has_opacity=True)))), clear)

@@ -24,14 +24,20 @@ SMALLEST_SHARE = 0.6
 """A picture that is so much smaller than a stream, or more, begins another; those in between are enlarged to fit it."""
 
 
-def encode_png(pixels: Voxels) -> bytes:
-    """Lossless; opacity left out, as a page shows none. The interpreter's lock is let go meanwhile."""
+def encode_png(pixels: Voxels, *, has_opacity: bool = False) -> bytes:
+    """Lossless; opacity is left out, as a page shows none, unless it is wanted. The interpreter's lock is let go
+    meanwhile."""
+    # One filter for all rows: to try which is the best for each would take twice as long.
+    how = {"filter": imagecodecs.PNG.FILTER.PAETH, "strategy": imagecodecs.PNG.STRATEGY.RLE}
+    shown = pixels if has_opacity else _without_opacity(pixels)
+    return bytes(imagecodecs.png_encode(shown, level=imagecodecs.PNG.COMPRESSION.SPEED, **how))
+
+
+def _without_opacity(pixels: Voxels) -> Voxels:
     colors = np.empty((*pixels.shape[:2], 3), np.uint8)
     for channel in range(3):  # One at a time: all three at once take six times as long.
         colors[..., channel] = pixels[..., channel]
-    # One filter for all rows: to try which is the best for each would take twice as long.
-    how = {"filter": imagecodecs.PNG.FILTER.PAETH, "strategy": imagecodecs.PNG.STRATEGY.RLE}
-    return bytes(imagecodecs.png_encode(colors, level=imagecodecs.PNG.COMPRESSION.SPEED, **how))
+    return colors
 
 
 @dataclass(frozen=True)

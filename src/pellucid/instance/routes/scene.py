@@ -5,17 +5,16 @@ Not here: saved states and links (sharing), files and arrays (sources).
 """
 
 import asyncio
-import io
 import os
 from typing import Annotated, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
-from PIL import Image
 
 from pellucid.errors import InvalidInput
 from pellucid.instance.capabilities import allows
 from pellucid.instance.catalogue import choices
+from pellucid.instance.encoding import encode_png
 from pellucid.instance.naming import check_sources
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import http
@@ -90,9 +89,8 @@ async def screenshot(
         pixels = await asyncio.wrap_future(session.worker.take(commands.View(shown, width, height)))
     if format == "raw":
         return Response(pixels.tobytes(), media_type="application/octet-stream")
-    stream = io.BytesIO()
-    await asyncio.to_thread(lambda: Image.fromarray(pixels).save(stream, "png", compress_level=3))
-    return Response(stream.getvalue(), media_type="image/png")
+    encoded = await asyncio.to_thread(encode_png, pixels, has_opacity=True)
+    return Response(encoded, media_type="image/png")
 
 
 @router.get("/statistics", dependencies=LOOK)
