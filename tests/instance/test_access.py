@@ -52,6 +52,7 @@ ROUTES: dict[str, Capability] = {
     "POST /api/shadings": "own",
     "POST /api/shadings/{hash}/agree": "own",
     "POST /api/scans/describe": "own",
+    "GET /api/scans/parts": "own",
     "POST /api/scans/axis": "own",
     "POST /api/scans/try": "own",
     "POST /api/reconstructions": "own",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
 import httpx
 import numpy as np
 import pytest
@@ -85,6 +86,20 @@ def test_a_folder_of_pictures_is_a_scan_and_the_one_around_it_is_not(instance: I
         assert (told[folder]["is_scan"], told[folder.parent]["is_scan"]) == (True, False)
         facts = client.post("/api/scans/describe", json={"path": str(folder)}).json()
     assert (facts["projections"], facts["kind"], facts["output"]) == (6, "TIFF folder", f"{folder}.zarr")
+
+
+def test_what_a_plain_file_might_be(instance: Instance, place: Path) -> None:
+    path = place / "plain.h5"
+    with h5py.File(path, "w") as file:
+        file["images"], file["theta"] = np.zeros((8, 4, 6), np.uint16), np.arange(8.0)
+    with http(instance) as client:
+        facts = client.get("/api/files/facts", params={"path": str(path)}).json()
+        assert (facts["is_scan"], facts["may_be_scan"], facts["shape"]) == (False, True, [8, 4, 6])
+        told = client.get("/api/scans/parts", params={"path": str(path)}).json()
+        refused = client.get("/api/scans/parts", params={"path": "/etc/hosts"})
+    assert told["frames"] == [{"name": "/images", "shape": [8, 4, 6]}]
+    assert (told["options"]["projections"], told["options"]["angles"]) == ("/images", "/theta")
+    assert refused.status_code == 403
 
 
 def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:

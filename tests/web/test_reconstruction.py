@@ -86,10 +86,15 @@ def trial(beamline: Path) -> Iterator[Trial]:
 def bench(page: Page, scan: Path) -> Page:
     """The page, with the scan chosen in the file browser."""
     choose_scan(page, scan.name)
+    settled(page)
+    return page
+
+
+def settled(page: Page) -> Voxels:
+    """The slice with the axis where it was found."""
     expect(page.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("looking closer")).to_have_count(0, timeout=PATIENCE_MS)
-    exact(page, "slice", f"Number(shown.center) === {center_of(page)}")
-    return page
+    return exact(page, "slice", f"Number(shown.center) === {center_of(page)}")
 
 
 def choose_scan(page: Page, name: str) -> None:
@@ -330,6 +335,38 @@ def test_a_run_is_there_on_another_page(bench: Page, viewer: Viewer, scan: Path)
         expect(page.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
     bench.reload()  # It has ended meanwhile.
     expect(bench.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def choose_parts(page: Page, **parts: str) -> None:
+    for label, value in parts.items():
+        page.get_by_role("combobox", name=label).select_option(value)
+
+
+def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(page: Page, beamline: Path, trial: Trial) -> None:
+    with h5py.File(beamline / "plain.h5", "w") as file, closing(open_scan(beamline / "foam.h5")) as foam:
+        assert foam.flats and foam.darks
+        for name, frames in (("images", foam.projections), ("white", foam.flats), ("dark", foam.darks)):
+            file[f"raw/{name}"] = frames.read()
+        file["stage/position"], file["stage/temperature"] = np.degrees(foam.angles_rad), np.full(VIEWS + 3, 21.0)
+    choose_scan(page, "plain.h5")
+    page.get_by_role("button", name="Reconstruct…").click()
+    see(page, "What are its datasets?")
+    for label, name in (("Projections", "/raw/images"), ("Flats", "/raw/white"), ("Darks", "/raw/dark")):
+        expect(page.get_by_role("combobox", name=label)).to_have_value(name)
+    expect(page.get_by_role("combobox", name="Angles")).to_have_value("/stage/position")
+    choose_parts(page, Angles="/stage/temperature")
+    page.get_by_role("button", name="Read it as a scan").click()
+    see(page, f"holds {VIEWS + 3} angles and there are {VIEWS} projections")
+    choose_parts(page, Flats="other", Darks="none")
+    expect(page.get_by_role("button", name="Read it as a scan")).to_be_disabled()  # Not all is said.
+    fill(page, "Flats are", "/raw/white")
+    choose_parts(page, Angles="/stage/position", Darks="/raw/dark")
+    page.get_by_role("button", name="Read it as a scan").click()
+    seen = settled(page)
+    assert peak_signal(seen, own(page, trial, replace(RECIPE, center=center_of(page)))) > 45
+    page.get_by_role("button", name="Repeat it").click()
+    named = "--projections /raw/images --flats /raw/white --darks /raw/dark --angles /stage/position"
+    expect(page.locator("[data-command]")).to_contain_text(named)
 
 
 def test_a_scan_that_lacks_something_says_so(page: Page) -> None:

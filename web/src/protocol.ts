@@ -879,7 +879,8 @@ export interface Folder {
 
 /** GET /api/files/facts?path=: what a file holds, without reading its voxels.
  * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
- * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. */
+ * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
+ * could be one, if somebody says what its datasets are. */
 export interface FileFacts {
   readonly path: string;
   readonly shape: readonly [number, number, number] | null;
@@ -893,6 +894,7 @@ export interface FileFacts {
   readonly datasets: readonly string[];
   readonly problem: string;
   readonly is_scan: boolean;
+  readonly may_be_scan: boolean;
 }
 
 /** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */
@@ -972,6 +974,21 @@ export interface ScanDescription {
   readonly recipe: Recipe;
   readonly output: string;
   readonly choices: ReconstructionChoices;
+}
+
+/** Numbers in a file: its name, from the root on, and its shape. */
+export interface Dataset {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+/** is_recognised: the file says itself what is what. frames: what could be projections, flats or darks. lists: what
+ * could be angles. options: what they probably are; empty where nothing fits. */
+export interface Suggestion {
+  readonly is_recognised: boolean;
+  readonly frames: readonly Dataset[];
+  readonly lists: readonly Dataset[];
+  readonly options: ScanOptions;
 }
 
 /** center: its column in the middle row. slope: columns that it moves by from one row to the next. */

@@ -31,10 +31,21 @@ from pellucid.instance.protocol.wire import Picture
 from pellucid.tomo.filters import FILTERS, PADDINGS
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import is_scan
+from pellucid.tomo.reading.suggestion import Suggestion
 from pellucid.tomo.recipe import METHODS, Recipe
 from pellucid.tomo.rings import METHODS as RINGS
 from pellucid.workers.supervision import SupervisedWorker
-from pellucid.workers.trial_commands import AxisFound, DescribeScan, FindAxis, ScanDescribed, Subject, Tried, TryScan
+from pellucid.workers.trial_commands import (
+    AxisFound,
+    DescribeScan,
+    FindAxis,
+    PartsSuggested,
+    ScanDescribed,
+    Subject,
+    SuggestParts,
+    Tried,
+    TryScan,
+)
 
 JPEG_QUALITY = 88
 CHOICES = ReconstructionChoices(tuple(FILTERS), RINGS, METHODS, PADDINGS)
@@ -60,6 +71,13 @@ class Trials:
         known = {name: value for name, value in asdict(told).items() if name != "request"}
         path = Location.parse(source).local
         return ScanDescription(path.name, **known, recipe=Recipe(), output=str(_output(path)), choices=CHOICES)
+
+    async def parts(self, path: str) -> Suggestion:
+        """What the datasets of a file might be."""
+        source = self._roots.checked(path)
+        question = lambda request: SuggestParts(request, source)  # noqa: E731
+        told: PartsSuggested = await asyncio.wrap_future(self._worker.ask("looking into a file", question))
+        return told.suggestion
 
     async def axis(self, asked: AxisRequest) -> FoundAxis:
         source = checked_scan(self._roots, asked.path, asked.options)

@@ -18,7 +18,7 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.rendering.user_shading import Parameter
-from pellucid.workers.trial_commands import AxisFound, DescribeScan, FindAxis, ScanDescribed, Tried, TryScan
+from pellucid.workers import trial_commands
 
 Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
 """What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
@@ -303,7 +303,8 @@ class Described:
 @dataclass(frozen=True)
 class Inspected:
     """datasets: names to choose from where there are several, and shape None then. problem: why it cannot be opened.
-    is_scan: projections to be reconstructed, and shape is (view, row, column) of them."""
+    is_scan: projections to be reconstructed, and shape is (view, row, column) of them. may_be_scan: it could be one, if
+    somebody says what its datasets are."""
 
     request: int
     shape: Voxel | None = None
@@ -316,6 +317,7 @@ class Inspected:
     datasets: tuple[str, ...] = ()
     problem: str = ""
     is_scan: bool = False
+    may_be_scan: bool = False
 
 
 @dataclass(frozen=True)
@@ -368,11 +370,11 @@ class Progressed:
 
 Command = (
     Draw | Release | Snapshot | UseArray | Changed | Forget | Compile | Describe | Measure | Inspect | Probe | Slice
-    | Profile | Retrieve | Export | Cancel | DescribeScan | FindAxis | TryScan
+    | Profile | Retrieve | Export | Cancel | trial_commands.Command
 )  # fmt: skip
 Answer = (
     Ready | Alive | Drawn | Failed | Done | Compiled | Described | Measured | Inspected | Probed | Sliced | Profiled
-    | Retrieved | Progressed | ScanDescribed | AxisFound | Tried
+    | Retrieved | Progressed | trial_commands.Answer
 )  # fmt: skip
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*Command.__args__, *Answer.__args__)}
 

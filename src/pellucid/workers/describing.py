@@ -22,6 +22,7 @@ from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
 from pellucid.tomo.reading.opening import is_scan, open_scan
+from pellucid.tomo.reading.suggestion import may_be_scan
 from pellucid.volume.series import open_series
 from pellucid.volume.statistics import count_values
 from pellucid.volume.thinned import thinned
@@ -55,6 +56,10 @@ def inspect(asked: Inspect) -> Inspected:
     """What a file says of itself; a file that cannot be opened is an answer too."""
     if is_scan(asked.source):
         return _inspect_scan(asked)
+    return replace(_inspect_volume(asked), may_be_scan=may_be_scan(asked.source))
+
+
+def _inspect_volume(asked: Inspect) -> Inspected:
     try:
         with open_series(asked.source) as series:
             header = series.header

@@ -25,6 +25,7 @@ from pellucid.box import triple
 from pellucid.device import choose_all
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.shared import SharedArray
+from pellucid.tomo.reading.suggestion import suggest
 from pellucid.workers import commands, describing, reading, trial_commands
 from pellucid.workers.drawing import Drawing
 from pellucid.workers.line import Line
@@ -184,6 +185,8 @@ class WorkerMain:
                     self.say(answer, shared.descriptor)
             case commands.Export():
                 self._export(command)
+            case trial_commands.SuggestParts():
+                self.say(trial_commands.PartsSuggested(command.request, suggest(command.source)))
             case trial_commands.FindAxis():
                 from pellucid.workers.trials import find_axis
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.suggestion import Suggestion
 from pellucid.tomo.recipe import Recipe
 
 Subject = Literal["projection", "sinogram", "slice"]
@@ -39,6 +40,20 @@ class ScanDescribed:
     is_full_turn: bool
     pixel_size_um: float | None
     assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SuggestParts:
+    """Which datasets of a file might be which part of a scan; answered by PartsSuggested."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
+class PartsSuggested:
+    request: int
+    suggestion: Suggestion
 
 
 @dataclass(frozen=True)
@@ -95,3 +110,7 @@ class Tried:
     radius_px: float | None = None
     voxels: int = 1
     views: int = 1
+
+
+Command = DescribeScan | SuggestParts | FindAxis | TryScan
+Answer = ScanDescribed | PartsSuggested | AxisFound | Tried

@@ -83,6 +83,11 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
             As labels
           </Button>
         ) : null}
+        {facts?.may_be_scan ? (
+          <Button title="Its projections are known to you, and not said in it" onClick={() => reconstruct(session, entry.path)}>
+            Reconstruct…
+          </Button>
+        ) : null}
       </div>
     </div>
   );

@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { Section } from "../parts/Section";
 import type { ScanDescription, ScanOptions } from "../protocol";
-import { TextField } from "./fields";
+import { PixelField, TextField } from "./fields";
 
 const SAID: readonly { name: "angles" | "flats" | "darks" | "projections"; label: string; example: string }[] = [
   { name: "angles", label: "Angles", example: "0:180, a dataset or a file" },
@@ -25,12 +25,7 @@ export function ScanSection({ options: said, scan, onChange }: ScanSectionProps)
       {SAID.map(({ name, label, example }) => (
         <TextField key={name} label={label} example={example} value={said[name]} onChange={(text) => onChange({ ...said, [name]: text })} />
       ))}
-      <TextField
-        label="Pixel, µm"
-        example={scan?.pixel_size_um ? String(scan.pixel_size_um) : "unknown"}
-        value={said.pixel_size_um === null ? "" : String(said.pixel_size_um)}
-        onChange={(text) => onChange({ ...said, pixel_size_um: Number(text.replace(",", ".")) > 0 ? Number(text.replace(",", ".")) : null })}
-      />
+      <PixelField known={scan?.pixel_size_um ?? null} value={said.pixel_size_um} onChange={(pixel_size_um) => onChange({ ...said, pixel_size_um })} />
       {scan?.assumptions.map((sentence) => (
         <p key={sentence} className="hint">
           {sentence}

@@ -4,11 +4,12 @@
 import { useCallback, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestRefused } from "../line/requests";
 import { IconButton } from "../parts/Button";
-import type { ScanDescription, ScanOptions, Wish } from "../protocol";
+import type { ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
+import { PartsForm } from "./PartsForm";
 import { Inputs, Slice, type Change } from "./Pictures";
-import { describeScan, findAxis } from "./requests";
+import { describeScan, findAxis, partsOf } from "./requests";
 import { Repeat, Running } from "./Running";
 import { ScanSection } from "./ScanSection";
 import { Settings } from "./Settings";
@@ -39,17 +40,45 @@ export function Workbench({ path }: { path: string }): ReactNode {
       {scan && wish ? (
         <Bench path={path} scan={scan} wish={wish} setWish={setWish} onOptions={setOptions} problem={refusal} />
       ) : (
-        <div className="bench-missing">
-          <Problem problem={refusal} />
-          {refusal ? (
-            <div className="pane">
-              <ScanSection options={options} scan={null} onChange={setOptions} />
-            </div>
-          ) : null}
-        </div>
+        <Missing path={path} options={options} refusal={refusal} onOptions={setOptions} />
       )}
     </section>
   );
+}
+
+interface MissingProps {
+  path: string;
+  options: ScanOptions;
+  refusal: RequestRefused | null;
+  onOptions: (options: ScanOptions) => void;
+}
+
+/** What has to be said before anything can be seen. */
+function Missing({ path, options, refusal, onOptions }: MissingProps): ReactNode {
+  const suggestion = useSuggestion(refusal ? path : "");
+  if (!refusal || suggestion === "asked") return null;
+  const isAsked = suggestion !== null && !suggestion.is_recognised;
+  return (
+    <div className="bench-missing">
+      {isAsked && options === NO_OPTIONS ? null : <Problem problem={refusal} />}
+      <div className="pane">{isAsked ? <PartsForm suggestion={suggestion} said={options} onSay={onOptions} /> : <ScanSection options={options} scan={null} onChange={onOptions} />}</div>
+    </div>
+  );
+}
+
+/** What the datasets of a file might be; null where it has none. */
+function useSuggestion(path: string): Suggestion | "asked" | null {
+  const [suggestion, setSuggestion] = useState<Suggestion | "asked" | null>("asked");
+  useEffect(() => {
+    if (!path) return undefined;
+    let isWanted = true;
+    const told = (found: Suggestion | null): void => (isWanted ? setSuggestion(found) : undefined);
+    partsOf(path).then(told, () => told(null));
+    return () => {
+      isWanted = false;
+    };
+  }, [path]);
+  return suggestion;
 }
 
 interface BenchProps {

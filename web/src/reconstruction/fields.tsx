@@ -1,7 +1,7 @@
-// Rows of a form. Here: a number and a text, each with its name.
+// Rows of a form. Here: a number, a text, the size of a pixel, each with its name.
 
 import { useState, type ReactNode } from "react";
-import { NumberField } from "../parts/NumberField";
+import { NumberField, parse } from "../parts/NumberField";
 
 interface NumbersProps {
   label: string;
@@ -58,4 +58,9 @@ export function TextField({ label, example, value, onChange }: TextFieldProps): 
       />
     </label>
   );
+}
+
+/** The size of a pixel. known: what the file says. */
+export function PixelField({ known, value, onChange }: { known: number | null; value: number | null; onChange: (micrometres: number | null) => void }): ReactNode {
+  return <TextField label="Pixel, µm" example={known ? String(known) : "unknown"} value={value === null ? "" : String(value)} onChange={(text) => onChange(parse(text) > 0 ? parse(text) : null)} />;
 }

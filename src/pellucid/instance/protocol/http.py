@@ -163,7 +163,8 @@ class FileFacts:
     """GET /api/files/facts?path=: what a file holds, without reading its voxels.
 
     datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
-    is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections.
+    is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
+    could be one, if somebody says what its datasets are.
     """
 
     path: str
@@ -178,6 +179,7 @@ class FileFacts:
     datasets: tuple[str, ...]
     problem: str
     is_scan: bool = False
+    may_be_scan: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 from pellucid.instance.protocol.http import Path, TaskStatus
 from pellucid.instance.protocol.parts import CLOSED, Edge, Name
 from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.suggestion import Suggestion
 from pellucid.tomo.recipe import Recipe
 
 TrialPlace = Literal["projection", "sinogram", "slice", "before"]
@@ -190,5 +191,5 @@ class ReconstructionCommand:
     text: str
 
 
-ANSWERS = (ScanDescription, FoundAxis, TrialHeader, ReconstructionCommand)
+ANSWERS = (ScanDescription, Suggestion, FoundAxis, TrialHeader, ReconstructionCommand)
 BODIES = (ScanChoice, AxisRequest, TrialRequest, ReconstructionRequest)

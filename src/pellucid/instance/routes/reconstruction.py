@@ -11,6 +11,7 @@ from pellucid.instance import reconstruction
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol import reconstruction as protocol
 from pellucid.instance.routes.access import REFUSALS, Here, needs
+from pellucid.tomo.reading.suggestion import Suggestion
 
 router = APIRouter(prefix="/api", tags=["reconstruction"], responses=REFUSALS, dependencies=[needs("own")])
 
@@ -20,6 +21,12 @@ async def describe(asked: protocol.ScanChoice, session: Here) -> protocol.ScanDe
     """What a scan is; a refusal says what is missing in it."""
     session.idle.touch()
     return await session.trials.describe(asked)
+
+
+@router.get("/scans/parts")
+async def suggest_parts(path: str, session: Here) -> Suggestion:
+    """Which datasets of an HDF5 file might be projections, flats, darks and angles."""
+    return await session.trials.parts(path)
 
 
 @router.post("/scans/axis")

@@ -50,7 +50,7 @@ async def facts(path: str, session: Here) -> http.FileFacts:
     return http.FileFacts(
         path, told.shape, told.spacing, told.unit, told.dtype, told.levels, told.times, told.channels,
         nbytes * max(1, told.times) * max(1, told.channels), told.datasets, told.problem,
-        told.is_scan,
+        told.is_scan, told.may_be_scan,
     )  # fmt: skip
 
 
