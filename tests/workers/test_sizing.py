@@ -3,7 +3,7 @@
 import pytest
 
 from pellucid.rendering.frame import Statistics
-from pellucid.rendering.progressive import Cost
+from pellucid.rendering.progressive import MOST_KNOWN, Cost
 from pellucid.workers.sizing import STEPS, Sizing
 
 WHOLE = (720, 1280)
@@ -65,3 +65,10 @@ def test_a_smaller_budget_makes_a_smaller_picture_and_leaves_the_others_alone(si
 
 def test_what_cannot_be_afforded_at_all_is_drawn_as_small_as_can_be(sizing: Sizing) -> None:
     assert [draw(sizing, HALF_S * 1e6) for _ in range(3)][-1] == 1
+
+
+def test_a_scene_of_which_too_many_others_were_seen_since_is_as_if_never_moved(sizing: Sizing) -> None:
+    for number in range(MOST_KNOWN):
+        sizing.measured(number, (1, 1), Statistics("cpu", {"draw": 1.0, "prepare": 0.0, "finish": 0.0}), True)
+    learn(sizing, 1.0, HALF_S / 4.1, is_rough=False)
+    assert draw(sizing, HALF_S) == 16

@@ -4,13 +4,13 @@ Here: Sizing, which learns from pictures what the next will cost, and keeps thei
 Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.progressive).
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Hashable
 from statistics import median
 
 from pellucid.rendering.frame import Statistics
 from pellucid.rendering.packing import Size
-from pellucid.rendering.progressive import Cost, Pace
+from pellucid.rendering.progressive import MOST_KNOWN, Cost, Pace
 
 STEPS = 16
 """Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers."""
@@ -21,18 +21,21 @@ REMEMBERED = 3
 
 
 class Sizing:
-    """One for a Worker. what: a kind of scene."""
+    """One for a Worker. what: a kind of scene.
+
+    A hand that moves keeps others busy too: what the exact picture took, at rest, says too little of a rough one, and
+    is asked only where there was none yet.
+    """
 
     def __init__(self) -> None:
-        self._pace = Pace()
-        self._pixels_s: dict[Hashable, deque[float]] = {}
+        self._resting, self._moving = Pace(), Pace()
+        self._pixels_s: OrderedDict[Hashable, deque[float]] = OrderedDict()
         self._steps: dict[tuple[Hashable, float], int] = {}
 
     def scale(self, what: Hashable, whole: Size, budget_s: float, otherwise: Cost) -> float:
         """What part of the whole, along each edge, a rough picture may be. otherwise: as in Pace."""
-        # A hand that moves keeps others busy too: what the exact picture took, at rest, says too little of this one.
-        known = _moving(what) if _moving(what) in self._pixels_s else what
-        rows, _ = self._pace.affordable(known, whole, budget_s, otherwise)
+        pace = self._moving if what in self._pixels_s else self._resting
+        rows, _ = pace.affordable(what, whole, budget_s, otherwise)
         affordable, held = rows * STEPS / whole[0], self._steps.get((what, budget_s), 0)
         if not held - SLACK <= affordable < held + 1 + SLACK:
             held = int(affordable)
@@ -45,13 +48,17 @@ class Sizing:
         pixels, times_s = drawn[0] * drawn[1], statistics.times_s
         drawing_s, beside_s = times_s["draw"], times_s["prepare"] + times_s["finish"]
         if is_rough:
-            what = _moving(what)
-            remembered = self._pixels_s.setdefault(what, deque(maxlen=REMEMBERED))
-            remembered.append(drawing_s / pixels)
-            drawing_s = median(remembered) * pixels
-        self._pace.measured(what, drawn, drawing_s, beside_s)
+            pixel_s = self._remembered(what, drawing_s / pixels)
+            self._moving.measured(what, drawn, pixel_s * pixels, beside_s)
+        else:
+            self._resting.measured(what, drawn, drawing_s, beside_s)
 
-
-def _moving(what: Hashable) -> Hashable:
-    """The same kind of scene, while something moves."""
-    return ("moving", what)
+    def _remembered(self, what: Hashable, pixel_s: float) -> float:
+        """What a pixel of a rough picture costs, after one more of them."""
+        times_s = self._pixels_s.pop(what, None) or deque(maxlen=REMEMBERED)
+        times_s.append(pixel_s)
+        self._pixels_s[what] = times_s
+        if len(self._pixels_s) > MOST_KNOWN:  # As Pace, which forgets the same one.
+            self._pixels_s.popitem(last=False)
+            self._steps.clear()
+        return median(times_s)
