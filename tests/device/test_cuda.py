@@ -1,5 +1,7 @@
 """A CUDA card passes the device contract, and agrees with the CPU."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -73,6 +75,27 @@ def test_large_arrays_there_and_back(device: Device, shape: tuple[int, int, int]
     out = np.zeros_like(wide)
     assert math.to_host(there, out=out[:, 5:]).base is out
     assert np.array_equal(out[:, 5:], part) and not out[:, :5].any()
+
+
+FIRST_LOOKS = """
+import numpy as np
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from pellucid.device import choose, primitives
+device, ready = choose("cuda"), Barrier(16)
+room = primitives(device)
+def look(number):
+    ready.wait()
+    device.free_bytes()
+    return int(room.to_host(room.to_device(np.full(3, number)))[0])
+with ThreadPoolExecutor(16) as pool:
+    print(sum(pool.map(look, range(16))))
+"""
+
+
+def test_many_threads_may_be_the_first_to_use_a_card(device: Device) -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST_LOOKS], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "120"), done.stderr
 
 
 def test_large_copies_by_many_threads_beside_kernels(device: Device) -> None:

@@ -31,7 +31,7 @@ class CudaPrimitives:
 
     @contextmanager
     def _on_stream(self) -> Iterator[Any]:
-        stream = runtime.start().get_stream(self.device.name).cuda_stream
+        stream = runtime.stream(self.device.name).cuda_stream
         cuda, index = self._cupy.cuda, self.device.index
         with cuda.Device(index), cuda.ExternalStream(int(stream), index) as work:
             yield work

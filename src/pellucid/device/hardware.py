@@ -47,7 +47,8 @@ class Device:
         """What could be allocated now, if nobody else does."""
         if not self.is_cuda:
             return settings.available_memory_bytes()
-        return int(runtime.start().get_device(self.name).free_memory)
+        with runtime.LOCK:
+            return int(runtime.start().get_device(self.name).free_memory)
 
     def __str__(self) -> str:
         return self.name

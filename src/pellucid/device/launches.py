@@ -123,8 +123,7 @@ def synchronize(device: Device | None = None) -> None:
     """Wait until everything queued on the device is done, but not for large arrays that other threads copy."""
     device = device or choose()
     if device.is_cuda:
-        warp = runtime.start()
-        warp.synchronize_stream(warp.get_stream(device.name))
+        runtime.start().synchronize_stream(runtime.stream(device.name))
 
 
 def _check(kernel: Any, shape: tuple[int, ...]) -> None:

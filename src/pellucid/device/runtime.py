@@ -1,6 +1,6 @@
 """Warp, started once per process: quietly, and with our folder for compiled kernels.
 
-Here: start(), the lock around everything in Warp that is not safe in threads, the sentence said while it compiles.
+Here: start(), stream(), the lock around everything in Warp that is not safe in threads, what is said while it compiles.
 Not here: launching (launches), devices (hardware).
 """
 
@@ -35,6 +35,12 @@ def start() -> Any:
         if _State.warp is None:
             _State.warp = _initialise(settings.current().kernel_folder)
         return _State.warp
+
+
+def stream(device_name: str) -> Any:
+    """Warp's stream of a CUDA device. The first look at one makes it, and two first looks at once would crash."""
+    with LOCK:
+        return start().get_stream(device_name)
 
 
 def _initialise(kernel_folder: Path) -> Any:
