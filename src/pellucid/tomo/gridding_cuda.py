@@ -105,14 +105,14 @@ def _gathered(tuned: Array, geometry: Geometry, size: int, device: Device) -> Ar
     inverses = np.divide(1, steps, out=np.full(steps.shape, STEEPEST), where=np.abs(steps) > 1 / STEEPEST)
     numbers = (steps, inverses.astype(np.float32), starts)
     grid = room.empty((-(-len(geometry.axes) // geometry.per_pair), size, size), np.complex64)
-    tiles = -(-size // kernels.EDGE)
+    threads = kernels.HIGH * kernels.WIDE
     launch(
         kernels.gather(lanes // 2, steepness()),
-        (tiles, tiles, kernels.EDGE**2),
+        (-(-size // kernels.HIGH), -(-size // kernels.WIDE), threads),
         inputs=[tuned, *map(room.to_device, numbers)],
         outputs=[grid.view(np.float32)],
         device=device,
-        block_dim=kernels.EDGE**2,
+        block_dim=threads,
     )
     return grid
 

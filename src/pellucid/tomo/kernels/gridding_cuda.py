@@ -15,8 +15,9 @@ import warp as wp
 
 from pellucid.tomo.kernels.gridding import TAPS
 
-EDGE = 8
-"""Cells along the edge of a tile, which a block of threads gathers."""
+HIGH, WIDE = 4, 8
+"""Rows and columns of a tile of cells, which a block of threads gathers. One of more threads would wait for the slowest
+of them."""
 
 BINS = 4096
 """Of the angles of a half turn: where the views that pass near a cell are looked up."""
@@ -132,8 +133,8 @@ def gather(lanes: int, steepness: float) -> Any:
         grid: wp.array3d(dtype=wp.float32),
     ):
         down, across, place = wp.tid()
-        row = (down + first) * EDGE + place // EDGE
-        column = across * EDGE + place % EDGE
+        row = (down + first) * HIGH + place // WIDE
+        column = across * WIDE + place % WIDE
         if row < grid.shape[1] and column < grid.shape[1]:
             gather_cell(spectra, steps, inverses, starts, row, column, grid)
 
