@@ -20,8 +20,8 @@ MOST_THREADS = 8
 """Of one picture: each makes a slice of it, and smaller ones would not be made sooner."""
 
 
-SMALLEST_SHARE = 0.6
-"""A picture that is so much smaller than a stream, or more, begins another; those in between are enlarged to fit it."""
+SMALLEST_SHARE = 0.4
+"""Of a stream's edges: a picture that is smaller than that begins another, and a larger one is enlarged to fit it."""
 
 
 def encode_png(pixels: Voxels, *, has_opacity: bool = False) -> bytes:
@@ -68,7 +68,7 @@ class VideoEncoder:
         """pixels: (height, width, 4); an odd row or column at the end is left out."""
         av, pictures = _av(), _av().video.frame.PictureType
         height, width = (length - length % 2 for length in pixels.shape[:2])
-        if not self._holds(width, height):
+        if not self._holds(width, height, is_key):
             self._open(width, height)
             is_key = True
         shown = av.VideoFrame.from_numpy_buffer(pixels[:height, :width], format="rgba")
@@ -84,12 +84,12 @@ class VideoEncoder:
             self._codec = codec_of(encoded)
         return VideoFrame(encoded, is_key, self._codec, width, height)
 
-    def _holds(self, width: int, height: int) -> bool:
-        """Whether a picture of this size goes on with the stream."""
+    def _holds(self, width: int, height: int, is_key: bool) -> bool:
+        """Whether a picture of this size goes on with the stream; a key frame is the time to fit it."""
         if self._context is None:
             return False
-        shares = width / self._context.width, height / self._context.height
-        return all(SMALLEST_SHARE < share <= 1 for share in shares)
+        smallest = 1.0 if is_key else SMALLEST_SHARE
+        return all(smallest <= share <= 1 for share in (width / self._context.width, height / self._context.height))
 
     def _open(self, width: int, height: int) -> None:
         # One for a stream: made anew for every frame, it would take longer to begin than to convert.
