@@ -2,6 +2,7 @@
 
 import errno
 import os
+import weakref
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from pellucid.errors import TooLarge
 from pellucid.formats.shared import SharedArray
 from pellucid.transport import memory
 from pellucid.transport.announcement import NO_LABEL, announce
-from pellucid.transport.memory import Shelf, reserve
+from pellucid.transport.memory import Mappings, Shelf, reserve
 from pellucid.transport.pieces import Target
 from tests.waiting import wait_until
 
@@ -72,3 +73,26 @@ def test_a_stream_begins_with_zeros() -> None:
     target = Target.create(announce(SHAPE, "uint8", None, NO_LABEL, "none", mode="stream"), shelf)
     assert target.shared is old
     assert not np.any(target.shared.array)
+
+
+def test_what_was_mapped_a_moment_ago_still_is() -> None:
+    mappings = Mappings(keep_s=60.0, most=1)
+    with SharedArray.create(SHAPE, "uint8") as one, SharedArray.create(SHAPE, "uint8") as other:
+        name, content = mappings.take(os.dup(one.descriptor))
+        content[7] = 1
+        assert one.array[0, 0, 7] == 1 and content.size == one.nbytes
+        mappings.put(name, content)
+        assert mappings.take(os.dup(one.descriptor))[1] is content
+        mappings.put(name, content)
+        mappings.put(*mappings.take(os.dup(other.descriptor)))  # There is room for one.
+        assert mappings.take(os.dup(one.descriptor))[1] is not content
+
+
+def test_what_nobody_uses_is_unmapped() -> None:
+    mappings = Mappings(keep_s=0.0, most=2)
+    with SharedArray.create(SHAPE, "uint8") as shared:
+        name, content = mappings.take(os.dup(shared.descriptor))
+        unmapped = weakref.ref(content)
+        mappings.put(name, content)
+        del content
+        wait_until(lambda: unmapped() is None)

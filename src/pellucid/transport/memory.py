@@ -1,6 +1,6 @@
 """Pages of shared memory: there before bytes come, mapped many at a time, and used again.
 
-Here: reserve, clear, map_pages, in_parallel, Shelf.
+Here: reserve, clear, map_pages, in_parallel, Shelf, Mappings.
 Not here: shared memory itself (formats.shared), what is written into it (pieces).
 """
 
@@ -124,3 +124,42 @@ class Shelf:
         content = _bytes(shared)
         in_parallel(lambda start: map_pages(content[start : start + SLAB_BYTES]), range(0, content.size, SLAB_BYTES))
         return shared
+
+
+class Mappings:
+    """Memory of other processes, mapped until nobody here has used it for a moment.
+
+    Who sends one array after the other is given the same memory by turns, and to map and unmap it takes half as long as
+    to copy into it. most: how many of them are kept.
+    """
+
+    def __init__(self, keep_s: float, most: int) -> None:
+        self._keep_s, self._most = keep_s, most
+        self._kept: dict[tuple[int, int], Voxels] = {}
+        self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()
+
+    def take(self, descriptor: int) -> tuple[tuple[int, int], Voxels]:
+        """All bytes behind a descriptor, which is closed, and what they are called here."""
+        status = os.fstat(descriptor)
+        name = (status.st_dev, status.st_ino)
+        with SharedArray(descriptor, (status.st_size,), np.uint8) as shared, self._lock:
+            return name, self._kept.pop(name, shared.array)
+
+    def put(self, name: tuple[int, int], content: Voxels) -> None:
+        """They are not used any more."""
+        with self._lock:
+            self._kept[name] = content
+            gone = [self._kept.pop(each) for each in list(self._kept)[: -self._most]]
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = threading.Timer(self._keep_s, self.clear)
+            self._timer.daemon = True
+            self._timer.start()
+        threading.Thread(target=gone.clear).start()  # Unmapping takes its time.
+
+    def clear(self) -> None:
+        """Give all of them up."""
+        with self._lock:
+            gone, self._kept = self._kept, {}
+        gone.clear()

@@ -22,7 +22,7 @@ from pellucid.volume.cache import load, store
 BRICK = 32
 PIECE_BYTES = 32 * 2**20
 FINEST = 2**-50
-COUNTED_TOGETHER = 2**20
+COUNTED_TOGETHER = 2**17
 
 
 class Readable(Protocol):
@@ -124,11 +124,12 @@ def count_values(voxels: Voxels, bins: int, ends: tuple[float, float]) -> Voxels
         counted: Voxels = np.histogram(voxels, bins, ends)[0]
         return counted
     # There are fewer values than voxels: each value finds its bin once.
-    least, most = (int(end) for end in (np.iinfo(voxels.dtype).min, np.iinfo(voxels.dtype).max))
-    flat, times = voxels.reshape(-1), np.zeros(most - least + 1, np.int64)
+    bits, unsigned = np.iinfo(voxels.dtype).bits, np.dtype(f"u{voxels.dtype.itemsize}")
+    values = np.arange(2**bits).astype(unsigned).view(voxels.dtype.newbyteorder("="))
+    flat, times = voxels.reshape(-1).astype(values.dtype, copy=False).view(unsigned), np.zeros(2**bits, np.int64)
     for start in range(0, flat.size, COUNTED_TOGETHER):
-        times += np.bincount(flat[start : start + COUNTED_TOGETHER].astype(np.intp) - least, minlength=times.size)
-    weighed: Voxels = np.histogram(np.arange(least, most + 1), bins, ends, weights=times)[0]
+        times += np.bincount(flat[start : start + COUNTED_TOGETHER], minlength=times.size)
+    weighed: Voxels = np.histogram(values, bins, ends, weights=times)[0]
     return weighed.astype(np.int64)
 
 

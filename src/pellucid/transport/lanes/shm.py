@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -18,13 +19,15 @@ from pellucid.errors import TransferInvalid
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
 from pellucid.transport.lanes.lane import Link
-from pellucid.transport.memory import in_parallel, map_pages
+from pellucid.transport.memory import Mappings, in_parallel, map_pages
 from pellucid.transport.messages import Channel, Message
 from pellucid.transport.pieces import Source, Target, read_numbers, spell
 
 SENT, COPIED = "sent", "copied"
 TELL_AGAIN_S = 0.1
-COPY_BYTES = 4 * 2**20
+COPY_BYTES = 8 * 2**20
+MAPPED = Mappings(keep_s=2.0, most=2)
+"""What this process has written to as a sender: the receiving end fills one memory while it shows the other."""
 
 
 class ShmLane:
@@ -32,7 +35,7 @@ class ShmLane:
         if not link.control.is_local:
             raise TransferInvalid("memory can be handed over only through a local socket")
         self._link = link
-        self._attached: list[SharedArray] = []
+        self._mapped: dict[tuple[int, int], Voxels] = {}
 
     def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
         return Message("ready", {COPIED: "tell"}), (target.shared.descriptor,)
@@ -43,10 +46,10 @@ class ShmLane:
         target.keep(*target.ledger.missing())
 
     def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
-        little = source.array.dtype.newbyteorder("<")
-        shared = attach(self._link.control.take_descriptor(), source.array.shape, little)
-        self._attached.append(shared)
-        flat, spans = shared.array.reshape(-1), _spans(source, missing)
+        name, content = MAPPED.take(checked_size(self._link.control.take_descriptor(), source.array.nbytes))
+        self._mapped[name] = content
+        flat = content[: source.array.nbytes].view(source.array.dtype.newbyteorder("<"))
+        spans = _spans(source, missing)
         told = Told(self._link.control, source.cut.piece_bytes) if COPIED in invitation.fields else None
 
         def copy(index: int) -> None:
@@ -58,8 +61,8 @@ class ShmLane:
         self._link.control.write(Message(SENT))
 
     def close(self) -> None:
-        for shared in self._attached:  # Unmapping takes a third of the time of copying, and nobody has to wait for it.
-            threading.Thread(target=shared.close).start()
+        for name, content in self._mapped.items():
+            MAPPED.put(name, content)
 
     def _copy(self, source: Source, flat: Voxels, span: tuple[int, int]) -> None:
         self._link.check()
@@ -101,9 +104,13 @@ def _spans(source: Source, missing: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def attach(descriptor: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> SharedArray:
-    """Memory that came from the other end. Its size is checked: touching beyond the end would kill this process."""
-    nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    """Memory that came from the other end."""
+    return SharedArray(checked_size(descriptor, prod(shape) * dtype.itemsize), shape, dtype)
+
+
+def checked_size(descriptor: int, nbytes: int) -> int:
+    """The descriptor of memory that is large enough: touching beyond the end would kill this process."""
     if os.fstat(descriptor).st_size < nbytes:
         os.close(descriptor)
         raise TransferInvalid("the memory that it handed over is smaller than what was announced")
-    return SharedArray(descriptor, shape, dtype)
+    return descriptor
