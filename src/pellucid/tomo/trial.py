@@ -29,6 +29,7 @@ KEPT = 8
 
 ROUGH_COLUMNS = 1024
 ROUGH_VIEWS = 1024
+ROUGH_PHASE_VIEWS = 180
 """Of a rough slice, at most."""
 
 CPU_UPDATES = (1e8, 1e9)
@@ -83,10 +84,12 @@ class Trial:
         Just as the volume would have it, but for iterations that would take long: those are made of fewer columns and
         views. is_rough: soon; of fewer still, and by gridding where direct is wished.
         """
-        ready = self._ready(row, recipe, is_cancelled)
-        _go_on(is_cancelled)
         thin = self.thinning(recipe, is_rough=is_rough)
-        sinograms, geometry = thin.applied(ready.sinograms, ready.geometry)
+        # Retrieving the phase of views that are left out afterwards would take longer than everything else.
+        early = thin.views if is_rough and recipe.phase and not recipe.is_offset else 1
+        ready = self._ready(row, recipe, is_cancelled, every=early)
+        _go_on(is_cancelled)
+        sinograms, geometry = replace(thin, views=thin.views // early).applied(ready.sinograms, ready.geometry)
         if recipe.method in ITERATIVE:
             images = self._iterated(sinograms, geometry, recipe, is_cancelled)
         else:
@@ -102,7 +105,8 @@ class Trial:
         if recipe.method in ITERATIVE:
             budget = (CUDA_UPDATES if self._device.is_cuda else CPU_UPDATES)[0 if is_rough else 1]
             return Thinning.within(budget / recipe.iterations, views, columns)
-        return Thinning(-(-columns // ROUGH_COLUMNS), -(-views // ROUGH_VIEWS)) if is_rough else Thinning()
+        most = ROUGH_PHASE_VIEWS if recipe.phase else ROUGH_VIEWS
+        return Thinning(-(-columns // ROUGH_COLUMNS), -(-views // most)) if is_rough else Thinning()
 
     def _iterated(self, sinograms: Array, geometry: Geometry, recipe: Recipe, is_cancelled: IsCancelled) -> Array:
         device, count, between = self._device, recipe.iterations, lambda: _go_on(is_cancelled)
@@ -123,8 +127,8 @@ class Trial:
         found: SlabPlan = self._keep(key, lambda: plan_slabs(self.scan, recipe, self._device))
         return replace(found, recipe=recipe)
 
-    def _ready(self, row: int, recipe: Recipe, is_cancelled: IsCancelled) -> "_Ready":
-        """Everything but the slice itself."""
+    def _ready(self, row: int, recipe: Recipe, is_cancelled: IsCancelled, every: int = 1) -> "_Ready":
+        """Everything but the slice itself. every: one of so many views, where whole projections are prepared."""
         self._check("row", row, self.scan.rows)
         scan, plan = self.scan, self._plan(recipe)
         wish = plan_preparation(plan)
@@ -133,9 +137,9 @@ class Trial:
             sinograms = self._keep(("sinogram", row, *steps, plan.offset), lambda: self._plain(row, plan))
             return _Ready(sinograms, plan.geometry(scan.angles_rad, (row, row + 1)), scan.per_pixel)
         band, fitted = Band.of(scan, wish, row), plan_prepared(scan, plan, wish)
-        key = ("sinogram", row, *steps, wish)
-        sinograms = self._keep(key, lambda: self._prepared(band, fitted, is_cancelled))
-        geometry = fitted.geometry(scan.angles_rad[: sinograms.shape[1]], (band.index, band.index + 1))
+        key, some = ("sinogram", row, *steps, wish, every), _thinned(scan, every)
+        sinograms = self._keep(key, lambda: self._prepared(band, some, fitted, is_cancelled))
+        geometry = fitted.geometry(some.angles_rad[: sinograms.shape[1]], (band.index, band.index + 1))
         return _Ready(sinograms, geometry, scan.per_pixel / (wish.binning if scan.pixel_size_um else 1))
 
     def _plain(self, row: int, plan: SlabPlan) -> Array:
@@ -145,18 +149,17 @@ class Trial:
         calibration = self._keep(("calibration", row), lambda: Calibration.of(scan, rows))
         return corrected(raw, scan, calibration, plan, Account())
 
-    def _prepared(self, band: Band, plan: SlabPlan, is_cancelled: IsCancelled) -> Array:
+    def _prepared(self, band: Band, scan: Scan, plan: SlabPlan, is_cancelled: IsCancelled) -> Array:
         """The same of projections that are prepared first."""
-        raw = self._keep(("prepared", band), lambda: self._transmitted(band, is_cancelled))
-        angles = self.scan.angles_rad[: len(raw)]
-        scan = replace(self.scan, projections=Frames.from_array(raw), angles_rad=angles, flats=None, darks=None)
+        raw = self._keep(("prepared", band, scan.count), lambda: self._transmitted(band, scan, is_cancelled))
+        angles = scan.angles_rad[: len(raw)]
+        scan = replace(scan, projections=Frames.from_array(raw), angles_rad=angles, flats=None, darks=None)
         _go_on(is_cancelled)
         return corrected(raw, scan, Calibration.of(scan), plan, Account())
 
-    def _transmitted(self, band: Band, is_cancelled: IsCancelled) -> Voxels:
+    def _transmitted(self, band: Band, scan: Scan, is_cancelled: IsCancelled) -> Voxels:
         """(view, 1, column), 0 without light; some views at a time."""
-        scan = self.scan
-        calibration = self._keep(("calibration", band.stored), lambda: Calibration.of(scan, band.stored))
+        calibration = self._keep(("calibration", band.stored), lambda: Calibration.of(self.scan, band.stored))
         views, _, columns = band.wish.shape(scan)
         made = np.empty((views, 1, columns), np.float32)
         some = max(VIEWS_AT_ONCE, FRAME_ROWS_AT_ONCE // (band.stored[1] - band.stored[0]))
@@ -187,6 +190,12 @@ class Trial:
 def _go_on(is_cancelled: IsCancelled) -> None:
     if is_cancelled():
         raise Cancelled("The preview")
+
+
+def _thinned(scan: Scan, every: int) -> Scan:
+    """With one of so many views."""
+    some = slice(None, None, every)
+    return replace(scan, projections=scan.projections.choose(some), angles_rad=scan.angles_rad[some])
 
 
 @dataclass(frozen=True, eq=False)

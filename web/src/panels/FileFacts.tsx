@@ -55,7 +55,8 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
   const path = dataset ? `${entry.path}:${dataset}` : entry.path;
   const open = (how: NonNullable<LoadRequest["how"]>): void => void opened(session, { path, how });
   if (facts?.is_scan) return <ScanFacts entry={entry} facts={facts} />;
-  const isOpenable = !isVolume || (problem === null && facts?.problem === "");
+  const isUndecided = dataset === "" && (facts?.datasets.length ?? 0) > 1;
+  const isOpenable = !isVolume || (problem === null && facts?.problem === "" && !isUndecided);
   return (
     <div className="facts">
       <h3 title={entry.path}>{entry.name}</h3>
@@ -71,7 +72,7 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
           ))}
         </select>
       ) : null}
-      <div className="row">
+      <div className="row wraps">
         <Button look="main" isDisabled={!isOpenable} onClick={() => open("replace")}>
           Open
         </Button>
@@ -133,7 +134,7 @@ function FactLines({ facts }: { facts: FileFacts }): ReactNode {
   return (
     <p className="hint number">
       {facts.shape ? `${x} × ${y} × ${z} · ${facts.dtype} · ` : ""}
-      {[bytes(facts.bytes), ...more].filter(Boolean).join(" · ")}
+      {[facts.shape ? bytes(facts.bytes) : "", ...more].filter(Boolean).join(" · ")}
     </p>
   );
 }

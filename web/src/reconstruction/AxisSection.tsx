@@ -23,9 +23,8 @@ export function AxisSection({ path, scan, wish, onChange }: AxisProps): ReactNod
   const { recipe } = wish;
   const set = (change: Partial<Recipe>): void => onChange({ recipe: { ...recipe, ...change } });
   return (
-    <Section title="Axis" aside={<Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find it</Button>}>
+    <Section title="Axis" aside={wish.axis === "guessed" ? <span className="hint">looking closer…</span> : <Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find it</Button>}>
       <Center scan={scan} recipe={recipe} onChange={set} />
-      {wish.axis === "guessed" ? <p className="hint">looking closer…</p> : null}
       {scan.is_full_turn ? (
         <Switch label="At the border: join opposite views" isOn={recipe.is_offset} onChange={(is_offset) => set(is_offset ? { is_offset, tilt: 0, roll_deg: 0 } : { is_offset })} />
       ) : null}

@@ -129,7 +129,7 @@ function noteOf(slice: Trial | undefined, { row, recipe }: Wish): string {
   const { low, high, unit, radius_px, voxels } = slice.header;
   const smooth = radius_px === null || !recipe.phase ? "" : ` · phase smooths over ${short(radius_px)} pixels`;
   const coarse = slice.isExact && voxels > 1 ? ` · ${voxels} × ${voxels} voxels are one` : "";
-  return `${place} · ${short(low)} to ${short(high)} ${unit}${smooth}${coarse}`;
+  return `${place} · greys from ${short(low, 3)} to ${short(high, 3)} ${unit}${smooth}${coarse}`;
 }
 
 interface FrameProps {

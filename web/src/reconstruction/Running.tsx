@@ -62,7 +62,7 @@ export function Running({ path, wish, onChange }: RunningProps): ReactNode {
       ) : (
         <div className="row">
           <Button look={ended?.state === "finished" ? "normal" : "main"} isWide isDisabled={centerOf(wish.recipe) === null || wish.output === ""} onClick={() => void start()}>
-            Reconstruct all slices
+            {ended?.state === "finished" ? "Make it again" : "Reconstruct all slices"}
           </Button>
           {ended?.state === "finished" ? (
             <Button look="main" isWide onClick={() => void open()}>

@@ -4,12 +4,11 @@ import type { ReactNode } from "react";
 import { short } from "../geometry/measures";
 import { Segmented, Select, Switch } from "../parts/Choice";
 import { Section } from "../parts/Section";
-import type { ComparedStep, Paganin, Recipe, ScanDescription, Wish } from "../protocol";
+import type { Paganin, Recipe, ScanDescription, Wish } from "../protocol";
 import { AxisSection } from "./AxisSection";
 import { Numbers } from "./fields";
 import type { Change } from "./Pictures";
 import type { Trial } from "./trier";
-import { before } from "./wish";
 
 interface SettingsProps {
   path: string;
@@ -31,12 +30,6 @@ const RINGS: Record<string, string> = {
 };
 const METHODS: Record<string, string> = { direct: "Direct", gridding: "Fast", sirt: "SIRT", cgls: "CGLS" };
 
-const NOTHING_TO_COMPARE: Record<Exclude<ComparedStep, "nothing">, string> = {
-  rings: "Rings are left as they are: choose a way to remove them.",
-  phase: "Phase is not retrieved: switch that on.",
-  filter: "This is the sharpest filter, or no filter is used.",
-};
-
 const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 const options = (values: readonly string[], words: Record<string, string> = {}): { value: string; label: string }[] => values.map((value) => ({ value, label: words[value] ?? titled(value) }));
 
@@ -49,8 +42,8 @@ export function Settings({ path, slice, scan, wish, onChange }: SettingsProps): 
       <AxisSection path={path} scan={scan} wish={wish} onChange={onChange} />
       <Section title="Rings and stray photons">
         <Select label="Rings" value={recipe.rings.method} options={options(scan.choices.rings, RINGS)} onChange={(method) => set({ rings: { ...recipe.rings, method } })} />
-        <Numbers label="Zingers" hint="attenuation below" value={recipe.zingers} step={0.05} onChange={(zingers) => set({ zingers })} />
-        <Numbers label="Air at the ends" hint="columns" value={recipe.air} step={1} onChange={(air) => set({ air: Math.min(Math.round(air), Math.floor(scan.columns / 2)) })} />
+        <Numbers label="Zingers" hint="threshold, 0: none" value={recipe.zingers} step={0.05} onChange={(zingers) => set({ zingers })} />
+        <Numbers label="Air at the ends" hint="columns, 0: none" value={recipe.air} step={1} onChange={(air) => set({ air: Math.min(Math.round(air), Math.floor(scan.columns / 2)) })} />
       </Section>
       <Section title="Slices">
         <Segmented label="Method" value={recipe.method} options={options(scan.choices.methods, METHODS)} onChange={(method) => set({ method })} />
@@ -79,20 +72,6 @@ export function Settings({ path, slice, scan, wish, onChange }: SettingsProps): 
         <Switch label="Corners that not all views see" isOn={!recipe.is_circle} onChange={(isOn) => set({ is_circle: !isOn })} />
       </Section>
       <PhaseSection scan={scan} recipe={recipe} radius={slice?.header.radius_px ?? null} onChange={set} />
-      <Section title="Before and after">
-        <Segmented<ComparedStep>
-          label="Compare with"
-          value={wish.compare}
-          options={[
-            { value: "nothing", label: "Off" },
-            { value: "rings", label: "Rings", title: "Without ring removal" },
-            { value: "phase", label: "Phase", title: "Without phase retrieval" },
-            { value: "filter", label: "Filter", title: "With the sharpest filter" },
-          ]}
-          onChange={(compare) => onChange({ compare })}
-        />
-        {wish.compare !== "nothing" && before(recipe, wish.compare) === null ? <p className="hint">{NOTHING_TO_COMPARE[wish.compare]}</p> : null}
-      </Section>
     </>
   );
 }

@@ -7,6 +7,7 @@ import { IconButton } from "../parts/Button";
 import type { ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
+import { Comparing } from "./Comparing";
 import { PartsForm } from "./PartsForm";
 import { Inputs, Slice, type Change } from "./Pictures";
 import { describeScan, findAxis, partsOf } from "./requests";
@@ -33,7 +34,7 @@ export function Workbench({ path }: { path: string }): ReactNode {
       <header className="bench-head">
         <div className="title">
           <h1>Reconstruct {path.slice(path.lastIndexOf("/") + 1)}</h1>
-          <p className="hint number">{scan ? factsOf(scan) : refusal ? "something is missing in it" : "opening…"}</p>
+          <p className="hint number">{scan ? factsOf(scan) : refusal ? "not everything is known of it yet" : "opening…"}</p>
         </div>
         <IconButton icon="close" label="Close the reconstruction" shortcut="Esc" onClick={close} />
       </header>
@@ -101,7 +102,7 @@ function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): R
       <div className="bench-middle">
         <Problem problem={problem ?? refusalOf(trials)} />
         <Slice {...shared} trials={trials} />
-        <p className="hint bench-help">Drag across the slice to move the axis, with shift to move it finely; or its line in the pictures at the left.</p>
+        <Comparing wish={wish} onChange={change} />
       </div>
       <div className="bench-panel pane">
         <div className="scrolls">
