@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
+from pellucid.device import Device
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
@@ -142,6 +143,22 @@ def test_what_is_cut_away_casts_no_shadow(renderer: Renderer, shading: str) -> N
             pictures.append(renderer.render(scene, SIZE, SIZE).rgba)
     assert all((picture == pictures[0]).all() for picture in pictures[1:])
     assert pictures[0][..., :3].max() > 100
+
+
+@pytest.mark.parametrize("shading", ["shadow", "occlusion"])
+def test_a_plane_that_was_moved_leaves_no_trace(renderer: Renderer, device: Device, shading: str) -> None:
+    z, y, x = np.meshgrid(*(np.arange(60) - 30.0,) * 3, indexing="ij")
+    volume = Volume.from_array(np.clip(250 - 9 * np.sqrt(z**2 + y**2 + x**2), 0, 250).astype(np.uint8))
+    camera = framing((0.0, 0.0, 0.0), (60.0, 60.0, 60.0), direction=(1.0, -0.7, 0.4), up=(0.0, 0.0, 1.0))
+    scenes = [
+        scene_of(volume, camera=camera, shading=shading, planes=planes)
+        for planes in ((), (ClipPlane((1.0, 0.2, 0.0), 20.0),), (ClipPlane((1.0, 0.2, 0.0), 33.0),))
+    ]
+    pictures = [renderer.render(scene, SIZE, SIZE).rgba for scene in scenes]
+    for scene, picture in zip(scenes, pictures, strict=True):
+        with Renderer(device) as fresh:
+            assert (fresh.render(scene, SIZE, SIZE).rgba == picture).all()
+    assert not (pictures[1] == pictures[2]).all()
 
 
 def test_how_long_a_plane_s_normal_is_does_not_matter(renderer: Renderer, voxels: Voxels) -> None:

@@ -7,7 +7,7 @@ Cost: one float for every 27 voxels, and for each of them a march to the light (
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ direction, which is that of noise."""
 
 FLAT = 1e-6
 """Of the gradient at which all is surface: what changes less has no direction that rounding would not change."""
+
+LOOKED_UP = 2 * DISTANCE + 4 * EVERY
+"""How far beyond a cut, in voxels, its light still has a part in what is seen: what is looked up before a point lies
+between places, each of which is the mean of those around it."""
 
 REACH = 16.0
 """How far, in voxels, something may stand and still take ambient light away."""
@@ -171,16 +175,31 @@ class Illumination:
         self.is_cancelled: Callable[[], bool] = never
         self._question: tuple[Question, int] | None = None
         self._answer: Any = None
+        self._question_of_all: tuple[Question, int] | None = None
+        self._light_of_all: Any = None
 
     def ask(self, question: Question) -> Any:
         """The brightness, 0 to 1, as an array (z, y, x) on the field's device."""
         if (question, self.field.revision) != self._question:
-            self._answer = _work_out(self.field, question, self.is_cancelled)
+            self._answer = _softened(self._light(question), self.field.device)
             self._question = question, self.field.revision
         return self._answer
 
+    def _light(self, question: Question) -> Any:
+        if question.reach == FAR_AWAY:
+            return _find_light(self.field, question, None, self.is_cancelled)
+        # Light from nearby is another only beside what is cut: a plane that is moved does not change the rest.
+        of_all = replace(question, sides=())
+        if (of_all, self.field.revision) != self._question_of_all:
+            self._light_of_all = _find_light(self.field, of_all, None, self.is_cancelled)
+            self._question_of_all = of_all, self.field.revision
+        if not question.sides:
+            return self._light_of_all
+        return _find_light(self.field, question, self._light_of_all, self.is_cancelled)
 
-def _work_out(field: SampledField, question: Question, is_cancelled: Callable[[], bool]) -> Any:
+
+def _find_light(field: SampledField, question: Question, of_all: Any, is_cancelled: Callable[[], bool]) -> Any:
+    """of_all: the same light where nothing is cut away, if it is known."""
     from pellucid.rendering.kernels import light as kernels
 
     warp, device = runtime.start(), field.device
@@ -192,12 +211,19 @@ def _work_out(field: SampledField, question: Question, is_cancelled: Callable[[]
     values = [question.value_low, question.value_scale]
     edges = _pack_edges(question, device)
     sides = warp.array(np.array(question.sides, np.float32).reshape(-1, 4), dtype=warp.vec4, device=device.name)
-    inputs = [field.struct, table, *values, edges, sides, towards, question.reach, EVERY]
+    known = warp.empty((0, 0, 0), dtype=warp.float32, device=device.name) if of_all is None else of_all
+    inputs = [field.struct, table, *values, edges, sides, towards, question.reach, EVERY, known]
     launch(kernels.find_light, Portion(shape, 0, is_cancelled), inputs, [light], device)
     if is_cancelled():
         raise Cancelled("Working out the light")
-    soft = warp.empty(shape, dtype=warp.float32, device=device.name)
-    launch(kernels.soften, shape, [light], [soft], device)
+    return light
+
+
+def _softened(light: Any, device: Device) -> Any:
+    from pellucid.rendering.kernels import light as kernels
+
+    soft = runtime.start().empty(light.shape, dtype=light.dtype, device=device.name)
+    launch(kernels.soften, light.shape, [light], [soft], device)
     return soft
 
 

@@ -10,10 +10,13 @@ Not here: when that is done (illumination), using it (kernels).
 import warp as wp
 
 from pellucid.fields.sampling import Field, gradient, sample, table_row
+from pellucid.rendering.illumination import LOOKED_UP
 
 wp.set_module_options({"fast_math": True})
 
 DARK = wp.constant(0.004)
+FAR = wp.constant(3.0e38)
+BEYOND = wp.constant(LOOKED_UP)
 
 
 @wp.struct
@@ -40,12 +43,12 @@ def left_by(edges: EdgeFactors, field: Field, at: wp.vec3, opacity: wp.float32):
 
 
 @wp.func
-def is_kept(sides: wp.array(dtype=wp.vec4), at: wp.vec3):
-    """Whether nothing cuts a point away."""
-    least = wp.float32(0.0)
+def before_cut(sides: wp.array(dtype=wp.vec4), at: wp.vec3):
+    """How far a point is, in voxels, from what is cut away; below 0 where it is cut away itself."""
+    least = wp.float32(FAR)
     for i in range(sides.shape[0]):
         least = wp.min(least, wp.dot(wp.vec3(sides[i][0], sides[i][1], sides[i][2]), at) - sides[i][3])
-    return least >= 0.0
+    return least
 
 
 @wp.func
@@ -68,7 +71,7 @@ def passes(
         for axis in range(3):
             if at[axis] < -0.5 or at[axis] > wp.float32(field.shape[axis]) - 0.5:
                 way = reach
-        if way < reach and is_kept(sides, at):
+        if way < reach and before_cut(sides, at) >= 0.0:
             taken = opacity[table_row(sample(field, at), value_low, value_scale, opacity.shape[0])]
             light *= 1.0 - left_by(edges, field, at, taken)
         way += 1.0
@@ -87,12 +90,21 @@ def find_light(
     towards: wp.array(dtype=wp.vec3),
     reach: wp.float32,
     every: wp.int32,
+    of_all: wp.array3d(dtype=wp.float32),
     light: wp.array3d(dtype=wp.float32),
 ):
-    """The mean over all directions of the light that comes from there."""
+    """The mean over all directions of the light that comes from there. of_all: the same where nothing is cut away, or
+    nothing."""
     z, y, x = wp.tid()
     z += first
     start = wp.vec3(wp.float32(x * every), wp.float32(y * every), wp.float32(z * every))
+    distance = before_cut(sides, start)
+    if distance < -BEYOND:  # Nobody will ask.
+        light[z, y, x] = 1.0
+        return
+    if of_all.shape[0] > 0 and distance > reach:
+        light[z, y, x] = of_all[z, y, x]
+        return
     total = wp.float32(0.0)
     for i in range(towards.shape[0]):
         total += passes(field, opacity, value_low, value_scale, edges, sides, start, towards[i], reach)
