@@ -209,6 +209,18 @@ def test_an_axis_that_leans_and_larger_voxels(bench: Page, trial: Trial, scan: P
         bench.get_by_role("button", name="Save").click()
     said = json.loads(Path(saved.value.path()).read_text())["recipe"]
     assert (said["roll_deg"], said["binning"], said["tilt"]) == (-3, 2, 0)
+    with bench.expect_file_chooser() as asked:
+        bench.get_by_role("button", name="Read").click()
+    sought = json.dumps({"recipe": {"center": "auto", "roll_deg": "auto"}}).encode()
+    asked.value.set_files({"name": "a.json", "mimeType": "application/json", "buffer": sought})
+    found = exact(
+        bench,
+        "slice",
+        'JSON.parse(shown.recipe).roll_deg !== -3 && typeof JSON.parse(shown.recipe).roll_deg === "number"',
+    )
+    roll = float(bench.get_by_label("Roll", exact=True).input_value())
+    recipe = replace(RECIPE, center=center_of(bench), roll_deg=roll, binning=2)
+    assert peak_signal(found, own(bench, trial, recipe, row=last)) > 45
     bench.get_by_role("button", name="Find", exact=True).first.click()
     expect(bench.get_by_label("Roll", exact=True)).to_have_value("0", timeout=PATIENCE_MS)
     assert abs(float(bench.get_by_label("Tilt", exact=True).input_value())) < 0.1

@@ -997,7 +997,7 @@ export interface FoundAxis {
   readonly slope: number;
 }
 
-/** Before the picture: low and high are black and white, center the column of the axis in the middle row, radius_px
+/** Before the picture: low and high are black and white, center and slope as in FoundAxis, radius_px
  * how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
  * would take long; views: one of so many was used. */
 export interface TrialHeader {
@@ -1010,6 +1010,7 @@ export interface TrialHeader {
   readonly high: number;
   readonly unit: string;
   readonly center: number | null;
+  readonly slope: number | null;
   readonly radius_px: number | null;
   readonly voxels: number;
   readonly views: number;

@@ -91,7 +91,7 @@ class Trial:
         _go_on(is_cancelled)
         sinograms, geometry = replace(thin, views=thin.views // early).applied(ready.sinograms, ready.geometry)
         if recipe.method in ITERATIVE:
-            images = self._iterated(sinograms, geometry, recipe, is_cancelled)
+            images = self._iterated(sinograms.copy(), geometry, recipe, is_cancelled)
         else:
             chosen = replace(recipe, method="gridding") if is_rough else recipe
             images = reconstructed(sinograms.copy(), geometry, chosen, self._device)
@@ -223,7 +223,7 @@ class Thinning:
         >>> Thinning.within(1e7, 900, 512)
         Thinning(columns=4, views=4)
         """
-        for factor in range(1, columns):
+        for factor in range(1, columns + 1):
             left = columns // factor
             step = max(1, int(views / (VIEWS_PER_COLUMN * left)))
             if 2 * left**2 * -(-views // step) <= updates:

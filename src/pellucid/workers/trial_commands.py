@@ -96,7 +96,7 @@ class TryScan:
 
 @dataclass(frozen=True)
 class Tried:
-    """low, high: the values that are black and white. center: of a slice, the column of the axis in the middle row.
+    """low, high: the values that are black and white. center, slope: of a slice, as in AxisFound.
     radius_px: over which its phase retrieval smooths. voxels: of the volume, along an edge, that became one; views: one
     of so many was used."""
 
@@ -107,6 +107,7 @@ class Tried:
     high: float
     unit: str = ""
     center: float | None = None
+    slope: float | None = None
     radius_px: float | None = None
     voxels: int = 1
     views: int = 1

@@ -75,9 +75,11 @@ def _facts(trial: Trial, asked: TryScan) -> dict[str, Any]:
     """What can be said of a slice."""
     recipe, thin = asked.recipe, trial.thinning(asked.recipe, is_rough=asked.is_rough)
     phase = Preparation(binning=recipe.binning, phase=recipe.phase).fitted_phase
+    center, slope = trial.axis(recipe)
     return {
         "unit": "1/cm" if trial.scan.pixel_size_um else "1/pixel",
-        "center": trial.axis(recipe)[0],
+        "center": center,
+        "slope": slope,
         "radius_px": phase and phase.radius_px,
         "voxels": thin.columns,
         "views": thin.views,

@@ -10,7 +10,7 @@ import { useSession } from "../session/session";
 import { Numbers } from "./fields";
 import type { Change } from "./Pictures";
 import { findAxis } from "./requests";
-import { centerOf, centerRange, numberOf, withSlope, type Leaning } from "./wish";
+import { centerOf, centerRange, leaning, numberOf, withAxis, type Leaning } from "./wish";
 
 interface AxisProps {
   path: string;
@@ -70,9 +70,9 @@ function Slope({ path, wish, onChange }: Omit<AxisProps, "scan">): ReactNode {
   const [sought, setSought] = useState<Leaning | null>(null);
   const find = async (how: Leaning): Promise<void> => {
     setSought(how);
-    const found = await session.attempt(findAxis(path, wish.options, { ...wish.recipe, tilt: 0, roll_deg: 0, [how]: "auto" }));
+    const found = await session.attempt(findAxis(path, wish.options, leaning(wish, how).recipe));
     setSought(null);
-    if (found) onChange((now) => withSlope(now, found, how));
+    if (found) onChange((now) => withAxis(leaning(now, how), found, "found"));
   };
   const finder = (how: Leaning): ReactNode => (
     <Button look="plain" isDisabled={sought !== null} title="Look for it in several rows, together with the column" onClick={() => void find(how)}>

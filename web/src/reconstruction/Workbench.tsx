@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestRefused } from "../line/requests";
 import { IconButton } from "../parts/Button";
-import type { ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
+import type { FoundAxis, ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { Comparing } from "./Comparing";
@@ -136,7 +136,7 @@ function useAxis(path: string, wish: Wish, setWish: BenchProps["setWish"]): void
     if (axis !== "guessed") return undefined;
     let isWanted = true;
     void session.attempt(ask(options)).then((found) => {
-      if (isWanted) setWish((before) => before && (before.axis !== "guessed" ? before : found ? withAxis(before, found.center, "found") : { ...before, axis: "chosen" }));
+      if (isWanted) setWish((before) => before && (before.axis !== "guessed" ? before : found ? withAxis(before, found, "found") : { ...before, axis: "chosen" }));
     });
     return () => {
       isWanted = false;
@@ -147,7 +147,7 @@ function useAxis(path: string, wish: Wish, setWish: BenchProps["setWish"]): void
 function useTrials(path: string, wish: Wish, setWish: BenchProps["setWish"]): Trials {
   const client = useSelect((state) => state.welcome?.client ?? "");
   const [store] = useState(() => {
-    const found = (center: number): void => setWish((before) => before && withAxis(before, center, before.axis));
+    const found = (axis: FoundAxis): void => setWish((before) => before && withAxis(before, axis, before.axis));
     return new TrialStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
   });
   useEffect(() => store.show(wish), [store, wish]);

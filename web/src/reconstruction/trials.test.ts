@@ -1,22 +1,22 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import type { TrialRequest } from "../protocol";
+import type { FoundAxis, TrialRequest } from "../protocol";
 import { RECIPE, WISH } from "../testing/scans";
 import { TrialStore } from "./trials";
 import type { Trial } from "./trier";
 
 let asked: TrialRequest[];
-let centers: number[];
+let axes: FoundAxis[];
 let store: TrialStore;
 
 beforeEach(() => {
   vi.useFakeTimers();
   asked = [];
-  centers = [];
+  axes = [];
   const fetch = (request: TrialRequest): Promise<Trial> => {
     asked.push(request);
-    return Promise.resolve({ header: { center: 21.5, low: 0, high: 2 }, picture: {}, isExact: true } as Trial);
+    return Promise.resolve({ header: { center: 21.5, slope: 0, low: 0, high: 2 }, picture: {}, isExact: true } as Trial);
   };
-  store = new TrialStore("/a.h5", { client: "me", edge: 512 }, (center) => centers.push(center), fetch);
+  store = new TrialStore("/a.h5", { client: "me", edge: 512 }, (axis) => axes.push(axis), fetch);
 });
 
 const places = (): string[] => asked.map(({ place, is_moving }) => place + (is_moving ? "~" : ""));
@@ -43,5 +43,5 @@ test("another row asks for everything but the projection", async () => {
 test("an axis that was looked for is told", async () => {
   store.show({ ...WISH, recipe: { ...RECIPE, center: "correlation" } });
   await vi.advanceTimersByTimeAsync(0);
-  expect(centers).toEqual([21.5]);
+  expect(axes).toEqual([{ center: 21.5, slope: 0 }]);
 });

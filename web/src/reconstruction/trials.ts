@@ -1,7 +1,7 @@
 // The pictures of a wish. Here: asking for those that a change touches, and what came of it. Not here: how they look.
 
 import type { RequestRefused } from "../line/requests";
-import type { TrialPlace, TrialRequest, Wish } from "../protocol";
+import type { FoundAxis, TrialPlace, TrialRequest, Wish } from "../protocol";
 import { Trier, type Fetch, type Trial } from "./trier";
 import { trialOf } from "./wish";
 
@@ -18,7 +18,7 @@ export interface Trials {
 export const refusalOf = ({ refusals }: Trials): RequestRefused | null => PLACES.map((place) => refusals[place]).find(Boolean) ?? null;
 export const isBusy = ({ busy }: Trials): boolean => Object.values(busy).some(Boolean);
 
-/** onCenter: told where the axis is, when it was looked for. */
+/** onAxis: told where the axis is, when it was looked for. */
 export class TrialStore {
   private trials: Trials = { pictures: {}, refusals: {}, busy: {} };
   private wish: Wish | null = null;
@@ -29,7 +29,7 @@ export class TrialStore {
   constructor(
     private readonly path: string,
     private readonly common: Required<Pick<TrialRequest, "client" | "edge">>,
-    private readonly onCenter: (center: number) => void,
+    private readonly onAxis: (axis: FoundAxis) => void,
     fetch?: Fetch,
   ) {
     const listener = {
@@ -68,8 +68,8 @@ export class TrialStore {
   private came(place: TrialPlace, trial: Trial): void {
     this.set({ pictures: { ...this.trials.pictures, [place]: trial } });
     if (place !== "slice" || !this.wish) return;
-    const { center, low, high } = trial.header;
-    if (center !== null && typeof this.wish.recipe.center === "string") return this.onCenter(center);
+    const { center, slope, low, high } = trial.header;
+    if (center !== null && slope !== null && typeof this.wish.recipe.center === "string") return this.onAxis({ center, slope });
     const before = trialOf("before", this.path, this.wish);
     if (before) this.trier.ask({ request: { ...before, ...this.common, window: [low, high] }, isExact: trial.isExact });
   }

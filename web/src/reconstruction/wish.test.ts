@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RECIPE, RINGS, WISH } from "../testing/scans";
-import { before, centerRange, changed, parametersText, trialOf, withAxis, withParameters } from "./wish";
+import { before, besideMiddle, centerRange, changed, leaning, parametersText, slopeOf, trialOf, withAxis, withParameters } from "./wish";
 
 test("a slice is compared with itself, without one step", () => {
   expect(before(RECIPE, "rings")).toEqual({ ...RECIPE, rings: { ...RINGS, method: "none" } });
@@ -28,10 +28,31 @@ test("the axis is moved around where it is, on the detector", () => {
 });
 
 test("an axis that a person moves is theirs", () => {
-  const guessed = withAxis(WISH, 21.456, "guessed");
+  const guessed = withAxis(WISH, { center: 21.456, slope: 0.01 }, "guessed");
   expect([guessed.recipe.center, guessed.axis]).toEqual([21.46, "guessed"]);
   expect(changed(guessed, { row: 5 }).axis).toBe("guessed");
   expect(changed(guessed, { recipe: { ...guessed.recipe, filter: "hann" } }).axis).toBe("guessed");
   expect(changed(guessed, { recipe: { ...guessed.recipe, center: 22 } }).axis).toBe("chosen");
   expect(changed(WISH, { axis: "guessed" }).axis).toBe("guessed");
+});
+
+test("an axis that leans is followed, or put upright", () => {
+  const found = { center: 21.456, slope: 0.0200001 };
+  const tilted = withAxis(leaning(WISH, "tilt"), found, "found").recipe;
+  expect([tilted.center, tilted.tilt, tilted.roll_deg]).toEqual([21.46, 0.02, 0]);
+  const rolled = withAxis(leaning(WISH, "roll_deg"), found, "found").recipe;
+  expect([rolled.tilt, rolled.roll_deg]).toEqual([0, 1.146]);
+  expect(withAxis({ ...WISH, recipe: rolled }, { center: 20, slope: 0.5 }, "found").recipe.roll_deg).toBe(1.146);
+  expect(slopeOf(tilted)).toBe(0.02);
+  expect(slopeOf(rolled)).toBeCloseTo(0.02, 4);
+  expect(besideMiddle({ ...RECIPE, tilt: 0.5 }, 0, 11)).toBe(-2.5);
+  expect(besideMiddle(rolled, 0, 11)).toBeCloseTo(0); // It is upright by then.
+});
+
+test("a picture is asked for again only where it would be another", () => {
+  const other = { ...WISH, recipe: { ...RECIPE, tilt: 0.1, method: "sirt", iterations: 7, is_circle: false } };
+  for (const place of ["projection", "sinogram"] as const) expect(trialOf(place, "/a.h5", other)).toEqual(trialOf(place, "/a.h5", WISH));
+  const binned = { ...WISH, recipe: { ...RECIPE, binning: 2 } };
+  expect(trialOf("sinogram", "/a.h5", binned)).not.toEqual(trialOf("sinogram", "/a.h5", WISH));
+  expect(trialOf("projection", "/a.h5", binned)).toEqual(trialOf("projection", "/a.h5", WISH));
 });

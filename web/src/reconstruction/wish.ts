@@ -18,19 +18,19 @@ export function changed(wish: Wish, part: Partial<Wish>): Wish {
   return { ...wish, axis: isMoved ? "chosen" : wish.axis, ...part };
 }
 
-/** A wish with an axis that was looked for, rounded as people would say it. */
-export function withAxis(wish: Wish, center: number, axis: AxisOrigin): Wish {
-  return { ...wish, axis, recipe: { ...wish.recipe, center: Number(center.toFixed(2)) } };
-}
-
 /** How an axis that leans is dealt with: followed from row to row, or put upright with the detector. */
 export type Leaning = "tilt" | "roll_deg";
 
-/** What of a wish an axis that was found with its slope changes. */
-export function withSlope({ recipe }: Wish, { center, slope }: FoundAxis, how: Leaning): Partial<Wish> {
-  const lean = how === "tilt" ? { tilt: Number(slope.toFixed(5)), roll_deg: 0 } : { tilt: 0, roll_deg: Number(((Math.atan(slope) * 180) / Math.PI).toFixed(3)) };
-  return { axis: "found", recipe: { ...recipe, center: Number(center.toFixed(2)), ...lean } };
+/** A wish with an axis that was looked for, rounded as people would say it; with how it leans, where that was looked for too. */
+export function withAxis(wish: Wish, { center, slope }: FoundAxis, axis: AxisOrigin): Wish {
+  const { tilt, roll_deg } = wish.recipe;
+  const found = { tilt: Number(slope.toFixed(5)), roll_deg: Number(((Math.atan(slope) * 180) / Math.PI).toFixed(3)) };
+  const lean = { tilt: typeof tilt === "string" ? found.tilt : tilt, roll_deg: typeof roll_deg === "string" ? found.roll_deg : roll_deg };
+  return { ...wish, axis, recipe: { ...wish.recipe, ...lean, center: Number(center.toFixed(2)) } };
 }
+
+/** A wish whose axis is to be found together with how it leans. */
+export const leaning = (wish: Wish, how: Leaning): Wish => ({ ...wish, recipe: { ...wish.recipe, center: "auto", tilt: 0, roll_deg: 0, [how]: "auto" } });
 
 /** A setting that may also be looked for, as a number. */
 export const numberOf = (value: number | string): number => (typeof value === "number" ? value : 0);
@@ -65,7 +65,8 @@ export function trialOf(place: TrialPlace, path: string, wish: Wish): TrialReque
 
 /** What a picture does not depend on is always the same, so that it is not asked for again. */
 function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null {
-  const common = { ...recipe, center: recipe.is_offset ? recipe.center : 0, tilt: 0, filter: SHARPEST, padding: "auto", method: "direct", iterations: 1, is_nonnegative: false, is_circle: true };
+  const isJoinedOrTurned = recipe.is_offset || typeof recipe.roll_deg === "string";
+  const common = { ...recipe, center: isJoinedOrTurned ? recipe.center : 0, tilt: 0, filter: SHARPEST, padding: "auto", method: "direct", iterations: 1, is_nonnegative: false, is_circle: true };
   switch (place) {
     case "projection":
       return { ...common, phase: null, is_offset: false, center: 0, roll_deg: 0, binning: 1, zingers: 0, air: 0, rings: { ...recipe.rings, method: "none" } };

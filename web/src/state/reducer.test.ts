@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { FrameHeader, Progress, Welcome } from "../protocol";
+import type { FrameHeader, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
 import { SCENE, STATE, VOLUME } from "../testing/examples";
+import { WISH } from "../testing/scans";
 import { reduce } from "./reducer";
 import { canSteer, pictureState, sceneOf } from "./selectors";
 import { BEGINNING, type PageState, type Timing } from "./state";
@@ -16,6 +17,17 @@ describe("the state", () => {
     const camera = { ...SCENE.camera, height: 9 };
     const turned = reduce(OPEN, { type: "look", camera });
     expect(hear(turned, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }).camera).toBe(camera);
+  });
+
+  it("goes on with what was set up for a scan, on a page that was just opened", () => {
+    const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", do: "" };
+    const run = { scan: "/a.h5", output: "/a.zarr", is_watched: true, status };
+    const message: Reconstructions = { open: "/a.h5", benches: [{ scan: "/a.h5", wish: WISH }], runs: [run], type: "reconstructions" };
+    const first = hear(BEGINNING, { type: "heard", message, atMs: 0 });
+    expect([first.interface.scan, first.wishes["/a.h5"], first.runs["/a.h5"]?.isOver]).toEqual(["/a.h5", WISH, false]);
+    const ended: Reconstructions = { ...message, runs: [{ ...run, status: { ...status, state: "finished" } }] };
+    const later = hear(OPEN, { type: "heard", message: ended, atMs: 0 });
+    expect([later.interface.scan, later.wishes, later.runs["/a.h5"]?.status?.state]).toEqual(["", {}, "finished"]);
   });
 
   it("looks anew at another volume", () => {

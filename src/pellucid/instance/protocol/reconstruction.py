@@ -113,7 +113,7 @@ class TrialRequest:
 
 @dataclass(frozen=True)
 class TrialHeader:
-    """Before the picture: low and high are black and white, center the column of the axis in the middle row, radius_px
+    """Before the picture: low and high are black and white, center and slope as in FoundAxis, radius_px
     how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
     would take long; views: one of so many was used."""
 
@@ -126,6 +126,7 @@ class TrialHeader:
     high: float
     unit: str
     center: float | None
+    slope: float | None
     radius_px: float | None
     voxels: int
     views: int
