@@ -14,7 +14,6 @@ from tests.web.browsing import (
     Viewer,
     drag,
     drawn,
-    number,
     opened,
     peak_signal,
     pixels,
@@ -40,7 +39,7 @@ def quiet_page(browser: Browser) -> Iterator[Page]:
 
 
 def forget_picture(page: Page) -> None:
-    """Numbers begin anew with a new viewer: what is painted from now on is its own."""
+    """What is painted from now on is new, whatever its number: those of a new viewer begin anew."""
     page.locator(CANVAS).evaluate("(canvas) => { delete canvas.dataset.number; delete canvas.dataset.isExact; }")
 
 
@@ -72,11 +71,12 @@ def test_a_viewer_that_has_ended_is_told_and_one_without_our_token_too(alone: Vi
 def test_a_killed_worker_is_told_once_and_replaced(alone: Viewer, quiet_page: Page) -> None:
     opened(quiet_page, alone.url)
     (worker,) = alone.workers
+    forget_picture(quiet_page)
     os.kill(worker, signal.SIGKILL)
     see(quiet_page, "The process that draws was lost")
     expect(quiet_page.get_by_text("The process that draws was lost")).to_have_count(1)
     expect(quiet_page.get_by_text("The renderer is being replaced")).to_have_count(0, timeout=PATIENCE_MS)
-    shown = number(quiet_page)
+    shown = wait_for_rest(quiet_page)
     drag(quiet_page, 80, 20)
     wait_for_rest(quiet_page, after=shown)
     assert peak_signal(pixels(quiet_page), drawn(quiet_page)) > 45
