@@ -119,10 +119,12 @@ function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): R
 /** What is wished outlives this page: the viewer keeps it for the next one. */
 function useKept(path: string, wish: Wish | null): void {
   const session = useSession();
+  const client = useSelect((state) => state.welcome?.client);
   useEffect(() => {
     if (wish) session.store.dispatch({ type: "wish", scan: path, wish });
-    session.send({ type: "set_up", scan: path, wish, is_open: true });
-  }, [session, path, wish]);
+    // Said again to a viewer that welcomes the page anew: it may have been started again, and know nothing.
+    if (client) session.send({ type: "set_up", scan: path, wish, is_open: true });
+  }, [session, client, path, wish]);
   const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, wish, is_open: false }));
   useEffect(() => close, []);
 }
@@ -150,7 +152,7 @@ function useTrials(path: string, wish: Wish, setWish: BenchProps["setWish"]): Tr
     const found = (axis: FoundAxis): void => setWish((before) => before && withAxis(before, axis, before.axis));
     return new TrialStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
   });
-  useEffect(() => store.show(wish), [store, wish]);
+  useEffect(() => store.show(wish, client), [store, wish, client]);
   useEffect(() => () => store.close(), [store]);
   return useSyncExternalStore(store.subscribe, store.get);
 }

@@ -28,7 +28,7 @@ export class TrialStore {
 
   constructor(
     private readonly path: string,
-    private readonly common: Required<Pick<TrialRequest, "client" | "edge">>,
+    private common: Required<Pick<TrialRequest, "client" | "edge">>,
     private readonly onAxis: (axis: FoundAxis) => void,
     fetch?: Fetch,
   ) {
@@ -47,8 +47,10 @@ export class TrialStore {
     return () => this.listeners.delete(listener);
   };
 
-  /** Ask for what is another picture than before. */
-  show(wish: Wish): void {
+  /** Ask for what is another picture than before; for all of them where the line was lost meanwhile. */
+  show(wish: Wish, client: string): void {
+    if (client !== this.common.client) this.asked.clear();
+    this.common = { ...this.common, client };
     this.wish = wish;
     for (const place of PLACES) {
       const request = trialOf(place, this.path, wish);

@@ -1,0 +1,142 @@
+"""From a scan to a volume on the page: the run, other pages that go on with it, files that do not say everything."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+from playwright.sync_api import Browser, Page, expect
+
+from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.trial import Trial
+from pellucid.volume.volume import open_volume
+from tests.web.browsing import PATIENCE_MS, Viewer, opened, peak_signal, scene, see, wait_for_rest
+from tests.web.conftest import SIZE
+from tests.web.reconstruction.benching import RECIPE, ROWS, VIEWS, center_of, choose_scan, exact, fill, own, settled
+
+
+def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -> None:
+    target, center = scan.with_name("made.zarr"), center_of(bench)
+    bench.get_by_label("Volume").fill(str(target))
+    bench.keyboard.press("Enter")
+    bench.get_by_role("button", name="Reconstruct all slices").click()
+    expect(bench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
+    opener = bench.get_by_role("button", name="Open the volume")
+    expect(opener).to_be_visible(timeout=PATIENCE_MS)
+    assert scene(bench)["scene"]["volumes"][0]["source"].startswith("memory:")  # Slices were seen as they came.
+    opener.click()
+    expect(bench.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    assert scene(bench)["scene"]["volumes"][0]["source"] == str(target)
+    with open_volume(target) as volume:
+        made, wanted = volume.read()[ROWS // 2], trial.slice(ROWS // 2, replace(RECIPE, center=center))
+    assert np.abs(made - wanted).max() < 1e-4 * np.ptp(wanted)
+
+
+def test_another_page_goes_on_with_what_was_set_up(bench: Page, viewer: Viewer, scan: Path) -> None:
+    bench.get_by_role("combobox", name="Filter").select_option("parzen")
+    bench.get_by_role("combobox", name="Rings").select_option("titarenko")
+    number = bench.get_by_label("Column, number")
+    number.fill("44.5")
+    number.press("Enter")
+    exact(bench, "slice", "Number(shown.center) === 44.5")
+    bench.reload()
+    second = bench.context.new_page()
+    second.goto(viewer.url)
+    for page in (bench, second):
+        expect(page.get_by_role("combobox", name="Filter")).to_have_value("parzen", timeout=PATIENCE_MS)
+        expect(page.get_by_role("combobox", name="Rings")).to_have_value("titarenko")
+        assert center_of(page) == 44.5
+        exact(page, "slice", "Number(shown.center) === 44.5")
+    second.keyboard.press("Escape")
+    expect(second.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    second.reload()  # It was put aside: what was set up is there again when the scan is.
+    wait_for_rest(second)
+    expect(second.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    choose_scan(second, scan.name)
+    expect(second.get_by_role("combobox", name="Filter")).to_have_value("parzen")
+
+
+def test_a_viewer_that_was_started_again_learns_what_is_set_up(browser: Browser, beamline: Path, scan: Path) -> None:
+    alone = Viewer(beamline / "first.npy")
+    alone.start("--root", str(beamline))
+    context = browser.new_context(viewport=SIZE)
+    try:
+        page = context.new_page()
+        opened(page, alone.url)
+        choose_scan(page, scan.name)
+        settled(page)
+        page.get_by_role("combobox", name="Filter").select_option("hamming")
+        port = alone.port
+        alone.kill()
+        see(page, "The viewer does not answer")
+        alone.start("--root", str(beamline), "--port", str(port))
+        expect(page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
+        second = context.new_page()
+        second.goto(alone.url)
+        expect(second.get_by_role("combobox", name="Filter")).to_have_value("hamming", timeout=PATIENCE_MS)
+    finally:
+        context.close()
+        alone.kill()
+
+
+def test_a_run_is_there_on_another_page(bench: Page, viewer: Viewer, scan: Path) -> None:
+    second = bench.context.new_page()
+    second.goto(viewer.url)  # Open before anything runs.
+    expect(second.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
+    bench.get_by_role("combobox", name="Filter").select_option("cosine")
+    bench.get_by_label("Volume").fill(str(scan.with_name("seen.zarr")))
+    bench.keyboard.press("Enter")
+    bench.get_by_role("button", name="Reconstruct all slices").click()
+    expect(second.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    bench.reload()
+    expect(bench.get_by_label("Volume")).to_have_value(str(scan.with_name("seen.zarr")), timeout=PATIENCE_MS)
+    expect(bench.get_by_role("combobox", name="Filter")).to_have_value("cosine")
+    for page in (bench, second):
+        expect(page.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
+    bench.reload()  # It has ended meanwhile.
+    expect(bench.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def choose_parts(page: Page, **parts: str) -> None:
+    for label, value in parts.items():
+        page.get_by_role("combobox", name=label).select_option(value)
+
+
+def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(page: Page, beamline: Path, trial: Trial) -> None:
+    with h5py.File(beamline / "plain.h5", "w") as file, closing(open_scan(beamline / "foam.h5")) as foam:
+        assert foam.flats and foam.darks
+        for name, frames in (("images", foam.projections), ("white", foam.flats), ("dark", foam.darks)):
+            file[f"raw/{name}"] = frames.read()
+        file["stage/position"], file["stage/temperature"] = np.degrees(foam.angles_rad), np.full(VIEWS + 3, 21.0)
+    choose_scan(page, "plain.h5")
+    page.get_by_role("button", name="Reconstruct…").click()
+    see(page, "What are its datasets?")
+    for label, name in (("Projections", "/raw/images"), ("Flats", "/raw/white"), ("Darks", "/raw/dark")):
+        expect(page.get_by_role("combobox", name=label)).to_have_value(name)
+    expect(page.get_by_role("combobox", name="Angles")).to_have_value("/stage/position")
+    choose_parts(page, Angles="/stage/temperature")
+    page.get_by_role("button", name="Read it as a scan").click()
+    see(page, f"holds {VIEWS + 3} angles and there are {VIEWS} projections")
+    choose_parts(page, Flats="other", Darks="none")
+    expect(page.get_by_role("button", name="Read it as a scan")).to_be_disabled()  # Not all is said.
+    fill(page, "Flats are", "/raw/white")
+    choose_parts(page, Angles="/stage/position", Darks="/raw/dark")
+    page.get_by_role("button", name="Read it as a scan").click()
+    seen = settled(page)
+    assert peak_signal(seen, own(page, trial, replace(RECIPE, center=center_of(page)))) > 45
+    page.get_by_role("button", name="Repeat it").click()
+    named = "--projections /raw/images --flats /raw/white --darks /raw/dark --angles /stage/position"
+    expect(page.locator("[data-command]")).to_contain_text(named)
+
+
+def test_a_scan_that_lacks_something_says_so(page: Page) -> None:
+    choose_scan(page, "bare.h5")
+    see(page, "has no flats")
+    for name in ("Flats", "Darks"):
+        page.get_by_label(name, exact=True).fill("none")
+        page.keyboard.press("Enter")
+    exact(page, "slice")
+    expect(page.get_by_text("has no flats")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("region", name="Reconstruction")).to_have_count(0)
