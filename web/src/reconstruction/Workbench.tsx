@@ -1,7 +1,7 @@
 // From a scan to a volume: pictures of what goes in, the slice as it would be, the choices, and the run.
 // Here: how they stand together. Not here: each of them.
 
-import { useCallback, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
+import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestRefused } from "../line/requests";
 import { IconButton } from "../parts/Button";
 import type { FoundAxis, ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
@@ -126,7 +126,8 @@ function useKept(path: string, wish: Wish | null): void {
     if (client) session.send({ type: "set_up", scan: path, wish, is_open: true });
   }, [session, client, path, wish]);
   const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, wish, is_open: false }));
-  useEffect(() => close, []);
+  // At once: whoever closes it may reload the page right after.
+  useLayoutEffect(() => close, []);
 }
 
 /** Look for the axis thoroughly while the first guess is looked at; who moves it meanwhile keeps it. */
