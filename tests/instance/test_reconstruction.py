@@ -140,6 +140,27 @@ def test_what_was_given_up_gives_nothing_up_when_it_comes_late(
     assert (9, 200) in answers
 
 
+def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+    slow = {**recipe, "method": "cgls", "iterations": 1000}
+    answers: list[int] = []
+
+    def ask(client: str) -> None:
+        asked = {"path": scan, "options": OPTIONS, "recipe": slow, "index": 3, "place": "slice", "client": client}
+        with http(instance) as line:
+            answers.append(line.post("/api/scans/try", json=asked).status_code)
+
+    for is_closed in (True, False):
+        with open_page(instance) as page:
+            thread = threading.Thread(target=ask, args=(page.client,))
+            thread.start()
+            wait_until(lambda: instance.session.trials.is_busy, PATIENCE_S)
+            if is_closed:
+                page.say("set_up", scan=scan, wish=None, is_open=False)
+                thread.join()
+        thread.join()
+    assert [code // 100 for code in answers] == [4, 4]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -89,7 +89,8 @@ def test_iterations_that_would_take_long_are_made_of_less(trial: Trial, monkeypa
     recipe = replace(RECIPE, method="cgls", iterations=6)
     fine = trial.slice(ROW, recipe)
     monkeypatch.setattr(trials, "CPU_UPDATES", (0, 2 * 6 * 24 * 24 * 72))
-    assert trial.thinning(recipe) == Thinning(columns=2, views=1)
+    assert trial.thinning(recipe) == Thinning(columns=2, views=1, iterations=6)
+    assert trial.thinning(replace(recipe, iterations=10**6)).iterations == 1000
     coarse = trial.slice(ROW, recipe)
     assert coarse.shape == (COLUMNS // 2, COLUMNS // 2)
     assert likeness(coarse, fine.reshape(COLUMNS // 2, 2, COLUMNS // 2, 2).mean(axis=(1, 3))) > 20

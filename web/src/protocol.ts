@@ -999,7 +999,7 @@ export interface FoundAxis {
 
 /** Before the picture: low and high are black and white, center and slope as in FoundAxis, radius_px
  * how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
- * would take long; views: one of so many was used. */
+ * would take long; views: one of so many was used; iterations: so many were made. */
 export interface TrialHeader {
   readonly place: TrialPlace;
   readonly index: number;
@@ -1014,6 +1014,7 @@ export interface TrialHeader {
   readonly radius_px: number | null;
   readonly voxels: number;
   readonly views: number;
+  readonly iterations: number;
 }
 
 /** The line that does the same in a terminal. */

@@ -79,6 +79,8 @@ def _rest(session: Session, member: Member, message: incoming.Incoming) -> None:
             session.tasks.cancel(task)
         case incoming.SetUp(scan, wish, is_open):
             session.benches.set(scan, wish, is_open=is_open)
+            if not is_open:
+                session.trials.abandon(member.id)
         case incoming.Hello():
             raise InvalidInput("Hello was said already.", do="Reload the page.")
 

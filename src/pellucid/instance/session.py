@@ -140,6 +140,7 @@ class Session:
     def leave(self, member: Member) -> None:
         if self.members.pop(member.id, None) is not None:
             self.controls.leave(member.id)
+            self.trials.abandon(member.id)
             self.tell(self.controls.message())
             self._fit()
 

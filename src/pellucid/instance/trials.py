@@ -64,6 +64,11 @@ class Trials:
         self._worker, self._roots = worker, roots
         self._under_way: dict[tuple[str, str], tuple[int, Future[Any]]] = {}
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for a picture."""
+        return bool(self._under_way)
+
     async def describe(self, asked: ScanChoice) -> ScanDescription:
         source = checked_scan(self._roots, asked.path, asked.options)
         question = lambda request: DescribeScan(request, source, asked.options)  # noqa: E731
@@ -98,6 +103,12 @@ class Trials:
         encoding: Literal["jpeg", "png"] = "jpeg" if asked.is_moving else "png"
         known = {name: value for name, value in asdict(told).items() if name != "request"}
         return Picture(TrialHeader(asked.place, asked.index, encoding, **known), encoded)
+
+    def abandon(self, client: str) -> None:
+        """Nobody waits any more for what a client has asked for."""
+        for (asker, _), (_, future) in list(self._under_way.items()):
+            if asker == client:
+                self._worker.cancel(future)
 
     async def _latest(self, key: tuple[str, str], number: int, wish: TryScan) -> tuple[Tried, SharedArray]:
         latest, before = self._under_way.get(key, (0, None))

@@ -36,6 +36,9 @@ CPU_UPDATES = (1e8, 1e9)
 CUDA_UPDATES = (1e10, 1e11)
 """Of a pixel by a view, that the iterations of a rough slice and of one at rest may take: about 0.5 s, and 5 s."""
 
+MOST_ITERATIONS = (100, 1000)
+"""Of the same two: each takes some milliseconds, however small it is."""
+
 VIEWS_PER_COLUMN = 1.6
 VIEWS_AT_ONCE = 32
 FRAME_ROWS_AT_ONCE = 4096
@@ -91,7 +94,8 @@ class Trial:
         _go_on(is_cancelled)
         sinograms, geometry = replace(thin, views=thin.views // early).applied(ready.sinograms, ready.geometry)
         if recipe.method in ITERATIVE:
-            images = self._iterated(sinograms.copy(), geometry, recipe, is_cancelled)
+            fewer = replace(recipe, iterations=thin.iterations)
+            images = self._iterated(sinograms.copy(), geometry, fewer, is_cancelled)
         else:
             chosen = replace(recipe, method="gridding") if is_rough else recipe
             images = reconstructed(sinograms.copy(), geometry, chosen, self._device)
@@ -103,8 +107,10 @@ class Trial:
         plan = self._plan(recipe)
         views, _, columns = Preparation(plan.offset, binning=recipe.binning).shape(self.scan)
         if recipe.method in ITERATIVE:
-            budget = (CUDA_UPDATES if self._device.is_cuda else CPU_UPDATES)[0 if is_rough else 1]
-            return Thinning.within(budget / recipe.iterations, views, columns)
+            which = 0 if is_rough else 1
+            budget = (CUDA_UPDATES if self._device.is_cuda else CPU_UPDATES)[which]
+            count = min(recipe.iterations, MOST_ITERATIONS[which])
+            return replace(Thinning.within(budget / count, views, columns), iterations=count)
         most = ROUGH_PHASE_VIEWS if recipe.phase else ROUGH_VIEWS
         return Thinning(-(-columns // ROUGH_COLUMNS), -(-views // most)) if is_rough else Thinning()
 
@@ -209,10 +215,12 @@ class _Ready:
 
 @dataclass(frozen=True)
 class Thinning:
-    """columns: how many neighbours are averaged to one. views: every how manieth is kept."""
+    """columns: how many neighbours are averaged to one. views: every how manieth is kept. iterations: how many are
+    made, where any are."""
 
     columns: int = 1
     views: int = 1
+    iterations: int = 0
 
     @classmethod
     def within(cls, updates: float, views: int, columns: int) -> "Thinning":
@@ -221,7 +229,7 @@ class Thinning:
         Views are left out only where there are more of them than so few columns need.
 
         >>> Thinning.within(1e7, 900, 512)
-        Thinning(columns=4, views=4)
+        Thinning(columns=4, views=4, iterations=0)
         """
         for factor in range(1, columns + 1):
             left = columns // factor

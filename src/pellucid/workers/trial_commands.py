@@ -98,7 +98,7 @@ class TryScan:
 class Tried:
     """low, high: the values that are black and white. center, slope: of a slice, as in AxisFound.
     radius_px: over which its phase retrieval smooths. voxels: of the volume, along an edge, that became one; views: one
-    of so many was used."""
+    of so many was used; iterations: so many were made."""
 
     request: int
     width: int
@@ -111,6 +111,7 @@ class Tried:
     radius_px: float | None = None
     voxels: int = 1
     views: int = 1
+    iterations: int = 0
 
 
 Command = DescribeScan | SuggestParts | FindAxis | TryScan

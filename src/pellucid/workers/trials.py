@@ -83,6 +83,7 @@ def _facts(trial: Trial, asked: TryScan) -> dict[str, Any]:
         "radius_px": phase and phase.radius_px,
         "voxels": thin.columns,
         "views": thin.views,
+        "iterations": thin.iterations,
     }
 
 

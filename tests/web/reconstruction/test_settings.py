@@ -168,8 +168,8 @@ def test_many_iterations_are_shown_coarsely_and_given_up(bench: Page, trial: Tri
     fast = exact(bench, "slice", asked_with(method="gridding"))
     assert peak_signal(fast, own(bench, trial, replace(recipe, method="gridding"))) > 45
     methods.get_by_role("button", name="SIRT").click()
-    see(bench, "3 × 3 voxels are one")
-    assert exact(bench, "slice", asked_with(iterations=2000)).shape == (COLUMNS // 3, COLUMNS // 3)
+    see(bench, "2 × 2 voxels are one, 1000 iterations are made")
+    assert exact(bench, "slice", asked_with(iterations=2000)).shape == (COLUMNS // 2, COLUMNS // 2)
 
 
 def test_parameters_are_a_line_and_a_file(bench: Page, scan: Path) -> None:

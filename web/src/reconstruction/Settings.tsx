@@ -78,10 +78,14 @@ export function Settings({ path, slice, scan, wish, onChange }: SettingsProps): 
 
 /** Iterations that would take long are shown coarsely: how much so. */
 function coarsely(slice: Trial | undefined): string {
-  if (!slice?.isExact || slice.header.voxels === 1) return "The slice is made with all iterations, as the volume will be.";
-  const { voxels, views } = slice.header;
-  const fewer = views > 1 ? `, and of every ${views} views one is used` : "";
-  return `This takes long: in the slice here, ${voxels} × ${voxels} voxels are one${fewer}. The volume is made of everything.`;
+  if (!slice?.isExact) return "…";
+  const { voxels, views, iterations } = slice.header;
+  const less = [
+    voxels > 1 ? `${voxels} × ${voxels} voxels are one` : "",
+    views > 1 ? `of ${views} views one is used` : "",
+    iterations < slice.recipe.iterations ? `${iterations} iterations are made` : "",
+  ].filter(Boolean);
+  return less.length > 0 ? `This takes long: in the slice here ${less.join(", ")}. The volume is made of everything.` : "The slice is made with all iterations, as the volume will be.";
 }
 
 interface PhaseProps {

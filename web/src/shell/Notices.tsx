@@ -4,7 +4,7 @@ import { useEffect, useState, type ReactNode } from "react";
 import { Button, IconButton } from "../parts/Button";
 import { bytes } from "../geometry/measures";
 import type { Progress } from "../protocol";
-import { opened } from "../session/opening";
+import { opened, reconstruct } from "../session/opening";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 
@@ -50,6 +50,7 @@ export function Notices(): ReactNode {
 
 function Task({ task }: { task: Progress }): ReactNode {
   const session = useSession();
+  const scan = useSelect(({ runs }) => Object.keys(runs).find((one) => runs[one]?.task === task.task));
   const share = task.total ? Math.min(task.done / task.total, 1) : null;
   const left = task.seconds_left === null ? "" : ` · ${Math.ceil(task.seconds_left)} s left`;
   if (task.state === "finished") {
@@ -77,6 +78,11 @@ function Task({ task }: { task: Progress }): ReactNode {
           <span style={share === null ? {} : { width: `${share * 100}%` }} />
         </div>
       </div>
+      {scan ? (
+        <Button title="Go back to what was chosen for it" onClick={() => reconstruct(session, scan)}>
+          Settings
+        </Button>
+      ) : null}
       <IconButton icon="close" label={`Stop: ${task.name}`} onClick={() => session.send({ type: "cancel_task", task: task.task })} />
     </div>
   );

@@ -115,7 +115,7 @@ class TrialRequest:
 class TrialHeader:
     """Before the picture: low and high are black and white, center and slope as in FoundAxis, radius_px
     how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
-    would take long; views: one of so many was used."""
+    would take long; views: one of so many was used; iterations: so many were made."""
 
     place: TrialPlace
     index: int
@@ -130,6 +130,7 @@ class TrialHeader:
     radius_px: float | None
     voxels: int
     views: int
+    iterations: int
 
 
 @dataclass(frozen=True)
