@@ -1,13 +1,16 @@
 """Correction is its definition on every device and lets nothing but numbers past; the tooth has its golden values."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Barrier
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pellucid.device import Device, primitives
+from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, bin_frames, level_air, mend
 from pellucid.tomo.filters import filter_sinograms
@@ -120,3 +123,17 @@ def test_the_tooth_has_its_golden_values(rings: RingSettings, golden: tuple[floa
     image = primitives(device).to_host(back_project(filtered, geometry, device))
     numbers = (image.min(), image.max(), image.mean(), image.std())
     np.testing.assert_allclose(numbers, golden, rtol=3e-6)
+
+
+def test_several_threads_may_be_the_first_to_use_a_type_of_numbers() -> None:
+    """Kernels are made for a type when it is first met."""
+    for dtype in (np.int8, np.int16, np.uint32, np.int32, np.float64):
+        frames, ready = np.ones((2, 4, 6), dtype), Barrier(4)
+
+        def binned(frames: Voxels = frames, ready: Barrier = ready) -> Voxels:
+            ready.wait()
+            return np.asarray(bin_frames(frames, 2, choose("cpu")))
+
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(binned) for _ in range(4)]:
+                np.testing.assert_array_equal(done.result(), np.ones((2, 2, 3), np.float32))

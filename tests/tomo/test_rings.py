@@ -5,6 +5,7 @@ import pytest
 
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
+from pellucid.tomo import rings
 from pellucid.tomo.reference import rings as reference
 from pellucid.tomo.ring_filters import wavelet_taps
 from pellucid.tomo.rings import METHODS, RingSettings, remove_rings
@@ -83,6 +84,13 @@ def test_what_cannot_be_is_refused() -> None:
         RingSettings("magic")
     with pytest.raises(InvalidInput, match="median over 20 columns"):
         RingSettings(small_size=20)
+
+
+def test_more_views_than_a_card_sorts_by_itself(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, _ = striped(clean())
+    usual = without_rings(one[None], RingSettings("vo-all"), device)
+    monkeypatch.setattr(rings, "LARGEST_SORT", 16)
+    np.testing.assert_array_equal(without_rings(one[None], RingSettings("vo-all"), device), usual)
 
 
 def test_as_algotom_does_it(device: Device) -> None:

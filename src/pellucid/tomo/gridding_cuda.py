@@ -105,14 +105,14 @@ def _gathered(tuned: Array, geometry: Geometry, size: int, device: Device) -> Ar
     inverses = np.divide(1, steps, out=np.full(steps.shape, STEEPEST), where=np.abs(steps) > 1 / STEEPEST)
     numbers = (steps, inverses.astype(np.float32), starts)
     grid = room.empty((-(-len(geometry.axes) // geometry.per_pair), size, size), np.complex64)
-    threads = kernels.HIGH * kernels.WIDE
+    tiles = -(-size // kernels.EDGE)
     launch(
         kernels.gather(lanes // 2, steepness()),
-        (-(-size // kernels.HIGH), -(-size // kernels.WIDE), threads),
+        (tiles, tiles, kernels.EDGE**2),
         inputs=[tuned, *map(room.to_device, numbers)],
         outputs=[grid.view(np.float32)],
         device=device,
-        block_dim=threads,
+        block_dim=kernels.EDGE**2,
     )
     return grid
 

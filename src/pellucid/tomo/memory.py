@@ -27,6 +27,8 @@ MOST_WAITING = 11
 RING_COPIES = 6
 """Of the sinograms, while rings are removed: turned, sorted, their order, two medians, the result."""
 
+_LOCK = threading.Lock()
+
 
 @dataclass(frozen=True)
 class SlabSize:
@@ -90,7 +92,8 @@ class Card:
 
 def card_for(size: SlabSize, recipe: Recipe, device: Device) -> Card:
     """What fits was found out when the first such slab was made: later, the memory is in use, and used again."""
-    return _card(replace(size, slices=AT_ONCE), recipe, device)
+    with _LOCK:
+        return _card(replace(size, slices=AT_ONCE), recipe, device)
 
 
 @cache

@@ -20,8 +20,9 @@ from pellucid.tomo.ring_filters import remove_regularized, remove_wavelet
 
 METHODS = ("none", "vo-sorting", "vo-large", "vo-dead", "vo-all", "fourier-wavelet", "titarenko")
 LARGEST_WINDOW = 127
-LARGEST_SORT = 8192
-"""Views that a block of CUDA threads can sort in the memory that it shares; more are sorted on the CPU."""
+LARGEST_SORT = 4096
+"""Views that a block of CUDA threads sorts in the memory that it shares, which twice as many just do not fit into; more
+are sorted on the CPU."""
 
 _WINDOWS = (31, 63, LARGEST_WINDOW)
 

@@ -14,10 +14,17 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from pellucid.device import runtime
 
-@cache
+
 def for_type(kernel, parameter: str, dtype: np.dtype):
     """The kernel whose array of that name holds numbers of that type."""
+    with runtime.LOCK:  # Two threads that are the first would each make one, and one of these would not run.
+        return _for_type(kernel, parameter, dtype)
+
+
+@cache
+def _for_type(kernel, parameter: str, dtype: np.dtype):
     return wp.overload(kernel, {parameter: wp.array3d(dtype=wp.dtype_from_numpy(dtype))})
 
 

@@ -238,7 +238,7 @@ def sum_cuda():
 
 @cache
 def sort_cuda(length: int):
-    """Sorts columns of at most ``length`` views (a power of two, at most 8192); a block is a column."""
+    """Sorts columns of at most ``length`` views (a power of two, at most 4096); a block is a column."""
 
     @wp.func_native(_text("sorting.cu", LENGTH=length, THREADS=SORT_THREADS))
     def sort_column(
