@@ -146,6 +146,18 @@ def test_a_jpeg_does_not_overtake_a_video_that_others_watch(monkeypatch: pytest.
     assert asyncio.run(sent()) == ([0, 1], [0, 1], False)
 
 
+def test_a_picture_that_was_never_encoded_leaves_no_gap_in_a_video() -> None:
+    async def sent() -> tuple[int, int, bool]:
+        watching, timing = member("a", "h264"), Timing()
+        delivering = Delivery(timing, lambda: [watching])
+        for _ in range(3):  # Two may be under way; the third comes before any is acknowledged.
+            await delivering.deliver(shot(False, []))
+        delivering.close()
+        return len(watching.outbox), timing.dropped, watching.needs_key
+
+    assert asyncio.run(sent()) == (2, 1, False)
+
+
 def test_the_first_who_takes_video_has_it_made_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: queue.Queue[str] = queue.Queue()
     monkeypatch.setattr(delivery, "prepare_video", lambda: prepared.put(threading.current_thread().name))

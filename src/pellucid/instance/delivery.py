@@ -102,7 +102,7 @@ class Delivery:
     async def _send(self, shot: Shot, encoding: Encoding, order: int) -> None:
         takers = self._takers(encoding)
         if encoding != "png" and not any(member.is_free for member in takers):
-            self._drop(takers)
+            self._timing.dropped += 1  # Before it was encoded: a video has no gap, and needs no key frame.
             return
         async with self._turns[encoding]:  # One frame after the other: those of a video build on the ones before.
             if self._drawn[shot.view] > order:
