@@ -206,9 +206,9 @@ def _peak(task: SlabTask, block: Block, path: Path) -> int:
     from pellucid.tomo.reading.opening import open_scan
 
     scan = open_scan(path)
-    task.make(block.core, scan, _Nowhere())  # Kernels are compiled and libraries loaded.
+    task.make(block.core, scan, _Nowhere(), [])  # Kernels are compiled and libraries loaded.
     tracemalloc.start()
-    task.make(block.core, scan, _Nowhere())
+    task.make(block.core, scan, _Nowhere(), [])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     scan.close()

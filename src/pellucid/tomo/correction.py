@@ -5,6 +5,7 @@ Not here: single hot pixels (zingers), rings (rings), what the steps mean (refer
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,6 +26,10 @@ BAD_SHARE = 0.4
 level clips a little more than half of them."""
 
 FLATS_AT_ONCE = 32
+BATCH_PIXELS, BATCHES = 2**17, 64
+"""Pixels that a thread corrects at once on the CPU, as many as its cache holds: a frame at a time, Python has more to
+say than NumPy to do. Of few frames still that many batches are made, so that they take little memory."""
+
 ENDLESS = np.float32(1e30)
 """More counts than any detector has."""
 
@@ -146,29 +151,42 @@ def attenuate(projections: Array, times: Floats, calibration: Calibration, devic
 def _attenuate_on_cpu(
     projections: Voxels, calibration: Calibration, mixing: tuple[Voxels, Voxels], sinograms: Array, clipped: Array
 ) -> None:
-    """A frame at a time on every thread: NumPy takes logarithms in vectors, and a kernel of ours one by one."""
+    """Some frames at a time on every thread: NumPy takes logarithms in vectors, and a kernel of ours one by one."""
     (groups, shares), dark, floor = mixing, calibration.dark, np.float32(calibration.floor)
 
-    def correct(view: int) -> None:
-        counts = np.subtract(projections[view], dark, dtype=np.float32, casting="same_kind")
-        open_beam = calibration.flats[groups[view]]
-        if shares[view] > 0:
-            open_beam = open_beam + shares[view] * (calibration.flats[groups[view] + 1] - open_beam)
+    def correct(views: slice) -> None:
+        counts = np.subtract(projections[views], dark, dtype=np.float32, casting="same_kind")
+        group, share = groups[views.start], shares[views, None, None]
+        open_beam = calibration.flats[group]
+        if share[0] > 0:
+            open_beam = open_beam + share * (calibration.flats[group + 1] - open_beam)
         # What is not a number is not above the floor either.
         has_light = (counts >= floor) & (counts <= ENDLESS) & (open_beam >= floor) & (open_beam <= ENDLESS)
         if not has_light.all():
-            clipped[:, view] = np.count_nonzero(~has_light, axis=1)
+            clipped[:, views] = np.count_nonzero(~has_light, axis=2).T
             is_endless = (counts > ENDLESS) | (open_beam > ENDLESS)
             counts, open_beam = (
                 np.where((one >= floor) & ~is_endless, one, floor) for one in (counts, np.asarray(open_beam))
             )
-        sinograms[:, view] = np.log(np.divide(open_beam, counts, out=counts), out=counts)
+        sinograms[:, views] = np.log(np.divide(open_beam, counts, out=counts), out=counts).swapaxes(0, 1)
 
     threads = Threads()
     try:
-        threads.spread(correct, range(len(projections)))
+        most = max(1, min(BATCH_PIXELS // dark.size, len(groups) // BATCHES))
+        threads.spread(correct, _alike(groups, shares, most))
     finally:
         threads.close()
+
+
+def _alike(groups: Voxels, shares: Voxels, most: int) -> list[slice]:
+    """Views that follow one another and lie between the same flats, or at one of them; so many at most.
+
+    >>> _alike(np.array([0, 0, 0, 1]), np.array([0.0, 0.4, 0.8, 0.0]), most=2)
+    [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
+    """
+    changes = np.flatnonzero((np.diff(groups) != 0) | (np.diff(shares > 0) != 0)) + 1
+    runs = pairwise([0, *changes.tolist(), len(groups)])
+    return [slice(at, min(stop, at + most)) for first, stop in runs for at in range(first, stop, most)]
 
 
 def mend(sinograms: Array, bad: Voxels, angles_rad: Floats, device: Device | None = None) -> None:

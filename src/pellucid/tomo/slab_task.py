@@ -19,7 +19,7 @@ from pellucid.conversion.values import ValueMap
 from pellucid.device import Array, choose, primitives
 from pellucid.engines.task import Work
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout
+from pellucid.formats.protocol import Layout, Voxels
 from pellucid.formats.registry import open_writer
 from pellucid.tomo.gridding_cpu import kept_room
 from pellucid.tomo.memory import SlabSize, slab_bytes
@@ -76,16 +76,21 @@ class SlabTask(PlaneTask):
         whole = open_scan(self.source, self.options)
         scan = whole if self.preparation is None else prepared_scan(whole, self.preparation, self.prepared)
         writer = open_writer(Location.parse(self.target), self.layout, resume=True)
+        used: list[Voxels] = []
         with closing(whole), closing(scan), closing(writer), kept_room():
-            yield lambda block: self.make(block.core, scan, writer)
+            yield lambda block: self.make(block.core, scan, writer, used)
 
-    def make(self, box: Box, scan: Scan, writer: Any) -> dict[str, Any]:
-        """Make and write some slices; returns what is to be known of it in the report."""
+    def make(self, box: Box, scan: Scan, writer: Any, used: list[Voxels]) -> dict[str, Any]:
+        """Make and write some slices; returns what is to be known of it in the report.
+
+        used: slabs that are written already, whose memory serves again: new memory takes longer to fill.
+        """
         account, plan = Account(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset, self.scale)
         rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
         with account.timing("read"):
             raw = scan.projections.read(rows=rows)
-        slab = np.empty(box.shape, self.layout.dtype)
+        slab = used.pop() if used else np.empty(box.shape, self.layout.dtype)
+        slab = slab if slab.shape == box.shape else np.empty(box.shape, self.layout.dtype)
 
         def put(start: int, slices: Array) -> None:
             place = slab[start : start + len(slices)]
@@ -98,4 +103,5 @@ class SlabTask(PlaneTask):
         make_slab(raw, scan, rows, plan, account, put)
         with account.timing("write"):
             writer.write(box, slab)
+        used.append(slab)
         return asdict(account)
