@@ -65,6 +65,14 @@ def test_a_preview_is_a_picture_and_no_volume(scan: str, tmp_path: Path) -> None
     assert slice_of_it[:4, :4].mean() < 100
 
 
+def test_a_preview_is_binned_as_the_volume_will_be(scan: str, tmp_path: Path) -> None:
+    common = ("--center", AXIS, "--bin", "2", "--preview", "2")
+    assert run(scan, "-o", tmp_path / "a.zarr", *common) == 0
+    picture = np.asarray(Image.open(tmp_path / "a.zarr.preview.png"))
+    assert picture.shape[1] == COLUMNS // 2
+    assert inside(picture[-COLUMNS // 2 :].repeat(2, axis=0).repeat(2, axis=1)).mean() > 150
+
+
 def test_several_centers_on_one_sheet(scan: str, tmp_path: Path) -> None:
     assert run(scan, "-o", tmp_path / "a.zarr", "--center", "22.2:23.2:0.5", "--preview", "1") == 0
     picture = Image.open(tmp_path / "a.zarr.preview.png")

@@ -15,12 +15,11 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction import Calibration, attenuate
 from pellucid.tomo.live import Cross, Following, LiveSlices, follow
 from pellucid.tomo.phantoms import foam
-from pellucid.tomo.planning import plan_slabs
-from pellucid.tomo.preview import preview_rows
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.simulation import Detector, simulate
+from pellucid.tomo.trial import Trial
 
 ROWS, COLUMNS, AXIS = 9, 48, 25.25
 ANGLES = np.arange(60) * np.pi / 60
@@ -32,8 +31,8 @@ STEPS = (0, 7, 40, 60)
 
 def whole(scan: Scan, axis: float = AXIS) -> Voxels:
     """The volume, in the usual way."""
-    plan = plan_slabs(scan, Recipe(center=axis), choose("cpu"))
-    return np.stack(preview_rows(scan, range(ROWS), plan)) * scan.per_pixel
+    trial = Trial(scan, choose("cpu"))
+    return np.stack([trial.whole_slice(row, Recipe(center=axis)) for row in range(ROWS)])
 
 
 def assert_slices_of(cross: Cross, volume: Voxels) -> None:

@@ -26,12 +26,11 @@ from pellucid.tomo.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.command_line import Parameters
 from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, Watch, reconstruct
-from pellucid.tomo.planning import plan_slabs
-from pellucid.tomo.preview import preview_rows, try_centers
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.rings import RingSettings
+from pellucid.tomo.trial import Trial
 
 if TYPE_CHECKING:
     from pellucid.client.viewer import Viewer
@@ -102,21 +101,18 @@ def _viewer(options: argparse.Namespace) -> "Viewer":
 
 def _look(options: argparse.Namespace, centers: list[float | str], saved: Parameters | None) -> int:
     """A picture in the place of a volume: of some rows, or of one row with several centers."""
-    if options.phase is not None or options.bin > 1:
-        progress.note("A preview is made without phase retrieval and binning, which would take all rows.")
-    device = choose(options.device)
     said = saved or Parameters(_scan_options(options), _recipe(options, centers[0]))
-    with closing(open_scan(options.source, said.scan)) as scan:
-        rows = _whole_numbers(options.preview) if options.preview else [scan.rows // 2]
-        recipe = replace(said.recipe, center=centers[0], phase=None, binning=1)
+    recipe = replace(said.recipe, center=centers[0])
+    with closing(Trial(open_scan(options.source, said.scan), choose(options.device))) as trial:
+        rows = _whole_numbers(options.preview) if options.preview else [trial.scan.rows // 2]
         if len(centers) > 1:
-            columns = [float(center) for center in centers]
-            slices = try_centers(scan, rows[0], columns, recipe, device)
-            captions = [f"center {column:g}" for column in columns]
+            captions = [f"center {center:g}" for center in centers]
+            slices = [trial.whole_slice(rows[0], replace(recipe, center=center, tilt=0.0)) for center in centers]
         else:
-            plan = plan_slabs(scan, recipe, device)
-            slices = preview_rows(scan, rows, plan)
-            captions = [f"row {row}, center {plan.axis[0] + plan.axis[1] * row:g}" for row in rows]
+            slices = [trial.whole_slice(row, recipe) for row in rows]
+            column, slope = trial.axis(recipe)
+            axes = [column + slope * (row - (trial.scan.rows - 1) / 2) for row in rows]
+            captions = [f"row {row}, center {axis:g}" for row, axis in zip(rows, axes, strict=True)]
     path = Path(f"{options.output.rstrip('/')}.preview.png")
     save_contact_sheet(slices, captions, path)
     progress.note(f"wrote {path}")

@@ -1,7 +1,7 @@
 """Settings tried on single slices of a scan: what a change leaves as it was is kept, so that the rest comes at once.
 
 Here: Trial: a projection, a sinogram and a slice of a scan that stays open.
-Not here: pictures of them (workers), several slices at once (preview), whole volumes (pipeline).
+Not here: pictures of them (workers, cli), whole volumes (pipeline).
 """
 
 from collections import OrderedDict
@@ -81,6 +81,10 @@ class Trial:
         """The attenuation that is reconstructed, as (view, column)."""
         return np.array(primitives(self._device).to_host(self._ready(row, recipe, is_cancelled).sinograms)[0])
 
+    def whole_slice(self, row: int, recipe: Recipe) -> Voxels:
+        """Just as the volume will have it, however long that takes."""
+        return self._slice(row, recipe, Thinning(iterations=recipe.iterations), is_rough=False, is_cancelled=never)
+
     def slice(self, row: int, recipe: Recipe, *, is_rough: bool = False, is_cancelled: IsCancelled = never) -> Voxels:
         """Attenuation per cm, or per pixel where its size is not known. row: of the detector, also where it is binned.
 
@@ -88,6 +92,11 @@ class Trial:
         views. is_rough: soon; of fewer still, and by gridding where direct is wished.
         """
         thin = self.thinning(recipe, is_rough=is_rough)
+        return self._slice(row, recipe, thin, is_rough=is_rough, is_cancelled=is_cancelled)
+
+    def _slice(
+        self, row: int, recipe: Recipe, thin: "Thinning", *, is_rough: bool, is_cancelled: IsCancelled
+    ) -> Voxels:
         # Retrieving the phase of views that are left out afterwards would take longer than everything else.
         early = thin.views if is_rough and recipe.phase and not recipe.is_offset else 1
         ready = self._ready(row, recipe, is_cancelled, every=early)
