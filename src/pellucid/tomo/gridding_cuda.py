@@ -4,7 +4,7 @@ Here: make_slices, and the memory it takes.
 Not here: the method (gridding), the kernels (kernels).
 
 A cell gathers the samples near it, of all pairs at once, instead of every sample being added to the cells near it: that
-takes a seventh of the time, and sums have an order. Views are sorted by their angle, so that a cell knows which of them
+takes a third of the time, and sums have an order. Views are sorted by their angle, so that a cell knows which of them
 pass near it.
 """
 
