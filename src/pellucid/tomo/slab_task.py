@@ -89,8 +89,7 @@ class SlabTask(PlaneTask):
         rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
         with account.timing("read"):
             raw = scan.projections.read(rows=rows)
-        slab = used.pop() if used else np.empty(box.shape, self.layout.dtype)
-        slab = slab if slab.shape == box.shape else np.empty(box.shape, self.layout.dtype)
+        slab = _room(used, box.shape, self.layout.dtype)
 
         def put(start: int, slices: Array) -> None:
             place = slab[start : start + len(slices)]
@@ -105,3 +104,12 @@ class SlabTask(PlaneTask):
             writer.write(box, slab)
         used.append(slab)
         return asdict(account)
+
+
+def _room(used: list[Voxels], shape: Shape, dtype: np.dtype[Any]) -> Voxels:
+    """Memory that served before, where there is any of this shape."""
+    try:
+        slab = used.pop()  # Asked for first, another thread could have taken it meanwhile.
+    except IndexError:
+        return np.empty(shape, dtype)
+    return slab if slab.shape == shape else np.empty(shape, dtype)

@@ -18,7 +18,7 @@ from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.gridding import reconstruct_by_gridding
-from pellucid.tomo.iterative import cgls, sirt
+from pellucid.tomo.iterative import Between, cgls, nothing, sirt
 from pellucid.tomo.memory import AT_ONCE, SlabSize, card_for
 from pellucid.tomo.offset_scans import OffsetAxis, stitch
 from pellucid.tomo.recipe import Recipe
@@ -163,15 +163,18 @@ def _cleaned(sinograms: Array, plan: SlabPlan, account: Account) -> Array:
     return sinograms
 
 
-def reconstructed(sinograms: Array, geometry: Geometry, recipe: Recipe, device: Device) -> Array:
-    """Slices in attenuation per pixel. The sinograms may be overwritten."""
+def reconstructed(
+    sinograms: Array, geometry: Geometry, recipe: Recipe, device: Device, between: Between = nothing
+) -> Array:
+    """Slices in attenuation per pixel. The sinograms may be overwritten. between: as in sirt()."""
     match recipe.method:
         case "gridding":
             return reconstruct_by_gridding(sinograms, geometry, recipe.filter, padding=recipe.padding, device=device)
         case "sirt":
-            return sirt(sinograms, geometry, recipe.iterations, is_nonnegative=recipe.is_nonnegative, device=device)
+            clipped, count = recipe.is_nonnegative, recipe.iterations
+            return sirt(sinograms, geometry, count, is_nonnegative=clipped, device=device, between=between)
         case "cgls":
-            return cgls(sinograms, geometry, recipe.iterations, device=device)
+            return cgls(sinograms, geometry, recipe.iterations, device=device, between=between)
         case _:
             filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms)
             return back_project(sinograms, geometry, device)

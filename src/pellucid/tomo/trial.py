@@ -17,7 +17,6 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry
 from pellucid.tomo.bands import Band
 from pellucid.tomo.correction import Calibration, attenuate
-from pellucid.tomo.iterative import cgls, sirt
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.preparation import Preparation
 from pellucid.tomo.recipe import Recipe
@@ -103,11 +102,10 @@ class Trial:
         _go_on(is_cancelled)
         sinograms, geometry = replace(thin, views=thin.views // early).applied(ready.sinograms, ready.geometry)
         if recipe.method in ITERATIVE:
-            fewer = replace(recipe, iterations=thin.iterations)
-            images = self._iterated(sinograms.copy(), geometry, fewer, is_cancelled)
+            chosen = replace(recipe, iterations=thin.iterations)
         else:
             chosen = replace(recipe, method="gridding") if is_rough else recipe
-            images = reconstructed(sinograms.copy(), geometry, chosen, self._device)
+        images = reconstructed(sinograms.copy(), geometry, chosen, self._device, lambda: _go_on(is_cancelled))
         image = primitives(self._device).to_host(images)[0]
         return np.asarray(image * np.float32(ready.per_pixel / thin.columns))
 
@@ -122,13 +120,6 @@ class Trial:
             return replace(Thinning.within(budget / count, views, columns), iterations=count)
         most = ROUGH_PHASE_VIEWS if recipe.phase else ROUGH_VIEWS
         return Thinning(-(-columns // ROUGH_COLUMNS), -(-views // most)) if is_rough else Thinning()
-
-    def _iterated(self, sinograms: Array, geometry: Geometry, recipe: Recipe, is_cancelled: IsCancelled) -> Array:
-        device, count, between = self._device, recipe.iterations, lambda: _go_on(is_cancelled)
-        if recipe.method == "cgls":
-            return cgls(sinograms, geometry, count, device=device, between=between)
-        clipped = recipe.is_nonnegative
-        return sirt(sinograms, geometry, count, is_nonnegative=clipped, device=device, between=between)
 
     def _plan(self, recipe: Recipe) -> SlabPlan:
         if not isinstance(recipe.center, str) and not 0 <= recipe.center < self.scan.columns:

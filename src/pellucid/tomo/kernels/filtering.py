@@ -32,6 +32,12 @@ def sum_rows(
         borders[slice, view] = wp.abs(sinograms[slice, view, 0]) + wp.abs(sinograms[slice, view, width - 1])
 
 
+@wp.func
+def fading(step: wp.int32, reach: wp.int32):
+    """What is left of a border so many columns behind it."""
+    return 0.5 * (1.0 + wp.cos(wp.pi * wp.float32(step) / wp.float32(reach)))
+
+
 @wp.kernel(enable_backward=False)
 def extend(
     first: wp.int32,
@@ -48,7 +54,7 @@ def extend(
     if is_truncated[slice] != 0:
         reach = width // 2
         for step in range(1, reach):
-            fade = 0.5 * (1.0 + wp.cos(wp.pi * wp.float32(step) / wp.float32(reach)))
+            fade = fading(step, reach)
             rows[slice, view, width - 1 + step] = fade * sinograms[slice, view, width - 1]
             rows[slice, view, rows.shape[2] - step] = fade * sinograms[slice, view, 0]
 

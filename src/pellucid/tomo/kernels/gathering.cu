@@ -4,7 +4,7 @@
 // In scope: spectra (view, place, lane), steps (view: cells right and down from one sample to the next), inverses (of
 // the steps), starts (of every bin of angles, its first view), row, column, grid (lane, row, column).
 
-const int views = spectra.shape[0], last = (int)(spectra.shape[1]) / 2, size = grid.shape[1];
+const int last = (int)(spectra.shape[1]) / 2, size = grid.shape[1];
 const float farthest = (float)(last) * size / (2 * last + 2);
 float sums[2 * LANES] = {};
 

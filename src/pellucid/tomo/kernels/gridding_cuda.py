@@ -13,6 +13,7 @@ from typing import Any
 
 import warp as wp
 
+from pellucid.tomo.kernels.filtering import fading
 from pellucid.tomo.kernels.gridding import TAPS
 
 EDGE = 4
@@ -65,11 +66,6 @@ def extended(
     return wp.float32(0.0)
 
 
-@wp.func
-def fading(step: wp.int32, reach: wp.int32):
-    return 0.5 * (1.0 + wp.cos(wp.pi * wp.float32(step) / wp.float32(reach)))
-
-
 @wp.kernel(enable_backward=False)
 def tune(
     first: wp.int32,
@@ -110,9 +106,9 @@ def gather(lanes: int, steepness: float) -> Any:
     numbers = f"constexpr int LANES = {lanes}, PACKETS = {max(1, lanes // 2)}, BINS = {BINS};"
     window = f"constexpr float HALF = {TAPS / 2}f, STEEPNESS = {steepness}f;"
     packet = f"using Packet = {'float2' if lanes == 1 else 'float4'};"
-    text = Path(__file__).with_name("gathering.cu").read_text()
+    words, text = (Path(__file__).with_name(name).read_text() for name in ("cuda_words.cpp", "gathering.cu"))
 
-    @wp.func_native("\n".join(["{", numbers, window, packet, text, "}"]))
+    @wp.func_native("\n".join(["{", words, numbers, window, packet, text, "}"]))
     def gather_cell(
         spectra: wp.array3d(dtype=wp.float32),
         steps: wp.array2d(dtype=wp.float64),
