@@ -1,14 +1,16 @@
 """Arguments that several commands take, parsed once.
 
-Here: text to shapes, ranges, sizes and colours; naming headerless files.
+Here: text to shapes, ranges, sizes and colours; naming headerless files; whether there is a folder for an output.
 Not here: what the commands do with them.
 """
 
 import argparse
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pellucid.box import Shape, triple
+from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 
 if TYPE_CHECKING:
@@ -39,6 +41,13 @@ def source_location(options: argparse.Namespace) -> Location:
             if value is not None
         }
     )
+
+
+def check_folder(output: Path) -> None:
+    """Refuse a place without a folder, before anything is made that could not be written there."""
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise InvalidInput(f"There is no folder {folder}.", do="Make it first, or write somewhere else.")
 
 
 def count_argument(text: str) -> int:

@@ -81,6 +81,8 @@ def _told(error: BaseException) -> int:
         case BrokenPipeError():  # The reader of our output, such as head, has seen enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+        case OSError(filename=str(place), strerror=str(why)):
+            text, code = f"{place}: {why}.\nCheck that the place exists, may be written to, and has room.", 1
         case _:
             text, code = f"{error}.\nCheck that the place exists, may be written to, and has room.", 1
     print(f"pellucid: {text}", file=sys.stderr)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid import progress
+from pellucid.cli.arguments import check_folder
 from pellucid.cli.contact_sheet import save_contact_sheet
 from pellucid.cli.info import report
 from pellucid.device import choose
@@ -101,6 +102,8 @@ def _viewer(options: argparse.Namespace) -> "Viewer":
 
 def _look(options: argparse.Namespace, centers: list[float | str], saved: Parameters | None) -> int:
     """A picture in the place of a volume: of some rows, or of one row with several centers."""
+    path = Path(f"{options.output.rstrip('/')}.preview.png")
+    check_folder(path)
     said = saved or Parameters(_scan_options(options), _recipe(options, centers[0]))
     recipe = replace(said.recipe, center=centers[0])
     with closing(Trial(open_scan(options.source, said.scan), choose(options.device))) as trial:
@@ -113,7 +116,6 @@ def _look(options: argparse.Namespace, centers: list[float | str], saved: Parame
             column, slope = trial.axis(recipe)
             axes = [column + slope * (row - (trial.scan.rows - 1) / 2) for row in rows]
             captions = [f"row {row}, center {axis:g}" for row, axis in zip(rows, axes, strict=True)]
-    path = Path(f"{options.output.rstrip('/')}.preview.png")
     save_contact_sheet(slices, captions, path)
     progress.note(f"wrote {path}")
     return 0

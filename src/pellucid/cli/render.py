@@ -14,6 +14,7 @@ from PIL import Image
 from pellucid.cli.arguments import (
     add_source,
     background_argument,
+    check_folder,
     count_argument,
     parameter_argument,
     positive_argument,
@@ -198,6 +199,4 @@ def _check_output(options: argparse.Namespace) -> None:
             "Add --turntable 120 or --path." if is_movie(options.output) else "Let it end in .png, .jpg, .tif or .webp."
         )
         raise InvalidInput(f"{options.output} is no name for a picture.", do=do)
-    folder = options.output.absolute().parent
-    if not folder.is_dir():
-        raise InvalidInput(f"There is no folder {folder}.", do="Make it first, or write somewhere else.")
+    check_folder(options.output)
