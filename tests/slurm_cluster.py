@@ -94,8 +94,9 @@ class SlurmCluster:
         if not self.command("squeue", "--noheader").strip():
             return
         with suppress(subprocess.CalledProcessError):
-            self.command("scancel", "--user=root", "--signal=KILL", "--full")
-            self.command("scancel", "--user=root")
+            for user in set(self.command("squeue", "--noheader", "--format=%U").split()):
+                self.command("scancel", f"--user={user}", "--signal=KILL", "--full")
+                self.command("scancel", f"--user={user}")
             wait_until(lambda: not self.command("squeue", "--noheader").strip())
         with suppress(subprocess.CalledProcessError):
             self.command("scontrol", "update", "nodename=localhost", "state=resume")

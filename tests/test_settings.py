@@ -156,7 +156,7 @@ def test_memory_without_limits(tmp_path: Path) -> None:
 
 
 def test_memory_of_a_limited_group(tmp_path: Path) -> None:
-    # The job has no limit of its own, its parent has; 1 GiB of what the parent uses is idle file cache.
+    # The job has no limit of its own, its parent has; 1.5 GiB of what the parent uses is file cache.
     root = machine(
         tmp_path / "m",
         "0::/slurm/job\n",
@@ -164,10 +164,10 @@ def test_memory_of_a_limited_group(tmp_path: Path) -> None:
         slurm__job__memory_dot_current="5\n",
         slurm__memory_dot_max=f"{4 * GIB}\n",
         slurm__memory_dot_current=f"{3 * GIB}\n",
-        slurm__memory_dot_stat=f"anon 7\ninactive_file {GIB}\n",
+        slurm__memory_dot_stat=f"anon 7\ninactive_file {GIB}\nactive_file {GIB // 2}\ninactive_anon 9\n",
     )
     assert settings.total_memory_bytes(root) == 4 * GIB
-    assert settings.available_memory_bytes(root) == 2 * GIB
+    assert settings.available_memory_bytes(root) == 5 * GIB // 2
 
 
 def test_memory_of_an_old_style_group(tmp_path: Path) -> None:
@@ -175,6 +175,22 @@ def test_memory_of_an_old_style_group(tmp_path: Path) -> None:
         tmp_path / "m",
         "4:cpu:/a\n3:memory:/a\n",
         memory__a__memory_dot_limit_in_bytes=f"{2 * GIB}\n",
-        memory__a__memory_dot_usage_in_bytes=f"{GIB // 2}\n",
+        memory__a__memory_dot_usage_in_bytes=f"{GIB}\n",
+        # Those without total_ leave out the groups below this one.
+        memory__a__memory_dot_stat=(
+            f"inactive_file 1\nactive_file 2\ntotal_inactive_file {GIB // 4}\ntotal_active_file {GIB // 4}\n"
+        ),
     )
     assert settings.available_memory_bytes(root) == 3 * GIB // 2
+
+
+def test_more_cache_than_use_is_no_negative_use(tmp_path: Path) -> None:
+    # The two files are read one after the other, and do not have to agree.
+    root = machine(
+        tmp_path / "m",
+        "0::/\n",
+        memory_dot_max=f"{2 * GIB}\n",
+        memory_dot_current=f"{GIB}\n",
+        memory_dot_stat=f"inactive_file {GIB}\nactive_file {GIB}\n",
+    )
+    assert settings.available_memory_bytes(root) == 2 * GIB

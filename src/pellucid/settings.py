@@ -322,11 +322,14 @@ def _meminfo(root: Path, name: str) -> int:
 def _group_limits(root: Path) -> list[tuple[int, int]]:
     """(limit, used) in bytes of this process's control group and each of its parents that has a limit."""
     limits = []
-    for folder, limit_file, used_file, cache_key in _group_folders(root):
+    for folder, limit_file, used_file, prefix in _group_folders(root):
         limit, used = _number(folder / limit_file), _number(folder / used_file)
         if limit is not None and used is not None:
-            # File pages nobody is using count as used, yet the kernel gives them up before it refuses memory.
-            limits.append((limit, used - min(used, _statistic(folder / "memory.stat", cache_key))))
+            # Cached file pages count as used, yet the kernel gives them up before it refuses memory. Those that were
+            # read twice are called active: a scan that is read again must not look like memory in use.
+            keys = (f"{prefix}inactive_file", f"{prefix}active_file")
+            cached = sum(_statistic(folder / "memory.stat", key) for key in keys)
+            limits.append((limit, used - min(used, cached)))
     return limits
 
 
@@ -338,10 +341,10 @@ def _group_folders(root: Path) -> Iterator[tuple[Path, str, str, str]]:
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            top, files = root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
+            top, files = root / "sys/fs/cgroup", ("memory.max", "memory.current", "")
         elif "memory" in controllers.split(","):
             top = root / "sys/fs/cgroup/memory"
-            files = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            files = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
         else:
             continue
         for group in [Path(path), *Path(path).parents]:

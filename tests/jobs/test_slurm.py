@@ -80,6 +80,57 @@ def test_it_is_found_without_its_number_and_its_script_is_spooled_without_surpri
     job.until("ended")
 
 
+def submit_as_another_user(slurm: SlurmCluster, name: str, *options: str) -> str:
+    """A job that waits for ever, of nobody's; its number."""
+    words = ("--parsable", f"--job-name={name}", "--chdir=/", "--output=/dev/null", "--hold", *options)
+    return slurm.command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sbatch", *words, "--wrap=true")
+
+
+def test_another_users_job_of_the_same_name_is_neither_seen_nor_stopped(start: Start, slurm: SlurmCluster) -> None:
+    scheduler = SlurmScheduler()
+    job = start(scheduler, SITE)
+    job.until("running")
+    other = submit_as_another_user(slurm, f"pellucid-{job.submitted.id}").strip()
+    unnumbered = replace(job.submitted, handle="")
+    for known in (job.submitted, unnumbered):
+        assert scheduler.states([known])[known.id].phase == "running"
+    scheduler.cancel(unnumbered)
+    job.until("ended")
+    assert slurm.command("squeue", "--noheader", f"--jobs={other}", "--format=%T").strip() == "PENDING"
+
+
+def test_another_users_name_cannot_forge_a_line(start: Start, slurm: SlurmCluster) -> None:
+    scheduler = SlurmScheduler()
+    slurm.command("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")
+    try:
+        job = start(scheduler, SITE)
+        handle, name = job.submitted.handle, f"pellucid-{job.submitted.id}"
+        forged = "\x1f".join([handle, name, "COMPLETED", "None", "0", "0", "elsewhere", "0", "main"])
+        submit_as_another_user(slurm, f"x\n{forged}\n{forged}\n")
+        assert job.state.phase == "queued"
+    finally:
+        slurm.command("scontrol", "update", "nodename=localhost", "state=resume")
+
+
+def test_a_number_that_is_now_another_job_is_not_taken_for_this_one(start: Start) -> None:
+    scheduler = SlurmScheduler()
+    first, second = start(scheduler, SITE), start(scheduler, SITE)
+    second.until("running")
+    reused = replace(first.submitted, handle=second.submitted.handle)
+    assert scheduler.states([reused])[reused.id].phase == "lost"
+    scheduler.cancel(reused)
+    assert second.state.phase == "running"
+
+
+def test_stopping_what_has_ended_or_is_forgotten_is_no_error(start: Start, tmp_path: Path) -> None:
+    scheduler = SlurmScheduler()
+    job = start(scheduler, SITE, command=("/bin/true",))
+    job.until("ended")
+    job.cancel()
+    scheduler.cancel(Submitted("gone", "999999", tmp_path))
+    scheduler.cancel(Submitted("gone", "", tmp_path))
+
+
 def test_an_absent_controller_means_unknown_and_nothing_is_lost(start: Start, slurm: SlurmCluster) -> None:
     job = start(SlurmScheduler(), SITE)
     job.until_begun()

@@ -3,11 +3,11 @@
 Here: SlurmScheduler.
 Not here: the batch script (script), what squeue's lines mean (squeue).
 
-A job is found by its name, which has our id, not by Slurm's number: so it is found also when whoever submitted it died
-before the number could be written down, and when the number was given to another job since.
+A job is one of this user's, with the number that Slurm gave it and the name that has our id: Slurm uses numbers again,
+and any user may give a job any name. Where the number was never written down, because the process that submitted the
+job died, user and name have to do.
 """
 
-import getpass
 import os
 import subprocess
 from collections.abc import Iterable
@@ -24,6 +24,7 @@ PATIENCE_S = 30.0
 # Times as seconds since 1970: in Slurm's own format they would have no time zone.
 CLOCK = {"SLURM_TIME_FORMAT": "%s"}
 UNREACHABLE = ("unable to contact", "connect failure", "socket timed out", "communication connection", "zero bytes")
+OVER_ALREADY = ("invalid job id", "already completing or completed")
 
 
 class SlurmScheduler:
@@ -35,16 +36,34 @@ class SlurmScheduler:
         return _run("sbatch", "--parsable", given=text).strip().partition(";")[0]
 
     def states(self, jobs: Iterable[Submitted]) -> dict[str, State]:
+        jobs = list(jobs)
         try:
-            everybody = squeue.parse(_run("squeue", "--noheader", "--states=all", f"--format={squeue.FORMAT}"))
+            own = _listed(squeue.FORMAT, f"--user={os.geteuid()}")
+            found = {job.id: _line(job, own) for job in jobs}
+            has_waiting = any(line is not None and squeue.is_waiting(line) for line in found.values())
+            everybody = _listed(squeue.FORMAT_WITHOUT_NAMES) if has_waiting else []
         except PellucidError as error:  # Whatever the reason: not to know is not to be gone.
             return {job.id: State("unknown", error.what) for job in jobs}
-        by_name = {line.name: line for line in everybody}
-        return {job.id: _state(job, by_name.get(NAME.format(id=job.id)), everybody) for job in jobs}
+        return {job.id: _state(job, found[job.id], everybody) for job in jobs}
 
     def cancel(self, job: Submitted, is_urgent: bool = False) -> None:
-        name = NAME.format(id=job.id)
-        _run("scancel", f"--user={getpass.getuser()}", f"--name={name}")
+        # All three have to match. Without a number, every job of this user by this name.
+        number = (job.handle,) if job.handle else ()
+        try:
+            _run("scancel", f"--user={os.geteuid()}", f"--name={NAME.format(id=job.id)}", *number)
+        except InvalidInput as error:
+            if not any(word in error.what.lower() for word in OVER_ALREADY):
+                raise
+
+
+def _listed(format: str, *choice: str) -> list[squeue.Line]:
+    return squeue.parse(_run("squeue", "--noheader", "--states=all", f"--format={format}", *choice))
+
+
+def _line(job: Submitted, own: list[squeue.Line]) -> squeue.Line | None:
+    """The line of a job, among those of this user."""
+    named = [line for line in own if line.name == NAME.format(id=job.id)]
+    return next((line for line in named if not job.handle or line.id == job.handle), None)
 
 
 def _state(job: Submitted, line: squeue.Line | None, everybody: list[squeue.Line]) -> State:

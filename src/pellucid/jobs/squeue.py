@@ -14,6 +14,8 @@ from pellucid.jobs.states import Phase, State
 SEPARATOR = "\x1f"
 COLUMNS = ("%i", "%j", "%T", "%r", "%S", "%e", "%N", "%Q", "%P")
 FORMAT = SEPARATOR.join(COLUMNS)
+FORMAT_WITHOUT_NAMES = FORMAT.replace("%j", "")
+"""For jobs of other users: a name is theirs to choose, and one with a line break in it would look like another job."""
 
 PHASES: dict[str, Phase] = {
     "PENDING": "queued",
@@ -97,9 +99,13 @@ def state_of(line: Line, everybody: Iterable[Line] = ()) -> State:
     return State(phase, reason, ends_at=ends_at, node=line.nodes)
 
 
+def is_waiting(line: Line) -> bool:
+    return PHASES.get(line.state) == "queued"
+
+
 def place(line: Line, everybody: Iterable[Line]) -> int:
     """From 1: behind those of its partition that wait with a higher priority, or with the same for longer."""
-    waiting = [one for one in everybody if PHASES.get(one.state) == "queued" and one.partition == line.partition]
+    waiting = [one for one in everybody if is_waiting(one) and one.partition == line.partition]
     return 1 + sum(_rank(one) < _rank(line) for one in waiting)
 
 
