@@ -203,10 +203,12 @@ class UnsupportedType(PellucidError):
     """A voxel type that the format, or Pellucid, cannot hold."""
 
     def __init__(self, where: str, dtype: object, known: Iterable[str]) -> None:
-        super().__init__(
-            f"{where} cannot hold voxels of type {dtype}.",
-            do=f"Convert with --dtype to one of: {', '.join(known)}.",
-        )
+        what = f"{where} cannot hold voxels of type {dtype}."
+        do = f"Convert with --dtype to one of: {', '.join(known)}."
+        if str(dtype).lstrip("<>=|").startswith(("complex", "c8", "c16", "c32")):
+            what = f"{where}: the values are complex ({dtype}), and voxels must be real numbers."
+            do = "Save the magnitude, the phase or the real part, such as np.abs(values), and use that."
+        super().__init__(what, do)
 
 
 class NotWritable(PellucidError):

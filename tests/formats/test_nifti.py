@@ -109,7 +109,8 @@ def test_units_that_nifti_lacks_become_micrometres(unit: str, factor: float, tmp
     [
         (0, b"\0\0\0\0", Damaged, "does not begin with the size of a NIfTI header"),
         (344, b"xxxx", Damaged, "lacks the word"),
-        (70, b"\x20\0", UnsupportedType, "NIfTI code 32"),
+        (70, b"\x20\0", UnsupportedType, r"the values are complex \(complex64, NIfTI code 32\)"),
+        (70, b"\x80\x06", UnsupportedType, "NIfTI code 1664"),
         (40, b"\2\0", WrongDimensions, r"shape \(5, 7\)"),
         (46, b"\4\0", Truncated, "cut short"),
     ],

@@ -211,7 +211,7 @@ def test_damaged_piece_and_damaged_file(tmp_path: Path) -> None:
 
 
 def test_what_is_no_volume_of_numbers(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedType, match="cannot hold"):
+    with pytest.raises(UnsupportedType, match="the values are complex"):
         open_reader(save(tmp_path, np.zeros((2, 5, 7), np.complex64), photometric="minisblack"))
     with pytest.raises(WrongDimensions, match="not a volume"):
         open_reader(save(tmp_path, np.zeros((2, 3, 4, 5, 6, 7), np.uint8), photometric="minisblack"))

@@ -5,15 +5,27 @@ from contextlib import closing
 import numpy as np
 import pytest
 import scipy.ndimage
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pellucid.device import Device, primitives
+from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
 from pellucid.tomo.axis import METHODS, AxisLine, by_double_wedge, find_axis, through
+from pellucid.tomo.backprojection import Geometry, back_project
+from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis, stitch, turn_upright
-from pellucid.tomo.phantoms import disc, foam
+from pellucid.tomo.phantoms import disc, discs, foam
+from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
 from tests.shared_data import shared
+
+
+def rms(values: Voxels) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
 
 ANGLES = np.arange(181) * np.pi / 180
 SAMPLE = foam(45, 40)
@@ -78,6 +90,32 @@ def test_an_offset_scan_becomes_half_a_turn_of_wide_views(axis: float, device: D
     joined = room.to_host(stitch(room.to_device(narrow), found, device))
     wide = Detector(2, found.joined_columns, axis_column=found.joined_axis)
     np.testing.assert_allclose(joined, integrals(sample, wide, turn[:180]).transpose(1, 0, 2), atol=1e-5)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.floats(98, 118) | st.floats(9, 29))
+def test_the_axis_of_an_offset_scan_may_lie_between_columns(axis: float) -> None:
+    """Joined views are those of a wide detector about the same axis, and the slice is in its place."""
+    blobs = discs([(9, 0.4, 60, 20), (14, 0.2, -30, -50), (6, 0.5, -70, 10), (20, 0.1, 5, 5)])
+    turn = np.arange(300) * np.pi / 150
+    narrow = integrals(blobs, Detector(1, 128, axis_column=axis), turn).transpose(1, 0, 2).astype(np.float32)
+    found = OffsetAxis(2 * axis, 128)
+    joined = stitch(narrow, found)
+    wide = Detector(1, found.joined_columns, axis_column=found.joined_axis)
+    wanted = integrals(blobs, wide, turn[:150]).transpose(1, 0, 2).astype(np.float32)
+    slices = []
+    for sinograms in (joined, wanted):
+        filtered = filter_sinograms(sinograms, "hann", padding="none")
+        slices.append(back_project(filtered, Geometry.shared(turn[:150], found.joined_axis, 1))[0])
+    assert find_offset_axis(narrow[0]).column == pytest.approx(axis, abs=0.08)
+    assert rms(joined - wanted) < 0.01 * np.ptp(wanted)
+    assert rms(slices[0] - slices[1]) < 0.01 * np.ptp(slices[1])
+
+
+def test_a_given_center_of_an_offset_scan_is_not_rounded() -> None:
+    scan = simulate(foam(40, 20), Detector(2, 64, axis_column=29.25), np.arange(200) * np.pi / 100)
+    plan = plan_slabs(scan, Recipe(center=29.25, is_offset=True), choose("cpu"))
+    assert plan.axis == (29.25, 0.0) and plan.geometry(scan.angles_rad, (0, 1)).axes[0] % 1 == 0.25
 
 
 def test_a_turned_detector_is_put_upright(device: Device) -> None:

@@ -43,7 +43,7 @@ def by_correlation(front: Voxels, behind: Voxels) -> float:
     most = int(columns * (1 - SMALLEST_OVERLAP))
     shifts = np.arange(-most, most + 1)
     differences = [float(np.mean(_overlap(front, mirrored, shift))) for shift in shifts.tolist()]
-    return float(columns - 1 + _lowest(shifts.astype(np.float64), np.array(differences))) / 2
+    return float(columns - 1 + lowest(shifts.astype(np.float64), np.array(differences))) / 2
 
 
 def _overlap(front: Floats, mirrored: Floats, shift: int) -> Floats:
@@ -124,7 +124,7 @@ def _best(half: Voxels, around: float, reach: float) -> float:
     if not len(shifts):
         return around
     values = np.array([_outside(half, mask, int(one)) for one in shifts])
-    return float(columns - 1 + _lowest(shifts.astype(np.float64), values)) / 2
+    return float(columns - 1 + lowest(shifts.astype(np.float64), values)) / 2
 
 
 def wedge_mask(views: int, columns: int, ratio: float = 0.5) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
@@ -150,10 +150,10 @@ def _outside(half: Voxels, mask: Voxels, shift: int) -> float:
     return float(np.abs(scipy.fft.rfft2(full, workers=settings.current().threads)[mask]).mean())
 
 
-def _lowest(places: Floats, values: Floats) -> float:
+def lowest(places: Floats, values: Floats) -> float:
     """The place of the lowest value, between places by a parabola through it and its neighbours.
 
-    >>> _lowest(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.5]))
+    >>> lowest(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.5]))
     1.1666666666666667
     """
     best = int(np.argmin(values))
@@ -245,6 +245,7 @@ def find_axis(
     """
     if method not in METHODS:
         raise InvalidInput(f"There is no way {method!r} to find the axis.", do=f"Choose one of: {', '.join(METHODS)}.")
+    scan = scan.in_angle_order()
     count = min(scan.rows, _ROWS_TRIED if is_tilted else 3)
     rows = rows or np.unique(np.linspace(0, scan.rows - 1, count + 2).round().astype(int)[1:-1]).tolist()
     found = np.array([METHODS[method](_sinogram(scan, row), scan.angles_rad) for row in rows])

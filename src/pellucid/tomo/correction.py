@@ -210,12 +210,15 @@ def mend(sinograms: Array, bad: Voxels, angles_rad: Floats, device: Device | Non
 def mending(bad: Voxels, angles_rad: Floats) -> tuple[Voxels, Voxels, Voxels, Voxels]:
     """For every bad view: itself, the good ones before and after it, and how far it is on the way between them.
 
+    Before and after by angle, in whatever order the views come.
+
     >>> [part.tolist() for part in mending(np.array([False, True, False, True]), np.arange(4.0))]
     [[1, 3], [0, 2], [2, 2], [0.5, 0.0]]
     """
-    good = np.flatnonzero(~bad)
-    views = np.flatnonzero(bad) if len(good) else np.empty(0, np.int64)
-    place = np.searchsorted(good, views)
+    order = np.argsort(angles_rad, kind="stable")
+    good, views = order[~bad[order]], np.flatnonzero(bad)
+    views = views if len(good) else views[:0]
+    place = np.searchsorted(angles_rad[good], angles_rad[views])
     before, after = good[np.maximum(place - 1, 0)], good[np.minimum(place, max(len(good) - 1, 0))]
     whole = angles_rad[after] - angles_rad[before]
     shares = np.divide(angles_rad[views] - angles_rad[before], whole, out=np.zeros(len(views)), where=whole != 0)

@@ -35,6 +35,7 @@ def reconstruct_array(
 
     out: where to put them; memory that was used before is filled sooner than new. account: takes in what was noticed.
     """
+    scan = scan.in_angle_order()
     plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
     if plan_preparation(plan) is not None:
         do = "Use pellucid.tomo.pipeline.reconstruct(), which keeps them in a file meanwhile."

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.device import Array, Device, launch, primitives
-from pellucid.errors import PellucidError
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.axis import find_axis
 from pellucid.tomo.backprojection import Geometry, back_project
@@ -30,6 +30,8 @@ from pellucid.tomo.scan import CM_UM, Floats, Scan
 
 VIEWS_AT_ONCE = 32
 PERIOD_S = 0.5
+SAME_AXIS = 0.25
+"""Columns that an axis may be found beside the old one before everything is added anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,12 @@ class Cross:
 
 
 class LiveSlices:
-    """Adds views to three slices. axis: the column of the axis, the same for all rows."""
+    """Adds views to three slices. axis: the column of the axis, the same for all rows. axis_views: of how many views it
+    was found, 0 where it is a guess."""
 
     def __init__(self, rows: int, columns: int, axis: float, recipe: Recipe, device: Device) -> None:
         self.axis, self._recipe, self._device = axis, recipe, device
+        self.axis_views = 0
         room, away = primitives(device), np.arange(columns) - (columns - 1) / 2
         middle = away[columns // 2]
         across, down = (np.stack(pair, axis=1) for pair in ((away, 0 * away - middle), (0 * away + middle, -away)))
@@ -124,7 +128,7 @@ def follow(what: Following) -> Iterator[Cross]:
     """The slices whenever there are more views. A moment at which the scan cannot be read is passed over.
 
     Without a center, the axis is taken to be in the middle until half a turn is there; then it is found, and everything
-    is added anew.
+    is added anew. Views may come in any order of their angles.
     """
     slices: LiveSlices | None = None
     heard = time.monotonic()
@@ -139,16 +143,25 @@ def follow(what: Following) -> Iterator[Cross]:
 
 
 def _fitting(slices: LiveSlices | None, scan: Scan, what: Following) -> LiveSlices:
-    """Slices about the axis that is known by now."""
-    center, middle = what.recipe.center, (scan.columns - 1) / 2
-    if slices is not None and (not isinstance(center, str) or slices.axis != middle):
+    """Slices about the axis that is known by now; one that was found is checked when there are twice as many views."""
+    center = what.recipe.center
+    if slices is not None and (not isinstance(center, str) or scan.count < 2 * slices.axis_views):
         return slices
-    axis = center
-    if isinstance(axis, str):
-        axis = middle if scan.span_rad < np.pi - scan.step_rad / 2 else find_axis(scan).column
-    if slices is not None and slices.axis == axis:
+    axis, views = (center, scan.count) if not isinstance(center, str) else _found_axis(scan)
+    if slices is not None and abs(slices.axis - axis) < SAME_AXIS:
+        slices.axis_views = views
         return slices
-    return LiveSlices(scan.rows, scan.columns, axis, what.recipe, what.device)
+    made = LiveSlices(scan.rows, scan.columns, axis, what.recipe, what.device)
+    made.axis_views = views
+    return made
+
+
+def _found_axis(scan: Scan) -> tuple[float, int]:
+    """The column, and of how many views: the middle, of none, until there is half a turn with enough views."""
+    with suppress(InvalidInput):
+        if scan.span_rad >= np.pi - scan.step_rad / 2:
+            return find_axis(scan).column, scan.count
+    return (scan.columns - 1) / 2, 0
 
 
 def _take_in(slices: LiveSlices, scan: Scan, what: Following) -> bool:

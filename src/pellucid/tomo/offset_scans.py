@@ -5,26 +5,36 @@ Not here: axes near the middle (axis).
 """
 
 from dataclasses import dataclass
+from math import ceil, floor
 
 import numpy as np
 
 from pellucid.device import Array, Device, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.axis import lowest
 
 SMALLEST_OVERLAP = 8
+WHOLE = 0.1
+"""Totals this near to a whole number count as whole: their opposite views are joined without interpolation."""
 
 
 @dataclass(frozen=True)
 class OffsetAxis:
     """total: a column and the one that shows the same from behind add up to it. columns: of the detector.
 
+    The columns of a joined view are those of the front view, continued. Where the total is not whole, they fall between
+    columns of the view from behind, which is interpolated.
+
     >>> axis = OffsetAxis(total=180, columns=100)
     >>> axis.column, axis.overlap, axis.joined_columns, axis.joined_axis
     (90.0, 19, 181, 90.0)
+    >>> axis = OffsetAxis(total=58.5, columns=100)
+    >>> axis.column, axis.start, axis.overlap, axis.joined_columns, axis.joined_axis
+    (29.25, -40, 59, 140, 69.25)
     """
 
-    total: int
+    total: float
     columns: int
 
     @property
@@ -35,16 +45,21 @@ class OffsetAxis:
     @property
     def start(self) -> int:
         """The first column that a view or the one behind it shows; negative where the axis is at the left."""
-        return min(0, self.total - self.columns + 1)
+        return min(0, self._first_behind)
 
     @property
     def overlap(self) -> int:
         """Columns that both show."""
-        return min(self.total, self.columns - 1) - max(0, self.total - self.columns + 1) + 1
+        return min(floor(self.total), self.columns - 1) - max(0, self._first_behind) + 1
+
+    @property
+    def _first_behind(self) -> int:
+        """The first column that the view from behind shows."""
+        return ceil(self.total) - self.columns + 1
 
     @property
     def joined_columns(self) -> int:
-        return 2 * self.columns - self.overlap
+        return max(floor(self.total), self.columns - 1) - self.start + 1
 
     @property
     def joined_axis(self) -> float:
@@ -53,9 +68,10 @@ class OffsetAxis:
 
 
 def find_offset_axis(sinogram: Voxels, smallest_overlap: int = SMALLEST_OVERLAP) -> OffsetAxis:
-    """From a full turn (view, column): the overlap in which opposite views differ least, on either side.
+    """From a full turn (view, column), by angle: the overlap in which opposite views differ least, on either side.
 
-    The difference is measured against how much the views vary there, so that empty overlaps do not win.
+    The difference is measured against how much the views vary there, so that empty overlaps do not win. Whole totals
+    are tried; a parabola through the best three tells the place between them, unless that is next to a whole one.
     """
     views, columns = sinogram.shape
     half = views // 2
@@ -66,7 +82,8 @@ def find_offset_axis(sinogram: Voxels, smallest_overlap: int = SMALLEST_OVERLAP)
     front, behind = sinogram[:half].astype(np.float64), sinogram[half : 2 * half, ::-1].astype(np.float64)
     totals = np.arange(smallest_overlap - 1, 2 * columns - smallest_overlap)
     differences = [_difference(front, behind, int(total)) for total in totals]
-    return OffsetAxis(int(totals[int(np.argmin(differences))]), columns)
+    total = lowest(totals.astype(np.float64), np.array(differences))
+    return OffsetAxis(round(total) if abs(total - round(total)) < WHOLE else total, columns)
 
 
 def _difference(front: Voxels, mirrored: Voxels, total: int) -> float:
@@ -91,7 +108,8 @@ def stitch(sinograms: Array, axis: OffsetAxis, device: Device | None = None) -> 
         )
     joined = primitives(device).empty((slices, views // 2, axis.joined_columns), np.float32)
     shape = (views // 2, slices, axis.joined_columns)
-    inputs = [axis.total, axis.start, views // 2, sinograms]
+    whole = floor(axis.total)
+    inputs = [whole, axis.total - whole, axis.start, views // 2, sinograms]
     launch(kernels.stitch, shape, inputs=inputs, outputs=[joined], device=device)
     return joined
 

@@ -80,7 +80,7 @@ def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
             do="Leave --offset out, or check the angles.",
         )
     if not isinstance(recipe.center, str):
-        return OffsetAxis(round(2 * recipe.center), scan.columns)
+        return OffsetAxis(2 * recipe.center, scan.columns)
     return find_offset_axis(_sinogram(scan, scan.rows // 2))
 
 

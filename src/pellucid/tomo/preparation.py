@@ -94,7 +94,7 @@ class Preparation:
     def said(self) -> str:
         """In words, for a report."""
         steps = ["flats and darks corrected"]
-        steps += [f"opposite views joined about column {self.offset.column}"] if self.offset else []
+        steps += [f"opposite views joined about column {self.offset.column:g}"] if self.offset else []
         steps += [f"turned by {np.rad2deg(self.roll_rad):.3g} degrees"] if self.roll_rad else []
         steps += [f"binned by {self.binning}"] if self.binning > 1 else []
         phase = self.fitted_phase

@@ -5,7 +5,7 @@ Not here: files (scan_files), what is done with the frames (correction and the m
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,12 @@ from pellucid.volume.volume import Volume
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 CM_UM = 1e4
+FULL_TURN = 2 * np.pi * (1 + 1e-6)
+LARGEST_STEP_RAD = np.pi / 4
+"""Between views that follow one another while the sample turns on and on; larger ones are those of golden angles."""
+
+FRAMES_AT_ONCE = 32
+"""That are read together and then put in order, where frames are not read in the order in which they are stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +92,15 @@ class Frames:
         if held is not None and held.dtype == self.dtype and (np.diff(indices) == 1).all():
             return held[indices[0] : indices[-1] + 1, top:bottom]
         out = np.empty((stop - first, bottom - top, self.columns), self.dtype)
-        for start, length in _runs(self.indices[first:stop]):
-            frame = int(self.indices[first + start])
+        order = np.argsort(indices, kind="stable")
+        is_sorted = bool((np.diff(order) == 1).all())
+        for start, length in _runs(indices[order], stop - first if is_sorted else FRAMES_AT_ONCE):
+            frame = int(indices[order[start]])
             box = Box((frame, top, 0), (frame + length, bottom, self.columns))
-            self.volume.read(box, out[start : start + length])
+            if is_sorted:
+                self.volume.read(box, out[start : start + length])
+            else:
+                out[order[start : start + length]] = self.volume.read(box)
         return out
 
     def _checked(self, wanted: tuple[int, int] | None, length: int, what: str) -> tuple[int, int]:
@@ -101,12 +112,13 @@ class Frames:
         return first, stop
 
 
-def _runs(indices: Indices) -> Iterator[tuple[int, int]]:
-    """Start and length of every stretch of indices that follow one another: each is one read."""
+def _runs(indices: Indices, most: int) -> Iterator[tuple[int, int]]:
+    """Start and length of every stretch of indices that follow one another, so many at most: each is one read."""
     breaks = np.flatnonzero(np.diff(indices) != 1) + 1
     edges = [0, *breaks.tolist(), len(indices)]
-    for start, stop in pairwise(edges):
-        yield start, stop - start
+    for first, stop in pairwise(edges):
+        for start in range(first, stop, most):
+            yield start, min(most, stop - start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +175,8 @@ class Scan:
 
     @property
     def step_rad(self) -> float:
-        """Median distance between neighbouring angles."""
-        return float(np.median(np.abs(np.diff(self.angles_rad)))) if self.count > 1 else 0.0
+        """Median distance between neighbouring angles, in whatever order they were taken."""
+        return float(np.median(np.diff(np.sort(self.angles_rad)))) if self.count > 1 else 0.0
 
     @property
     def span_rad(self) -> float:
@@ -174,6 +186,22 @@ class Scan:
     @property
     def is_full_turn(self) -> bool:
         return self.span_rad > 1.5 * np.pi
+
+    def in_angle_order(self) -> "Scan":
+        """The same scan with its projections sorted by angle; itself where they follow one another already.
+
+        Axis, rings, zingers and black projections depend on which views are neighbours. Views of more than a full turn
+        are sorted by where they are in a turn, unless the turns are taken one after the other.
+        """
+        steps, turned = np.diff(self.angles_rad), np.ptp(self.angles_rad)
+        is_steady = (steps >= 0).all() or (steps <= 0).all()
+        if is_steady and (turned <= FULL_TURN or np.abs(steps).max() <= LARGEST_STEP_RAD):
+            return self
+        angles = self.angles_rad if turned <= FULL_TURN else np.mod(self.angles_rad, 2 * np.pi)
+        order = np.argsort(angles, kind="stable")
+        said = (*self.assumptions, "The projections are not in the order of their angles, and are sorted.")
+        projections = self.projections.choose(order)
+        return replace(self, projections=projections, angles_rad=angles[order], assumptions=said)
 
     def close(self) -> None:
         """Close the files; volumes that are shared are closed once."""

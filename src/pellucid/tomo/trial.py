@@ -55,7 +55,7 @@ class Trial:
     """A scan that stays open. For one thread. is_cancelled is asked between steps; Cancelled is raised then."""
 
     def __init__(self, scan: Scan, device: Device) -> None:
-        self.scan, self._device = scan, device
+        self.scan, self._device = scan.in_angle_order(), device
         self._kept: OrderedDict[tuple[object, ...], Any] = OrderedDict()
 
     def close(self) -> None:

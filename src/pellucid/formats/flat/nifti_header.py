@@ -45,6 +45,7 @@ CODES = {
     "int64": 1024, "uint64": 1280,
 }  # fmt: skip
 _DTYPES = {code: name for name, code in CODES.items()}
+_COMPLEX = {32: "complex64, NIfTI code 32", 1792: "complex128, NIfTI code 1792", 2048: "complex256, NIfTI code 2048"}
 _RGB = {128: 3, 2304: 4}
 _UNITS = {1: "m", 2: "mm", 3: "um"}
 
@@ -100,7 +101,7 @@ class NiftiHeader:
         if code in _RGB and "c" not in axes:
             return place(f"{axes}c", [*lengths, _RGB[code]], np.dtype(np.uint8), int(offset))
         if code not in _DTYPES:
-            raise UnsupportedType(str(self.path), f"NIfTI code {code}", CODES)
+            raise UnsupportedType(str(self.path), _COMPLEX.get(code, f"NIfTI code {code}"), CODES)
         return place(axes, lengths, np.dtype(_DTYPES[code]).newbyteorder(self.order), int(offset))
 
 

@@ -11,7 +11,17 @@ from typing import Any
 
 import h5py
 
-from pellucid.errors import Damaged, DatasetAmbiguous, DatasetMissing, LinkBroken, Truncated, Unfinished, Unreadable
+from pellucid.errors import (
+    Damaged,
+    DatasetAmbiguous,
+    DatasetMissing,
+    LinkBroken,
+    Truncated,
+    Unfinished,
+    Unreadable,
+    UnsupportedType,
+)
+from pellucid.formats.protocol import VOXEL_TYPES
 from pellucid.formats.sources import existing_file
 
 LEVELS_ATTRIBUTE = "levels"
@@ -79,6 +89,7 @@ def _only_volume(group: Any, path: str, prefix: str) -> Any:
         if len(choices) == 1:
             return choices[0][1]
     if not wanted:
+        _refuse_complex(group, path, prefix)
         _refuse_broken(group, path, prefix)
     raise DatasetAmbiguous(path, _listed(wanted))
 
@@ -95,6 +106,13 @@ def _volumes(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     for name, found in _walk(group, prefix, seen):
         if isinstance(found, h5py.Dataset) and 3 <= found.ndim <= 5 and found.dtype.kind in "biuf":
             yield name, found
+
+
+def _refuse_complex(group: Any, path: str, prefix: str) -> None:
+    """Where the only arrays are complex, say so."""
+    for name, found in _walk(group, prefix, set()):
+        if isinstance(found, h5py.Dataset) and 3 <= found.ndim <= 5 and found.dtype.kind == "c":
+            raise UnsupportedType(f"{path}:{name}", found.dtype, VOXEL_TYPES)
 
 
 def _walk(group: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:

@@ -82,7 +82,8 @@ def opened(path: Path) -> Iterator[Any]:
 def geometry_of(path: Path, page: Any) -> Geometry:
     """The geometry of a page; refuses what is not an image of numbers."""
     if page.dtype is None or page.dtype.name not in VOXEL_TYPES:
-        raise UnsupportedType(str(path), f"{page.bitspersample} bits", VOXEL_TYPES)
+        is_complex = page.dtype is not None and page.dtype.kind == "c"
+        raise UnsupportedType(str(path), page.dtype if is_complex else f"{page.bitspersample} bits", VOXEL_TYPES)
     if page.imagedepth > 1 or page.axes not in ("YX", "YXS", "SYX"):
         raise WrongDimensions(str(path), page.shape)
     piece = (page.tilelength, page.tilewidth) if page.is_tiled else (page.rowsperstrip, page.imagewidth)

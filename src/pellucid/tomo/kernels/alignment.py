@@ -10,16 +10,28 @@ Not here: where the axis is, and how far the detector is turned (axis, offset_sc
 import warp as wp
 
 
+@wp.func
+def between(row: wp.array(dtype=wp.float32), left: wp.int32, part: wp.float32):
+    """The row at left + part: a cubic curve (Catmull and Rom's) through four columns; the border is repeated."""
+    last = row.shape[0] - 1
+    a = row[wp.max(left - 1, 0)]
+    b = row[left]
+    c = row[wp.min(left + 1, last)]
+    d = row[wp.min(left + 2, last)]
+    return b + 0.5 * part * (c - a + part * (2.0 * a - 5.0 * b + 4.0 * c - d + part * (3.0 * (b - c) + d - a)))
+
+
 @wp.kernel(enable_backward=False)
 def stitch(
     first: wp.int32,
-    total: wp.int32,
+    whole: wp.int32,
+    part: wp.float32,
     start: wp.int32,
     half: wp.int32,
     sinograms: wp.array3d(dtype=wp.float32),
     joined: wp.array3d(dtype=wp.float32),
 ):
-    """Column j of a view is column total - j of the view half a turn later; start is the first j that either sees.
+    """Column j of a view is column whole + part - j of the view half a turn later; start is the first j of either.
 
     Where both see it, they are mixed: each counts more the further it is from its own border.
     """
@@ -27,17 +39,23 @@ def stitch(
     view += first
     columns = sinograms.shape[2]
     front = column + start
-    behind = total - front
-    own = wp.min(front, columns - 1 - front) + 1
-    other = wp.min(behind, columns - 1 - behind) + 1
+    behind = whole - front
+    last = columns - 1
+    if part > 0.0:
+        last -= 1
+    own = wp.float32(wp.min(front, columns - 1 - front) + 1)
+    other = wp.min(wp.float32(behind) + part, wp.float32(columns - 1 - behind) - part) + 1.0
     value = wp.float32(0.0)
-    if own > 0 and other > 0:
-        share = wp.float32(other) / wp.float32(own + other)
-        value = (1.0 - share) * sinograms[place, view, front] + share * sinograms[place, view + half, behind]
-    elif own > 0:
+    is_behind = behind >= 0 and behind <= last
+    if own > 0.0 and is_behind:
+        share = other / (own + other)
+        value = (1.0 - share) * sinograms[place, view, front] + share * between(
+            sinograms[place, view + half], behind, part
+        )
+    elif own > 0.0:
         value = sinograms[place, view, front]
-    elif other > 0:
-        value = sinograms[place, view + half, behind]
+    elif is_behind:
+        value = between(sinograms[place, view + half], behind, part)
     joined[place, view, column] = value
 
 

@@ -23,12 +23,14 @@ from pellucid.tomo.scan import Scan
 def open_scan(location: str | Path | Location, options: ScanOptions | None = None, *, is_growing: bool = False) -> Scan:
     """The scan at a location. What is missing there has to be said in the options, or is an error.
 
-    is_growing: it is still being written; what is there so far is the scan.
+    Projections come in the order of their angles. is_growing: it is still being written; what is there so far is the
+    scan, in the order in which it came.
     """
     place, options = Location.parse(location), options or ScanOptions()
     found = _find(place, options, is_growing=is_growing)
     try:
-        return assemble(str(place), found, options)
+        scan = assemble(str(place), found, options)
+        return scan if is_growing else scan.in_angle_order()
     except BaseException:
         found.close()
         raise
