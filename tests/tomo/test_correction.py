@@ -40,11 +40,12 @@ def scan_between_flats(raw: Any = RAW) -> Scan:
 def test_flats_are_interpolated_in_time(dtype: Any, device: Device) -> None:
     raw = (RAW // 20 if dtype == np.uint8 else RAW).astype(dtype)
     scan = scan_between_flats(raw)
-    found = attenuate(raw, scan.projections.times, Calibration.of(scan), device)
+    calibration = Calibration.of(scan)
+    found = attenuate(raw, scan.projections.times, calibration, device)
     dark = DARKS.mean(axis=0)
     share = ((np.arange(8) + 2 - 0.5) / 10.5)[:, None, None]
     flats = BEFORE.mean(axis=0) * (1 - share) + AFTER.mean(axis=0) * share - dark
-    wanted, clipped = reference.attenuate(raw, flats, dark, 2.0)
+    wanted, clipped = reference.attenuate(raw, flats, dark, calibration.floor)
     np.testing.assert_allclose(primitives(device).to_host(found.sinograms), wanted, atol=2e-5)
     np.testing.assert_array_equal(found.clipped, clipped)
 

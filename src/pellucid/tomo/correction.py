@@ -13,13 +13,8 @@ from pellucid.device import Array, Device, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.threads import Threads
+from pellucid.tomo.light import floor_of
 from pellucid.tomo.scan import Floats, Frames, Scan
-
-FLOOR_COUNTS = 2.0
-"""Fewer counts than this say nothing: they are taken to be so many."""
-
-FLOOR_TRANSMISSION = 1e-6
-"""The same for a scan without flats, whose values are shares of the beam."""
 
 BAD_SHARE = 0.4
 """A row of a projection with more of its pixels clipped than this is replaced. Without light, noise about the dark
@@ -39,13 +34,13 @@ class Calibration:
     """What the detector gives without sample and without beam, for some rows.
 
     flats: (group, row, column), less the dark; frames with no projection between them are one group. times: of the
-    groups. dark: (row, column). floor: the least count that is believed.
+    groups. dark: (row, column). floor: the least count that is used (light.floor_of).
     """
 
     flats: Voxels
     times: Floats
     dark: Voxels
-    floor: float = FLOOR_COUNTS
+    floor: float
 
     @classmethod
     def of(cls, scan: Scan, rows: tuple[int, int] | None = None) -> "Calibration":
@@ -54,11 +49,11 @@ class Calibration:
         shape = (bottom - top, scan.columns)
         dark = np.zeros(shape) if scan.darks is None else mean_frame(scan.darks, (top, bottom))
         if scan.flats is None:
-            return cls(np.ones((1, *shape), np.float32), np.zeros(1), dark.astype(np.float32), FLOOR_TRANSMISSION)
+            return cls(np.ones((1, *shape), np.float32), np.zeros(1), dark.astype(np.float32), floor_of(scan))
         groups = flat_groups(scan.flats.times, scan.projections.times)
         flats = [mean_frame(scan.flats.choose(group), (top, bottom)) - dark for group in groups]
         times = np.array([scan.flats.times[group].mean() for group in groups])
-        return cls(np.stack(flats).astype(np.float32), times, dark.astype(np.float32))
+        return cls(np.stack(flats).astype(np.float32), times, dark.astype(np.float32), floor_of(scan))
 
 
 def flat_groups(flat_times: Floats, projection_times: Floats) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:

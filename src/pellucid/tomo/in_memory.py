@@ -16,6 +16,7 @@ from pellucid.device import Array, choose, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.gridding_cpu import kept_room
+from pellucid.tomo.light import check_light, check_share
 from pellucid.tomo.memory import AT_ONCE
 from pellucid.tomo.planning import plan_preparation, plan_slabs
 from pellucid.tomo.recipe import Recipe
@@ -36,18 +37,21 @@ def reconstruct_array(
     out: where to put them; memory that was used before is filled sooner than new. account: takes in what was noticed.
     """
     scan = scan.in_angle_order()
+    check_light(scan)
     plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
     if plan_preparation(plan) is not None:
         do = "Use pellucid.tomo.pipeline.reconstruct(), which keeps them in a file meanwhile."
         raise InvalidInput("Phase, binning and roll need whole projections first.", do=do)
     out = _checked(out, (scan.rows, plan.edge(scan), plan.edge(scan)))
     account = account or Account()
+    clipped_before = account.clipped
     slabs = [(first, min(scan.rows, first + AT_ONCE)) for first in range(0, scan.rows, AT_ONCE)]
     with kept_room(), progress.task("Reconstructing", total=out.size, unit="voxels") as bar, _threads() as pool:
         made = {pool.submit(_make, scan, rows, plan, out): rows[1] - rows[0] for rows in slabs}
         for done in as_completed(made):
             account.add(vars(done.result()))
             bar.advance(made[done] * out[0].size)
+    check_share(scan, (account.clipped - clipped_before) / scan.pixels)
     return out
 
 

@@ -25,6 +25,7 @@ from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
+from pellucid.tomo.light import check_light, check_share, light_warnings
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.preparation import Preparation, PreparationTask
 from pellucid.tomo.reading.assembly import ScanOptions
@@ -102,7 +103,7 @@ def reconstruct(
         )
         job = _Job.planned(scan, wish, running.engine or make_engine(), choose(running.device))
         with Partial(place, overwrite=running.overwrite) as partial, partial.naming_target():
-            account = job.carry_out(partial, running)
+            account = job.carry_out(scan, partial, running)
         report = job.report(scan, place, account)
     if (path := report_path(place)) is not None:
         report.write(path)
@@ -148,6 +149,7 @@ class _Job:
         binning = wish.recipe.binning
         first, stop = (row // binning for row in _checked_rows(scan, wish.output.rows, binning))
         values = plan_values(np.dtype(np.float32), wish.output.dtype, wish.output.value_range)
+        check_light(scan, (first * binning, stop * binning))
         on_detector = slabs = plan_slabs(scan, wish.recipe, device)
         raw, prepared, edge = scan.projections.shape, None, slabs.edge(scan)
         preparation = plan_preparation(slabs)
@@ -169,7 +171,7 @@ class _Job:
             _layout((stop - first, edge, edge), scan, wish, values),
         )
 
-    def carry_out(self, partial: Partial, running: Running) -> Account:
+    def carry_out(self, scan: Scan, partial: Partial, running: Running) -> Account:
         is_resumed = partial.begin(self._key())
         try:
             before = self._before(partial.folder, is_resumed=is_resumed)
@@ -185,10 +187,19 @@ class _Job:
                         for done in run_stage(stage, self.engine, partial.folder, running.cancel):
                             account.add(done.result or {})
                             tell(stage, done.index)
+            try:
+                check_share(scan, self._dark_share(account))
+            except PellucidError:
+                partial.discard()
+                raise
             with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
                 writer.finish()
             partial.publish()
         return account
+
+    def _dark_share(self, account: Account) -> float:
+        """The share of the pixels that slices are made of, that had no light."""
+        return account.clipped / (self.raw[0] * (self.rows[1] - self.rows[0]) * self.raw[2])
 
     @contextmanager
     def _watched(self, partial: Partial, slabs: Stage, watch: Watch | None) -> Iterator[Callable[[Stage, int], None]]:
@@ -288,10 +299,10 @@ class _Job:
 
     def _warnings(self, scan: Scan, account: Account) -> list[str]:
         said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
+        said += light_warnings(scan)
         said += account.warnings
         if account.clipped:
-            pixels = scan.count * (self.rows[1] - self.rows[0]) * scan.columns
-            said.append(f"{100 * account.clipped / pixels:.2g} % of all pixels had too little light or no value.")
+            said.append(f"{100 * self._dark_share(account):.2g} % of all pixels had too little light or no value.")
         if account.zingers:
             said.append(f"{account.zingers:,} pixels were hit by stray photons and are replaced.")
         if not scan.pixel_size_um:

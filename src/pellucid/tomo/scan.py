@@ -169,6 +169,11 @@ class Scan:
         return self.projections.count
 
     @property
+    def pixels(self) -> int:
+        """Of all projections together."""
+        return self.count * self.rows * self.columns
+
+    @property
     def per_pixel(self) -> float:
         """What attenuation per pixel is multiplied by: to be per cm where the size of a pixel is known, else 1."""
         return CM_UM / self.pixel_size_um if self.pixel_size_um else 1.0

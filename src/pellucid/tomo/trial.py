@@ -17,6 +17,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry
 from pellucid.tomo.bands import Band
 from pellucid.tomo.correction import Calibration, attenuate
+from pellucid.tomo.light import check_share
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.preparation import Preparation
 from pellucid.tomo.recipe import Recipe
@@ -153,7 +154,7 @@ class Trial:
         scan, rows = self.scan, (row, row + 1)
         raw = self._keep(("raw", row), lambda: scan.projections.read(rows=rows))
         calibration = self._keep(("calibration", row), lambda: Calibration.of(scan, rows))
-        return corrected(raw, scan, calibration, plan, Account())
+        return _lit(raw, scan, calibration, plan)
 
     def _prepared(self, band: Band, scan: Scan, plan: SlabPlan, is_cancelled: IsCancelled) -> Array:
         """The same of projections that are prepared first."""
@@ -161,7 +162,7 @@ class Trial:
         angles = scan.angles_rad[: len(raw)]
         scan = replace(scan, projections=Frames.from_array(raw), angles_rad=angles, flats=None, darks=None)
         _go_on(is_cancelled)
-        return corrected(raw, scan, Calibration.of(scan), plan, Account())
+        return _lit(raw, scan, Calibration.of(scan), plan)
 
     def _transmitted(self, band: Band, scan: Scan, is_cancelled: IsCancelled) -> Voxels:
         """(view, 1, column), 0 without light; some views at a time."""
@@ -196,6 +197,14 @@ class Trial:
 def _go_on(is_cancelled: IsCancelled) -> None:
     if is_cancelled():
         raise Cancelled("The preview")
+
+
+def _lit(raw: Voxels, scan: Scan, calibration: Calibration, plan: SlabPlan) -> Array:
+    """Corrected sinograms; an error where most of their pixels have no light."""
+    account = Account()
+    sinograms = corrected(raw, scan, calibration, plan, account)
+    check_share(scan, account.clipped / raw.size)
+    return sinograms
 
 
 def _thinned(scan: Scan, every: int) -> Scan:
