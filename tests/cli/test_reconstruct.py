@@ -174,3 +174,9 @@ def test_a_scan_is_followed_in_a_viewer(scan: str, tmp_path: Path, monkeypatch: 
 def test_an_output_is_asked_for(scan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(scan) == 1
     assert "Give -o" in capsys.readouterr().err
+
+
+def test_warnings_of_the_report_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scan = write_scan(tmp_path / "wedge.h5", rows=3, views=120, turn_rad=np.pi * 2 / 3)
+    assert run(scan, "-o", tmp_path / "a.zarr", "--center", AXIS, "--pixel-size", PIXEL_UM) == 0
+    assert "warning: Views are missing over 60.0 degrees" in capsys.readouterr().err

@@ -8,8 +8,9 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.reference.angles import view_weights
 from pellucid.tomo.reference.projection import back_project as defined
-from pellucid.tomo.reference.projection import grid, view_weights
+from pellucid.tomo.reference.projection import grid
 from pellucid.tomo.scan import Floats
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.tooth import tooth_sinogram

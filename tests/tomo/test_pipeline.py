@@ -20,6 +20,7 @@ from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, reconstruct
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.recipe import Recipe, read_recipe
+from pellucid.tomo.report import AngleReport
 from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.slab_task import SlabTask
 from pellucid.volume.blocks import Block
@@ -162,7 +163,23 @@ def test_the_report_says_everything(scan: Path, tmp_path: Path) -> None:
     assert report["scan"]["projections"] == 72
     assert {"read", "correct", "rings", "reconstruct", "write"} <= report["seconds"].keys()
     assert "numpy" in report["versions"]
+    assert report["angles"]["covered_deg"] == pytest.approx(180)
+    assert report["angles"]["sum_of_weights_deg"] == pytest.approx(180)
     assert report["warnings"] == []
+
+
+def test_the_report_says_what_the_views_cover(tmp_path: Path) -> None:
+    path = write_scan(tmp_path / "wedge.h5", rows=3, views=120, axis=AXIS, turn_rad=np.pi * 2 / 3)
+    reconstruct(path, tmp_path / "a.zarr", RECIPE, THIN, OPTIONS, running()).close()
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["angles"]["covered_deg"] == pytest.approx(120)
+    assert report["angles"]["missing_wedges_deg"] == pytest.approx([60])
+    assert any("missing over 60.0 degrees" in sentence for sentence in report["warnings"])
+
+
+def test_weights_that_are_not_the_angle_covered_are_reported() -> None:
+    assert AngleReport(180.0, 179.9).warnings == []
+    assert "cover 180.00 degrees but have weights of 67.00" in AngleReport(180.0, 67.0).warnings[0]
 
 
 def test_an_unknown_pixel_size_is_said(scan: Path, tmp_path: Path) -> None:

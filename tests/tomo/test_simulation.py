@@ -11,7 +11,7 @@ from pellucid.tomo.correction import Calibration, attenuate, mend
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.phantoms import Ellipsoid, Phantom, beads, disc, foam, shepp_logan
 from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.reference.projection import view_weights
+from pellucid.tomo.reference.angles import view_weights
 from pellucid.tomo.simulation import Detector, Faults, integrals, simulate, write_nxtomo
 from pellucid.tomo.zingers import remove_zingers
 

@@ -30,6 +30,7 @@ from pellucid.tomo.pipeline import Output, Running, Watch, reconstruct
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
+from pellucid.tomo.report import read_warnings
 from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.trial import Trial
 
@@ -58,6 +59,8 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
     volume = reconstruct(options.source, options.output, recipe, _output(options), said.scan, running)
     volume.close()
     report(volume.location)
+    for warning in read_warnings(volume.location):
+        print(f"warning: {warning}", file=sys.stderr)
     return 0
 
 

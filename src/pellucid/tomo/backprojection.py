@@ -12,7 +12,8 @@ import numpy as np
 
 from pellucid.device import Array, Device, Portion, choose, launch, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reference.projection import circle_radius, view_weights
+from pellucid.tomo.reference.angles import view_weights
+from pellucid.tomo.reference.projection import circle_radius
 from pellucid.tomo.scan import Floats
 
 LINE_BYTES = 64

@@ -25,7 +25,8 @@ from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.reference.projection import circle_radius, view_weights
+from pellucid.tomo.reference.angles import view_weights
+from pellucid.tomo.reference.projection import circle_radius
 from pellucid.tomo.scan import CM_UM, Floats, Scan
 
 VIEWS_AT_ONCE = 32

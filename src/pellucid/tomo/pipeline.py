@@ -31,7 +31,7 @@ from pellucid.tomo.preparation import Preparation, PreparationTask
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.report import Report, report_path
+from pellucid.tomo.report import AngleReport, Report, report_path
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.slab_task import SlabTask
 from pellucid.tomo.slabs import Account, SlabPlan
@@ -276,10 +276,12 @@ class _Job:
         level, binning = self.layout.levels[0], self.wish.recipe.binning
         rows = (self.rows[0] * binning, self.rows[1] * binning)
         seconds = dict(account.seconds)
+        angles = AngleReport.of(self.slabs.geometry(scan.angles_rad, (0, 1)))
         return Report(
             scan=scan_facts(scan),
             recipe=self.wish.recipe.as_words(),
             axis=(self.axis[0] + self.axis[1] * rows[0], self.axis[0] + self.axis[1] * (rows[1] - 1)),
+            angles=angles,
             output={
                 "location": str(place),
                 "rows": rows,
@@ -294,7 +296,7 @@ class _Job:
             device=self.slabs.device.name,
             wall_s=seconds.pop("wall"),
             seconds=seconds,
-            warnings=(*scan.assumptions, *self._warnings(scan, account)),
+            warnings=(*scan.assumptions, *angles.warnings, *self._warnings(scan, account)),
         )
 
     def _warnings(self, scan: Scan, account: Account) -> list[str]:

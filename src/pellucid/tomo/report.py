@@ -1,6 +1,6 @@
 """What a reconstruction did, for people and for programs: every parameter, versions, warnings and times.
 
-Here: Report, and writing it as JSON.
+Here: Report, AngleReport; writing them as JSON, and reading the warnings back.
 Not here: making it (pipeline).
 """
 
@@ -11,9 +11,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pellucid.formats.location import Location
+from pellucid.tomo.backprojection import Geometry
+from pellucid.tomo.reference.angles import Coverage
 
 FORMAT = 1
+WEIGHTS_TOLERANCE = 0.005
+"""Of the angle covered: what the sum of the weights may differ by, and with it all attenuations."""
 PACKAGES = ("pellucid", "numpy", "scipy", "warp-lang", "cupy-cuda13x")
 
 
@@ -29,10 +35,44 @@ def versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
+class AngleReport:
+    """What the views cover, modulo a half turn, and what they were weighted with: attenuations are right where the sum
+    of the weights is the angle covered."""
+
+    covered_deg: float
+    sum_of_weights_deg: float
+    missing_wedges_deg: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, geometry: Geometry) -> "AngleReport":
+        """Of the views as they are reconstructed: those of an offset scan after joining."""
+        coverage = Coverage.of(geometry.angles_rad)
+        missing = tuple(np.degrees(coverage.missing_rad).tolist())
+        return cls(float(np.degrees(coverage.covered_rad)), float(np.degrees(geometry.weights.sum())), missing)
+
+    @property
+    def warnings(self) -> list[str]:
+        sentences = []
+        if abs(self.sum_of_weights_deg - self.covered_deg) > WEIGHTS_TOLERANCE * self.covered_deg:
+            sentences.append(
+                f"The views cover {self.covered_deg:.2f} degrees but have weights of {self.sum_of_weights_deg:.2f} "
+                "degrees: attenuations are wrong by that ratio. Check the angles of the scan."
+            )
+        if self.missing_wedges_deg:
+            sizes = ", ".join(f"{size:.1f}" for size in self.missing_wedges_deg)
+            sentences.append(
+                f"Views are missing over {sizes} degrees: edges in these directions are blurred, and attenuations are "
+                "too low. Scan at least 180 degrees."
+            )
+        return sentences
+
+
+@dataclass(frozen=True)
 class Report:
     """One run. seconds: of every step, added up over all workers; wall_s: from the first block to the last.
 
     scan: the facts of the scan. recipe: every choice that was made. axis: its column in the first and the last row.
+    angles: what the views cover, and the sum of their weights.
     output: where, which rows of the scan, shape, type, spacing, and the unit of the values. versions: of what took
     part.
     """
@@ -40,6 +80,7 @@ class Report:
     scan: dict[str, Any]
     recipe: dict[str, Any]
     axis: tuple[float, float]
+    angles: AngleReport
     output: dict[str, Any]
     device: str
     seconds: dict[str, float]
@@ -55,3 +96,11 @@ class Report:
 def report_path(target: Location) -> Path | None:
     """Beside the output: ``sample.zarr`` has ``sample.zarr.report.json``; None where that is no place for files."""
     return None if target.is_remote or target.is_memory else target.local.with_name(f"{target.local.name}.report.json")
+
+
+def read_warnings(target: Location) -> list[str]:
+    """Those in the report beside an output; none where it has no report."""
+    path = report_path(target)
+    if path is None or not path.is_file():
+        return []
+    return [str(sentence) for sentence in json.loads(path.read_text())["warnings"]]

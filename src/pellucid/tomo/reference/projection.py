@@ -88,22 +88,3 @@ def circle_radius(width: int, axis: float) -> float:
     """How far from the axis every view reaches."""
     middle = (width - 1) / 2
     return middle - abs(middle - axis)
-
-
-def view_weights(angles_rad: Floats) -> Floats:
-    """The share of a half turn that every view stands for: half the way to its neighbours on both sides.
-
-    A view from behind is the same view mirrored, so that angles count modulo a half turn. A gap of more than four
-    times the median is a missing wedge, which nobody stands for.
-
-    >>> (view_weights(np.radians([0.0, 45.0, 90.0, 135.0])) / np.pi).tolist()
-    [0.25, 0.25, 0.25, 0.25]
-    """
-    turned = np.mod(angles_rad, np.pi)
-    order = np.argsort(turned, kind="stable")
-    gaps = np.diff(turned[order], append=turned[order[0]] + np.pi)
-    usual = np.median(gaps[gaps > 1e-9]) if (gaps > 1e-9).any() else np.pi
-    gaps = np.where(gaps > 4 * usual, usual, gaps)
-    weights = np.empty(len(turned))
-    weights[order] = (gaps + np.roll(gaps, 1)) / 2
-    return weights
