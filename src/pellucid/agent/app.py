@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
 
 from pellucid.agent import file_routes, home, metrics
 from pellucid.agent.batches import BatchWish, cancel_batch, start_batch
@@ -24,22 +25,28 @@ from pellucid.instance.capabilities import Tokens
 from pellucid.instance.guard import Guard
 from pellucid.instance.process import refusal
 from pellucid.instance.product import PRODUCT
+from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
 
 VERSION = 1
 """Of these routes."""
 LONGEST_WAIT_S = 60.0
+SAME_VERSION = "Check that both ends have the same version."
 STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, SchedulerUnreachable: 503}
 
 
 def create_app(keeper: Keeper, tokens: Tokens, changes: Changes) -> FastAPI:
     """Behind the guard: whoever has the agent's token is the person it serves."""
-    app = FastAPI(title="Pellucid agent", version=PRODUCT, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(Guard, tokens=tokens)
+    app = FastAPI(
+        title="Pellucid agent", version=PRODUCT, docs_url=None, redoc_url=None, openapi_url=None,
+        dependencies=[needs("own")],
+    )  # fmt: skip
     _add_refusals(app)
     _add_starting(app, keeper)
     _add_watching(app, keeper, changes)
     file_routes.add(app, keeper.site)
     home.add(app)
+    app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
+    app.add_middleware(Guard, tokens=tokens)
     return app
 
 
@@ -139,4 +146,9 @@ def _add_refusals(app: FastAPI) -> None:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         what = f"The request was not understood: {place}: {first['msg']}."
-        return JSONResponse(refusal(InvalidInput(what, do="Check that both ends have the same version.")), 422)
+        return JSONResponse(refusal(InvalidInput(what, do=SAME_VERSION)), 422)
+
+    @app.exception_handler(HTTPException)
+    async def too_large(_: Request, error: HTTPException) -> JSONResponse:
+        what = f"{error.detail.rstrip('.')}."
+        return JSONResponse(refusal(InvalidInput(what, do=SAME_VERSION)), error.status_code, error.headers)

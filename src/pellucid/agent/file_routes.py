@@ -19,6 +19,7 @@ from pellucid.agent.estimate import estimate
 from pellucid.agent.files import Files, packed
 from pellucid.agent.inspection import Inspector
 from pellucid.errors import DiskFull, NotFound, NotWritable
+from pellucid.instance.route_rules import MAX_STREAM_BYTES, needs
 from pellucid.jobs.site import Site
 
 SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".mp4", ".webm", ".txt", ".json", ".csv", ".log"}
@@ -59,7 +60,7 @@ def _add_moving(app: FastAPI, files: Files) -> None:
         kind = "inline" if show and found.suffix.lower() in SHOWN else "attachment"
         return FileResponse(found, filename=found.name, content_disposition_type=kind)
 
-    @app.put("/api/files/content")
+    @app.put("/api/files/content", dependencies=[needs("own", MAX_STREAM_BYTES)])
     async def send(request: Request, folder: str, name: str, overwrite: bool = False) -> dict[str, Any]:
         """The body becomes a file, whole or not at all."""
         path = await asyncio.to_thread(files.fresh, folder, name, overwrite=overwrite)

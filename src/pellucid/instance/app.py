@@ -1,7 +1,7 @@
 """The routes of an instance, put together.
 
 Here: the application, its beginning and end, the WebSocket.
-Not here: who may use it (guard), the routes (routes), listening on a port (server).
+Not here: who may use it (guard), what each route requires (route_rules), the routes (routes), the port (server).
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from fastapi import FastAPI, WebSocket
 from pellucid.instance import connection
 from pellucid.instance.guard import Guard
 from pellucid.instance.product import PRODUCT
+from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
 from pellucid.instance.routes import access, bulk, documentation, page, reconstruction, scene, sources, work
 from pellucid.instance.session import Session
 
@@ -31,11 +32,9 @@ def create_app(session: Session) -> FastAPI:
         session.close()
 
     app = FastAPI(
-        title="Pellucid", version=PRODUCT, lifespan=running, docs_url=None, redoc_url=None,
-        openapi_url="/api/openapi.json",
+        title="Pellucid", version=PRODUCT, lifespan=running, docs_url=None, redoc_url=None, openapi_url=None,
     )  # fmt: skip
     app.state.session = session
-    app.add_middleware(Guard, tokens=session.tokens)
     access.add_refusals(app)
     for module in (scene, sources, reconstruction, work):
         app.include_router(module.router)
@@ -43,10 +42,12 @@ def create_app(session: Session) -> FastAPI:
     documentation.add(app)
     page.add(app)
 
-    @app.websocket("/ws")
+    @app.websocket("/ws", dependencies=[needs("look")])
     async def websocket(websocket: WebSocket) -> None:
         await connection.serve(websocket, session, websocket.scope["capability"])
 
+    app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
+    app.add_middleware(Guard, tokens=session.tokens)
     return app
 
 

@@ -1,7 +1,7 @@
-"""What every route shares: the session, what it needs, and how it refuses.
+"""What every route shares: the session, the capability of a request, and how it refuses.
 
-Here: Needs, the session of a request, refusals as answers.
-Not here: tokens (guard), the routes.
+Here: the session of a request, refusals as answers.
+Not here: tokens (guard), what a route requires (route_rules), the routes.
 """
 
 from typing import Annotated, Any
@@ -12,7 +12,6 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, WorkerLost
-from pellucid.instance.capabilities import require
 from pellucid.instance.process import refusal
 from pellucid.instance.protocol.http import Refused
 from pellucid.instance.protocol.parts import Capability
@@ -25,7 +24,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _session(request: Request) -> Session:
+async def _session(request: Request) -> Session:
     session: Session = request.app.state.session
     return session
 
@@ -33,16 +32,7 @@ def _session(request: Request) -> Session:
 Here = Annotated[Session, Depends(_session)]
 
 
-def needs(capability: Capability) -> Any:
-    """A dependency that lets only those through who have this capability."""
-
-    def check(request: Request) -> None:
-        require(request.scope["capability"], capability)
-
-    return Depends(check)
-
-
-def capability_of(request: Request) -> Capability:
+async def capability_of(request: Request) -> Capability:
     capability: Capability = request.scope["capability"]
     return capability
 
@@ -66,7 +56,7 @@ def add_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def unknown(_: Request, error: HTTPException) -> JSONResponse:
-        answer = _answer(error.status_code, f"{error.detail}.", "Look at /api/docs.")
+        answer = _answer(error.status_code, f"{error.detail.rstrip('.')}.", "Look at /api/docs.")
         answer.headers.update(error.headers or {})
         return answer
 

@@ -8,21 +8,21 @@ import socket
 
 from fastapi import FastAPI, WebSocket
 
-from pellucid.instance.capabilities import allows
+from pellucid.instance.route_rules import needs
 from pellucid.instance.session import Session
 from pellucid.transport.tunnel import relay
 from pellucid.transport.web import ROUTE
 
-NOT_ALLOWED = 1008
+NOT_NOW = 1013
 
 
 def add(app: FastAPI, session: Session) -> None:
     """The route; its callers prove that they hold the token once more, to the listener."""
 
-    @app.websocket(ROUTE)
+    @app.websocket(ROUTE, dependencies=[needs("own")])
     async def transfer(websocket: WebSocket) -> None:
-        if session.take_connection is None or not allows(websocket.scope["capability"], "own"):
-            await websocket.close(NOT_ALLOWED, "Only its owner may send arrays to this viewer.")
+        if session.take_connection is None:
+            await websocket.close(NOT_NOW, "This viewer accepts no arrays.")
             return
         await websocket.accept()
         near, far = socket.socketpair()

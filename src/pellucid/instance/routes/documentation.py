@@ -10,6 +10,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
+from pellucid.instance.route_rules import needs
+
 HEAD = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid: HTTP interface</title>
 <h1>Pellucid: HTTP interface</h1>
 <p>The same for programs: <a href="openapi.json">openapi.json</a>. A program sends its token as
@@ -19,7 +21,13 @@ HEAD = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid: 
 
 
 def add(app: FastAPI) -> None:
-    @app.get("/api/docs", include_in_schema=False)
+    rule = [needs("look", max_body_bytes=0)]
+
+    @app.get("/api/openapi.json", dependencies=rule, include_in_schema=False)
+    async def schema() -> dict[str, Any]:
+        return app.openapi()
+
+    @app.get("/api/docs", dependencies=rule, include_in_schema=False)
     async def documentation() -> HTMLResponse:
         return HTMLResponse(HEAD + "".join(_rows(app.openapi())) + "</table></html>")
 

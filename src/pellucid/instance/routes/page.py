@@ -9,6 +9,8 @@ from importlib.resources.abc import Traversable
 
 from fastapi import FastAPI, Response
 
+from pellucid.instance.route_rules import needs
+
 BUILT = files("pellucid.instance") / "site"
 MISSING = (
     "The viewer works, but its page was not built. Run tools/build_page.py (make setup does), then start it again.\n"
@@ -32,15 +34,16 @@ def _below(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
 
 
 def add(app: FastAPI) -> None:
-    found = page_files()
+    found, rule = page_files(), [needs("look", max_body_bytes=0)]
     if not found:
-        app.add_api_route("/", lambda: Response(MISSING, 503, media_type="text/plain"), include_in_schema=False)
+        missing = lambda: Response(MISSING, 503, media_type="text/plain")  # noqa: E731
+        app.add_api_route("/", missing, dependencies=rule, include_in_schema=False)
     for name, file in found.items():
         media_type = TYPES.get(name.rpartition(".")[2], "application/octet-stream")
 
         def page_file(file: Traversable = file, media_type: str = media_type) -> Response:
             return Response(file.read_bytes(), media_type=media_type)
 
-        app.add_api_route(f"/{name}", lambda serve=page_file: serve(), include_in_schema=False)
+        app.add_api_route(f"/{name}", lambda serve=page_file: serve(), dependencies=rule, include_in_schema=False)
         if name == "index.html":
-            app.add_api_route("/", lambda serve=page_file: serve(), include_in_schema=False)
+            app.add_api_route("/", lambda serve=page_file: serve(), dependencies=rule, include_in_schema=False)

@@ -10,7 +10,8 @@ from fastapi.responses import PlainTextResponse, Response
 from pellucid.instance import reconstruction
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol import reconstruction as protocol
-from pellucid.instance.routes.access import REFUSALS, Here, needs
+from pellucid.instance.route_rules import needs
+from pellucid.instance.routes.access import REFUSALS, Here
 from pellucid.tomo.reading.suggestion import Suggestion
 
 router = APIRouter(prefix="/api", tags=["reconstruction"], responses=REFUSALS, dependencies=[needs("own")])

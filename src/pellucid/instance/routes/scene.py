@@ -21,12 +21,15 @@ from pellucid.instance.protocol import http
 from pellucid.instance.protocol.incoming import Look
 from pellucid.instance.protocol.outgoing import Moved
 from pellucid.instance.protocol.parts import LARGEST_EDGE, VERSION
-from pellucid.instance.routes.access import REFUSALS, Has, Here, needs
+from pellucid.instance.route_rules import needs
+from pellucid.instance.routes.access import REFUSALS, Has, Here
 from pellucid.rendering.preset_files import read_preset, to_paraview
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.workers import commands
 
 router = APIRouter(prefix="/api", tags=["scene"], responses=REFUSALS)
+MAX_PRESET_BYTES = 2 * 2**20
+"""Its text has up to 1 MiB, and more as a JSON string."""
 LOOK, STEER = [needs("look")], [needs("steer")]
 
 
@@ -103,7 +106,7 @@ async def statistics(session: Here) -> http.StatisticsNow:
     )  # fmt: skip
 
 
-@router.post("/presets/read", dependencies=STEER)
+@router.post("/presets/read", dependencies=[needs("steer", MAX_PRESET_BYTES)])
 async def read_a_preset(preset: http.PresetText) -> http.Preset:
     """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
     return http.Preset(read_preset(preset.text))

@@ -20,7 +20,8 @@ from pellucid.formats.shared import SharedArray
 from pellucid.instance import loading
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES
-from pellucid.instance.routes.access import REFUSALS, Here, needs
+from pellucid.instance.route_rules import MAX_STREAM_BYTES, needs
+from pellucid.instance.routes.access import REFUSALS, Here
 from pellucid.instance.trials import is_scan_folder
 from pellucid.workers import commands
 
@@ -60,7 +61,7 @@ async def load(asked: http.LoadRequest, session: Here) -> http.Revision:
     return http.Revision(await loading.load(session, session.roots.checked(asked.path), asked.how))
 
 
-@router.put("/upload")
+@router.put("/upload", dependencies=[needs("own", LARGEST_UPLOAD_BYTES)])
 async def upload(request: Request, session: Here, name: str) -> http.Uploaded:
     """Bring a small file; its bytes are the body."""
     safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
@@ -68,15 +69,13 @@ async def upload(request: Request, session: Here, name: str) -> http.Uploaded:
         raise InvalidInput("The file has no name.", do="Give one, with the ending that tells its format.")
     target = session.tasks.folder / "uploads" / safe
     target.parent.mkdir(exist_ok=True)
-    received = 0
-    with session.idle.held(), target.open("wb") as file:
-        async for piece in request.stream():
-            received += len(piece)
-            if received > LARGEST_UPLOAD_BYTES:
-                target.unlink()
-                do = "Put it below one of the folders that this viewer may open, and open it there."
-                raise InvalidInput(f"The file exceeds {LARGEST_UPLOAD_BYTES >> 20} MiB.", do=do)
-            file.write(piece)
+    try:
+        with session.idle.held(), target.open("wb") as file:
+            async for piece in request.stream():
+                file.write(piece)
+    except BaseException:  # Too long, or its sender went away: half a file is none.
+        target.unlink()
+        raise
     return http.Uploaded(str(target))
 
 
@@ -86,7 +85,7 @@ async def offer_array(offer: http.ArrayOffer, session: Here) -> http.ArrayPlace:
     return http.ArrayPlace(*session.arrays.announce(offer))
 
 
-@router.put("/arrays/{id}", status_code=204)
+@router.put("/arrays/{id}", status_code=204, dependencies=[needs("own", MAX_STREAM_BYTES)])
 async def fill_array(id: str, request: Request, session: Here, offset: Offset = 0) -> None:
     """A piece of an array; several may come side by side."""
     with session.idle.held():

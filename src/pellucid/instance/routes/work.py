@@ -12,11 +12,14 @@ from fastapi.responses import FileResponse, RedirectResponse
 
 from pellucid.instance import exports, loading, states
 from pellucid.instance.protocol import http
-from pellucid.instance.routes.access import REFUSALS, Here, needs
+from pellucid.instance.route_rules import needs
+from pellucid.instance.routes.access import REFUSALS, Here
 from pellucid.instance.routes.scene import layer_of
 
 router = APIRouter(tags=["work"], responses=REFUSALS)
 STEER, OWN = [needs("steer")], [needs("own")]
+MAX_STATE_BYTES = 4 * 2**20
+"""Shadings of up to 64 KiB each come along."""
 Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
 
 
@@ -72,7 +75,7 @@ async def state(session: Here) -> http.SavedState:
     return loading.save(session)
 
 
-@router.put("/api/state", dependencies=OWN)
+@router.put("/api/state", dependencies=[needs("own", MAX_STATE_BYTES)])
 async def restore(saved: http.SavedState, session: Here) -> http.Revision:
     """Show a saved state."""
     return http.Revision(await loading.restore(session, saved))

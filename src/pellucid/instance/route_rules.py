@@ -1,0 +1,178 @@
+"""What each route requires and accepts, checked before any of the request's body is read.
+
+Here: RouteRule, needs, which declares one, RouteTable and RouteMiddleware.
+Not here: who sent the request (guard), what the routes do (routes).
+
+A route without a rule is a mistake of ours: the application then does not start.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastapi import Depends
+from fastapi.params import Depends as Dependency
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError
+from pellucid.instance.capabilities import require
+from pellucid.instance.process import refusal
+from pellucid.instance.protocol.parts import Capability
+
+MAX_JSON_BYTES = 2**20
+MAX_STREAM_BYTES = 2**40
+"""Of a body that its route writes away as it comes, and checks as it does."""
+BAD_REQUEST, FORBIDDEN, NOT_FOUND, WRONG_METHOD, TOO_LARGE = 400, 403, 404, 405, 413
+BODILESS = {"GET", "HEAD", "DELETE"}
+POLICY_VIOLATION = 1008
+CLOSE = {"Connection": "close"}
+
+
+@dataclass(frozen=True)
+class RouteRule:
+    """capability: which one a request must have. max_body_bytes: how long its body may be."""
+
+    capability: Capability
+    max_body_bytes: int = MAX_JSON_BYTES
+
+    async def __call__(self) -> None:
+        """A dependency of the route, which is where RouteTable finds it; the check is the middleware's."""
+
+
+def needs(capability: Capability, max_body_bytes: int = MAX_JSON_BYTES) -> Any:
+    """Declare a route's rule: one of its dependencies."""
+    return Depends(RouteRule(capability, max_body_bytes))
+
+
+class RouteTable:
+    """The rules of all routes of an application."""
+
+    def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        self._rules = [(route, _rule_of(route)) for route in _flattened(routes)]
+
+    def find(self, scope: Scope) -> tuple[RouteRule | None, bool]:
+        """The rule for a request, and whether its path is known at all."""
+        is_known = False
+        for route, rule in self._rules:
+            match, _ = route.matches(scope)
+            if match is Match.FULL:
+                return rule, True
+            is_known = is_known or match is Match.PARTIAL
+        return None, is_known
+
+    @property
+    def rules(self) -> dict[str, RouteRule]:
+        """By method and path, such as ``PUT /api/camera``; ``WEBSOCKET /ws``."""
+        named: dict[str, RouteRule] = {}
+        for route, rule in self._rules:
+            for method in getattr(route, "methods", None) or {"WEBSOCKET"}:
+                named[f"{method} {getattr(route, 'path', '')}"] = rule
+        return named
+
+
+def _flattened(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
+    """With the routes of included routers, which FastAPI keeps by themselves."""
+    found: list[BaseRoute] = []
+    for route in routes:
+        included = getattr(route, "original_router", None)
+        found += [route] if included is None else _flattened(included.routes)
+    return found
+
+
+def _rule_of(route: BaseRoute) -> RouteRule:
+    dependencies: list[Dependency] = getattr(route, "dependencies", [])
+    rules = [one.dependency for one in dependencies if isinstance(one.dependency, RouteRule)]
+    if not rules:
+        raise RuntimeError(f"The route {getattr(route, 'path', route)} declares no rule: add needs(...) to it.")
+    rule = rules[-1]  # Those of its router come first.
+    methods: set[str] = getattr(route, "methods", None) or {"WEBSOCKET"}
+    return replace(rule, max_body_bytes=0) if methods <= BODILESS else rule
+
+
+class RouteMiddleware:
+    """Refuses a request by its head, and cuts off a body that becomes longer than its route accepts.
+
+    Stands behind the guard, which sets ``scope["capability"]``.
+    """
+
+    def __init__(self, app: ASGIApp, table: RouteTable) -> None:
+        self._app, self._table = app, table
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            rule = self._checked(scope)
+        except PellucidError as error:
+            await _refuse(scope, receive, send, error)
+            return
+        await self._app(scope, _limited(receive, rule.max_body_bytes), send)
+
+    def _checked(self, scope: Scope) -> RouteRule:
+        rule, is_known = self._table.find(scope)
+        if rule is None and is_known:
+            what = f"{scope['path']} does not accept {scope['method']}."
+            raise _WrongMethod(what, do="See /api/docs for the methods of each address.")
+        if rule is None:
+            raise NotFound(scope["path"])
+        require(scope["capability"], rule.capability)
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdecimal() and int(declared) > rule.max_body_bytes:
+            raise _BodyTooLarge(rule.max_body_bytes)
+        return rule
+
+
+class _WrongMethod(InvalidInput):
+    """An address that is known, with a method that it does not have."""
+
+
+class _BodyTooLarge(InvalidInput):
+    """A body longer than its route accepts."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"The body of this request exceeds {max_bytes:,} bytes.", do="Send less in one request.")
+
+
+STATUSES: dict[type[PellucidError], int] = {
+    NotAllowed: FORBIDDEN,
+    NotFound: NOT_FOUND,
+    _WrongMethod: WRONG_METHOD,
+    _BodyTooLarge: TOO_LARGE,
+}
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, error: PellucidError) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": error.what})
+        return
+    # The body is not read: the connection cannot be used for another request.
+    headers = CLOSE if _has_body(scope) else None
+    answer = JSONResponse(refusal(error), STATUSES.get(type(error), BAD_REQUEST), headers)
+    await answer(scope, receive, send)
+
+
+def _has_body(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
+def _limited(receive: Receive, max_bytes: int) -> Receive:
+    """Receive, until more came than was allowed: a body in chunks does not say before how long it will be."""
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        if message["type"] == "http.request":
+            received += len(message.get("body", b""))
+            if received > max_bytes:
+                error = _BodyTooLarge(max_bytes)
+                raise HTTPException(TOO_LARGE, f"{error.what} {error.do}", CLOSE)
+        return message
+
+    return receive_limited

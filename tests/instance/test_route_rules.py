@@ -1,0 +1,156 @@
+"""A request is refused by its head: no byte of its body is read before its capability and its length are checked."""
+
+import asyncio
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from pellucid.agent.app import create_app as create_agent_app
+from pellucid.agent.changes import Changes
+from pellucid.agent.keeper import Keeper
+from pellucid.instance.app import create_app
+from pellucid.instance.capabilities import RANKS, Tokens, allows
+from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES, Capability
+from pellucid.instance.route_rules import MAX_STREAM_BYTES, RouteRule, RouteTable
+from pellucid.instance.server import HOST, Instance
+from pellucid.instance.session import Session, Setup
+from pellucid.jobs.site import Site
+from tests.instance.loopback import PATIENCE_S
+
+PIECE = bytes(64 * 1024)
+STREAMED = {"PUT /api/arrays/{id}", "PUT /api/files/content", "PUT /api/upload"}
+"""Routes that write their body away as it comes."""
+TOKENS = Tokens()
+
+
+class Body:
+    """A request's body that never ends; it counts the bytes that were read."""
+
+    def __init__(self) -> None:
+        self.read_bytes = 0
+
+    async def receive(self) -> dict[str, Any]:
+        self.read_bytes += len(PIECE)
+        return {"type": "http.request", "body": PIECE, "more_body": True}
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[FastAPI]:
+    session = Session(Setup(tokens=TOKENS))
+    yield create_app(session)
+    session.close()
+
+
+@pytest.fixture(scope="module")
+def agent_app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    async def create() -> FastAPI:
+        return create_agent_app(Keeper(tmp_path_factory.mktemp("jobs"), Site()), TOKENS, Changes())
+
+    return asyncio.run(create())
+
+
+@pytest.fixture(params=["instance", "agent"])
+def application(request: pytest.FixtureRequest, app: FastAPI, agent_app: FastAPI) -> FastAPI:
+    return app if request.param == "instance" else agent_app
+
+
+def answer(
+    app: FastAPI, route: str, has: Capability, body: Body, headers: dict[str, str] | None = None
+) -> tuple[int, dict[str, Any]]:
+    """Status and JSON of the answer to a request with this body."""
+    method, path = route.replace("{", "").replace("}", "").split(" ")
+    given = {"authorization": f"Bearer {TOKENS.of(has)}", "host": "here", **(headers or {})}
+    scope = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(), "root_path": "", "scheme": "http",
+        "query_string": b"name=x&path=x&folder=x&offset=0", "server": (HOST, 1), "client": (HOST, 2),
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+    }  # fmt: skip
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await app(scope, body.receive, send)
+
+    asyncio.run(ask())
+    return sent[0]["status"], json.loads(b"".join(message.get("body", b"") for message in sent[1:]) or "{}")
+
+
+def rules(app: FastAPI) -> dict[str, RouteRule]:
+    return {name: rule for name, rule in RouteTable(app.routes).rules.items() if not name.startswith("WEBSOCKET")}
+
+
+def test_every_route_declares_capability_and_size(application: FastAPI) -> None:
+    found = rules(application)
+    assert len(found) > 15
+    for name, rule in found.items():
+        assert rule.capability in RANKS
+        assert rule.max_body_bytes <= (MAX_STREAM_BYTES if name in STREAMED else 4 * 2**20), name
+        assert rule.max_body_bytes == 0 or name.split(" ")[0] in ("POST", "PUT", "PATCH"), name
+
+
+def test_an_application_with_a_route_without_a_rule_does_not_start() -> None:
+    app = FastAPI()
+    app.add_api_route("/forgotten", lambda: None)
+    with pytest.raises(RuntimeError, match="declares no rule"):
+        RouteTable(app.routes)
+
+
+def test_without_the_capability_nothing_of_a_body_is_read(application: FastAPI) -> None:
+    for route, rule in rules(application).items():
+        for has in RANKS:
+            if not allows(has, rule.capability):
+                body = Body()
+                status, said = answer(application, route, has, body, {"transfer-encoding": "chunked"})
+                assert (status, said["kind"], body.read_bytes) == (403, "NotAllowed", 0), route
+
+
+def test_a_body_that_says_it_is_too_long_is_not_read(application: FastAPI) -> None:
+    for route, rule in rules(application).items():
+        body = Body()
+        status, _ = answer(application, route, "own", body, {"content-length": str(rule.max_body_bytes + 1)})
+        assert (status, body.read_bytes) == (413, 0), route
+
+
+def test_a_body_in_chunks_is_cut_off(application: FastAPI) -> None:
+    for route, rule in rules(application).items():
+        if route in STREAMED or rule.max_body_bytes == 0:
+            continue
+        body = Body()
+        status, said = answer(application, route, "own", body, {"transfer-encoding": "chunked"})
+        # A route without parameters for a body never reads one.
+        assert body.read_bytes <= rule.max_body_bytes + len(PIECE), route
+        assert status == 413 or body.read_bytes == 0, (route, status, said)
+
+
+def test_what_no_route_is_for_reads_nothing(application: FastAPI) -> None:
+    for route, expected in {"POST /nowhere": 404, "POST /": 405}.items():
+        body = Body()
+        status, said = answer(application, route, "own", body, {"transfer-encoding": "chunked"})
+        assert (status, body.read_bytes) == (expected, 0)
+        assert said["what"] and said["do"]
+
+
+def test_the_answer_comes_before_the_body_is_sent(instance: Instance) -> None:
+    head = (
+        f"PUT /api/upload?name=x.npy HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {2**30}\r\n"
+        f"Authorization: Bearer {instance.session.tokens.of('look')}\r\n\r\n"
+    )
+    with socket.create_connection((HOST, instance.port), PATIENCE_S) as line:
+        line.sendall(head.encode())
+        with line.makefile("rb") as answer:  # Until the viewer closes the connection.
+            said = answer.read()
+    assert said.startswith(b"HTTP/1.1 403") and b"connection: close" in said.lower()
+
+
+def test_half_an_upload_leaves_no_file(app: FastAPI) -> None:
+    body = Body()
+    status, _ = answer(app, "PUT /api/upload", "own", body, {"transfer-encoding": "chunked"})
+    assert status == 413 and body.read_bytes > LARGEST_UPLOAD_BYTES
+    assert list((app.state.session.tasks.folder / "uploads").iterdir()) == []
