@@ -4031,7 +4031,7 @@ static int is_alive(long pid, long long birth) {
 }
 
 /* The address of the agent that runs on this machine; NULL where none does. To be freed. */
-static int find_agent(const char *folder, char **url, pellucid_error *error) {
+static void find_agent(const char *folder, char **url) {
     char path[4200], here[256] = "", host[256], *save = NULL;
     *url = NULL;
     snprintf(path, sizeof path, "%s/agent/agent.json", folder);
@@ -4039,26 +4039,18 @@ static int find_agent(const char *folder, char **url, pellucid_error *error) {
     const char *name = process == NULL ? NULL : strtok_r(process, "/", &save);
     const char *pid = name == NULL ? NULL : strtok_r(NULL, "/", &save),
                *birth = pid == NULL ? NULL : strtok_r(NULL, "/", &save);
-    const char *renewed = json_find(content, "renewed_at");
     snprintf(host, sizeof host, "%s", name != NULL ? name : "");
     gethostname(here, sizeof here - 1);
-    int is_here = strcmp(here, host) == 0, code = PELLUCID_OK;
-    locale_t before = speak_plainly();
-    double renewed_at = renewed == NULL ? 0 : strtod(renewed, NULL);
-    uselocale(before);
+    int is_here = strcmp(here, host) == 0;
+    /* One on another machine may be gone: an agent that is started here finds out, and refuses where it is not. */
     if (birth != NULL && is_here && is_alive(atol(pid), atoll(birth)))
         *url = json_text(content, "url");
-    else if (birth != NULL && !is_here && difftime(time(NULL), (time_t)renewed_at) <= 60)
-        code = fail(error, PELLUCID_REFUSED,
-                    "Start viewers from there, or end it there: it ends by itself when nothing runs.",
-                    "Your agent runs on %s.", host);
     if (*url != NULL && (*url)[0] == 0) { /* it is about to say where it is */
         free(*url);
         *url = NULL;
     }
     free(process);
     free(content);
-    return code;
 }
 
 /* The Python that has Pellucid: the one that is given, else that of the pellucid command, else python3. */
@@ -4246,11 +4238,11 @@ static int ready_agent(const char *python, struct watch *watch, char **url, pell
     char folder[4096];
     state_folder(folder, sizeof folder);
     for (int i = 0; i < AGENT_TRIES; i++) {
-        TRY(find_agent(folder, url, error));
+        find_agent(folder, url);
         if (*url != NULL)
             return PELLUCID_OK;
         TRY(start_agent(python, folder, watch, error));
-        TRY(find_agent(folder, url, error));
+        find_agent(folder, url);
         if (*url != NULL)
             return PELLUCID_OK;
         pause_s(0.1); /* somebody else's start is under way, and cannot be waited for from here */

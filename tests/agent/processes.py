@@ -23,10 +23,17 @@ from tests.suite_report import ROOT
 from tests.waiting import wait_until
 
 PATIENCE_S = 60.0
+# The lease of an agent of another machine is watched for a minute, which is too long for a test.
+QUICK_LEASE = """
+from pellucid.agent import lease, main
+lease.LASTS_S, lease.POLL_S, main.RENEWED_EVERY_S = 5.0, 0.05, 0.2
+main.main()
+"""
 
 
 class AgentProcess:
-    """folder: its state folder. site: the text of the site file. host: a name that its machine is to have."""
+    """folder: its state folder. site: the text of the site file. host: a name that its machine is to have; its lease is
+    short then."""
 
     def __init__(self, folder: Path, site: str = "", host: str = "", **environment: str) -> None:
         self.folder, self.host = folder, host
@@ -42,7 +49,8 @@ class AgentProcess:
     def start(self) -> None:
         reading, writing = os.pipe()
         other = ["unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', self.host] if self.host else []
-        command = [*other, sys.executable, "-m", "pellucid.agent.main", "--ready", str(writing)]
+        program = ["-c", QUICK_LEASE] if self.host else ["-m", "pellucid.agent.main"]
+        command = [*other, sys.executable, *program, "--ready", str(writing)]
         self.process = subprocess.Popen(command, pass_fds=[writing], env=self.environment)
         os.close(writing)
         with open(reading, "rb") as pipe:  # noqa: PTH123

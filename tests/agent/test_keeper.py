@@ -1,5 +1,7 @@
 """What follows from what a scheduler says, and what survives the end of an agent."""
 
+import errno
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -7,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from pellucid.agent import schedulers
+from pellucid.agent.audit import Audit
 from pellucid.agent.keeper import ENDING_S, KEPT_S, Keeper, derived
 from pellucid.agent.records import Record, Shelf
 from pellucid.agent.wishes import TaskWish, ViewerWish
-from pellucid.errors import InvalidInput, NotFound
+from pellucid.errors import InvalidInput, NotFound, SchedulerUnreachable
 from pellucid.jobs.job import Job, Resources, Submitted, write_json
 from pellucid.jobs.site import Site
 from pellucid.jobs.states import State
@@ -134,6 +137,129 @@ def test_what_is_refused_leaves_nothing(scheduler: Told, tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [] and keeper.records == []
     with pytest.raises(NotFound):
         keeper.cancel("none")
+
+
+class FullDisk:
+    """Records cannot be written while is_full; what a job's folder holds otherwise can."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_full = False
+        write = Shelf.write
+
+        def refuse(shelf: Shelf, record: Record) -> None:
+            if self.is_full:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            write(shelf, record)
+
+        monkeypatch.setattr(Shelf, "write", refuse)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
+    return FullDisk(monkeypatch)
+
+
+def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
+    scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = Keeper(tmp_path, SITE)
+    submit = scheduler.submit
+
+    def submit_and_fill(job: Job, site: Site) -> str:
+        disk.is_full = True
+        return submit(job, site)
+
+    monkeypatch.setattr(scheduler, "submit", submit_and_fill)
+    with pytest.raises(OSError, match="No space left"):
+        keeper.start(ViewerWish())
+    (job,) = scheduler.jobs
+    assert scheduler.cancelled == [(job.id, True)]
+    assert keeper.records == [] and list(tmp_path.iterdir()) == []
+
+
+def test_one_that_cannot_be_stopped_either_stays_listed(
+    scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = Keeper(tmp_path, SITE)
+    submit = scheduler.submit
+
+    def submit_and_fail(job: Job, site: Site) -> str:
+        disk.is_full = True
+        return submit(job, site)
+
+    def refuse(job: Submitted, is_urgent: bool = False) -> None:
+        raise SchedulerUnreachable("Slurm", "no answer")
+
+    monkeypatch.setattr(scheduler, "submit", submit_and_fail)
+    monkeypatch.setattr(scheduler, "cancel", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        keeper.start(ViewerWish())
+    (record,) = keeper.records
+    assert record.handle == "1"
+    disk.is_full = False
+    keeper.poll()
+    assert [one.handle for one in Keeper(tmp_path, SITE).records] == ["1"]
+
+
+def test_a_record_that_cannot_be_made_leaves_nothing(scheduler: Told, disk: FullDisk, tmp_path: Path) -> None:
+    disk.is_full = True
+    keeper = Keeper(tmp_path, SITE)
+    with pytest.raises(OSError, match="No space left"):
+        keeper.start(ViewerWish())
+    assert scheduler.jobs == [] and keeper.records == [] and list(tmp_path.iterdir()) == []
+
+
+def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_later(
+    scheduler: Told, disk: FullDisk, tmp_path: Path
+) -> None:
+    seen: list[str] = []
+    keeper = Keeper(tmp_path, SITE, lambda record: seen.append(f"{record.name} {record.state.phase}"))
+    ids = [keeper.start(ViewerWish(name=name)).id for name in ("a", "b")]
+    disk.is_full = True
+    scheduler.said |= {ids[0]: State("running", node="n1"), ids[1]: State("failed", "It ended with code 1.")}
+    keeper.poll()
+    keeper.cancel(ids[0])
+    assert [keeper.get(id).state.phase for id in ids] == ["ending", "failed"]
+    assert scheduler.cancelled == [(ids[0], False)]
+    assert seen[-3:] == ["a starting", "b failed", "a ending"]
+    disk.is_full = False
+    keeper.poll()
+    assert {one.name: one.state.phase for one in Keeper(tmp_path, SITE).records} == {"a": "ending", "b": "failed"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"id": ' + "[" * 100_000 + "]" * 100_000 + "}", '{"a": ' * 50 + "1" + "}" * 50, '{"id": 1e999}', '{"id": NaN}'],
+    ids=["very deep", "deep", "infinite", "not a number"],
+)
+def test_a_damaged_record_does_not_stop_the_agent(scheduler: Told, tmp_path: Path, content: str) -> None:
+    first = Keeper(tmp_path, SITE)
+    ids = [first.start(ViewerWish()).id for _ in range(3)]
+    (tmp_path / ids[0] / "record.json").write_text(content)
+    for name in ("address.json", "progress.json", "saved.json", "reason.json"):
+        (tmp_path / ids[1] / name).write_text(content)
+    scheduler.said |= {ids[1]: State("ended"), ids[2]: State("running")}
+    second = Keeper(tmp_path, SITE)
+    second.poll()
+    assert {record.id: record.state.phase for record in second.records} == {ids[1]: "ended", ids[2]: "starting"}
+
+
+def test_a_number_too_large_for_a_time_is_a_damaged_record(scheduler: Told, tmp_path: Path) -> None:
+    id = Keeper(tmp_path, SITE).start(ViewerWish()).id
+    path = tmp_path / id / "record.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"created_at": 10**400}))
+    assert Keeper(tmp_path, SITE).records == []
+
+
+def test_the_audit_of_a_full_disk_is_written_later(tmp_path: Path) -> None:
+    (tmp_path / "audit").mkdir()
+    audit = Audit(tmp_path / "audit" / "audit.jsonl")
+    (tmp_path / "audit").rename(tmp_path / "away")
+    audit.note(VIEWER)
+    (tmp_path / "away").rename(tmp_path / "audit")
+    audit.note(replace(VIEWER, state=State("running")))
+    lines = (tmp_path / "audit" / "audit.jsonl").read_text().splitlines()
+    assert [json.loads(line)["what"] for line in lines] == ["queued", "running"]
 
 
 def test_what_does_not_end_is_made_to(scheduler: Told, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,26 @@ from pellucid.jobs.job import write_json
 from pellucid.jobs.processes import Process
 
 
-class Clock:
-    now = 1000.0
+class Time:
+    """A clock that only waiting moves. on_wait: what happens elsewhere meanwhile."""
 
-    def __call__(self) -> float:
+    def __init__(self, on_wait: Callable[[float], None] = lambda now: None, start: float = 0.0) -> None:
+        self.now, self._on_wait = start, on_wait
+
+    def clock(self) -> float:
         return self.now
 
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self._on_wait(self.now)
 
-def written_by(folder: Path, process: str, renewed_at: float) -> None:
-    write_json(folder / "agent.json", {"process": process, "renewed_at": renewed_at, "url": ""})
+
+def lease_by(time: Time, folder: Path) -> Lease:
+    return Lease(folder, time.clock, time.wait)
+
+
+def written_by(folder: Path, process: str, count: int = 1) -> None:
+    write_json(folder / "agent.json", {"process": process, "count": count, "url": ""})
 
 
 def test_it_is_taken_renewed_and_given_back(tmp_path: Path) -> None:
@@ -44,32 +56,66 @@ def test_a_living_agent_of_this_machine_keeps_it(tmp_path: Path) -> None:
 
 def test_a_dead_one_of_this_machine_loses_it_at_once(tmp_path: Path) -> None:
     this = Process.this()
-    written_by(tmp_path, f"{this.host}/{this.pid}/{this.birth - 1}", 10**12)
+    written_by(tmp_path, f"{this.host}/{this.pid}/{this.birth - 1}")
     Lease(tmp_path).take()
     assert holder(tmp_path) is not None and Lease(tmp_path).is_held
 
 
-def test_one_of_another_machine_loses_it_only_after_a_while(tmp_path: Path) -> None:
-    clock = Clock()
-    written_by(tmp_path, "login-2/5/6", clock.now)
-    clock.now += LASTS_S
-    with pytest.raises(InvalidInput, match="on login-2"):
-        Lease(tmp_path, clock).take()
-    clock.now += 1
-    Lease(tmp_path, clock).take()
+@pytest.mark.parametrize("start", [0.0, -1e9, 1e12])
+def test_one_of_another_machine_loses_it_after_a_minute_in_which_it_does_not_count(
+    tmp_path: Path, start: float
+) -> None:
+    time = Time(start=start)  # Whatever this machine's clock says: only the difference matters.
+    written_by(tmp_path, "login-2/5/6")
+    lease = lease_by(time, tmp_path)
+    lease.take()
+    assert lease.is_held and LASTS_S <= time.now - start <= LASTS_S + 1
+
+
+def test_one_of_another_machine_that_counts_keeps_it(tmp_path: Path) -> None:
+    def count_once(now: float) -> None:
+        if now == 14.0:
+            written_by(tmp_path, "login-2/5/6", 2)
+
+    time = Time(count_once)
+    written_by(tmp_path, "login-2/5/6", 1)
+    with pytest.raises(InvalidInput, match="Your agent runs on login-2"):
+        lease_by(time, tmp_path).take()
+    assert time.now == 14.0
+    assert json.loads((tmp_path / "agent.json").read_text())["count"] == 2
+
+
+def test_one_that_is_given_back_while_it_is_watched_is_taken_at_once(tmp_path: Path) -> None:
+    time = Time(lambda _: (tmp_path / "agent.json").unlink(missing_ok=True))
+    written_by(tmp_path, "login-2/5/6")
+    lease = lease_by(time, tmp_path)
+    lease.take()
+    assert lease.is_held and time.now <= 2.0
+
+
+def test_each_renewal_counts_and_no_time_is_written_down(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    lease.take()
+    counts = []
+    for _ in range(3):
+        lease.renew("http://127.0.0.1:1/")
+        content = json.loads((tmp_path / "agent.json").read_text())
+        counts.append(content["count"])
+        assert set(content) == {"process", "count", "url"}
+    assert counts == sorted(set(counts)) and len(counts) == 3
 
 
 def test_whoever_lost_it_learns_so_and_takes_nothing_back(tmp_path: Path) -> None:
     lease = Lease(tmp_path)
     lease.take()
-    written_by(tmp_path, "login-2/5/6", 10**12)
+    written_by(tmp_path, "login-2/5/6")
     assert not lease.renew("http://127.0.0.1:1/")
     lease.give_back()
     assert json.loads((tmp_path / "agent.json").read_text())["process"] == "login-2/5/6"
 
 
 def test_what_makes_no_sense_is_nobodys(tmp_path: Path) -> None:
-    write_json(tmp_path / "agent.json", {"process": "?", "renewed_at": 1.0})
+    write_json(tmp_path / "agent.json", {"process": "?", "count": 1})
     assert holder(tmp_path) is None
     Lease(tmp_path).take()
 
@@ -79,12 +125,12 @@ def test_one_that_was_taken_since_the_look_is_put_back(tmp_path: Path, monkeypat
 
     def look_then_lose(folder: Path, file: str = "agent.json") -> lease_module.Holder | None:
         if file == "agent.json" and not (folder / file).exists():
-            written_by(folder, "login-2/5/6", 10**12)  # Somebody else takes it right after this look.
+            written_by(folder, "login-2/5/6")  # Somebody else takes it right after this look.
             return None
         return looked(folder, file)
 
     monkeypatch.setattr(lease_module, "holder", look_then_lose)
-    with pytest.raises(InvalidInput, match="on login-2"):
+    with pytest.raises(InvalidInput, match="at this moment"):
         Lease(tmp_path).take()
     assert [path.name for path in tmp_path.iterdir()] == ["agent.json"]
     assert json.loads((tmp_path / "agent.json").read_text())["process"] == "login-2/5/6"

@@ -5,6 +5,7 @@ Not here: who may ask (instance.guard), ways to viewers (proxy), what happens (k
 """
 
 import asyncio
+import logging
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -20,18 +21,27 @@ from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
 from pellucid.agent.keeper import Keeper
 from pellucid.agent.records import Record, told
 from pellucid.agent.wishes import TaskWish, ViewerWish
-from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, SchedulerUnreachable
+from pellucid.errors import (
+    DiskFull,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    PellucidError,
+    SchedulerUnreachable,
+    system_error,
+)
 from pellucid.instance.capabilities import Tokens
 from pellucid.instance.guard import Guard
 from pellucid.instance.process import refusal
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
 
+log = logging.getLogger(__name__)
 VERSION = 1
 """Of these routes."""
 LONGEST_WAIT_S = 60.0
 SAME_VERSION = "Check that both ends have the same version."
-STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, SchedulerUnreachable: 503}
+STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, SchedulerUnreachable: 503}
 
 
 def create_app(keeper: Keeper, tokens: Tokens, changes: Changes) -> FastAPI:
@@ -140,6 +150,12 @@ def _add_refusals(app: FastAPI) -> None:
     async def refused(_: Request, error: PellucidError) -> JSONResponse:
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
         return JSONResponse(refusal(error), status)
+
+    @app.exception_handler(OSError)
+    async def failed(request: Request, error: OSError) -> JSONResponse:
+        """A full or closed disk, wherever a route writes or reads."""
+        log.warning("%s %s: %s", request.method, request.url.path, error)
+        return await refused(request, system_error(error))
 
     @app.exception_handler(RequestValidationError)
     async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -5,7 +5,6 @@ Not here: what may be seen (files), what is in a file (inspection).
 """
 
 import asyncio
-import errno
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from pellucid.agent.estimate import estimate
 from pellucid.agent.files import Files, packed
 from pellucid.agent.inspection import Inspector
-from pellucid.errors import DiskFull, NotFound, NotWritable
+from pellucid.errors import NotFound, system_error
 from pellucid.instance.route_rules import MAX_STREAM_BYTES, needs
 from pellucid.jobs.site import Site
 
@@ -77,9 +76,7 @@ async def _written(request: Request, path: Path) -> int:
                 size += len(piece)
         partial.replace(path)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFull(str(path.parent)) from error
-        raise NotWritable(str(path), error.strerror or str(error)) from error
+        raise system_error(error, str(path)) from error
     finally:
         partial.unlink(missing_ok=True)
     return size

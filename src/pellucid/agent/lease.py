@@ -3,7 +3,9 @@
 Here: Lease: taken by one, renewed, taken over when its holder is gone.
 Not here: what the holder does (main).
 
-The file also says where the agent is and how to get in: only its owner can read it.
+No times are written down or compared: the clocks of two machines differ. The holder counts up in the file. An agent on
+another machine that wants the lease watches the file for a while by its own clock, and takes the lease only where the
+count stands still. The file also says where the agent is and how to get in: only its owner can read it.
 """
 
 import os
@@ -22,24 +24,29 @@ from pellucid.rendering.documents import build
 FILE = "agent.json"
 LASTS_S = 60.0
 RENEWED_EVERY_S = 15.0
+POLL_S = 1.0
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The agent that has the lease. url: with its token. renewed_at: seconds since 1970."""
+    """The agent that has the lease. count: grows as long as it lives. url: with its token."""
 
     process: str
-    renewed_at: float
+    count: int
     url: str = field(default="", repr=False)
 
     @property
     def host(self) -> str:
         return Process.parse(self.process).host
 
-    def is_gone(self, now: float) -> bool:
-        """On this machine that can be seen; of another one, only that it has not been heard of for long."""
-        process = Process.parse(self.process)
-        return not process.is_alive if process.is_here else now - self.renewed_at > LASTS_S
+    @property
+    def is_here(self) -> bool:
+        return Process.parse(self.process).is_here
+
+    @property
+    def is_alive(self) -> bool:
+        """Only known of one on this machine."""
+        return Process.parse(self.process).is_alive
 
 
 def holder(folder: Path, file: str = FILE) -> Holder | None:
@@ -55,26 +62,50 @@ def holder(folder: Path, file: str = FILE) -> Holder | None:
 
 
 class Lease:
-    """The right to keep the records in a folder."""
+    """The right to keep the records in a folder. clock, wait: of this machine alone, and only while it watches."""
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        self._folder, self._clock = private_folder(folder), clock
+    def __init__(
+        self,
+        folder: Path,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._folder, self._clock, self._wait = private_folder(folder), clock, wait
         self._process = str(Process.this())
+        self._count = 0
 
     def take(self) -> None:
-        """Refused while somebody else has it."""
-        self._refuse_if_held(holder(self._folder))
-        self._clear_away()
+        """Refused while another agent has it. Where that is on another machine, finding out takes up to LASTS_S."""
+        before = holder(self._folder)
+        if before is not None:
+            self._refuse_if_alive(before)
+        self._clear_away(before)
         mine = self._folder / f".{uuid4().hex}.new"
-        write_json(mine, asdict(Holder(self._process, self._clock())))
         try:
+            write_json(mine, asdict(Holder(self._process, self._count)))
             os.link(mine, self._folder / FILE)  # Of several that find it free, one succeeds.
         except FileExistsError as error:
-            raise InvalidInput("Another agent was started at this moment.", do="Use that one.") from error
+            raise _taken_meanwhile() from error
         finally:
             mine.unlink(missing_ok=True)
 
-    def _clear_away(self) -> None:
+    def _refuse_if_alive(self, before: Holder) -> None:
+        if before.is_here and before.is_alive:
+            do = f"Use that one, or end it there: process {Process.parse(before.process).pid}."
+            raise InvalidInput(f"Your agent runs already, on {before.host}.", do=do)
+        after = None if before.is_here else self._watched(before)
+        if after is not None and after != before:
+            do = "Start viewers from there, or end it there: it ends by itself when nothing runs."
+            raise InvalidInput(f"Your agent runs on {after.host}.", do=do)
+
+    def _watched(self, before: Holder) -> Holder | None:
+        """What the file says when it changes; what it said before where it does not."""
+        deadline = self._clock() + LASTS_S
+        while (now := holder(self._folder)) == before and self._clock() < deadline:
+            self._wait(POLL_S)
+        return now
+
+    def _clear_away(self, dead: Holder | None) -> None:
         """Move away what a dead holder left; what turns out to be a living one's, taken since the look, is put back."""
         moved = self._folder / f".{uuid4().hex}.old"
         try:
@@ -82,18 +113,12 @@ class Lease:
         except FileNotFoundError:
             return
         try:
-            self._refuse_if_held(holder(self._folder, moved.name))
-        except InvalidInput:
-            with suppress(FileExistsError):
-                os.link(moved, self._folder / FILE)
-            raise
+            if holder(self._folder, moved.name) != dead:
+                with suppress(FileExistsError):
+                    os.link(moved, self._folder / FILE)
+                raise _taken_meanwhile()
         finally:
             moved.unlink(missing_ok=True)
-
-    def _refuse_if_held(self, before: Holder | None) -> None:
-        if before is not None and not before.is_gone(self._clock()):
-            do = f"Use that one, or end it there: process {Process.parse(before.process).pid}."
-            raise InvalidInput(f"Your agent runs already, on {before.host}.", do=do)
 
     @property
     def is_held(self) -> bool:
@@ -104,9 +129,14 @@ class Lease:
         """Whether it is still held; whoever has lost it must not write any more."""
         if not self.is_held:
             return False
-        write_json(self._folder / FILE, asdict(Holder(self._process, self._clock(), url)))
+        self._count += 1
+        write_json(self._folder / FILE, asdict(Holder(self._process, self._count, url)))
         return True
 
     def give_back(self) -> None:
         if self.is_held:
             (self._folder / FILE).unlink(missing_ok=True)
+
+
+def _taken_meanwhile() -> InvalidInput:
+    return InvalidInput("Another agent was started at this moment.", do="Use that one.")

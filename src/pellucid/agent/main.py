@@ -33,7 +33,7 @@ from pellucid.agent.lease import RENEWED_EVERY_S, Lease
 from pellucid.agent.proxy import Door
 from pellucid.agent.records import Address, Record
 from pellucid.agent.schedulers import LOCAL_POLL_S
-from pellucid.errors import InvalidInput, NotFound, PellucidError
+from pellucid.errors import InvalidInput, NotFound, PellucidError, system_error
 from pellucid.instance.capabilities import Tokens
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
@@ -192,7 +192,12 @@ class Agent:
     async def _renew(self, url: str) -> None:
         while True:
             await asyncio.sleep(RENEWED_EVERY_S)
-            if not await asyncio.to_thread(self._lease.renew, url):
+            try:
+                is_held = await asyncio.to_thread(self._lease.renew, url)
+            except OSError as error:  # A full disk: the next time may do.
+                log.warning("the lease could not be renewed: %s", system_error(error))
+                continue
+            if not is_held:
                 log.warning("another agent has taken over")
                 self._server.should_exit = True
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from pellucid.client.connection import Connection
 from pellucid.client.login import logged_in
 from pellucid.errors import InvalidInput, WorkerLost
 from pellucid.jobs.job import private_folder
-from pellucid.jobs.processes import Process
 from pellucid.settings import current
 
 TRIES = 100
 LOOK_AGAIN_S = 0.1
+ELSEWHERE = "Your agent runs on "
 
 
 class Agency:
@@ -38,12 +39,10 @@ class Agency:
             found = hub.found()
             return None if found is None else cls(found.agent_url, found.token)
         has = holder(_folder())
-        if has is None or has.is_gone(time.time()):
-            return None
-        if not Process.parse(has.process).is_here:
-            do = "Start viewers from there, or end it there: it ends by itself when nothing runs."
-            raise InvalidInput(f"Your agent runs on {has.host}.", do=do)
-        return cls(has.url) if has.url else None
+        if has is not None and not has.is_here:
+            do = "Run this command there. If that machine is gone, run pellucid open here to start another agent."
+            raise InvalidInput(f"Your agent was started on {has.host}, and cannot be reached from here.", do=do)
+        return cls(has.url) if has is not None and has.is_alive and has.url else None
 
     @classmethod
     def ready(cls) -> "Agency":
@@ -51,9 +50,13 @@ class Agency:
         if (hub := logged_in()) is not None:
             return cls(hub.started().agent_url, hub.token)
         for _ in range(TRIES):
-            if (agency := cls.found()) is not None:
-                return agency
+            with suppress(InvalidInput):  # One on another machine may be gone: one that is started here finds out.
+                if (agency := cls.found()) is not None:
+                    return agency
             said = _started()
+            if said.startswith(ELSEWHERE):
+                what, _, do = said.partition(". ")
+                raise InvalidInput(f"{what}.", do=do)
             if said != "ready" and "runs already" not in said and "at this moment" not in said:
                 raise WorkerLost("starting the agent", said or f"{_folder() / 'agent.log'} says more")
             if said != "ready":  # Somebody else's start is under way, and cannot be waited for from here.

@@ -6,16 +6,16 @@ Not here: what is in it (protocol.http.SavedState), taking and restoring it (ses
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from pellucid.errors import InvalidInput, NotFound, NotWritable
+from pellucid.errors import InvalidInput, NotFound, system_error
 from pellucid.instance.protocol.http import SavedState
 from pellucid.instance.protocol.wire import first_fault
+from pellucid.jobs.job import private_folder, write_private
 from pellucid.settings import current
 
 VERSION = 1
@@ -34,12 +34,9 @@ def keep(state: SavedState, folder: Path | None = None) -> str:
     text = json.dumps(asdict(state), sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:10]
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        partial = folder / f"{name}.{os.getpid()}"
-        partial.write_text(text)
-        partial.rename(folder / f"{name}.json")
+        write_private(private_folder(folder) / f"{name}.json", text)
     except OSError as error:
-        raise NotWritable(str(folder), error.strerror or str(error)) from error
+        raise system_error(error, str(folder)) from error
     return name
 
 

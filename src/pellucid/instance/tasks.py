@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from pellucid.errors import NotFound, PellucidError
+from pellucid.errors import NotFound, PellucidError, system_error
 from pellucid.instance.idle import Idleness
 from pellucid.instance.protocol.http import TaskStatus
 from pellucid.instance.protocol.outgoing import Progress
@@ -114,6 +114,9 @@ class Tasks:
             self._end(id, "finished", "" if result is None else f"api/tasks/{id}/result")
         except PellucidError as error:
             self._end(id, "stopped", "", error)
+        except OSError as error:
+            log.warning("%s: %s", self._names[id], error)
+            self._end(id, "stopped", "", system_error(error))
         except Exception as error:
             # The edge of a task: whoever waits for it must learn that it will not come.
             log.exception("a task failed")

@@ -5,6 +5,7 @@ Not here: running it (local, slurm), the text that runs it (script).
 """
 
 import json
+import math
 import os
 import stat
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+MAX_JSON_BYTES = 16 * 2**20
+MAX_JSON_DEPTH = 32
 LOG, EXIT, STARTED, WAITING, SCRIPT = "log.txt", "exit", "started", "waiting", "script.sh"
 
 
@@ -62,9 +65,13 @@ def exit_code(folder: Path) -> int | None:
 def write_private(path: Path, text: str) -> None:
     """Whole or not at all, and for nobody but the owner."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123
-        file.write(text)
-    partial.replace(path)
+    try:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123
+            file.write(text)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -72,15 +79,24 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """None where there is no such file, or it is somebody else's work: others could have put it there."""
+    """None where there is no such file, it is another user's, or it is damaged: too large, too deep, not JSON."""
     try:
         with path.open() as file:
-            if os.fstat(file.fileno()).st_uid != os.geteuid() or os.fstat(file.fileno()).st_mode & stat.S_IWOTH:
+            found = os.fstat(file.fileno())
+            if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH or found.st_size > MAX_JSON_BYTES:
                 return None
             content = json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return content if isinstance(content, dict) else None
+    return content if isinstance(content, dict) and _is_plain(content, MAX_JSON_DEPTH) else None
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether it is no deeper than that, and every number can be sent as JSON again."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth > 0 and all(_is_plain(one, depth - 1) for one in inner)
 
 
 def private_folder(path: Path) -> Path:

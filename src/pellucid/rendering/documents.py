@@ -50,7 +50,10 @@ def _build_tuple(inner: tuple[Any, ...], value: Any, where: str) -> Any:
 
 def _build_plain(kind: Any, value: Any, where: str) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            _refuse(where, value, "a number below 1e308")
     return (
         value
         if type(value) is kind

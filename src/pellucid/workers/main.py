@@ -23,7 +23,7 @@ import numpy as np
 from pellucid import progress
 from pellucid.box import triple
 from pellucid.device import choose_all
-from pellucid.errors import InvalidInput, PellucidError
+from pellucid.errors import CLOSED, FULL, InvalidInput, PellucidError, system_error
 from pellucid.formats.shared import SharedArray
 from pellucid.tomo.reading.suggestion import suggest
 from pellucid.workers import commands, describing, reading, trial_commands
@@ -229,6 +229,8 @@ def _told(error: Exception) -> PellucidError:
         return error
     if isinstance(error, MemoryError):
         return InvalidInput("There is not enough memory for that.", do="Open a coarser level, or crop the volume.")
+    if isinstance(error, OSError) and error.errno in (*FULL, *CLOSED):
+        return system_error(error)
     log.exception("something failed", exc_info=error)
     what = f"Something went wrong inside: {type(error).__name__}: {error}."
     return InvalidInput(

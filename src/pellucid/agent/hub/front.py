@@ -58,10 +58,10 @@ class Front:
         One on another machine notices that the lease is not its own any more, and ends; so long it is waited for.
         """
         before = holder(folder)
-        if before is None or before.is_gone(time.time()):
+        if before is None or (before.is_here and not before.is_alive):
             return
         process = Process.parse(before.process)
-        if not process.is_here:
+        if not before.is_here:
             (folder / FILE).unlink(missing_ok=True)
             wait(RENEWED_EVERY_S + 1)
             return

@@ -4,6 +4,7 @@ Here: the session of a request, refusals as answers.
 Not here: tokens (guard), what a route requires (route_rules), the routes.
 """
 
+import logging
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
@@ -11,16 +12,17 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, WorkerLost
+from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, WorkerLost, system_error
 from pellucid.instance.process import refusal
 from pellucid.instance.protocol.http import Refused
 from pellucid.instance.protocol.parts import Capability
 from pellucid.instance.session import Session
 
-STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, WorkerLost: 503}
+log = logging.getLogger(__name__)
+STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, WorkerLost: 503}
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refused, "description": "Refused: what happened, and what to do."}
-    for status in (400, 403, 404, 422, 503)
+    for status in (400, 403, 404, 422, 503, 507)
 }
 
 
@@ -47,6 +49,12 @@ def add_refusals(app: FastAPI) -> None:
     async def refused(_: Request, error: PellucidError) -> JSONResponse:
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
         return JSONResponse(refusal(error), status)
+
+    @app.exception_handler(OSError)
+    async def failed(request: Request, error: OSError) -> JSONResponse:
+        """A full or closed disk, wherever a route writes or reads."""
+        log.warning("%s %s: %s", request.method, request.url.path, error)
+        return await refused(request, system_error(error))
 
     @app.exception_handler(RequestValidationError)
     async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:

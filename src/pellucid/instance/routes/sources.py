@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
+from uuid import uuid4
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, system_error
 from pellucid.formats.shared import SharedArray
 from pellucid.instance import loading
 from pellucid.instance.protocol import http
@@ -68,14 +69,17 @@ async def upload(request: Request, session: Here, name: str) -> http.Uploaded:
     if not safe:
         raise InvalidInput("The file has no name.", do="Give one, with the ending that tells its format.")
     target = session.tasks.folder / "uploads" / safe
-    target.parent.mkdir(exist_ok=True)
+    partial = target.with_name(f".{uuid4().hex}.partial")
     try:
-        with session.idle.held(), target.open("wb") as file:
+        target.parent.mkdir(exist_ok=True)
+        with session.idle.held(), partial.open("wb") as file:
             async for piece in request.stream():
-                file.write(piece)
-    except BaseException:  # Too long, or its sender went away: half a file is none.
-        target.unlink()
-        raise
+                await asyncio.to_thread(file.write, piece)
+        partial.replace(target)
+    except OSError as error:
+        raise system_error(error, safe) from error
+    finally:  # Too large, a full disk, a sender that is gone: nothing of it stays.
+        partial.unlink(missing_ok=True)
     return http.Uploaded(str(target))
 
 
