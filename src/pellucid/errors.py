@@ -4,11 +4,8 @@ Here: the error classes, and the sentence each one says.
 Not here: when to raise them (the layer that finds the fault), how to print them (cli).
 """
 
-import errno
 from collections.abc import Iterable, Mapping, Sequence
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 MOST_LISTED = 20
 REMOTE_REMEDY = "Check the address, AWS_ENDPOINT_URL, the credentials and the network."
 
@@ -239,23 +236,6 @@ class DiskFull(PellucidError):
             f"The disk is full: {path} could not be completed. The input is untouched.",
             do="Free some space and give the same command again: it continues where it stopped.",
         )
-
-
-def system_error(error: OSError, path: str = "") -> PellucidError:
-    """What the operating system refused, as an error that says what to do. path: where the error names no file.
-
-    >>> system_error(OSError(28, "No space left on device", "/data/scan.tif")).what
-    'The disk is full: /data/scan.tif could not be written.'
-    """
-    path = str(error.filename or path or "a file")
-    why = error.strerror or str(error) or type(error).__name__
-    if error.errno in FULL:
-        do = "Free some space, or have the quota raised, and try again."
-        return _rebuild(DiskFull, f"The disk is full: {path} could not be written.", do)
-    if error.errno in CLOSED:
-        return NotWritable(path, why)
-    do = "Check that the disk is mounted and healthy, and try again."
-    return PellucidError(f"The operating system refused to use {path}: {why}.", do=do)
 
 
 class TooLarge(PellucidError):

@@ -28,8 +28,8 @@ from pellucid.errors import (
     NotFound,
     PellucidError,
     SchedulerUnreachable,
-    system_error,
 )
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.capabilities import Tokens
 from pellucid.instance.guard import Guard
 from pellucid.instance.process import refusal

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from pellucid.agent.records import Record
-from pellucid.errors import system_error
+from pellucid.formats.system_errors import system_error
 
 log = logging.getLogger(__name__)
 

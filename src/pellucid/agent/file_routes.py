@@ -17,7 +17,8 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from pellucid.agent.estimate import estimate
 from pellucid.agent.files import Files, packed
 from pellucid.agent.inspection import Inspector
-from pellucid.errors import NotFound, system_error
+from pellucid.errors import NotFound
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.route_rules import MAX_STREAM_BYTES, needs
 from pellucid.jobs.site import Site
 

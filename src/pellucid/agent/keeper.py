@@ -20,7 +20,7 @@ from pellucid.agent.leavings import Leavings
 from pellucid.agent.records import PROGRESS, REASON, TURN, Address, Record, Shelf
 from pellucid.agent.schedulers import Schedulers
 from pellucid.agent.wishes import TaskWish, ViewerWish, Wish
-from pellucid.errors import NotFound, PellucidError, system_error
+from pellucid.errors import NotFound, PellucidError
 from pellucid.jobs.job import Job, exit_code
 from pellucid.jobs.site import Site
 from pellucid.jobs.states import State
@@ -47,7 +47,6 @@ class Keeper:
         self._records = {record.id: record for record in self._shelf.all()}
         self.leavings = Leavings(self._shelf)
         self.schedulers = Schedulers(site.poll_s, clock)
-        self._unwritten: set[str] = set()
         self._lock = threading.RLock()
         self._polling = threading.Lock()
 
@@ -84,8 +83,7 @@ class Keeper:
                 self.schedulers.of(record.scheduler).cancel(self._shelf.submitted(record), is_urgent=True)
                 self._shelf.forget(record.id)
             except PellucidError:  # It runs, and is listed: the record without its number is there.
-                self._unwritten.add(record.id)
-                self._records[record.id] = record
+                self._keep(record)
             raise
         with self._lock:  # Before this, no poll looks at it.
             self._keep(record)
@@ -154,8 +152,7 @@ class Keeper:
             self._notice_addresses()
             self._notice_ends()
             self._forget_old()
-            for id in list(self._unwritten):
-                self._write(self._records[id])
+            self._shelf.write_again()
 
     def _ask(self, name: str) -> None:
         watched = [one for one in self.records if one.scheduler == name and not one.state.is_over]
@@ -213,7 +210,6 @@ class Keeper:
             if record.state.is_over and self._clock() - record.ended_at > KEPT_S:
                 with self._lock:
                     del self._records[record.id]
-                    self._unwritten.discard(record.id)
                     self.leavings.forget(record.id)
                 self._shelf.forget(record.id)
 
@@ -225,18 +221,8 @@ class Keeper:
         if record.state.is_over and not record.ended_at:
             record = replace(record, ended_at=self._clock())
         self._records[record.id] = record
-        self._write(record)
+        self._shelf.write_or_later(record)
         self._on_change(record)
-
-    def _write(self, record: Record) -> None:
-        """Now, or at a later poll: a full disk must not keep the agent from watching and stopping what runs."""
-        try:
-            self._shelf.write(record)
-            self._unwritten.discard(record.id)
-        except OSError as error:
-            if record.id not in self._unwritten:
-                log.warning("%s %s is written again later.", system_error(error), record.name)
-            self._unwritten.add(record.id)
 
 
 def derived(record: Record, job: State, has_address: bool) -> State:

@@ -33,7 +33,8 @@ from pellucid.agent.lease import RENEWED_EVERY_S, Lease
 from pellucid.agent.proxy import Door
 from pellucid.agent.records import Address, Record
 from pellucid.agent.schedulers import LOCAL_POLL_S
-from pellucid.errors import InvalidInput, NotFound, PellucidError, system_error
+from pellucid.errors import InvalidInput, NotFound, PellucidError
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.capabilities import Tokens
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site

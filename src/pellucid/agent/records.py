@@ -8,6 +8,7 @@ what every job leaves behind. So nothing is lost where no agent is there when a 
 """
 
 import json
+import logging
 import re
 import shutil
 from collections.abc import Iterator
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pellucid.errors import InvalidInput
+from pellucid.formats.system_errors import system_error
 from pellucid.jobs.job import Resources, Submitted, private_folder, read_json, write_json
 from pellucid.jobs.states import State
 from pellucid.rendering.documents import build
 
+log = logging.getLogger(__name__)
 RECORD, ADDRESS, PROGRESS, WISH = "record.json", "address.json", "progress.json", "wish.json"
 TURN, SAVED, REASON = "turn", "saved.json", "reason.json"
 """TURN: the lock of a batch. SAVED, REASON: one word of a viewer each: the scene it saved, why it ended."""
@@ -74,6 +77,7 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder = private_folder(folder)
+        self._unwritten: dict[str, Record] = {}
 
     def place(self, id: str) -> Path:
         return self.folder / id
@@ -86,6 +90,21 @@ class Shelf:
 
     def write(self, record: Record) -> None:
         write_json(self.place(record.id) / RECORD, asdict(record))
+
+    def write_or_later(self, record: Record) -> None:
+        """A full disk must not keep the agent from watching and stopping what runs."""
+        try:
+            self.write(record)
+            self._unwritten.pop(record.id, None)
+        except OSError as error:
+            if record.id not in self._unwritten:
+                log.warning("%s The record of %s is written later.", system_error(error), record.name)
+            self._unwritten[record.id] = record
+
+    def write_again(self) -> None:
+        """What could not be written before."""
+        for record in list(self._unwritten.values()):
+            self.write_or_later(record)
 
     def all(self) -> Iterator[Record]:
         for folder in self.folder.iterdir():
@@ -114,6 +133,7 @@ class Shelf:
         return Submitted(record.id, record.handle, self.place(record.id))
 
     def forget(self, id: str) -> None:
+        self._unwritten.pop(id, None)
         shutil.rmtree(self.place(id), ignore_errors=True)
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from pellucid.errors import InvalidInput, NotFound, system_error
+from pellucid.errors import InvalidInput, NotFound
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.protocol.http import SavedState
 from pellucid.instance.protocol.wire import first_fault
 from pellucid.jobs.job import private_folder, write_private

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from pellucid.errors import NotFound, PellucidError, system_error
+from pellucid.errors import NotFound, PellucidError
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.idle import Idleness
 from pellucid.instance.protocol.http import TaskStatus
 from pellucid.instance.protocol.outgoing import Progress

@@ -23,8 +23,9 @@ import numpy as np
 from pellucid import progress
 from pellucid.box import triple
 from pellucid.device import choose_all
-from pellucid.errors import CLOSED, FULL, InvalidInput, PellucidError, system_error
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.shared import SharedArray
+from pellucid.formats.system_errors import CLOSED, FULL, system_error
 from pellucid.tomo.reading.suggestion import suggest
 from pellucid.workers import commands, describing, reading, trial_commands
 from pellucid.workers.drawing import Drawing

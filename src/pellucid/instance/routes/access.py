@@ -12,7 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, WorkerLost, system_error
+from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, WorkerLost
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.process import refusal
 from pellucid.instance.protocol.http import Refused
 from pellucid.instance.protocol.parts import Capability

@@ -16,8 +16,9 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from pellucid.errors import InvalidInput, system_error
+from pellucid.errors import InvalidInput
 from pellucid.formats.shared import SharedArray
+from pellucid.formats.system_errors import system_error
 from pellucid.instance import loading
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES
