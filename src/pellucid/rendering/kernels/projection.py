@@ -1,7 +1,9 @@
 """The largest, smallest or mean value along every ray.
 
 Here: the kernel.
-Not here: rays and cells (rays), reading voxels (fields.sampling).
+Not here: rays and cells (rays), the largest value inside a cell (fields.extremes), reading voxels (fields.sampling).
+
+The largest and the smallest are those of the trilinear field itself and depend on no step; the mean is that of samples.
 """
 
 # mypy: ignore-errors
@@ -9,21 +11,109 @@ Not here: rays and cells (rays), reading voxels (fields.sampling).
 
 import warp as wp
 
+from pellucid.fields.extremes import largest_between
 from pellucid.fields.sampling import locate, value_in
 from pellucid.rendering.kernels.gathering import classified, nothing_yet, over_scenery
-from pellucid.rendering.kernels.rays import FAR, Layer, View, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.kernels.rays import (
+    FAR,
+    Layer,
+    Ray,
+    Stretch,
+    View,
+    cell_of,
+    enters_cell,
+    first_beyond,
+    is_cell,
+    is_in_part,
+    make_ray,
+    place,
+    stretch_in,
+)
 from pellucid.rendering.kernels.surfaces import meet_surfaces
 
 wp.set_module_options({"fast_math": True})
 
-MAXIMUM = wp.constant(0)
 MINIMUM = wp.constant(1)
 MEAN = wp.constant(2)
 
 
+@wp.struct
+class Extreme:
+    """The largest value of sign * field so far (sign: -1 for the smallest), and its distance from the eye."""
+
+    sign: wp.float32
+    value: wp.float32
+    distance: wp.float32
+
+
 @wp.func
-def is_beyond(mode: wp.int32, value: wp.float32, found: wp.float32):
-    return (mode == MAXIMUM and value > found) or (mode == MINIMUM and value < found)
+def promise_of(layer: Layer, cell: wp.vec3i, sign: wp.float32):
+    """What sign * field cannot exceed in a cell."""
+    span = layer.ranges[cell[2], cell[1], cell[0]]
+    return wp.where(sign > 0.0, span[1], -span[0])
+
+
+@wp.func
+def looked_into(view: View, layer: Layer, ray: Ray, stretch: Stretch, found: Extreme):
+    """What is found once the part of a ray in a cell is known too."""
+    here = locate(layer.field, stretch.cell, (stretch.far - stretch.near) / view.step)
+    begin = ray.origin + ray.speed * stretch.near
+    end = ray.origin + ray.speed * stretch.far
+    is_nearer = wp.where(stretch.near < found.distance, 1, 0)
+    larger = largest_between(here, found.sign, begin, end, found.value, is_nearer)
+    if larger[1] >= 0.0:
+        found.value = larger[0]
+        found.distance = stretch.near + (stretch.far - stretch.near) * larger[1]
+    return found
+
+
+@wp.func
+def most_promising(layer: Layer, ray: Ray, start: wp.vec3i, found: Extreme):
+    """The nearest of the cells along a ray that promise most; its far end before its near one where none does."""
+    best = Stretch()
+    best.far = -1.0
+    promised = found.value
+    stretch = stretch_in(ray, start, enters_cell(ray, start))
+    while stretch.near < ray.stop and is_cell(layer, stretch.cell):
+        promise = promise_of(layer, stretch.cell, found.sign)
+        if promise > promised and is_in_part(ray, stretch):
+            promised = promise
+            best = stretch
+        stretch = stretch_in(ray, stretch.beyond, stretch.leave)
+    return best
+
+
+@wp.func
+def extreme_along(view: View, layer: Layer, ray: Ray, found: Extreme):
+    """First the cell that promises most, so that most others need no look; then those that still promise more."""
+    start = cell_of(ray.origin + ray.speed * ray.start, layer.vacancy)
+    best = most_promising(layer, ray, start, found)
+    if best.far < best.near:
+        return found
+    found = looked_into(view, layer, ray, best, found)
+    stretch = stretch_in(ray, start, enters_cell(ray, start))
+    while stretch.near < ray.stop and is_cell(layer, stretch.cell):
+        promise = promise_of(layer, stretch.cell, found.sign)
+        may_be_nearer = promise == found.value and stretch.near < found.distance
+        is_new = is_in_part(ray, stretch) and stretch.near != best.near
+        if is_new and (promise > found.value or may_be_nearer):
+            found = looked_into(view, layer, ray, stretch, found)
+        stretch = stretch_in(ray, stretch.beyond, stretch.leave)
+    return found
+
+
+@wp.func
+def sum_along(view: View, layer: Layer, ray: Ray, total: wp.float32):
+    """All samples of a ray, added up."""
+    k = ray.k_first
+    while k <= ray.k_last:
+        cell = cell_of(place(ray, view.step, k), layer.vacancy)
+        k_next = first_beyond(ray, view.step, k, cell, 0)
+        here = locate(layer.field, cell, wp.float32(k_next - k))
+        while k < k_next:
+            total += value_in(here, place(ray, view.step, k))
+            k += 1
+    return total
 
 
 @wp.func
@@ -45,39 +135,35 @@ def project(
     color: wp.array2d(dtype=wp.vec4),
     depth: wp.array2d(dtype=wp.float32),
 ):
-    """The largest, smallest or mean value along every ray; cells that cannot change it are skipped."""
+    """The largest, smallest or mean value along every ray."""
     row, column = wp.tid()
     row += first
     ray = make_ray(view, layer, row, column)
-    found = wp.where(mode == MAXIMUM, -FAR, wp.where(mode == MINIMUM, FAR, 0.0))
-    reached = wp.float32(FAR)
+    found = Extreme()
+    found.sign = wp.where(mode == MINIMUM, -1.0, 1.0)
+    found.value = wp.where(mode == MEAN, 0.0, -FAR)
+    found.distance = FAR
     if view.before.shape[0] > 0:
-        found = view.before[row, column][0]
-        reached = view.before_depth[row, column]
-    k = ray.k_first
-    while k <= ray.k_last:
-        cell = cell_of(place(ray, view.step, k), layer.vacancy)
-        k_next = first_beyond(ray, view.step, k, cell, 0)
-        span = layer.ranges[cell[2], cell[1], cell[0]]
-        if mode != MEAN and not is_beyond(mode, wp.where(mode == MAXIMUM, span[1], span[0]), found):
-            k = k_next
-            continue
-        here = locate(layer.field, cell, wp.float32(k_next - k))
-        while k < k_next:
-            value = value_in(here, place(ray, view.step, k))
-            if mode == MEAN:
-                found += value
-            elif is_beyond(mode, value, found):
-                found = value
-                reached = (wp.float32(k) + ray.jitter) * view.step
-            k += 1
+        found.value = view.before[row, column][0]
+        found.distance = view.before_depth[row, column]
+    is_hit = ray.far > ray.near
+    lies_at = wp.float32(FAR)
+    value = wp.float32(0.0)
+    if mode == MEAN:
+        found.value = sum_along(view, layer, ray, found.value)
+        is_hit = ray.k_leave >= ray.k_enter
+        lies_at = (wp.float32(ray.k_enter) + ray.jitter) * view.step
+        value = found.value / wp.float32(wp.max(ray.k_leave - ray.k_enter + 1, 1))
+    elif is_hit:
+        found = extreme_along(view, layer, ray, found)
+        lies_at = found.distance
+        # Where no voxel is a number, it is drawn like the lowest.
+        value = wp.where(found.value > -FAR, found.sign * found.value, -FAR)
     if view.is_partial != 0:
-        color[row, column] = wp.vec4(found, 0.0, 0.0, 0.0)
-    elif ray.k_leave >= ray.k_enter:
-        count = wp.where(mode == MEAN, wp.float32(ray.k_leave - ray.k_enter + 1), 1.0)
-        lies_at = wp.where(mode == MEAN, (wp.float32(ray.k_enter) + ray.jitter) * view.step, reached)
-        color[row, column] = laid_over(view, row, column, classified(layer, found / count), lies_at)
+        color[row, column] = wp.vec4(found.value, 0.0, 0.0, 0.0)
+    elif is_hit:
+        color[row, column] = laid_over(view, row, column, classified(layer, value), lies_at)
     else:
         gathered, _passed = meet_surfaces(nothing_yet(), view, row, column, 0, ray.end)
         color[row, column] = over_scenery(gathered, view.scenery[row, column])
-    depth[row, column] = wp.min(reached, ray.end)
+    depth[row, column] = wp.min(found.distance, ray.end)

@@ -103,6 +103,7 @@ class Layer:
 @wp.struct
 class Ray:
     """origin, speed: in voxel coordinates, per world unit; direction: in the world, unit length; end: where scenery is.
+    near, far: between which distances it is inside; start, stop: of that, what one part of the world may have.
     Samples at (k + jitter) * step for k from k_first to k_last; of them in all parts from k_enter to k_leave."""
 
     origin: wp.vec3
@@ -110,10 +111,26 @@ class Ray:
     direction: wp.vec3
     jitter: wp.float32
     end: wp.float32
+    near: wp.float32
+    far: wp.float32
+    start: wp.float32
+    stop: wp.float32
     k_first: wp.int32
     k_last: wp.int32
     k_enter: wp.int32
     k_leave: wp.int32
+
+
+@wp.struct
+class Stretch:
+    """What a ray has in a cell: from near to far from the eye. leave: where it leaves the cell, inside or not; beyond:
+    the cell that it enters there."""
+
+    cell: wp.vec3i
+    near: wp.float32
+    far: wp.float32
+    leave: wp.float32
+    beyond: wp.vec3i
 
 
 @wp.func
@@ -150,16 +167,21 @@ def on_one_side(ray: Ray, eye: wp.vec3, step: wp.float32, border: wp.vec4, side:
     normal = wp.vec3(border[0], border[1], border[2])
     along = wp.dot(normal, ray.direction)
     height = border[3] - wp.dot(normal, eye)
+    border_at = wp.float32(FAR)
     beyond = wp.float32(FAR)
     if wp.abs(along) > 1.0e-12:
-        beyond = height / along / step - ray.jitter
+        border_at = height / along
+        beyond = border_at / step - ray.jitter
     elif height <= 0.0:
+        border_at = -FAR
         beyond = -FAR
     k_beyond = wp.int32(wp.ceil(wp.clamp(beyond, -1.0e9, 1.0e9)))
     if (along >= -1.0e-12) == (side > 0):
         ray.k_first = wp.max(ray.k_first, k_beyond)
+        ray.start = wp.max(ray.start, border_at)
     else:
         ray.k_last = wp.min(ray.k_last, k_beyond - 1)
+        ray.stop = wp.min(ray.stop, border_at)
     return ray
 
 
@@ -191,6 +213,10 @@ def make_ray(view: View, layer: Layer, row: wp.int32, column: wp.int32):
             far = wp.min(far, wp.max(a, b))
         elif ray.origin[axis] < layer.low[axis] or ray.origin[axis] > layer.high[axis]:
             far = -1.0
+    ray.near = near
+    ray.far = far
+    ray.start = near
+    ray.stop = far
     ray.k_first = 0
     ray.k_last = -1
     if far > near:
@@ -236,6 +262,62 @@ def first_beyond(ray: Ray, step: wp.float32, k: wp.int32, cell: wp.vec3i, vacanc
     border = distance + leaves_cells(ray, ray.origin + ray.speed * distance, cell, around)
     beyond = wp.int32(wp.ceil(border / step - ray.jitter - 1.0e-3))
     return wp.min(wp.max(k + 1, beyond), ray.k_last + 1)
+
+
+@wp.func
+def crosses(ray: Ray, axis: wp.int32, cell: wp.int32, side: wp.int32):
+    """The distance from the eye at which the ray crosses the border of a cell across an axis; side: 0 low, 1 high."""
+    return (wp.float32(cell + side) * EDGE - 0.5 - ray.origin[axis]) / ray.speed[axis]
+
+
+@wp.func
+def enters_cell(ray: Ray, cell: wp.vec3i):
+    """The distance from the eye at which the ray enters a cell."""
+    distance = -FAR
+    for axis in range(3):
+        if wp.abs(ray.speed[axis]) > 1.0e-12:
+            distance = wp.max(distance, crosses(ray, axis, cell[axis], wp.where(ray.speed[axis] > 0.0, 0, 1)))
+    return distance
+
+
+@wp.func
+def stretch_in(ray: Ray, cell: wp.vec3i, enter: wp.float32):
+    """What a ray has in a cell that it enters at a distance.
+
+    Where it leaves follows from the cell alone: rays that begin elsewhere cross the same borders at the same distances.
+    """
+    stretch = Stretch()
+    stretch.cell = cell
+    stretch.leave = FAR
+    through = wp.int32(0)
+    way = wp.int32(0)
+    for axis in range(3):
+        side = wp.where(ray.speed[axis] > 0.0, 1, 0)
+        if wp.abs(ray.speed[axis]) > 1.0e-12:
+            at = crosses(ray, axis, cell[axis], side)
+            if at < stretch.leave:
+                stretch.leave = at
+                through = axis
+                way = 2 * side - 1
+    stretch.beyond = cell
+    stretch.beyond[through] = cell[through] + way
+    stretch.near = wp.max(enter, ray.near)
+    stretch.far = wp.min(stretch.leave, ray.far)
+    return stretch
+
+
+@wp.func
+def is_in_part(ray: Ray, stretch: Stretch):
+    """Whether what a ray has in a cell belongs to the part of the world that is drawn, as its middle does."""
+    middle = 0.5 * (stretch.near + stretch.far)
+    return stretch.far > stretch.near and middle >= ray.start and middle <= ray.stop
+
+
+@wp.func
+def is_cell(layer: Layer, cell: wp.vec3i):
+    x = cell[0] >= 0 and cell[0] < layer.ranges.shape[2]
+    y = cell[1] >= 0 and cell[1] < layer.ranges.shape[1]
+    return x and y and cell[2] >= 0 and cell[2] < layer.ranges.shape[0]
 
 
 @wp.func

@@ -19,6 +19,7 @@ from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.illumination import DISTANCE, FLAT, OPEN_SKY, Place, Question, firmness_of, question_of
 from pellucid.rendering.reference import classification
+from pellucid.rendering.reference.extremes import largest_along
 from pellucid.rendering.reference.light import light_at, light_grid
 from pellucid.rendering.reference.scenery import Picture, Scenery, Walk, nothing, over
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
@@ -130,8 +131,8 @@ class Medium:
     def table(self) -> Voxels:
         return self.layer.transfer.table(self.step / self.voxel)
 
-    def span(self, rays: Rays, end: Voxels | float = np.inf) -> Span:
-        """Up to the end (n,) of every ray."""
+    def inside(self, rays: Rays, end: Voxels | float = np.inf) -> tuple[Voxels, Voxels]:
+        """Between which distances (n,) every ray is inside, up to its end; the first is larger where it misses."""
         low, high = self.bounds
         origins, speeds = self.places(rays.origins), rays.directions @ self.to_voxel.T
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -140,6 +141,11 @@ class Medium:
         far = np.minimum(np.nanmin(np.maximum(a, b), axis=1), end)
         for plane in self.planes:
             near, far = _beyond(plane, rays, near, far)
+        return near, far
+
+    def span(self, rays: Rays, end: Voxels | float = np.inf) -> Span:
+        """Up to the end (n,) of every ray."""
+        near, far = self.inside(rays, end)
         first = np.ceil(near / self.step - rays.jitter).astype(np.int64)
         last = np.floor(far / self.step - rays.jitter).astype(np.int64)
         return Span(first, np.where(far > near, last, first - 1))
@@ -233,25 +239,12 @@ def _add_samples(medium: Medium, rays: Rays, alive: Voxels, distance: Voxels, co
 def project(medium: Medium, rays: Rays, walk: Walk) -> Picture:
     """The largest, smallest or mean value along every ray, up to what is opaque, in the transfer function's colours.
 
-    It lies where it was found, the mean where the ray enters. It covers what is behind as much as the transfer function
+    The largest and smallest are those of the trilinear field, between samples too; the mean is that of the samples. It
+    lies where it was found, the mean where the ray enters. It covers what is behind as much as the transfer function
     makes one voxel of it opaque; where nothing is behind, it covers that completely.
     """
-    mode, span = medium.layer.mode, medium.span(rays, walk.scenery.depth)
-    start = {"max": -np.inf, "min": np.inf, "mean": 0.0}[mode]
-    found, depth = np.full(len(rays.origins), start), np.full(len(rays.origins), np.inf)
-    for alive, points, distance in _march(medium, rays, span, np.zeros((len(rays.origins), 4))):
-        value = medium.value(points)
-        if mode == "mean":
-            found[alive] += value
-            continue
-        better = value > found[alive] if mode == "max" else value < found[alive]
-        found[alive[better]], depth[alive[better]] = value[better], distance[better]
-    count = np.maximum(span.last - span.first + 1, 0)
-    hit = count > 0
-    if mode == "mean":
-        found[hit] /= count[hit]
+    found, depth, place, hit = (_mean if medium.layer.mode == "mean" else _extreme)(medium, rays, walk.scenery.depth)
     entries = medium.layer.transfer.table(1.0)[medium.layer.transfer.index(np.where(hit, found, 0.0))]
-    place = (span.first + rays.jitter) * medium.step if mode == "mean" else depth
     walk.meet(np.where(hit, place, walk.scenery.depth))
     before = walk.color.copy()
     walk.color[:] = 0
@@ -259,6 +252,31 @@ def project(medium: Medium, rays: Rays, walk: Walk) -> Picture:
     solid = np.where(hit[:, None], np.concatenate([entries[:, :3], np.ones((len(hit), 1))], axis=1), 0.0)
     laid = entries[:, 3:] * solid + (1 - entries[:, 3:]) * over(behind, solid)
     return over(before, np.where(hit[:, None], laid, behind)), np.minimum(depth, walk.scenery.depth)
+
+
+Projected = tuple[Voxels, Voxels, Voxels, Voxels]
+"""Of every ray: a value, its depth, where it lies among surfaces, and whether there is any."""
+
+
+def _extreme(medium: Medium, rays: Rays, end: Voxels) -> Projected:
+    """The largest or smallest value; the lowest where no voxel is a number."""
+    sign = 1.0 if medium.layer.mode == "max" else -1.0
+    near, far = medium.inside(rays, end)
+    hit, found, depth = far > near, np.full(len(near), -np.inf), np.full(len(near), np.inf)
+    origins, speeds = medium.places(rays.origins), rays.directions @ medium.to_voxel.T
+    found[hit], depth[hit] = largest_along(
+        sign * medium.voxels.astype(float), origins[hit], speeds[hit], near[hit], far[hit]
+    )
+    return np.where(np.isinf(depth), -np.inf, sign * found), depth, depth, hit
+
+
+def _mean(medium: Medium, rays: Rays, end: Voxels) -> Projected:
+    span = medium.span(rays, end)
+    total, nowhere = np.zeros(len(rays.origins)), np.full(len(rays.origins), np.inf)
+    for alive, points, _ in _march(medium, rays, span, np.zeros((len(rays.origins), 4))):
+        total[alive] += medium.value(points)
+    count = span.last - span.first + 1
+    return total / np.maximum(count, 1), nowhere, (span.first + rays.jitter) * medium.step, count > 0
 
 
 def isosurface(medium: Medium, rays: Rays, walk: Walk) -> None:
