@@ -61,6 +61,12 @@ class NotAllowed(PellucidError):
     """Something that this link, token or person may not do."""
 
 
+class TooManyRequests(PellucidError):
+    """More at once, or more often, than a server does for those who are not its owner."""
+
+    is_transient = True
+
+
 class NotFound(PellucidError):
     """No file, folder or object by that name."""
 
@@ -256,10 +262,8 @@ class SharedChunk(PellucidError):
     """Two blocks would write into one chunk or shard, and one would be lost."""
 
     def __init__(self, block: Sequence[int], chunk: Sequence[int]) -> None:
-        super().__init__(
-            f"Blocks of {tuple(block)} voxels would share chunks of {tuple(chunk)}.",
-            do="Make every block edge a multiple of the output's chunk (or shard) edge.",
-        )
+        do = "Make every block edge a multiple of the output's chunk (or shard) edge."
+        super().__init__(f"Blocks of {tuple(block)} voxels would share chunks of {tuple(chunk)}.", do=do)
 
 
 class WorkerLost(PellucidError):
@@ -297,10 +301,8 @@ class TokenRefused(PellucidError):
     """The two ends do not hold the same token."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(
-            f"{address} does not hold the same token.",
-            do="Give the token that the receiving end was started with; nothing was sent.",
-        )
+        do = "Give the token that the receiving end was started with; nothing was sent."
+        super().__init__(f"{address} does not hold the same token.", do=do)
 
 
 class TransferTooLarge(PellucidError):
@@ -318,9 +320,8 @@ class TransferInvalid(PellucidError):
     """The other end broke the rules of a transfer, such as more bytes than it announced."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(
-            f"The other end broke the rules of the transfer: {why}.", do="Check that both ends have the same version."
-        )
+        do = "Check that both ends have the same version."
+        super().__init__(f"The other end broke the rules of the transfer: {why}.", do=do)
 
 
 class TransferBroken(PellucidError):
@@ -342,9 +343,8 @@ class TransferBusy(PellucidError):
     is_transient = True
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The receiving end is taking another array ({name}).", do="Send again when that one has arrived."
-        )
+        do = "Send again when that one has arrived."
+        super().__init__(f"The receiving end is taking another array ({name}).", do=do)
 
 
 class MissingPackage(PellucidError):

@@ -4,13 +4,15 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pellucid.agent.certificate import make_certificate
-from pellucid.agent.proxy import Door
+from pellucid.agent.proxy import MAX_WAITING, Door
 from pellucid.agent.records import Address
+from pellucid.transport.connections import raise_descriptor_limit
 
 ID = "0123456789"
 HEAD = f"GET /i/{ID}/ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
@@ -92,3 +94,35 @@ def test_nobody_with_another_certificate_is_talked_to(tmp_path: Path) -> None:
         assert (await reader.readline()).split()[1] == b"502"
 
     through_the_door(talk, tmp_path, is_secured=True, other=True)
+
+
+def test_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
+    async def meet() -> None:
+        server = await asyncio.start_server(echo, "127.0.0.1", 0)
+        address = Address("127.0.0.1", server.sockets[0].getsockname()[1], "", "")
+
+        async def find(id: str) -> Address | None:
+            return address
+
+        door = Door(str(tmp_path / "nobody"), find)
+        port = await door.open("127.0.0.1", 0)
+        served_reader, served = await asyncio.open_connection("127.0.0.1", port)
+        served.write(HEAD)
+        await served_reader.readuntil(b"\r\n\r\n")
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MAX_WAITING + 200)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD + b"hello")
+        await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(5) == b"hello"
+        for closed, _ in idle[:200]:
+            with suppress(ConnectionResetError):
+                assert await closed.read() == b""
+        served.write(b"still here")  # One that was led to a viewer stays.
+        assert await served_reader.readexactly(10) == b"still here"
+        for _, one in (*idle, (reader, writer), (served_reader, served)):
+            one.transport.abort()
+        await door.close()
+        server.close()
+
+    raise_descriptor_limit()
+    asyncio.run(asyncio.wait_for(meet(), PATIENCE_S))

@@ -39,6 +39,7 @@ from pellucid.instance.capabilities import Tokens
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
+from pellucid.transport.connections import raise_descriptor_limit
 
 if TYPE_CHECKING:
     from pellucid.agent.hub.front import Front
@@ -124,6 +125,7 @@ class Agent:
             shutil.rmtree(inner, ignore_errors=True)
 
     async def _serve(self, identity: Identity, ready: int) -> None:
+        raise_descriptor_limit()
         inner, changes = Path(identity.inner), Changes()
 
         def changed(record: Record) -> None:

@@ -15,11 +15,16 @@ from typing import cast
 
 from pellucid.agent.heads import LONGEST_HEAD, Head, NotHttp, answer
 from pellucid.agent.records import Address
+from pellucid.transport.connections import ConnectionRegistry
 
 log = logging.getLogger(__name__)
 HEAD_S = 20.0
 CONNECT_S = 10.0
 MOST_WAITING_BYTES = 2**20
+MAX_WAITING = 512
+"""Connections whose request has not come, or has not been led anywhere yet. One more closes the oldest of them."""
+BACKLOG = 100
+"""So many are accepted at a time, at most: few enough that each can send its request before it is the oldest."""
 BUFFER_BYTES = 2**18
 
 Finder = Callable[[str], Awaitable[Address | None]]
@@ -76,11 +81,18 @@ class Inside(Side, asyncio.BufferedProtocol):
 class Entrance(Side):
     """The end towards a browser or program: it collects the head of the request, and asks where it leads."""
 
-    def __init__(self, lead: Callable[["Entrance", Head, bytes], Awaitable[None]]) -> None:
+    def __init__(
+        self, lead: Callable[["Entrance", Head, bytes], Awaitable[None]], connections: ConnectionRegistry
+    ) -> None:
         super().__init__()
+        self._connections = connections
         self._lead, self._collected = lead, bytearray()
         self._leading: asyncio.Task[None] | None = None
         self._deadline = asyncio.get_running_loop().call_later(HEAD_S, self.refuse, 408, "No request came in time.")
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._connections.add(self, cast(asyncio.Transport, transport).abort)
 
     def data_received(self, data: bytes) -> None:
         if self._leading is not None:
@@ -109,7 +121,15 @@ class Entrance(Side):
             self.transport.write(answer(status, why, location))
             self.transport.close()
 
+    def join(self, inner: Side) -> None:
+        """Only move bytes from now on: whoever is behind the door answers for the connection."""
+        self._connections.remove(self)
+        self.other = inner
+        if self.transport is not None:
+            self.transport.resume_reading()
+
     def connection_lost(self, error: Exception | None) -> None:
+        self._connections.remove(self)
         self._deadline.cancel()
         if self._leading is not None:
             self._leading.cancel()
@@ -127,12 +147,15 @@ class Door:
     ) -> None:
         self._own, self._find, self._on_use, self._gate = own, find, on_use, gate
         self._server: asyncio.Server | None = None
+        self._connections = ConnectionRegistry(MAX_WAITING)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def open(self, host: str, port: int) -> int:
         """Listen; the port, which is a free one where 0 was asked for."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Entrance(self._lead), host, port)
+        self._server = await loop.create_server(
+            lambda: Entrance(self._lead, self._connections), host, port, backlog=BACKLOG
+        )
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
@@ -179,8 +202,7 @@ class Door:
                 inner.transport.close()
             return
         inner.transport.write(first)
-        entrance.other = inner
-        entrance.transport.resume_reading()
+        entrance.join(inner)
 
     def _context(self, address: Address) -> ssl.SSLContext:
         """Believes the viewer's own certificate, and no other, whatever names are in it."""

@@ -12,6 +12,7 @@ from fastapi import FastAPI, WebSocket
 
 from pellucid.instance import connection
 from pellucid.instance.guard import Guard
+from pellucid.instance.http_server import ConnectionMiddleware
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
 from pellucid.instance.routes import access, bulk, documentation, page, reconstruction, scene, sources, work
@@ -47,6 +48,7 @@ def create_app(session: Session) -> FastAPI:
         await connection.serve(websocket, session, websocket.scope["capability"])
 
     app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
+    app.add_middleware(ConnectionMiddleware, connections=session.connections)
     app.add_middleware(Guard, tokens=session.tokens)
     return app
 

@@ -12,29 +12,34 @@ from uuid import uuid4
 from fastapi import WebSocket, WebSocketDisconnect
 
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.instance.capabilities import allows
 from pellucid.instance.dialogue import obey
 from pellucid.instance.members import Member
 from pellucid.instance.protocol.incoming import Hello
 from pellucid.instance.protocol.outgoing import Refusal
-from pellucid.instance.protocol.parts import MOST_CLIENTS, VERSION, Capability, Client
+from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability, Client
 from pellucid.instance.protocol.wire import read, to_text
 from pellucid.instance.session import Session
 
 WRONG_GREETING = 4000
 BUSY = 1013
+TOO_MANY = "Too many pages are open: close one."
 GREETING_S = 10.0
 
 
 async def serve(websocket: WebSocket, session: Session, capability: Capability) -> None:
     """Talk with a page until it leaves."""
-    if len(session.members) >= MOST_CLIENTS:
-        await websocket.close(BUSY, "Too many pages are open: close one.")
+    if not _has_place(session, capability):
+        await websocket.close(BUSY, TOO_MANY)
         return
     await websocket.accept()
     member: Member | None = None
     try:
         member = await _greeted(websocket, capability)
         if member is None:
+            return
+        if not _has_place(session, capability):  # Others came while it said hello.
+            await websocket.close(BUSY, TOO_MANY)
             return
         session.join(member)
         sending = asyncio.create_task(_send(websocket, member))
@@ -48,6 +53,12 @@ async def serve(websocket: WebSocket, session: Session, capability: Capability) 
     finally:
         if member is not None:
             session.leave(member)
+
+
+def _has_place(session: Session, capability: Capability) -> bool:
+    """Whether another client may join: the last places are the owner's."""
+    reserved = 0 if allows(capability, "own") else RESERVED_FOR_OWNER
+    return len(session.members) < MOST_CLIENTS - reserved
 
 
 async def _greeted(websocket: WebSocket, capability: Capability) -> Member | None:

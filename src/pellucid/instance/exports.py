@@ -28,14 +28,14 @@ MEDIA = {"tiff": "image/tiff", "nrrd": "application/octet-stream", "zarr": "appl
 
 def start_export(session: Session, layer: VolumeLayer, asked: ExportRequest) -> str:
     """Write the clipped region of a layer; Zarr comes as a ZIP."""
-    if session.exporting is not None:
+    if session.tasks.exporting is not None:
         raise InvalidInput("Another export is under way.", do="Wait until it is finished, or cancel it.")
     box = _box(session, layer, asked)
     asked_of_worker: list[Future[Any]] = []
     time = session.history.scene.time
 
     async def work(id: str) -> Result:
-        session.exporting = id
+        session.tasks.exporting = id
         name = Path(session.catalogue.name(layer.source).partition(":")[0]).stem or "volume"
         target = session.tasks.folder / f"{name}-{id}{ENDINGS[asked.format]}"
         question = lambda request: commands.Export(request, layer.source, box, str(target), time)  # noqa: E731
@@ -43,7 +43,7 @@ def start_export(session: Session, layer: VolumeLayer, asked: ExportRequest) -> 
             asked_of_worker.append(session.worker.ask("exporting", question))
             await asyncio.wrap_future(asked_of_worker[0])
         finally:
-            session.exporting = None
+            session.tasks.exporting = None
         if asked.format == "zarr":
             target = await asyncio.to_thread(_zipped, target)
         return Result(target, MEDIA[asked.format])

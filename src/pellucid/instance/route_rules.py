@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError
+from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests
 from pellucid.instance.capabilities import require
 from pellucid.instance.process import refusal
 from pellucid.instance.protocol.parts import Capability
@@ -26,9 +26,9 @@ from pellucid.instance.protocol.parts import Capability
 MAX_JSON_BYTES = 2**20
 MAX_STREAM_BYTES = 2**40
 """Of a body that its route writes away as it comes, and checks as it does."""
-BAD_REQUEST, FORBIDDEN, NOT_FOUND, WRONG_METHOD, TOO_LARGE = 400, 403, 404, 405, 413
+BAD_REQUEST, FORBIDDEN, NOT_FOUND, WRONG_METHOD, TOO_LARGE, TOO_MANY = 400, 403, 404, 405, 413, 429
 BODILESS = {"GET", "HEAD", "DELETE"}
-POLICY_VIOLATION = 1008
+POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 CLOSE = {"Connection": "close"}
 
 
@@ -109,7 +109,7 @@ class RouteMiddleware:
         try:
             rule = self._checked(scope)
         except PellucidError as error:
-            await _refuse(scope, receive, send, error)
+            await refuse(scope, receive, send, error)
             return
         await self._app(scope, _limited(receive, rule.max_body_bytes), send)
 
@@ -143,12 +143,15 @@ STATUSES: dict[type[PellucidError], int] = {
     NotFound: NOT_FOUND,
     _WrongMethod: WRONG_METHOD,
     _BodyTooLarge: TOO_LARGE,
+    TooManyRequests: TOO_MANY,
 }
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, error: PellucidError) -> None:
+async def refuse(scope: Scope, receive: Receive, send: Send, error: PellucidError) -> None:
+    """Answer with an error, and read nothing of the body."""
     if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": error.what})
+        code = TRY_AGAIN_LATER if isinstance(error, TooManyRequests) else POLICY_VIOLATION
+        await send({"type": "websocket.close", "code": code, "reason": error.what})
         return
     # The body is not read: the connection cannot be used for another request.
     headers = CLOSE if _has_body(scope) else None

@@ -17,9 +17,11 @@ from pellucid.instance.app import create_app
 from pellucid.instance.arrivals import Arrivals
 from pellucid.instance.capabilities import Tokens
 from pellucid.instance.handover import Handover
+from pellucid.instance.http_server import HttpServer
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
 from pellucid.instance.session import Session, Setup
 from pellucid.transport.address import Certificate
+from pellucid.transport.connections import raise_descriptor_limit
 from pellucid.transport.host import Limits
 from pellucid.transport.listening import Listener
 
@@ -61,19 +63,22 @@ class Instance:
         self._listener = self._listening_for_arrays(limits, certificate)
         self.session.url = self.url
         self._record = records.write(records.Record.of_this_process(self.url))
-        self._server = uvicorn.Server(
+        raise_descriptor_limit()
+        self._server = HttpServer(
             uvicorn.Config(
                 create_app(self.session),
                 log_level="warning",
                 access_log=False,  # It would write the token.
                 server_header=False,
+                proxy_headers=False,  # The address of a connection is what it is registered by.
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE_BYTES,
                 ws_per_message_deflate=False,  # Pictures are compressed already.
                 timeout_graceful_shutdown=PATIENCE_S,
                 ssl_certfile=None if certificate is None else certificate.certificate,
                 ssl_keyfile=None if certificate is None else certificate.key,
-            )
+            ),
+            self.session.connections,
         )
 
     def _begin(self, source: str | None, state: str) -> None:

@@ -38,6 +38,7 @@ from pellucid.instance.tasks import Tasks
 from pellucid.instance.timing import Timing
 from pellucid.instance.trials import Trials
 from pellucid.rendering.scene import Scene
+from pellucid.transport.connections import ConnectionRegistry
 from pellucid.workers.commands import Progressed, Stage
 from pellucid.workers.process import Deadlines, Ending
 from pellucid.workers.supervision import Picture
@@ -45,8 +46,9 @@ from pellucid.workers.supervision import Picture
 
 @dataclass(frozen=True)
 class Setup:
-    """How a viewer is started. roots: what it may open. clock: for the grace period, in seconds. most_bytes: of an
-    array; 0 where only memory decides. ahead: its Worker, where that was started before everything else."""
+    """How a viewer is started. roots: what it may open. clock: in seconds, for the grace period and for connections
+    that wait. most_bytes: of an array; 0 where only memory decides. ahead: its Worker, where that was started before
+    everything else."""
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
@@ -78,7 +80,7 @@ class Session:
         self.tasks = Tasks(self.idle, lambda told: self.tell(told, "steer"))
         self.roots.add(self.tasks.folder)
         self.trials, self.benches = Trials(self.worker, self.roots), Benches(self.tasks)
-        self.exporting: str | None = None
+        self.connections = ConnectionRegistry(clock=setup.clock)
         self.socket = self.transfer = self.url = ""
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None
@@ -243,7 +245,7 @@ class Session:
         self.picturing.failed(number)
 
     def progress_was_made(self, made: Progressed) -> None:
-        self.tasks.worker_progress(made, self.exporting if made.request >= 0 else None)
+        self.tasks.worker_progress(made, self.tasks.exporting if made.request >= 0 else None)
 
     @contextmanager
     def busy(self, doing: WorkerState) -> Iterator[None]:

@@ -43,6 +43,7 @@ class Tasks:
         self._results: dict[str, Result] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._cancels: dict[str, Callable[[], None]] = {}
+        self.exporting: str | None = None  # The task whose progress the Worker reports.
         self.folder = Path(tempfile.mkdtemp(prefix="pellucid-"))
 
     def close(self) -> None:

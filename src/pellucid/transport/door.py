@@ -14,14 +14,15 @@ from contextlib import suppress
 
 from pellucid.errors import PellucidError, TransferBroken
 from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
+from pellucid.transport.connections import ConnectionRegistry
 from pellucid.transport.handshake import admit
 from pellucid.transport.lanes.lane import PROXY, has_rdma, lanes_here, machine
 from pellucid.transport.messages import Channel, Message, Patience
 
 LOG = logging.getLogger(__name__)
 HANDSHAKE_S = 10.0
-MOST_STRANGERS = 64
-"""Connections that have not shown the token yet; more are closed at once."""
+MAX_UNAUTHENTICATED = 64
+"""Connections that have not shown the token yet. Each has a thread; one more closes the oldest of them."""
 
 HANDED_THROUGH = {"lanes": PROXY}
 
@@ -43,7 +44,7 @@ class Door:
         self.address = Address(address.host, self._sockets[0].getsockname()[1], certificate.pin if certificate else "")
         rdma = {"rdma": "yes"} if has_rdma() else {}
         self._offer = {"lanes": " ".join(lanes_here()), "machine": machine(), "local": name, **rdma}
-        self._strangers = threading.BoundedSemaphore(MOST_STRANGERS)
+        self._unauthenticated = ConnectionRegistry(MAX_UNAUTHENTICATED)
         self._is_closing = threading.Event()
         self._threads = [threading.Thread(target=self._accept, args=(it,), daemon=True) for it in self._sockets]
         for thread in self._threads:
@@ -64,20 +65,25 @@ class Door:
                 connection, _ = listening.accept()
             except OSError:
                 return
-            if not self._strangers.acquire(blocking=False):
-                connection.close()
-                continue
             is_local = listening.family == socket.AF_UNIX
-            threading.Thread(target=self._admit, args=(connection, self._offer, is_local), daemon=True).start()
+            try:
+                self._begin(self._secured(connection), self._offer, is_local)
+            except (OSError, RuntimeError) as error:  # It went away, or there can be no thread for it.
+                LOG.info("a connection ended: %s", error)
+                connection.close()
 
     def serve(self, connection: socket.socket) -> None:
         """Take a connection that came another way: a web server hands its bytes through."""
-        if self._is_closing.is_set() or not self._strangers.acquire(blocking=False):
+        if self._is_closing.is_set():
             connection.close()
             return
-        threading.Thread(target=self._admit, args=(connection, HANDED_THROUGH), daemon=True).start()
+        self._begin(connection, HANDED_THROUGH)
 
-    def _admit(self, connection: socket.socket, offer: dict[str, str], is_local: bool = False) -> None:
+    def _begin(self, connection: socket.socket, offer: dict[str, str], is_local: bool = False) -> None:
+        self._unauthenticated.add(id(connection), lambda: _cut(connection))
+        threading.Thread(target=self._admit, args=(connection, offer, is_local), daemon=True).start()
+
+    def _admit(self, connection: socket.socket, offer: dict[str, str], is_local: bool) -> None:
         """Let a connection in that shows the token, soon: a byte now and then does not keep the door open."""
         deadline = threading.Timer(HANDSHAKE_S, _cut, (connection,))
         deadline.daemon = True
@@ -85,29 +91,39 @@ class Door:
         try:
             try:
                 patience = Patience(HANDSHAKE_S, self._is_closing)
-                channel = Channel(self._prepared(connection), patience, is_local)
+                _shake_hands(connection)
+                channel = Channel(connection, patience, is_local)
                 opening = admit(channel, self._token, offer)
             except BaseException:
                 connection.close()
                 raise
             finally:
                 deadline.cancel()
-                self._strangers.release()
+                self._unauthenticated.remove(id(connection))
             self._enter(opening, channel)
         except (PellucidError, OSError) as error:
             LOG.info("a connection ended: %s", error)
 
-    def _prepared(self, connection: socket.socket) -> socket.socket:
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        """The socket to be used from now on; nothing is sent yet."""
         if connection.family == socket.AF_UNIX:
             return connection
         tune(connection)
         connection.settimeout(HANDSHAKE_S)
+        if self._tls is None:
+            return connection
+        return self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+
+
+def _shake_hands(connection: socket.socket) -> None:
+    if isinstance(connection, ssl.SSLSocket):
         try:
-            return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
+            connection.do_handshake()
         except ssl.SSLError as error:
             raise TransferBroken(f"TLS failed: {error}") from error
 
 
 def _cut(connection: socket.socket) -> None:
     with suppress(OSError):  # It went away by itself.
-        connection.shutdown(socket.SHUT_RDWR)
+        # Of the socket below TLS: another thread may be using what is above it.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)

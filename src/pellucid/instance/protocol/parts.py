@@ -24,6 +24,8 @@ LARGEST_MESSAGE_BYTES = 256 * 1024
 LARGEST_EDGE = 8192
 LARGEST_UPLOAD_BYTES = 256 * 2**20
 MOST_CLIENTS = 16
+RESERVED_FOR_OWNER = 2
+"""Of the clients: guests never take the last places."""
 FARTHEST = 1e12
 """World units. Beyond this the kernels' 32-bit numbers would say nothing about where a ray is."""
 

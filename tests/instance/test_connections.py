@@ -1,0 +1,120 @@
+"""A viewer with many connections of others: its owner gets in, and what says nothing is let go."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from pellucid.instance import connection
+from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, Capability
+from pellucid.instance.server import HOST, Instance
+from pellucid.instance.session import Setup
+from pellucid.transport.connections import MAX_GUESTS, MAX_WAITING, raise_descriptor_limit
+from tests.instance.loopback import PATIENCE_S, address, http, open_page, running, served
+from tests.transport.certificates import make_certificate
+
+IDLE = 1200
+
+
+@contextmanager
+def lines(instance: Instance, count: int, said: bytes = b"") -> Iterator[list[socket.socket]]:
+    """Connections that say this, and no more."""
+    raise_descriptor_limit()
+    with ExitStack() as stack:
+        opened = []
+        for _ in range(count):
+            line = stack.enter_context(socket.create_connection((HOST, instance.port), PATIENCE_S))
+            line.sendall(said)
+            opened.append(line)
+        yield opened
+
+
+def unfinished(instance: Instance, has: Capability) -> bytes:
+    """The head of a request whose body never comes."""
+    return (
+        f"POST /api/presets/read HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 9\r\n"
+        f"Content-Type: application/json\r\nAuthorization: Bearer {instance.session.tokens.of(has)}\r\n\r\n"
+    ).encode()
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHo"], ids=["silent", "half a request"])
+def test_idle_connections_keep_nobody_out(instance: Instance, said: bytes) -> None:
+    with lines(instance, IDLE, said) as idle:
+        with open_page(instance) as page, http(instance) as client:
+            assert page.exact().rgb.shape == (48, 64, 3)
+            assert client.get("/api/scene").status_code == 200
+        for line in idle[: IDLE - MAX_WAITING]:
+            assert line.recv(1) == b""  # The oldest were closed.
+        assert instance.session.connections.waiting <= MAX_WAITING
+
+
+def test_connections_that_never_begin_tls_keep_nobody_out(source: str, folder: Path, tmp_path: Path) -> None:
+    setup = Setup("cpu", (folder,))
+    with (
+        served(Instance(source, setup, certificate=make_certificate(tmp_path))) as instance,
+        lines(instance, 2 * MAX_WAITING) as idle,
+    ):
+        headers = {"Authorization": f"Bearer {instance.session.tokens.own}"}
+        answer = httpx.get(
+            f"https://{HOST}:{instance.port}/api/about", headers=headers, verify=False, timeout=PATIENCE_S
+        )
+        assert answer.status_code == 200
+        assert idle[0].recv(1) == b""
+
+
+def test_guests_leave_room_for_the_owner(instance: Instance) -> None:
+    with lines(instance, MAX_GUESTS, unfinished(instance, "steer")):
+        with http(instance, "steer") as guest:
+            while (refused := guest.get("/api/scene")).status_code != 429:
+                pass  # Some of the others may still be on their way.
+            assert "Too many connections of guests" in refused.json()["what"]
+        with pytest.raises(InvalidStatus), connect(address(instance, instance.session.tokens.of("look"))):
+            pass
+        with open_page(instance) as page, http(instance) as owner:
+            assert page.exact().rgb.shape == (48, 64, 3)
+            assert owner.get("/api/scene").status_code == 200
+    with open_page(instance, "look") as page:
+        assert page.state
+
+
+def test_a_connection_that_waits_too_long_is_closed(source: str, folder: Path) -> None:
+    now = [0.0]
+    with running(source, folder, clock=lambda: now[0]) as instance:
+        connections = instance.session.connections
+        with lines(instance, 1, b"GET /api/scene HT") as (waiting,), open_page(instance) as page:
+            while not connections.waiting:
+                pass
+            now[0] = 60.0
+            connections.close_expired()
+            assert waiting.recv(1) == b""
+            page.say("prolong")  # One that is served stays.
+            assert page.hear_text("idle")["seconds_left"] > 0
+
+
+@pytest.fixture
+def three_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_CLIENTS > RESERVED_FOR_OWNER > 0
+    monkeypatch.setattr(connection, "MOST_CLIENTS", 3)
+
+
+@pytest.mark.usefixtures("three_places")
+def test_guests_do_not_take_the_last_places(fresh: Instance) -> None:
+    with open_page(fresh, "look"):
+        with pytest.raises(InvalidStatus), connect(address(fresh, fresh.session.tokens.of("steer"))):
+            pass
+        with open_page(fresh), open_page(fresh), pytest.raises(InvalidStatus), connect(address(fresh)):
+            pass
+
+
+@pytest.mark.usefixtures("three_places")
+def test_who_greets_late_finds_the_places_taken(fresh: Instance) -> None:
+    with connect(address(fresh, fresh.session.tokens.of("look"))) as late, open_page(fresh, "look"):
+        late.send('{"type": "hello", "version": 2, "width": 8, "height": 8}')
+        with pytest.raises(ConnectionClosed) as closed:
+            late.recv(timeout=PATIENCE_S)
+    assert closed.value.rcvd is not None and closed.value.rcvd.code == 1013

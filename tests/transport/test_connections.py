@@ -1,0 +1,125 @@
+"""Many connections that say nothing keep nobody out who can show who they are."""
+
+import resource
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid import progress
+from pellucid.transport.connecting import Options, send
+from pellucid.transport.connections import ConnectionRegistry
+from pellucid.transport.door import MAX_UNAUTHENTICATED
+from pellucid.transport.listening import Listener
+from tests.contracts.lanes import TOKEN, WAIT_S
+from tests.transport.certificates import make_certificate
+
+SMALL = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+IDLE = 100
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    with progress.use(progress.Silent()):
+        yield
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Connections:
+    """A registry, and which of its connections were closed."""
+
+    def __init__(self, max_waiting: int = 3, max_guests: int = 2) -> None:
+        self.clock, self.closed = Clock(), list[str]()
+        self.registry = ConnectionRegistry(max_waiting, max_guests, timeout_s=10.0, clock=self.clock)
+
+    def add(self, *names: str) -> None:
+        for name in names:
+            self.registry.add(name, partial(self.closed.append, name), partial(self.closed.__contains__, name))
+
+
+def test_the_oldest_that_never_showed_anything_goes_first() -> None:
+    connections = Connections()
+    connections.add("owner", "b", "c")
+    assert connections.registry.begin("owner", is_owner=True)
+    connections.registry.end("owner")
+    connections.add("d")
+    assert connections.closed == ["b"]
+    connections.add("e", "f")
+    assert connections.closed == ["b", "c", "d"]
+
+
+def test_one_that_is_served_is_never_closed() -> None:
+    connections = Connections()
+    connections.add("guest", "owner")
+    assert connections.registry.begin("guest", is_owner=False) and connections.registry.begin("owner", is_owner=True)
+    connections.add(*"abcdefgh")
+    connections.clock.now = 1e6
+    connections.registry.close_expired()
+    assert sorted(connections.closed) == list("abcdefgh")
+
+
+def test_one_that_waits_too_long_is_closed_also_between_requests() -> None:
+    connections = Connections()
+    connections.add("a", "b")
+    connections.registry.begin("a", is_owner=False)
+    connections.clock.now = 9.0
+    connections.registry.end("a")
+    connections.add("c")
+    connections.clock.now = 10.0
+    connections.registry.close_expired()
+    assert connections.closed == ["b"]
+    connections.clock.now = 19.0
+    connections.registry.close_expired()
+    assert sorted(connections.closed) == ["a", "b", "c"] and connections.registry.waiting == 0
+
+
+def test_guests_are_limited_and_owners_are_not() -> None:
+    connections = Connections(max_waiting=9)
+    connections.add(*"abcdef")
+    begun = [connections.registry.begin(name, is_owner=name in "def") for name in "abcdef"]
+    assert begun == [True, True, False, True, True, True]
+    connections.registry.end("a")
+    assert connections.registry.begin("c", is_owner=False)
+    connections.closed.append("b")  # It went away by itself, which frees its place.
+    assert connections.registry.begin("a", is_owner=False)
+
+
+@pytest.mark.parametrize("is_secured", [False, True], ids=["plain", "tls"])
+def test_idle_connections_do_not_stop_transfers(is_secured: bool, tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path) if is_secured else None
+    assert IDLE > MAX_UNAUTHENTICATED
+    with Listener(token=TOKEN, certificate=certificate) as listener, ExitStack() as stack:
+        place = ("127.0.0.1", listener.address.port)
+        idle = [stack.enter_context(socket.create_connection(place, WAIT_S)) for _ in range(IDLE)]
+        send(str(listener.address), SMALL, token=TOKEN, options=Options("tcp"))
+        assert (listener.receive(WAIT_S).array == SMALL).all()
+        while idle[0].recv(65536):  # The greeting, and then the end.
+            pass
+
+
+def test_the_limit_of_descriptors_is_raised() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard <= 256:
+        pytest.fail("This machine allows too few descriptors for a server.")
+    code = (
+        "import resource; from pellucid.transport.connections import raise_descriptor_limit;"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]));"
+        "raise_descriptor_limit(); print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    soft, after = (int(word) for word in done.stdout.split())
+    assert after == hard
+    assert soft == (65536 if hard == resource.RLIM_INFINITY else min(hard, 65536))
