@@ -355,6 +355,13 @@ class MissingPackage(PellucidError):
         super().__init__(f"This needs the package {package}.", do=f"Install it with: pip install {wanted}.")
 
 
+class EncodingFailed(PellucidError):
+    """The video encoder refused a frame."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"A frame could not be encoded as video: {reason}.", do="Send it as a JPEG.")
+
+
 class ViewerUnreachable(PellucidError):
     """A viewer that has ended, or never was at that address."""
 
@@ -394,4 +401,5 @@ class ShadingInvalid(PellucidError):
 
     def __init__(self, line: int, why: str, do: str) -> None:
         self.line = line
-        super().__init__(f"Line {line} of the shading: {why}.", do=do)
+        where = f"Line {line} of the shading" if line else "The shading does not compile"
+        super().__init__(f"{where}: {why}.", do=do)

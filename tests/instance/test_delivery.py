@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pellucid.errors import EncodingFailed
 from pellucid.instance import delivery
 from pellucid.instance.delivery import Delivery, Shot
 from pellucid.instance.encoding import VideoEncoder, encode_png
@@ -173,3 +174,26 @@ def test_the_first_who_takes_video_has_it_made_ready(monkeypatch: pytest.MonkeyP
 
     assert asyncio.run(join()).startswith("pellucid-encode")
     assert prepared.empty()
+
+
+def test_a_frame_that_cannot_be_video_is_sent_as_a_jpeg_and_the_next_is_video(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode, failures = VideoEncoder.encode, iter([True, False])
+
+    def fail_first(self: VideoEncoder, *given: Any) -> Any:
+        if next(failures):
+            raise EncodingFailed("Operation not supported")
+        return encode(self, *given)
+
+    monkeypatch.setattr(VideoEncoder, "encode", fail_first)
+
+    async def sent() -> list[str | bytes]:
+        watching = member("a", "h264")
+        delivering = Delivery(Timing(), lambda: [watching])
+        for _ in range(2):
+            await delivering.deliver(shot(False, []))
+        delivering.close()
+        return [await watching.outbox.next() for _ in range(len(watching.outbox))]
+
+    first, second = asyncio.run(sent())
+    assert isinstance(first, bytes) and b'"jpeg"' in first
+    assert isinstance(second, bytes) and b'"h264"' in second

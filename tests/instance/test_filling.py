@@ -12,7 +12,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.instance.server import Instance
 from pellucid.transport.address import Address
 from pellucid.transport.connecting import Options, stream
-from tests.instance.loopback import open_page, running
+from tests.instance.loopback import as_sent, open_page, running
 from tests.instance.sending import address_of, streaming, token_of, told_of_break, wait_for
 from tests.transport.relay import Relay
 from tests.waiting import wait_until
@@ -87,6 +87,21 @@ def test_pages_get_new_pictures_while_it_comes(instance: Instance, ball: Voxels)
                 shown = page.exact()
             seen.append(shown.rgb)
     assert len(seen) == 3
+
+
+def test_pages_are_told_the_camera_of_a_finished_stream(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
+    """The first camera sees all of the volume, the last one what is in it."""
+    given = np.zeros((48, 48, 48), ball.dtype)
+    given[:24, :24, :24] = ball
+    with open_page(instance) as page:
+        with streaming(instance, given, name="corner") as writer:
+            writer.append(given)
+            wait_for("corner", instance)
+            before = viewer.camera
+        assert viewer.camera != before
+        moved = page.hear_text("moved")
+        assert moved["camera"] == as_sent(viewer.camera)
+        page.exact(camera=viewer.camera)
 
 
 def test_colours_follow_until_a_person_chooses(instance: Instance, viewer: Viewer, ball: Voxels) -> None:

@@ -8,7 +8,7 @@ from pellucid.errors import InvalidInput
 from pellucid.instance.history import History, Pair
 from pellucid.instance.protocol.parts import Change
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.scene import Scene, VolumeLayer
 
 AWAY = Camera((9.0, 9.0, 9.0))
 
@@ -60,6 +60,27 @@ def test_the_camera_makes_no_revision_and_stays_where_it_is() -> None:
     history.look(AWAY)
     history.undo()
     assert (history.scene.camera, history.scene.step, history.revision) == (AWAY, 0.5, 2)
+
+
+def test_what_was_replaced_comes_back_with_its_camera() -> None:
+    first, second = (Scene((VolumeLayer(name),)) for name in ("/a.npy", "/b.npy"))
+    history = History(first)
+    history.look(AWAY)
+    history.set(Pair(second))
+    assert history.scene.camera == Camera()
+    history.undo()
+    assert (history.scene.volumes, history.scene.camera) == (first.volumes, AWAY)
+    history.redo()
+    assert (history.scene.volumes, history.scene.camera) == (second.volumes, Camera())
+
+
+def test_a_layer_that_was_added_goes_without_moving_the_camera() -> None:
+    layer, other = VolumeLayer("/a.npy"), VolumeLayer("/b.npy")
+    history = History(Scene((layer,)))
+    history.set(Pair(Scene((layer, other))))
+    history.look(AWAY)
+    history.undo()
+    assert (history.scene.volumes, history.scene.camera) == ((layer,), AWAY)
 
 
 def test_the_other_scene_is_changed_by_itself() -> None:

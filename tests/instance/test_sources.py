@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pellucid.client.viewer import Viewer
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.server import Instance
 from pellucid.volume.sample import sample
 from pellucid.volume.volume import open_volume
 from pellucid.workers.line import Line
 from tests.instance.conftest import EDGE
-from tests.instance.loopback import Page, http, open_page
+from tests.instance.loopback import Page, as_sent, http, open_page
 
 VOXELS = sample(EDGE)
 
@@ -44,6 +45,59 @@ def test_a_folder_is_listed_with_what_can_be_opened(instance: Instance, folder: 
         assert [entry["name"] for entry in search["entries"]] == ["ball.npy", "below/deep-ball.npy"]
         roots = client.get("/api/files").json()
         assert str(folder) in [entry["path"] for entry in roots["entries"]]
+
+
+def test_undo_after_opening_brings_back_all_of_the_file_before(instance: Instance, folder: Path, source: str) -> None:
+    """Scene, camera, name, shape, histogram and slices together, and forward again."""
+    with http(instance) as client, open_page(instance) as page:
+        first = client.get("/api/scene").json()
+        turned = page.scene.camera.turned(20.0)
+        page.look(turned, is_moving=False)
+        page.say("slices", voxel=[20, 20, 20], edge=64)
+        client.post("/api/load", json={"path": str(folder / "below" / "deep-ball.npy")})
+        while page.hear_text("layers")["layers"][0]["name"] != "deep-ball.npy":
+            pass
+        assert page.hear_text("cross_hair")["voxel"] == [7, 7, 7]
+        second = client.get("/api/scene").json()
+        page.say("undo")
+        layers = page.hear_text("layers")
+        state = page.hear_text("state")
+        assert layers["layers"] == first["layers"] and layers["layers"][0]["name"] == "ball.npy"
+        assert state["scene"]["volumes"] == first["scene"]["volumes"]
+        assert state["scene"]["camera"] == as_sent(turned)
+        page.exact(state["revision"])
+        page.say("redo")
+        assert page.hear_text("layers")["layers"] == second["layers"]
+        assert page.hear_text("state")["scene"]["camera"] == second["scene"]["camera"]
+        page.say("slices", voxel=None)
+
+
+def test_a_layer_that_is_taken_away_is_not_described_any_more(instance: Instance, folder: Path) -> None:
+    with http(instance) as client, open_page(instance) as page:
+        client.post("/api/load", json={"path": str(folder / "below" / "deep-ball.npy"), "how": "add"})
+        while len(page.hear_text("layers")["layers"]) != 2:
+            pass
+        page.hear_text("state")
+        page.patch("volumes", 0, value=None)
+        assert [layer["name"] for layer in page.hear_text("layers")["layers"]] == ["deep-ball.npy"]
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_labels_lie_on_a_volume_with_spacing(instance: Instance, viewer: Viewer, tmp_path: Path, step: int) -> None:
+    """As an array, as a stream and as a file; at the volume's resolution, and at half of it."""
+    viewer.render_volume(VOXELS, spacing=(0.1, 0.1, 0.2), unit="mm")
+    labels = (VOXELS[::step, ::step, ::step] > 20_000).astype(np.uint8)
+    viewer.render_volume(labels, how="labels", name="array")
+    with viewer.stream(labels.shape, labels.dtype, how="labels", name="stream") as stream:
+        stream.append(labels)
+    np.save(tmp_path / "labels.npy", labels)
+    instance.session.roots.add(tmp_path)
+    viewer.render_volume(tmp_path / "labels.npy", how="labels")
+    volume, *others = viewer.scene.volumes
+    assert [layer.labels is not None for layer in others] == [True] * 3 and volume.labels is None
+    for layer in others:
+        assert layer.transform.scale == pytest.approx((0.2 * step, 0.1 * step, 0.1 * step))
+        assert layer.transform.translation == pytest.approx((0.1 * (step - 1), 0.05 * (step - 1), 0.05 * (step - 1)))
 
 
 def test_a_file_says_what_it_is(instance: Instance, source: str) -> None:

@@ -2,8 +2,10 @@
 
 import av
 import numpy as np
+import pytest
 from PIL import Image
 
+from pellucid.errors import EncodingFailed
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.encoding import VideoEncoder
 from pellucid.instance.server import Instance
@@ -61,6 +63,25 @@ def test_a_picture_that_is_a_little_smaller_goes_on_with_the_stream() -> None:
     assert (fitted.height, fitted.width) == (48, 72)
 
 
+@pytest.mark.parametrize(("height", "width"), [(800, 1), (1, 1), (3, 5), (800, 17), (16, 16)])
+def test_frames_of_any_size_are_encoded_and_the_stream_goes_on(height: int, width: int) -> None:
+    encoder = VideoEncoder()
+    odd = encoder.encode(resized(picture(0), height, width), is_key=False)
+    assert decoded([odd.encoded])[0].shape == (odd.height, odd.width, 3)
+    after = encoder.encode(picture(0), is_key=False)
+    assert after.is_key  # Of a size of its own.
+    assert psnr(decoded([after.encoded])[0], resized(picture(0), after.height, after.width)[..., :3]) > 30
+
+
+def test_a_frame_that_cannot_be_encoded_does_not_end_the_video() -> None:
+    encoder = VideoEncoder()
+    encoder.encode(picture(0), is_key=False)
+    with pytest.raises(EncodingFailed, match="could not be encoded as video"):
+        encoder.encode(np.zeros((64, 0, 4), np.uint8), is_key=False)
+    after = encoder.encode(picture(1), is_key=False)
+    assert after.is_key and psnr(decoded([after.encoded])[0], picture(1)[..., :3]) > 30
+
+
 def test_a_page_that_can_gets_video_while_something_moves(instance: Instance) -> None:
     with open_page(instance, size=(96, 64), encodings=["jpeg", "png", "h264"]) as page:
         exact = page.exact()
@@ -78,3 +99,18 @@ def test_a_page_that_can_gets_video_while_something_moves(instance: Instance) ->
         (shown,) = decoded([*stream, key.encoded][-1:])
     assert shown.shape[:2] == (key.header["height"], key.header["width"])
     assert exact.rgb.shape == (64, 96, 3)
+
+
+def test_a_page_without_room_for_a_frame_leaves_the_video_of_others_alone(instance: Instance) -> None:
+    encodings = ["jpeg", "png", "h264"]
+    with open_page(instance, size=(1, 800), encodings=encodings) as narrow:
+        narrow.exact()
+        with open_page(instance, size=(96, 64), encodings=encodings) as wide:
+            wide.exact()
+            narrow.look(narrow.scene.camera.turned(5.0), is_moving=True)
+            assert [page.hear_picture().header["encoding"] for page in (narrow, wide)] == ["h264", "h264"]
+            wide.say("ask_controls")
+            wide.look(wide.scene.camera.turned(9.0), is_moving=True)
+            while (moving := wide.hear_picture().header)["full_width"] != 96 or moving["is_exact"]:
+                pass
+            assert moving["encoding"] == "h264"

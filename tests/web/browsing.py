@@ -36,9 +36,9 @@ def browser_program() -> str | None:
 
 @dataclass
 class Viewer:
-    """``pellucid view`` of a file."""
+    """``pellucid view`` of a file, or of nothing."""
 
-    file: Path
+    file: Path | None
     url: str = ""
     _process: "subprocess.Popen[str] | None" = field(default=None, repr=False)
 
@@ -49,7 +49,7 @@ class Viewer:
             "-m",
             "pellucid",
             "view",
-            str(self.file),
+            *([] if self.file is None else [str(self.file)]),
             "--no-browser",
             "--device",
             "cpu",

@@ -58,6 +58,25 @@ def test_a_killed_viewer_is_told_and_found_again_when_it_is_back(alone: Viewer, 
     assert peak_signal(pixels(quiet_page), drawn(quiet_page)) > 45
 
 
+def test_a_lost_viewer_is_told_above_an_open_dialog_and_cannot_be_closed(alone: Viewer, quiet_page: Page) -> None:
+    opened(quiet_page, alone.url)
+    quiet_page.keyboard.press("p")
+    expect(quiet_page.get_by_role("dialog", name="Picture or movie")).to_be_visible()
+    port = alone.port
+    alone.kill()
+    see(quiet_page, "The viewer does not answer")
+    for _ in range(2):  # Browsers close a dialog at the second press, whatever the page says.
+        quiet_page.keyboard.press("Escape")
+    retry = quiet_page.get_by_role("button", name="Try now")
+    expect(retry).to_be_visible()
+    alone.start("--port", str(port))
+    retry.click()
+    expect(quiet_page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
+    dialog = quiet_page.get_by_role("dialog", name="Picture or movie")
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
+
+
 def test_a_viewer_that_has_ended_is_told_and_one_without_our_token_too(alone: Viewer, quiet_page: Page) -> None:
     opened(quiet_page, alone.url)
     port = alone.port

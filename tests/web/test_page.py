@@ -113,7 +113,7 @@ def test_a_shading_that_does_not_compile_says_where_and_one_that_does_is_used(pa
     text = page.get_by_label("Text of the shading")
     text.fill("//@ gain = 1 in 0 .. 2\nreturn color * oops;\n")
     page.get_by_role("button", name="Compile and use").click()
-    see(page, "Line 2:")
+    see(page, "Line 2 of the shading:")
     assert scene(page)["scene"]["volumes"][0]["shading"] != "user"
     text.fill("//@ gain = 0.5 in 0 .. 2\nreturn color * gain;\n")
     page.get_by_role("button", name="Compile and use").click()

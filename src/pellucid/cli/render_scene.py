@@ -18,8 +18,9 @@ from pellucid.rendering.automatic import automatic_scene
 from pellucid.rendering.automatic_scenery import with_scenery
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.colors import color_points
+from pellucid.rendering.label_placement import place_labels
 from pellucid.rendering.labels import Labels
-from pellucid.rendering.scene import Isosurface, Scene, SliceLayer, Transform, VolumeLayer
+from pellucid.rendering.scene import Isosurface, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.side_by_side import panel_size, with_look
 from pellucid.rendering.transfer import Edges, TransferFunction
 from pellucid.rendering.user_shading import UserShading
@@ -165,14 +166,11 @@ def _with_company(scene: Scene, options: argparse.Namespace) -> Scene:
 
 
 def _labels_layer(scene: Scene, name: str) -> VolumeLayer:
-    """Labels where the volume is: of as many voxels, they are taken to be the same ones."""
+    """Labels where the volume is."""
     with open_volume(Location.parse(name)) as labels:
         layer = VolumeLayer(str(labels.location.absolute), labels=Labels())
         with open_at(scene.volumes[0].source, scene.time) as volume:
-            if volume.shape != labels.shape or volume.spacing == labels.spacing:
-                return layer
-            z, y, x = (a / b for a, b in zip(volume.spacing, labels.spacing, strict=True))
-    return replace(layer, transform=Transform(scale=(x, y, z)))
+            return place_labels(layer, labels, scene.volumes[0], volume) or layer
 
 
 def _absolute(names: list[str]) -> list[str]:

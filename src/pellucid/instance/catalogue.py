@@ -28,14 +28,17 @@ How = Literal["replace", "add", "labels"]
 
 
 class Catalogue:
-    """Descriptions by source. names: what people call arrays that were handed over."""
+    """Descriptions by source. names: what people call arrays that were handed over. version: grows with every
+    description that is added."""
 
     def __init__(self) -> None:
         self._described: dict[str, Described] = {}
         self.names: dict[str, str] = {}
+        self.version = 0
 
     def add(self, source: str, described: Described) -> None:
         self._described[source] = described
+        self.version += 1
 
     def measured(self, source: str, measured: Measured) -> None:
         """What all voxels say, where some were looked at before."""

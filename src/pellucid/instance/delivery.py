@@ -6,14 +6,16 @@ Not here: what is drawn and when (picturing), codecs (encoding), the wire (conne
 
 import asyncio
 import itertools
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from pellucid.errors import EncodingFailed, MissingPackage
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.encoding import MOST_THREADS, VideoEncoder, encode_png, prepare_video
+from pellucid.instance.encoding import MOST_THREADS, VideoEncoder, VideoFrame, encode_png, prepare_video
 from pellucid.instance.jpeg import JpegEncoder
 from pellucid.instance.members import Member
 from pellucid.instance.protocol.outgoing import FrameHeader
@@ -22,6 +24,8 @@ from pellucid.instance.protocol.wire import Picture
 from pellucid.instance.timing import Timing
 from pellucid.rendering.camera import Camera
 from pellucid.settings import current
+
+log = logging.getLogger(__name__)
 
 THREADS = 3
 """One for each encoding."""
@@ -62,6 +66,7 @@ class Delivery:
         self._sent: dict[tuple[View, Encoding], int] = defaultdict(int)
         self._turns: dict[Encoding, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._is_prepared = False
+        self._has_logged_failure = False
 
     def close(self) -> None:
         self._threads.shutdown(cancel_futures=True)
@@ -118,7 +123,7 @@ class Delivery:
         self._sent[shot.view, encoding] = order
         times, sent_at_ms = StageTimes(shot.input_ms, shot.render_ms, encode_ms), time.time() * 1000
         picture = Picture(replace(picture.header, times_ms=times, sent_at_ms=sent_at_ms), picture.encoded)
-        if encoding != "h264":
+        if picture.header.encoding != "h264":
             self._last[shot.view] = picture
         self._timing.dropped += sum(not member.send_frame(picture) for member in takers)
 
@@ -143,15 +148,25 @@ class Delivery:
         is_enlarged = shot.pixels.shape[0] < shot.full_size[1]
         return self._jpeg.encode(shot.pixels, shot.jpeg_quality, is_enlarged=is_enlarged)
 
+    def _video(self, shot: Shot, is_key: bool) -> VideoFrame | None:
+        """None where the frame cannot be video: it is sent as a JPEG then."""
+        try:
+            return self._videos.setdefault(shot.view, VideoEncoder()).encode(shot.pixels, is_key)
+        except (EncodingFailed, MissingPackage) as error:
+            if not self._has_logged_failure:
+                log.warning("%s", error.what)
+            self._has_logged_failure = True
+            return None
+
     def _encode(self, shot: Shot, encoding: Encoding, is_key: bool) -> Picture[FrameHeader]:
         height, width = shot.pixels.shape[:2]
         codec = ""
-        if encoding == "h264":
-            video = self._videos.setdefault(shot.view, VideoEncoder()).encode(shot.pixels, is_key)
+        video = self._video(shot, is_key) if encoding == "h264" else None
+        if video is not None:
             encoded, width, height = video.encoded, video.width, video.height
             codec, is_key = video.codec, video.is_key
         else:
-            is_key = True
+            is_key, encoding = True, "jpeg" if encoding == "h264" else encoding
             encoded = self._still(shot, encoding)
         header = FrameHeader(
             next(self._numbers), shot.view, shot.revision, shot.camera, width, height, *shot.full_size, encoding,

@@ -79,6 +79,11 @@ def sources(scene: Scene) -> set[str]:
     return {layer.source for kind in LAYERS for layer in getattr(scene, kind)}
 
 
+def sources_in_order(scene: Scene) -> tuple[tuple[str, ...], ...]:
+    """What a scene names, layer by layer."""
+    return tuple(tuple(layer.source for layer in getattr(scene, kind)) for kind in LAYERS)
+
+
 def shortened(scene: Scene) -> Scene:
     """The scene with names instead of paths, for whoever may not own."""
     layers: dict[str, Any] = {

@@ -11,11 +11,13 @@ from typing import Any
 import imagecodecs
 import numpy as np
 
-from pellucid.errors import MissingPackage
+from pellucid.errors import EncodingFailed, MissingPackage
 from pellucid.formats.protocol import Voxels
 from pellucid.settings import current
 
 FRAMES_PER_SECOND = 30
+MIN_VIDEO_EDGE = 16
+"""Pixels: a smaller image is enlarged, as encoders refuse it."""
 MOST_THREADS = 8
 """Of one picture: each makes a slice of it, and smaller ones would not be made sooner."""
 
@@ -65,13 +67,25 @@ class VideoEncoder:
         self._threads = min(current().threads, MOST_THREADS)
 
     def encode(self, pixels: Voxels, is_key: bool) -> VideoFrame:
-        """pixels: (height, width, 4); an odd row or column at the end is left out."""
+        """pixels: (height, width, 4); an odd row or column at the end is left out.
+
+        Raises EncodingFailed. The next frame begins a new stream: one failure does not end the video.
+        """
+        av = _av()
+        try:
+            return self._encoded(pixels, is_key)
+        except (av.FFmpegError, ValueError) as error:
+            self._context = None
+            raise EncodingFailed(str(error)) from error
+
+    def _encoded(self, pixels: Voxels, is_key: bool) -> VideoFrame:
         av, pictures = _av(), _av().video.frame.PictureType
-        height, width = (length - length % 2 for length in pixels.shape[:2])
-        if not self._holds(width, height, is_key):
-            self._open(width, height)
+        height, width = (length - length % 2 or length for length in pixels.shape[:2])
+        size = max(width, MIN_VIDEO_EDGE), max(height, MIN_VIDEO_EDGE)
+        if not self._holds(*size, is_key):
+            self._open(*size)
             is_key = True
-        shown = av.VideoFrame.from_numpy_buffer(pixels[:height, :width], format="rgba")
+        shown = av.VideoFrame.from_numpy_buffer(np.ascontiguousarray(pixels[:height, :width]), format="rgba")
         width, height = self._context.width, self._context.height
         frame = self._conversion.reformat(
             shown, width, height, "yuv420p", dst_colorspace="ITU709", interpolation="BILINEAR", threads=self._threads

@@ -22,9 +22,9 @@ from pellucid.box import Box, triple
 from pellucid.errors import PellucidError
 from pellucid.formats.shared import SharedArray
 from pellucid.instance import loading
-from pellucid.instance.catalogue import placed
 from pellucid.instance.history import Pair
 from pellucid.instance.protocol.http import ArrayOffer
+from pellucid.instance.protocol.outgoing import Moved
 from pellucid.instance.seen import SeenValues
 from pellucid.instance.session import Session
 from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_transfer
@@ -119,10 +119,10 @@ class Filling:
         handed = Handed(own, offer.spacing, offer.unit, released=self._release)
         await asyncio.wrap_future(session.worker.use_array(self.source, handed))
         described = self._described()
-        self._layer, self._camera = described.volume, described.camera
+        self._camera = described.camera
         session.catalogue.names[self.source] = offer.name or "stream"
         session.catalogue.add(self.source, described)
-        loading.take(session, placed(Pair(session.history.scene, session.history.other), described, offer.how))
+        self._layer = loading.place(session, described, offer.how)
         loading.forget_unused(session)
 
     def _release(self, own: SharedArray) -> None:
@@ -155,7 +155,9 @@ class Filling:
         session.catalogue.add(self.source, described)
         if session.history.scene.camera == self._camera:  # Nobody has turned it.
             session.history.look(described.camera)
-        self._replace(described.volume, is_moving=False)
+            session.tell(Moved(described.camera, ""))
+        placed = self._layer.transform if self._layer is not None else described.volume.transform
+        self._replace(replace(described.volume, transform=placed), is_moving=False)
         if described.facts.is_estimated:
             loading.measure(session, self.source)
 

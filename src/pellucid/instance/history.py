@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.edits import changed
+from pellucid.instance.edits import changed, sources
 from pellucid.instance.protocol.parts import Change, View
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene
@@ -26,7 +26,8 @@ class Pair:
 
 
 class History:
-    """The camera is not part of it: undo leaves it where it is, and moving it makes no revision."""
+    """Moving the camera makes no revision, and undo leaves it where it is; unless something else is shown then: what
+    shares no source with what was shown comes back with the camera that it was left with."""
 
     def __init__(self, scene: Scene) -> None:
         self._now = Pair(scene)
@@ -77,7 +78,7 @@ class History:
         if not run or run != self._run:
             self._before.append(self._now)
         self._run = "" if is_last else run
-        self._now = pair
+        self._now = _looking(pair, pair.scene.camera)
         self._after.clear()
         self.revision += 1
 
@@ -99,7 +100,9 @@ class History:
         self._go(self._after.pop())
 
     def _go(self, pair: Pair) -> None:
-        self._now = _looking(pair, self._now.scene.camera)
+        shown, wanted = sources(self._now.scene), sources(pair.scene)
+        is_other = shown != wanted and shown.isdisjoint(wanted)
+        self._now = _looking(pair, pair.scene.camera if is_other else self._now.scene.camera)
         self._run = ""
         self.revision += 1
 

@@ -20,7 +20,8 @@ from pellucid.instance.protocol.http import SavedState
 from pellucid.instance.session import Session
 from pellucid.instance.slicing import Cut
 from pellucid.instance.states import VERSION
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.label_placement import place_labels
+from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.workers import commands
 from pellucid.workers.supervision import Handed
 
@@ -61,11 +62,29 @@ async def load(session: Session, source: str, how: How, name: str = "") -> int:
     session.catalogue.add(source, described)
     if name:
         session.catalogue.names[source] = name
-    now = Pair(session.history.scene, session.history.other)
-    take(session, placed(now, described, how))
+    place(session, described, how)
     if described.facts is not None and described.facts.is_estimated:
         measure(session, source)
     return session.history.revision
+
+
+def place(session: Session, described: commands.Described, how: How) -> VolumeLayer | None:
+    """Show what was described, labels on the volume that they belong to; the layer that a volume became."""
+    if how == "labels":
+        described = replace(described, volume=_over_volume(session, described))
+    take(session, placed(Pair(session.history.scene, session.history.other), described, how))
+    return described.volume
+
+
+def _over_volume(session: Session, described: commands.Described) -> VolumeLayer | None:
+    labels, grid = described.volume, described.facts
+    if labels is None or grid is None:
+        return labels
+    for layer in session.history.scene.volumes:
+        volume = session.catalogue.facts(layer.source)
+        if layer.labels is None and volume is not None and (found := place_labels(labels, grid, layer, volume)):
+            return found
+    return labels
 
 
 def measure(session: Session, source: str) -> None:
@@ -88,9 +107,7 @@ def _was_measured(session: Session, source: str, measured: commands.Measured) ->
 def take(session: Session, pair: Pair) -> None:
     """Show another scene, with its own camera."""
     session.delivery.forget()
-    session.history.look(pair.scene.camera)
     session.change(pair)
-    session.tell(session.catalogue.message(session.history.scene))
 
 
 async def show_array(session: Session, id: str, handed: Handed, how: How, name: str) -> int:

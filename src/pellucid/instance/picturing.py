@@ -27,6 +27,8 @@ BUDGET_MS, CUDA_BUDGET_MS = 80.0, 14.0
 """What a rough picture may take: ten and more a second on a CPU, sixty on a card."""
 FIRST = 0.7
 """How much of it the first picture of a movement may take: until it comes, nothing has answered the hand."""
+MIN_EDGE = 16
+"""Pixels: a page that asks for a smaller frame, as one that has no room for it may, gets this."""
 VIEWS: tuple[View, View] = ("main", "other")
 
 
@@ -145,9 +147,9 @@ class Picturing:
         history = self._history
         wanted = (history.scene,) if history.other is None else (history.scene, history.other)
         scenes = tuple(self.drawable(scene) for scene in wanted)
-        width, height = self.size[0] // len(scenes), self.size[1]
+        width, height = max(MIN_EDGE, self.size[0] // len(scenes)), max(MIN_EDGE, self.size[1])
         scale = 1.0 if is_exact else self._level().scale
-        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        size = (max(MIN_EDGE, round(width * scale)), max(MIN_EDGE, round(height * scale)))
         views = tuple(commands.View(scene, *size) for scene in scenes)
         # Noted before it is drawn: a picture that fails must not be tried for ever.
         self._rough = self._wish.number
@@ -155,9 +157,7 @@ class Picturing:
         budget_ms = self.budget_ms * (FIRST if self._is_first and not is_exact else 1.0)
         self._is_first = is_exact
         number = self._worker.draw(views, budget_ms / len(views), is_exact)
-        self._under_way = UnderWay(
-            number, self._wish, history.revision, scenes, (max(1, width), height), is_exact, len(views)
-        )
+        self._under_way = UnderWay(number, self._wish, history.revision, scenes, (width, height), is_exact, len(views))
 
     def _deliver(self, picture: Picture, begun: UnderWay) -> None:
         drawn, drawn_at = picture.drawn, time.perf_counter()

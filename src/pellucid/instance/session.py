@@ -85,6 +85,7 @@ class Session:
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None
         self._worker_status = outgoing.WorkerStatus("starting")
+        self._layers: tuple[object, ...] = ()
 
     # Beginning and end
 
@@ -190,10 +191,22 @@ class Session:
         self.scene_changed(by, request, is_moving)
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
+        """Tell everybody, with the descriptions of what is shown where that is something else than before."""
+        layers = self.catalogue.version, edits.sources_in_order(self.history.scene)
+        if layers != self._layers:
+            self._layers = layers
+            self.tell(self.catalogue.message(self.history.scene))
+            self._fit_slices()
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request))
         self.picturing.want(is_moving)
         self.slicing.refresh()
+
+    def _fit_slices(self) -> None:
+        """Another volume may have no voxel where the slices were cut."""
+        shapes = [self.catalogue.facts(layer.source) for layer in self.history.scene.volumes]
+        if self.slicing.fit([None if facts is None else facts.shape for facts in shapes]):
+            self.tell(self.slicing.message())
 
     # The Worker
 

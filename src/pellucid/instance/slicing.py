@@ -5,10 +5,11 @@ Not here: cutting (workers), slices inside the 3D picture (rendering).
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pellucid.box import triple
 from pellucid.errors import PellucidError
 from pellucid.formats.shared import SharedArray
 from pellucid.instance.encoding import encode_png
@@ -59,6 +60,20 @@ class Slicing:
             self._last.clear()
             self._done = None
         self.refresh()
+
+    def fit(self, shapes: Sequence[Voxel | None]) -> bool:
+        """Move the cross-hair into a volume of the scene, given all shapes; without one, end it. Whether it changed."""
+        cut = self._cut
+        if cut is None:
+            return False
+        if not shapes:
+            self.set(None, "")
+            return True
+        layer = cut.layer if cut.layer < len(shapes) else 0
+        shape = shapes[layer]
+        fitted = cut.voxel if shape is None else triple(min(a, n - 1) for a, n in zip(cut.voxel, shape, strict=True))
+        self._cut = Cut(fitted, layer, cut.edge)
+        return self._cut != cut
 
     def refresh(self) -> None:
         """Cut anew, if what would be seen is new."""

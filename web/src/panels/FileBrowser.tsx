@@ -7,6 +7,7 @@ import { Button, IconButton } from "../parts/Button";
 import { Icon, type IconName } from "../parts/Icon";
 import { choose } from "../parts/files";
 import type { Entry, FileFacts, Folder } from "../protocol";
+import { folderOf } from "../session/location";
 import { opened, reconstruct, uploaded } from "../session/opening";
 import { useSession } from "../session/session";
 import type { PageState } from "../state/state";
@@ -82,8 +83,7 @@ export function FileBrowser(): ReactNode {
 /** Where what is open lies, else the first place there is. */
 function firstPlace({ server, welcome }: PageState): string {
   const roots = welcome?.roots ?? [];
-  const source = server?.scene.volumes[0]?.source ?? "";
-  const folder = source.slice(0, Math.max(source.lastIndexOf("/"), 0));
+  const folder = folderOf(server?.scene.volumes[0]?.source ?? "");
   return roots.some((root) => folder === root || folder.startsWith(`${root}/`)) ? folder : (roots[0] ?? "");
 }
 

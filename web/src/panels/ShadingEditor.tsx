@@ -1,6 +1,6 @@
 // A user's shading: its text, what the compiler says, its sliders.
 
-import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useState, type KeyboardEvent, type ReactNode } from "react";
 import { agree, compile, RequestRefused } from "../line/requests";
 import { Button, IconButton } from "../parts/Button";
 import type { Shading } from "../protocol";
@@ -47,10 +47,7 @@ export function ShadingEditor(): ReactNode {
       <CodeField source={source} badLine={said?.tone === "bad" ? said.line : 0} onChange={setSource} onCompile={() => void make()} />
       {said ? (
         <div className={`said is-${said.tone}`} role="status">
-          <p>
-            {said.line > 0 ? <b>Line {said.line}: </b> : null}
-            {said.text}
-          </p>
+          <p>{said.text}</p>
           {said.remedy ? <p className="hint">{said.remedy}</p> : null}
         </div>
       ) : null}
@@ -110,8 +107,6 @@ interface CodeFieldProps {
 }
 
 function CodeField({ source, badLine, onChange, onCompile }: CodeFieldProps): ReactNode {
-  const numbers = useRef<HTMLOListElement>(null);
-  const count = source.split("\n").length;
   const press = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
     event.stopPropagation();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
@@ -128,11 +123,12 @@ function CodeField({ source, badLine, onChange, onCompile }: CodeFieldProps): Re
     if (event.key === "Escape") event.currentTarget.blur();
   };
   return (
-    <div className="code">
-      <ol ref={numbers} aria-hidden="true">
-        {Array.from({ length: count }, (_, index) => (
+    <div className="code scrolls">
+      {/* The same text below the field: it wraps alike, so that each number stands at its line, and gives the field its height. */}
+      <ol aria-hidden="true">
+        {source.split("\n").map((line, index) => (
           <li key={index} className={index + 1 === badLine ? "is-bad" : ""}>
-            {index + 1}
+            {line || " "}
           </li>
         ))}
       </ol>
@@ -140,11 +136,7 @@ function CodeField({ source, badLine, onChange, onCompile }: CodeFieldProps): Re
         spellCheck={false}
         aria-label="Text of the shading"
         aria-invalid={badLine > 0}
-        wrap="off"
         value={source}
-        onScroll={(event) => {
-          if (numbers.current) numbers.current.scrollTop = event.currentTarget.scrollTop;
-        }}
         onKeyDown={press}
         onChange={(event) => onChange(event.currentTarget.value)}
       />

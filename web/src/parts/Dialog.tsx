@@ -1,7 +1,23 @@
 // A window over the page. Here: the browser's own dialog, which holds the focus and closes on Escape.
 
-import { useEffect, useRef, type ReactNode } from "react";
+import { useEffect, useRef, useSyncExternalStore, type ReactNode } from "react";
 import { IconButton } from "./Button";
+
+let openDialog: HTMLDialogElement | null = null;
+const listeners = new Set<() => void>();
+
+function setOpenDialog(dialog: HTMLDialogElement | null): void {
+  openDialog = dialog;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The open dialog: what has to stay visible and clickable while it is open is rendered inside it. */
+export const useOpenDialog = (): HTMLDialogElement | null => useSyncExternalStore(subscribe, () => openDialog);
 
 interface DialogProps {
   title: string;
@@ -16,7 +32,11 @@ export function DialogWindow({ title, onClose, children, width = "narrow" }: Dia
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
     dialog?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
-    return () => dialog?.close();
+    setOpenDialog(dialog);
+    return () => {
+      dialog?.close();
+      setOpenDialog(null);
+    };
   }, []);
   return (
     <dialog

@@ -3,7 +3,7 @@
 import { lookingFromNext, moved, turned, zoomed } from "../geometry/camera";
 import { middle } from "../geometry/slices";
 import type { Camera } from "../protocol";
-import { areSlicesShown, canSteer, isComparing, isOwner } from "../state/selectors";
+import { areSlicesShown, canSteer, isComparing, isEmptyScene, isOwner } from "../state/selectors";
 import type { PageState } from "../state/state";
 import { fly } from "./flight";
 import type { Session } from "./session";
@@ -28,6 +28,9 @@ function look(change: (camera: Camera) => Camera): (session: Session) => void {
   };
 }
 
+const canSteerScene = (state: PageState): boolean => canSteer(state) && !isEmptyScene(state);
+const canUseScene = (state: PageState): boolean => state.welcome?.capability !== "look" && !isEmptyScene(state);
+
 function lookAlong(axis: number): (session: Session) => void {
   return (session) => {
     const { camera } = session.store.get();
@@ -50,7 +53,7 @@ export const ACTIONS = {
   moveDown: { name: "Move down", group: "View", keys: ["Shift+ArrowDown"], run: look((camera) => moved(camera, 0, MOVE)), isAllowed: canSteer },
   nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canSteer },
   farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canSteer },
-  home: { name: "First view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canSteer },
+  home: { name: "First view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canSteerScene },
   fromX: { name: "Look along x", group: "View", keys: ["x"], run: lookAlong(0), isAllowed: canSteer },
   fromY: { name: "Look along y", group: "View", keys: ["y"], run: lookAlong(1), isAllowed: canSteer },
   fromZ: { name: "Look along z", group: "View", keys: ["z"], run: lookAlong(2), isAllowed: canSteer },
@@ -58,10 +61,10 @@ export const ACTIONS = {
   redo: { name: "Redo", group: "Tools", keys: ["Control+Shift+z", "Control+y"], run: (session) => session.send({ type: "redo" }), isAllowed: (state) => canSteer(state) && (state.server?.can_redo ?? false) },
   files: { name: "Open a file", group: "Tools", keys: ["o"], run: toggleFiles, isAllowed: isOwner },
   slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canSteer(state) && (state.layers?.layers.length ?? 0) > 0 },
-  clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canSteer },
-  measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: (state) => state.welcome?.capability !== "look" },
-  compare: { name: "Side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteer },
-  capture: { name: "Picture or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: (state) => state.welcome?.capability !== "look" },
+  clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canSteerScene },
+  measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canUseScene },
+  compare: { name: "Side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteerScene },
+  capture: { name: "Picture or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
   statistics: { name: "Statistics", group: "Page", keys: ["i"], run: toggle("areStatisticsShown") },
   panel: { name: "Panel", group: "Page", keys: ["\\"], run: toggle("isPanelOpen") },

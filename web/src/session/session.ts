@@ -61,6 +61,8 @@ export class Session {
   }
 
   async start(): Promise<void> {
+    // There it would cover the scene.
+    if (matchMedia(NARROW).matches) this.page({ isPanelOpen: false });
     this.encodings = await supportedEncodings();
     this.socket.open();
     // A tab that was asleep, or a machine that was: do not wait out the pause.
@@ -178,6 +180,9 @@ export class Session {
     }
   }
 }
+
+/** As in the style sheets: the panel opens over the scene, slices stand below it. */
+const NARROW = "(max-width: 760px)";
 
 /** Pixels that a slice can fill. */
 const sliceEdge = (): number => Math.round(Math.min(1024, (innerHeight / 3) * devicePixelRatio * 1.4));

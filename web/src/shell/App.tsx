@@ -8,6 +8,7 @@ import { RunFollowers } from "../reconstruction/RunFollowers";
 import { Workbench } from "../reconstruction/Workbench";
 import { actionFor, keyName, mayRun } from "../session/actions";
 import { useSession } from "../session/session";
+import { isEmptyScene } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { Stage } from "../view/Stage";
 import { CaptureDialog } from "./CaptureDialog";
@@ -34,18 +35,20 @@ export function App(): ReactNode {
   useEffect(() => {
     document.title = name ? `${name} · Pellucid` : "Pellucid";
   }, [name]);
+  const isEmpty = useSelect(isEmptyScene);
   const Dialog = page.dialog === "none" ? null : DIALOGS[page.dialog];
   const Drawer = page.drawer === "none" ? null : DRAWERS[page.drawer];
   const isAround = isKnown && !page.isQuiet && page.scan === "";
+  const hasPanel = isAround && page.isPanelOpen && !isEmpty;
   return (
-    <div className={`page${isAround && page.isPanelOpen ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
+    <div className={`page${hasPanel ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
       <Stage />
       <Curtain />
       {isAround ? (
         <>
           <TopBar />
           <Rail />
-          {page.isPanelOpen ? <SidePanel /> : null}
+          {hasPanel ? <SidePanel /> : null}
           {Drawer ? <Drawer /> : null}
           {page.areStatisticsShown ? <Statistics /> : null}
           <TimeSlider />
@@ -65,6 +68,7 @@ function useKeys(): void {
   const session = useSession();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
+      if (session.store.get().line.phase !== "open") return;
       // Where the scene is covered, its keys would do things unseen.
       if (session.store.get().interface.scan && event.key !== "Escape") return;
       if (event.altKey || event.defaultPrevented || isTyping(event.target) || isStepping(event)) return;

@@ -1,9 +1,10 @@
-// Before the first picture, and while the line is down: what is going on, and what to do.
+// Before the first image, and while the connection is down: what is going on, and what to do.
+// While connected it lies under the tools, which stay usable; a lost connection covers everything, open dialogs too.
 
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Button } from "../parts/Button";
 import { useSession } from "../session/session";
-import { isOwner } from "../state/selectors";
+import { isEmptyScene, isOwner } from "../state/selectors";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
 
@@ -14,25 +15,53 @@ interface Words {
 }
 
 export function Curtain(): ReactNode {
-  const session = useSession();
   const line = useSelect((state) => state.line);
   const worker = useSelect((state) => state.worker);
   const hasPicture = useSelect((state) => state.shown !== null);
   const isEmpty = useSelect(isEmptyScene);
   const mayOpen = useSelect(isOwner);
-  if (line.phase === "open" && isEmpty) return <Empty mayOpen={mayOpen} />;
-  const words = wordsFor(line, worker);
-  if (line.phase === "open" && hasPicture) return null;
+  if (line.phase !== "open") return <Disconnected line={line} isThin={hasPicture} />;
+  if (isEmpty) return <Empty mayOpen={mayOpen} />;
+  if (hasPicture) return null;
   return (
-    <div className={hasPicture ? "curtain is-thin" : "curtain"}>
-      <div className="curtain-words grows" role="status">
-        <Mark isBusy={words.isBusy} />
-        <p>{words.what}</p>
-        {words.remedy ? <p className="hint">{words.remedy}</p> : null}
+    <div className="curtain">
+      <Message words={wordsFor(line, worker)} />
+    </div>
+  );
+}
+
+/** A modal dialog: only the browser's top layer is above other dialogs. */
+function Disconnected({ line, isThin }: { line: PageState["line"]; isThin: boolean }): ReactNode {
+  const session = useSession();
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = element.current;
+    showModal(dialog);
+    return () => dialog?.close();
+  }, []);
+  return (
+    // Escape must not close it: nothing behind it works without the connection.
+    <dialog ref={element} className={isThin ? "curtain is-thin" : "curtain"} aria-label="Connection" onCancel={(event) => event.preventDefault()} onClose={(event) => showModal(event.currentTarget)}>
+      <Message words={wordsFor(line, null)}>
         {line.phase === "waiting" ? <Countdown atMs={line.retryAtMs} /> : null}
         {line.phase === "waiting" ? <Button onClick={() => session.reconnect()}>Try now</Button> : null}
         {line.phase === "closed" ? <Button onClick={() => location.reload()}>Reload</Button> : null}
-      </div>
+      </Message>
+    </dialog>
+  );
+}
+
+function showModal(dialog: HTMLDialogElement | null): void {
+  if (dialog && !dialog.open) dialog.showModal();
+}
+
+function Message({ words, children }: { words: Words; children?: ReactNode }): ReactNode {
+  return (
+    <div className="curtain-words grows" role="status">
+      <Mark isBusy={words.isBusy} />
+      <p>{words.what}</p>
+      {words.remedy ? <p className="hint">{words.remedy}</p> : null}
+      {children}
     </div>
   );
 }
@@ -46,11 +75,6 @@ function wordsFor(line: PageState["line"], worker: PageState["worker"]): Words {
     return { what, remedy, isBusy: worker.state !== "stopped" };
   }
   return { what: "Drawing the first picture", remedy: "", isBusy: true };
-}
-
-function isEmptyScene(state: PageState): boolean {
-  const scene = state.server?.scene;
-  return scene !== undefined && scene.volumes.length + scene.points.length + scene.meshes.length + scene.slices.length === 0;
 }
 
 function Empty({ mayOpen }: { mayOpen: boolean }): ReactNode {

@@ -1,7 +1,9 @@
 // What is going on and what went wrong: notices, tasks under way, the warning before the instance ends.
 
 import { useEffect, useState, type ReactNode } from "react";
+import { createPortal } from "react-dom";
 import { Button, IconButton } from "../parts/Button";
+import { useOpenDialog } from "../parts/Dialog";
 import { bytes } from "../geometry/measures";
 import type { Progress } from "../protocol";
 import { opened, reconstruct } from "../session/opening";
@@ -9,6 +11,11 @@ import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 
 export function Notices(): ReactNode {
+  const dialog = useOpenDialog();
+  return dialog ? createPortal(<NoticeList />, dialog) : <NoticeList />;
+}
+
+function NoticeList(): ReactNode {
   const session = useSession();
   const notices = useSelect((state) => state.notices);
   const tasks = useSelect((state) => state.tasks);

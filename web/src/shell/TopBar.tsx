@@ -5,7 +5,7 @@ import { Button, IconButton } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { spacingFacts, volumeFacts } from "../panels/LayersSection";
 import { useSession } from "../session/session";
-import { canSteer } from "../state/selectors";
+import { canSteer, isEmptyScene } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 export function TopBar(): ReactNode {
@@ -13,6 +13,7 @@ export function TopBar(): ReactNode {
   const layer = useSelect((state) => state.layers?.layers[0] ?? null);
   const name = useSelect((state) => state.layers?.layers[0]?.name ?? state.layers?.points[0]?.name ?? state.layers?.meshes[0]?.name ?? "Pellucid");
   const isPanelOpen = useSelect((state) => state.interface.isPanelOpen);
+  const isEmpty = useSelect(isEmptyScene);
   return (
     <header className="top grows">
       <div className="title">
@@ -25,7 +26,7 @@ export function TopBar(): ReactNode {
       </div>
       <div className="top-right">
         <People />
-        <IconButton icon="panel" label="Panel" shortcut="\" isOn={isPanelOpen} onClick={() => session.page({ isPanelOpen: !isPanelOpen })} />
+        {isEmpty ? null : <IconButton icon="panel" label="Panel" shortcut="\" isOn={isPanelOpen} onClick={() => session.page({ isPanelOpen: !isPanelOpen })} />}
       </div>
     </header>
   );

@@ -67,3 +67,14 @@ export function canSteer(state: PageState): boolean {
 
 export const isComparing = (state: PageState): boolean => (state.server?.other ?? null) !== null;
 export const areSlicesShown = (state: PageState): boolean => (state.crossHair?.voxel ?? null) !== null;
+export function isEmptyScene({ server }: PageState): boolean {
+  if (!server) return false;
+  const { volumes, points, meshes, slices } = server.scene;
+  return volumes.length + points.length + meshes.length + slices.length === 0;
+}
+
+/** Width over height of the frames, where they have the size of another page's window: they are shown whole then. */
+export function foreignRatio({ shown, controls, welcome }: PageState): number | null {
+  if (!shown || !controls || controls.holder === welcome?.client) return null;
+  return shown.header.full_width / Math.max(shown.header.full_height, 1);
+}

@@ -18,7 +18,7 @@ export function ScaleBar(): ReactNode {
   const length = roundLength(height * LONGEST);
   return (
     <div className="scale-bar" aria-hidden="true">
-      <div style={{ width: `calc(${(length / height).toFixed(5)} * 100cqh)` }} data-height={percent(length / height)} />
+      <div style={{ width: `calc(${(length / height).toFixed(5)} * var(--frame-height, 100cqh))` }} data-height={percent(length / height)} />
       <span className="number grows">{withUnit(length, unit)}</span>
     </div>
   );

@@ -1,8 +1,8 @@
 // Where pictures stand: the scene, the scene beside it, the slices. Here: the arrangement and its size.
 
-import { useEffect, useRef, type ReactNode } from "react";
+import { useEffect, useRef, type CSSProperties, type ReactNode } from "react";
 import { useSession } from "../session/session";
-import { areSlicesShown, isComparing } from "../state/selectors";
+import { areSlicesShown, foreignRatio, isComparing } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { AxesGizmo } from "./AxesGizmo";
 import { ClipHandles } from "./ClipHandles";
@@ -18,6 +18,7 @@ export function Stage(): ReactNode {
   const pictures = useRef<HTMLDivElement>(null);
   const areSlices = useSelect(areSlicesShown);
   const isCompared = useSelect(isComparing);
+  const ratio = useSelect(foreignRatio);
   const isCovered = useSelect((state) => state.interface.scan !== "");
   useEffect(() => {
     const element = pictures.current;
@@ -30,16 +31,20 @@ export function Stage(): ReactNode {
   }, [session]);
   return (
     <main className={areSlices ? "stage has-slices" : "stage"} inert={isCovered}>
-      <div className={isCompared ? "pictures is-compared" : "pictures"} ref={pictures}>
+      <div className={`pictures${isCompared ? " is-compared" : ""}${ratio ? " is-fitted" : ""}`} style={{ "--ratio": ratio ?? 1 } as CSSProperties} ref={pictures}>
         <div className="view">
-          <Picture view="main" label={MAIN} />
-          <ClipHandles />
-          <Measures />
+          <div className="frame">
+            <Picture view="main" label={MAIN} />
+            <ClipHandles />
+            <Measures />
+          </div>
           {isCompared ? <span className="tag is-left grows">now</span> : null}
         </div>
         {isCompared ? (
           <div className="view">
-            <Picture view="other" label="The scene beside it, with the same camera." />
+            <div className="frame">
+              <Picture view="other" label="The scene beside it, with the same camera." />
+            </div>
             <span className="tag is-right grows">before</span>
           </div>
         ) : null}

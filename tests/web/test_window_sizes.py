@@ -1,0 +1,138 @@
+"""Windows of all sizes, and two of different sizes on one viewer."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.browsing import CANVAS, PATIENCE_MS, Viewer, number, opened, wait_for_rest
+
+WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def pair(browser: Browser, viewer: Viewer) -> Iterator[tuple[Page, Page]]:
+    """A wide page, and a phone that has taken the controls from it."""
+    wide = browser.new_context(viewport={"width": 1280, "height": 800})
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    pages = wide.new_page(), phone.new_page()
+    for page in pages:
+        opened(page, viewer.url)
+    take_controls(pages[1])
+    yield pages
+    wide.close()
+    phone.close()
+
+
+def take_controls(page: Page) -> None:
+    page.get_by_role("button", name="Take the controls").click()
+    expect(page.get_by_role("button", name="Take the controls")).to_have_count(0)
+
+
+def width_over_height(page: Page, selector: str) -> float:
+    place = page.locator(selector).bounding_box()
+    assert place is not None
+    return place["width"] / place["height"]
+
+
+def video_frames(page: Page) -> None:
+    """Count the frames of video that arrive from now on."""
+    page.evaluate("""() => { window.videoFrames = 0; const decode = VideoDecoder.prototype.decode;
+        VideoDecoder.prototype.decode = function (chunk) { window.videoFrames += 1; decode.call(this, chunk); }; }""")
+
+
+def turned(page: Page, pages: tuple[Page, Page]) -> None:
+    """Turn the scene on one page, and wait for the exact frame on both."""
+    before = [number(one) for one in pages]
+    page.locator(CANVAS).focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    for one, shown in zip(pages, before, strict=True):
+        wait_for_rest(one, after=shown)
+
+
+def test_slices_on_a_phone_leave_room_for_the_scene_and_video_for_all(pair: tuple[Page, Page]) -> None:
+    wide, phone = pair
+    shown = number(phone)
+    phone.get_by_role("button", name="Slices").click()
+    expect(phone.get_by_role("slider", name="Slice across")).to_have_count(3)
+    wait_for_rest(phone, after=shown)
+    place = phone.locator(CANVAS).bounding_box()
+    assert place is not None and place["width"] == PHONE["width"] and place["height"] > PHONE["height"] / 2
+    for page in pair:
+        video_frames(page)
+    turned(phone, pair)
+    take_controls(wide)
+    turned(wide, pair)
+    assert [page.evaluate("window.videoFrames > 0") for page in pair] == [True, True]
+    wide.get_by_role("button", name="Slices").click()
+
+
+def test_who_watches_sees_all_of_a_frame_of_another_shape(pair: tuple[Page, Page]) -> None:
+    wide, phone = pair
+    wait_for_rest(wide, after=number(wide) - 1)
+    frame = float(wide.locator(CANVAS).evaluate("(canvas) => canvas.width / canvas.height"))
+    assert frame == pytest.approx(PHONE["width"] / PHONE["height"], rel=0.02)
+    assert width_over_height(wide, CANVAS) == pytest.approx(frame, rel=0.02)
+    bar = wide.locator(".scale-bar > div").bounding_box()
+    same = phone.locator(".scale-bar > div").bounding_box()
+    assert bar is not None and same is not None
+    # The same length of the same frame, which is 800 and 844 pixels high.
+    assert bar["width"] / WIDE["height"] == pytest.approx(same["width"] / PHONE["height"], rel=0.02)
+
+
+def test_the_panel_of_a_phone_is_closed_at_first_and_opens_below_the_scene(pair: tuple[Page, Page]) -> None:
+    _, phone = pair
+    panel = phone.get_by_label("How the scene is drawn")
+    expect(panel).to_have_count(0)
+    phone.get_by_role("button", name="Panel").click()
+    place = panel.bounding_box()
+    assert place is not None and place["y"] >= PHONE["height"] * 0.4 and place["width"] > PHONE["width"] * 0.9
+
+
+def cut_off(page: Page) -> list[str]:
+    """Controls that reach over the sides of the window, or of the panel that they are in."""
+    script = """() => [...document.querySelectorAll("button, input, select, textarea")]
+        .filter((one) => one.checkVisibility())
+        .filter((one) => {
+            const at = one.getBoundingClientRect();
+            const around = one.closest(".pane")?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
+            return at.left < Math.max(around.left, 0) - 1 || at.right > Math.min(around.right, innerWidth) + 1;
+        })
+        .map((one) => one.outerHTML.slice(0, 90))"""
+    found: list[str] = page.evaluate(script)
+    return found
+
+
+def test_nothing_is_cut_off_at_the_sides(page: Page) -> None:
+    page.keyboard.press("o")
+    expect(page.locator(".file").first).to_be_visible()
+    fit_every_size(page)
+    page.keyboard.press("Escape")
+    fit_every_size(page)
+
+
+def fit_every_size(page: Page) -> None:
+    for width, height in ((390, 844), (900, 600), (1280, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert cut_off(page) == []
+
+
+def test_a_shading_is_shown_whole_and_the_line_of_a_mistake_said_once(page: Page) -> None:
+    page.get_by_role("button", name="Write a shading").click()
+    text = page.get_by_label("Text of the shading")
+    text.fill("//@ gain = 1 in 0 .. 2\n\n// " + 12 * "a long remark " + "\nreturn color * oops;\n")
+    for width, height in ((1280, 800), (390, 844), (900, 600)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert text.evaluate("(field) => field.scrollWidth <= field.clientWidth")
+        assert text.evaluate("(field) => field.scrollHeight <= field.clientHeight + 1")
+        # The number of a line stands where the line begins, however often those above it are wrapped.
+        heights = [box["height"] for line in page.locator(".code li").all() if (box := line.bounding_box())]
+        assert heights[2] >= 2 * heights[3] and heights[0] == heights[1] == heights[3] == heights[4]
+        own, listed = text.bounding_box(), page.locator(".code ol").bounding_box()
+        assert own == listed
+        assert cut_off(page) == []
+    page.get_by_role("button", name="Compile and use").click()
+    message = page.locator(".said")
+    expect(message).to_contain_text("Line 4", timeout=PATIENCE_MS)
+    assert message.inner_text().count("Line 4") == 1
