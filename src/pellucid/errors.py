@@ -355,13 +355,6 @@ class MissingPackage(PellucidError):
         super().__init__(f"This needs the package {package}.", do=f"Install it with: pip install {wanted}.")
 
 
-class EncodingFailed(PellucidError):
-    """The video encoder refused a frame."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"A frame could not be encoded as video: {reason}.", do="Send it as a JPEG.")
-
-
 class ViewerUnreachable(PellucidError):
     """A viewer that has ended, or never was at that address."""
 

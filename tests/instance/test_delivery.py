@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pellucid.errors import EncodingFailed
 from pellucid.instance import delivery
 from pellucid.instance.delivery import Delivery, Shot
-from pellucid.instance.encoding import VideoEncoder, encode_png
+from pellucid.instance.encoding import EncodingFailed, VideoEncoder, encode_png
 from pellucid.instance.jpeg import JpegEncoder
 from pellucid.instance.members import Member
 from pellucid.instance.protocol.parts import Client, Encoding

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pellucid.errors import EncodingFailed
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.encoding import VideoEncoder
+from pellucid.instance.encoding import EncodingFailed, VideoEncoder
 from pellucid.instance.server import Instance
 from tests.instance.loopback import open_page
 

@@ -13,9 +13,16 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from pellucid.errors import EncodingFailed, MissingPackage
+from pellucid.errors import MissingPackage
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.encoding import MOST_THREADS, VideoEncoder, VideoFrame, encode_png, prepare_video
+from pellucid.instance.encoding import (
+    MOST_THREADS,
+    EncodingFailed,
+    VideoEncoder,
+    VideoFrame,
+    encode_png,
+    prepare_video,
+)
 from pellucid.instance.jpeg import JpegEncoder
 from pellucid.instance.members import Member
 from pellucid.instance.protocol.outgoing import FrameHeader
@@ -154,7 +161,7 @@ class Delivery:
             return self._videos.setdefault(shot.view, VideoEncoder()).encode(shot.pixels, is_key)
         except (EncodingFailed, MissingPackage) as error:
             if not self._has_logged_failure:
-                log.warning("%s", error.what)
+                log.warning("%s", error)
             self._has_logged_failure = True
             return None
 

@@ -11,7 +11,7 @@ from typing import Any
 import imagecodecs
 import numpy as np
 
-from pellucid.errors import EncodingFailed, MissingPackage
+from pellucid.errors import MissingPackage
 from pellucid.formats.protocol import Voxels
 from pellucid.settings import current
 
@@ -40,6 +40,10 @@ def _without_opacity(pixels: Voxels) -> Voxels:
     for channel in range(3):  # One at a time: all three at once take six times as long.
         colors[..., channel] = pixels[..., channel]
     return colors
+
+
+class EncodingFailed(Exception):
+    """The encoder refused a frame, which can be sent as a still image: no user meets this."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class VideoEncoder:
             return self._encoded(pixels, is_key)
         except (av.FFmpegError, ValueError) as error:
             self._context = None
-            raise EncodingFailed(str(error)) from error
+            raise EncodingFailed(f"A frame could not be encoded as video: {error}") from error
 
     def _encoded(self, pixels: Voxels, is_key: bool) -> VideoFrame:
         av, pictures = _av(), _av().video.frame.PictureType
