@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from pellucid.formats.location import Location
-from pellucid.instance.edits import name_of
+from pellucid.instance.edits import name_of, sources_in_order
 from pellucid.instance.history import Pair
 from pellucid.instance.protocol.outgoing import Layers
 from pellucid.instance.protocol.parts import (
@@ -28,17 +28,17 @@ How = Literal["replace", "add", "labels"]
 
 
 class Catalogue:
-    """Descriptions by source. names: what people call arrays that were handed over. version: grows with every
-    description that is added."""
+    """Descriptions by source. names: what people call arrays that were handed over."""
 
     def __init__(self) -> None:
         self._described: dict[str, Described] = {}
         self.names: dict[str, str] = {}
-        self.version = 0
+        self._version = 0  # Grows with every description.
+        self._told: tuple[object, ...] = ()
 
     def add(self, source: str, described: Described) -> None:
         self._described[source] = described
-        self.version += 1
+        self._version += 1
 
     def measured(self, source: str, measured: Measured) -> None:
         """What all voxels say, where some were looked at before."""
@@ -64,6 +64,12 @@ class Catalogue:
             tuple(self._points(layer.source) for layer in scene.points),
             tuple(self._mesh(layer.source) for layer in scene.meshes),
         )
+
+    def news(self, scene: Scene) -> Layers | None:
+        """The descriptions where they are not those of the scene before; else None."""
+        shown = self._version, sources_in_order(scene)
+        was, self._told = self._told, shown
+        return self.message(scene) if shown != was else None
 
     def name(self, source: str) -> str:
         return self.names.get(source) or name_of(source)

@@ -67,8 +67,7 @@ class Session:
         self.tokens, self.roots = setup.tokens, Roots(list(setup.roots))
         ahead = setup.ahead or Ahead.of(setup.device, setup.deadlines)
         self.relay, self.worker = ahead.relay, ahead.worker
-        self.history = History(Scene())
-        self.controls, self.members = Controls(), dict[str, Member]()
+        self.history, self.controls, self.members = History(Scene()), Controls(), dict[str, Member]()
         self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays(setup.most_bytes)
         self.idle, self.timing = Idleness(setup.grace_s, clock=setup.clock), Timing()
         self.delivery = Delivery(self.timing, lambda: list(self.members.values()))
@@ -85,7 +84,6 @@ class Session:
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None
         self._worker_status = outgoing.WorkerStatus("starting")
-        self._layers: tuple[object, ...] = ()
 
     # Beginning and end
 
@@ -121,9 +119,8 @@ class Session:
         put = member.outbox.put
         capability = member.client.capability
         roots = self.roots.names if allows(capability, "own") else ()
-        clock_at_ms = time.time() * 1000
-        device = self.relay.device
-        put(outgoing.Welcome(member.id, capability, PRODUCT, device, choices(), Limits(), roots, clock_at_ms))
+        now_ms, device = time.time() * 1000, self.relay.device
+        put(outgoing.Welcome(member.id, capability, PRODUCT, device, choices(), Limits(), roots, now_ms))
         if allows(capability, "own"):
             put(self.benches.message())
         self.members[member.id] = member
@@ -191,22 +188,13 @@ class Session:
         self.scene_changed(by, request, is_moving)
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
-        """Tell everybody, with the descriptions of what is shown where that is something else than before."""
-        layers = self.catalogue.version, edits.sources_in_order(self.history.scene)
-        if layers != self._layers:
-            self._layers = layers
-            self.tell(self.catalogue.message(self.history.scene))
-            self._fit_slices()
+        if (layers := self.catalogue.news(self.history.scene)) is not None:
+            self.tell(layers)
+            self.slicing.fit([layer.shape for layer in layers.layers])
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request))
         self.picturing.want(is_moving)
         self.slicing.refresh()
-
-    def _fit_slices(self) -> None:
-        """Another volume may have no voxel where the slices were cut."""
-        shapes = [self.catalogue.facts(layer.source) for layer in self.history.scene.volumes]
-        if self.slicing.fit([None if facts is None else facts.shape for facts in shapes]):
-            self.tell(self.slicing.message())
 
     # The Worker
 
@@ -239,8 +227,7 @@ class Session:
 
     def _drop(self, culprit: str) -> None:
         self.worker.forget_shading(culprit)
-        scene = self.shadings.without(self.history.scene, culprit)
-        other = self.history.other
+        scene, other = self.shadings.without(self.history.scene, culprit), self.history.other
         self.change(Pair(scene, None if other is None else self.shadings.without(other, culprit)))
         self.shadings_changed()
 

@@ -61,19 +61,19 @@ class Slicing:
             self._done = None
         self.refresh()
 
-    def fit(self, shapes: Sequence[Voxel | None]) -> bool:
-        """Move the cross-hair into a volume of the scene, given all shapes; without one, end it. Whether it changed."""
+    def fit(self, shapes: Sequence[Voxel]) -> None:
+        """Other volumes are shown, of these shapes: move the cross-hair inside; end it where there is none."""
         cut = self._cut
         if cut is None:
-            return False
+            return
+        layer = cut.layer if cut.layer < len(shapes) else 0
         if not shapes:
             self.set(None, "")
-            return True
-        layer = cut.layer if cut.layer < len(shapes) else 0
-        shape = shapes[layer]
-        fitted = cut.voxel if shape is None else triple(min(a, n - 1) for a, n in zip(cut.voxel, shape, strict=True))
-        self._cut = Cut(fitted, layer, cut.edge)
-        return self._cut != cut
+        elif all(shapes[layer]):  # Else it is not known yet.
+            inside = triple(min(a, n - 1) for a, n in zip(cut.voxel, shapes[layer], strict=True))
+            self._cut = Cut(inside, layer, cut.edge)
+        if self._cut != cut:
+            self._tell(self.message())
 
     def refresh(self) -> None:
         """Cut anew, if what would be seen is new."""
