@@ -83,7 +83,8 @@ class Keeper:
                 self.schedulers.of(record.scheduler).cancel(self._shelf.submitted(record), is_urgent=True)
                 self._shelf.forget(record.id)
             except PellucidError:  # It runs, and is listed: the record without its number is there.
-                self._keep(record)
+                with self._lock:
+                    self._keep(record)
             raise
         with self._lock:  # Before this, no poll looks at it.
             self._keep(record)
@@ -152,7 +153,8 @@ class Keeper:
             self._notice_addresses()
             self._notice_ends()
             self._forget_old()
-            self._shelf.write_again()
+            with self._lock:
+                self._shelf.write_again()
 
     def _ask(self, name: str) -> None:
         watched = [one for one in self.records if one.scheduler == name and not one.state.is_over]

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from pellucid.agent.certificate import make_certificate
 from pellucid.agent.records import ADDRESS, REASON, SAVED, WISH, Address
 from pellucid.device.hardware import ALL
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.ending import end_in_order
 from pellucid.instance.relay import Ahead
 from pellucid.jobs.job import read_json, write_json
@@ -31,6 +32,7 @@ from pellucid.transport.address import Certificate
 if TYPE_CHECKING:
     from pellucid.instance.server import Instance
 
+log = logging.getLogger(__name__)
 TERMINATED = 128 + signal.SIGTERM
 LOOPBACK = "127.0.0.1"
 NOTED_EVERY_S = 30.0
@@ -44,18 +46,27 @@ def main() -> None:
         wish = _wish(folder)
         instance, certificate = _begun(folder, wish)
     except PellucidError as error:
-        logging.getLogger(__name__).error("%s %s", error.what, error.do)
+        log.error("%s %s", error.what, error.do)
         sys.exit(2)
-    write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
+    with closing(instance):
+        try:
+            write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
+        except OSError as error:  # No agent would ever find it.
+            log.error("%s", system_error(error, str(folder)))
+            sys.exit(2)
+        try:
+            _run(instance, folder, wish, began)
+        finally:
+            (folder / ADDRESS).unlink(missing_ok=True)
+
+
+def _run(instance: "Instance", folder: Path, wish: dict[str, Any], began: float) -> None:
     threading.Thread(target=_note_use, args=(instance, folder / ADDRESS), name="pellucid-use", daemon=True).start()
     if wish["minutes"]:
         _watch_the_wall(instance, folder, began + wish["minutes"] * 60)
-    try:
-        instance.run()
-        if instance.session.idle.is_over:
-            write_json(folder / REASON, {"word": f"Nobody used it for {_span(wish['grace_s'])}."})
-    finally:
-        (folder / ADDRESS).unlink(missing_ok=True)
+    instance.run()
+    if instance.session.idle.is_over:
+        write_json(folder / REASON, {"word": f"Nobody used it for {_span(wish['grace_s'])}."})
 
 
 def _span(seconds: float) -> str:
@@ -75,16 +86,15 @@ def _wish(folder: Path) -> dict[str, Any]:
 
 def _begun(folder: Path, wish: dict[str, Any]) -> "tuple[Instance, Certificate | None]":
     device = wish["device"] or devices_of(os.environ)
-    ahead = Ahead.of(device)
-    ahead.worker.start()
-    # The Worker takes as long to begin as this takes to import.
-    from pellucid.instance.server import Instance
-    from pellucid.instance.session import Setup
+    with Ahead.started(device) as ahead:
+        # The Worker takes as long to begin as this takes to import.
+        from pellucid.instance.server import Instance
+        from pellucid.instance.session import Setup
 
-    # Only where the agent may be on another machine does anybody have to be let in from there.
-    certificate = make_certificate(folder) if wish["is_remote"] else None
-    setup = Setup(device, tuple(wish["roots"]), wish["grace_s"], most_bytes=wish["most_bytes"], ahead=ahead)
-    return Instance(wish["source"], setup, 0, wish["state"], certificate), certificate
+        # Only where the agent may be on another machine does anybody have to be let in from there.
+        certificate = make_certificate(folder) if wish["is_remote"] else None
+        setup = Setup(device, tuple(wish["roots"]), wish["grace_s"], most_bytes=wish["most_bytes"], ahead=ahead)
+        return Instance(wish["source"], setup, 0, wish["state"], certificate), certificate
 
 
 def _note_use(instance: "Instance", address: Path) -> None:

@@ -42,6 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # A terminal that lacks a sign of ours shows another instead.
+    if options.end_with >= 0:
+        from pellucid.cli.parent import end_with
+
+        end_with(options.end_with)
     try:
         with progress.use(_reporter(options)):
             code = int(options.run(options))
@@ -107,6 +111,8 @@ def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
         "--progress-file", default=argparse.SUPPRESS if default is argparse.SUPPRESS else "", metavar="FILE",
         help="keep the progress there, as JSON, for another program",
     )  # fmt: skip
+    descriptor = argparse.SUPPRESS if default is argparse.SUPPRESS else -1
+    parser.add_argument("--end-with", type=int, default=descriptor, help=argparse.SUPPRESS)
     parser.add_argument("--debug", action="store_true", default=default, help="show where an error comes from")
 
 

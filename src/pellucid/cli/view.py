@@ -7,11 +7,9 @@ Not here: the viewer (instance).
 import argparse
 import os
 import sys
-import tempfile
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import add_source, source_location
@@ -71,10 +69,10 @@ def serve(source: str | None, options: argparse.Namespace) -> None:
     setup = Setup(options.device, roots, grace_s=options.grace * 60 or NEVER_S)
     with _certificate(options.network) as certificate:
         instance = Instance(source, setup, options.port, options.state, certificate)
-        print(f"{instance.url}\nCtrl-C ends it.", flush=True)
-        if not options.no_browser and has_browser():
-            webbrowser.open(instance.url)
-        with suppress(KeyboardInterrupt):  # The usual end, and no failure.
+        with closing(instance), suppress(KeyboardInterrupt):  # The usual end, and no failure.
+            print(f"{instance.url}\nCtrl-C ends it.", flush=True)
+            if not options.no_browser and has_browser():
+                webbrowser.open(instance.url)
             instance.run()
 
 
@@ -85,9 +83,9 @@ def _certificate(is_wanted: bool) -> "Iterator[Certificate | None]":
         yield None
         return
     from pellucid.agent.certificate import make_certificate
+    from pellucid.instance.scratch import scratch_folder
 
-    with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
-        yield make_certificate(Path(folder))
+    yield make_certificate(scratch_folder())
 
 
 def has_browser() -> bool:

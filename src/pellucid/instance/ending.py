@@ -15,6 +15,11 @@ def end_in_order(code: int = 0) -> None:
     process on the spot, with files and memory left behind. A terminal that is closed asks too, but not whom it is not
     to concern (nohup).
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(code))
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Asked again, it goes on clearing away.
+        sys.exit(code)
+
+    signal.signal(signal.SIGTERM, end)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))

@@ -12,10 +12,11 @@ import os
 import socket
 import sys
 import threading
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pellucid.errors import PellucidError
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.ending import end_in_order
 from pellucid.rendering.documents import build
 from pellucid.workers.line import Line
@@ -49,11 +50,12 @@ def main() -> None:
     except PellucidError as error:
         line.send(refusal(error))
         sys.exit(2)
-    if options.parent:
-        threading.Thread(target=_end_with, args=(options.parent, instance), daemon=True).start()
-    line.send({"url": instance.url})
-    line.close()
-    instance.run()
+    with closing(instance):
+        if options.parent:
+            threading.Thread(target=_end_with, args=(options.parent, instance), daemon=True).start()
+        line.send({"url": instance.url})
+        line.close()
+        instance.run()
 
 
 def refusal(error: PellucidError) -> dict[str, Any]:
@@ -64,14 +66,18 @@ def refusal(error: PellucidError) -> dict[str, Any]:
 def _begun(options: Options) -> "Instance":
     from pellucid.instance.relay import Ahead
 
-    ahead = Ahead.of(options.device)
-    ahead.worker.start()
-    # The Worker takes as long to begin as this takes to import.
-    from pellucid.instance.server import Instance
-    from pellucid.instance.session import Setup
+    with Ahead.started(options.device) as ahead:
+        # The Worker takes as long to begin as this takes to import.
+        from pellucid.instance.server import Instance
+        from pellucid.instance.session import Setup
 
-    setup = Setup(options.device, options.roots, options.grace_s, ahead=ahead)
-    return Instance(None, setup, options.port)
+        setup = Setup(options.device, options.roots, options.grace_s, ahead=ahead)
+        instance = Instance(None, setup, options.port)
+        if not options.parent and not instance.is_listed:
+            instance.close()
+            do = "Free space in the state folder, or set PELLUCID_STATE_FOLDER to a folder that you may write to."
+            raise InvalidInput("A viewer that outlives its program could not be written down for others.", do=do)
+        return instance
 
 
 def _end_with(parent: int, instance: "Instance") -> None:

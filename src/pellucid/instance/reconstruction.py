@@ -9,11 +9,12 @@ again and goes on where it was.
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,13 +89,24 @@ class _Run:
 
     async def carry_out(self, id: str, report: Callable[[float], None]) -> None:
         log, progress = _log(self.folder, id), self.folder / f"{id}.progress"
+        with _pipe() as (theirs, _):  # It ends when this process does, also where this is killed.
+            self._process = process = await self._started(log, progress, theirs)
+            await self._watch(process, progress, report)
+        self._conclude(process.returncode or 0, log)
+
+    async def _started(self, log: Path, progress: Path, pipe: int) -> asyncio.subprocess.Process:
         with log.open("wb") as stream:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "pellucid", *self.words, "--progress-file", str(progress),
+                "--end-with", str(pipe), pass_fds=[pipe],
                 stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream,
             )  # fmt: skip
         _tell(process, self.url)
-        self._process = process
+        return process
+
+    async def _watch(
+        self, process: asyncio.subprocess.Process, progress: Path, report: Callable[[float], None]
+    ) -> None:
         if self._stopped_at is not None:  # Before it had begun.
             self.stop()
         try:
@@ -106,13 +118,23 @@ class _Run:
         finally:
             if process.returncode is None:
                 process.terminate()
-        self._conclude(process.returncode or 0, log)
 
     def _conclude(self, code: int, log: Path) -> None:
         if self._stopped_at is not None or code == INTERRUPTED:
             raise Cancelled("The reconstruction")
         if code != 0:
             raise _told(log.read_text(errors="replace"), code)
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    """Both ends of a pipe, for a while."""
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 def _tell(process: asyncio.subprocess.Process, url: str) -> None:

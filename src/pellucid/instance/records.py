@@ -6,10 +6,12 @@ Not here: attaching to one (client), viewers on other machines (agent).
 The address in a record has the owner's token: the folder and the files are closed to everybody else.
 """
 
+import atexit
 import logging
 import os
 import socket
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -55,6 +57,7 @@ def write(record: Record, folder: Path | None = None) -> Path | None:
     """Write a record down, whole or not at all; where it is. None where it cannot be: the viewer runs all the same."""
     folder = folder or records_folder()
     path = folder / f"{record.host}-{uuid4().hex}.json"
+    atexit.register(remove, path)  # Where it is asked to end before anything else can see to that.
     try:
         write_json(private_folder(folder) / path.name, asdict(record))
     except OSError as error:
@@ -65,7 +68,8 @@ def write(record: Record, folder: Path | None = None) -> Path | None:
 
 def remove(path: Path | None) -> None:
     if path is not None:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def running(folder: Path | None = None) -> list[Record]:

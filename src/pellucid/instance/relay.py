@@ -6,8 +6,9 @@ Not here: what the session makes of it (session).
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -128,6 +129,18 @@ class Ahead:
     def of(cls, device: str | None, deadlines: Deadlines | None = None) -> "Ahead":
         relay = Relay()
         return cls(relay, SupervisedWorker(device, relay, deadlines))
+
+    @classmethod
+    @contextmanager
+    def started(cls, device: str | None) -> "Iterator[Ahead]":
+        """For as long as it takes to begin: where nothing comes of that, the Worker is ended again."""
+        ahead = cls.of(device)
+        try:
+            ahead.worker.start()
+            yield ahead
+        except BaseException:
+            ahead.worker.close()
+            raise
 
 
 def _show(made: Progressed) -> None:

@@ -5,6 +5,7 @@ Not here: routes (app), what it shows (session).
 """
 
 import socket
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,37 +50,31 @@ class Instance:
         certificate: Certificate | None = None,
         limits: Limits = ARRIVING,
     ) -> None:
-        self._socket = _listening(port, HOST if certificate is None else EVERYWHERE)
-        self._pin = "" if certificate is None else certificate.pin
-        self.session = Session(_as_before(setup or Setup(), port))
+        self._opened = ExitStack()
         try:
-            self._begin(source, state)
-        except BaseException:
-            self._socket.close()
-            self.session.close()
+            self._open(source, setup or Setup(), port, state, certificate, limits)
+        except BaseException:  # Refused, or asked to end meanwhile: nothing is left behind.
+            self.close()
             raise
+
+    def _open(
+        self, source: str | None, setup: Setup, port: int, state: str, certificate: Certificate | None, limits: Limits
+    ) -> None:
+        """Everything that close gives back, in the opposite order."""
+        self._socket = _listening(port, HOST if certificate is None else EVERYWHERE)
+        self._opened.callback(self._socket.close)
+        self._pin = "" if certificate is None else certificate.pin
+        self.session = Session(_as_before(setup, port))
+        self._opened.callback(self.session.close)
+        self._begin(source, state)
         self.session.on_end = self.stop
-        self._handover = Handover(self.session)
-        self._listener = self._listening_for_arrays(limits, certificate)
+        self._opened.callback(Handover(self.session).close)
+        self._opened.callback(self._listening_for_arrays(limits, certificate).close)
         self.session.url = self.url
         self._record = records.write(records.Record.of_this_process(self.url))
+        self._opened.callback(records.remove, self._record)
         raise_descriptor_limit()
-        self._server = HttpServer(
-            uvicorn.Config(
-                create_app(self.session),
-                log_level="warning",
-                access_log=False,  # It would write the token.
-                server_header=False,
-                proxy_headers=False,  # The address of a connection is what it is registered by.
-                ws="websockets-sansio",
-                ws_max_size=LARGEST_MESSAGE_BYTES,
-                ws_per_message_deflate=False,  # Pictures are compressed already.
-                timeout_graceful_shutdown=PATIENCE_S,
-                ssl_certfile=None if certificate is None else certificate.certificate,
-                ssl_keyfile=None if certificate is None else certificate.key,
-            ),
-            self.session.connections,
-        )
+        self._server = _server(self.session, certificate)
 
     def _begin(self, source: str | None, state: str) -> None:
         saved = states.kept(state) if state else None
@@ -123,15 +118,39 @@ class Instance:
         try:
             self._server.run(sockets=[self._socket])
         finally:
-            records.remove(self._record)
-            self._listener.close()
-            self._handover.close()
-            self._socket.close()
-            self.session.close()
+            self.close()
+
+    def close(self) -> None:
+        """Give everything back. Only where run is not called: that does so itself."""
+        self._opened.close()
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether other programs of its owner find it."""
+        return self._record is not None
 
     def stop(self) -> None:
         """Ask it to end, from any thread; run returns soon after."""
         self._server.should_exit = True
+
+
+def _server(session: Session, certificate: Certificate | None) -> HttpServer:
+    return HttpServer(
+        uvicorn.Config(
+            create_app(session),
+            log_level="warning",
+            access_log=False,  # It would write the token.
+            server_header=False,
+            proxy_headers=False,  # The address of a connection is what it is registered by.
+            ws="websockets-sansio",
+            ws_max_size=LARGEST_MESSAGE_BYTES,
+            ws_per_message_deflate=False,  # Pictures are compressed already.
+            timeout_graceful_shutdown=PATIENCE_S,
+            ssl_certfile=None if certificate is None else certificate.certificate,
+            ssl_keyfile=None if certificate is None else certificate.key,
+        ),
+        session.connections,
+    )
 
 
 def _as_before(setup: Setup, port: int) -> Setup:

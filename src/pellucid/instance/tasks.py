@@ -7,7 +7,6 @@ Not here: the work itself (exports).
 import asyncio
 import logging
 import shutil
-import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from pellucid.instance.idle import Idleness
 from pellucid.instance.protocol.http import TaskStatus
 from pellucid.instance.protocol.outgoing import Progress
 from pellucid.instance.protocol.parts import TaskState
+from pellucid.instance.scratch import scratch_folder
 from pellucid.workers.commands import Progressed
 
 MOST_KEPT = 20
@@ -44,7 +44,7 @@ class Tasks:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._cancels: dict[str, Callable[[], None]] = {}
         self.exporting: str | None = None  # The task whose progress the Worker reports.
-        self.folder = Path(tempfile.mkdtemp(prefix="pellucid-"))
+        self.folder = scratch_folder()
 
     def close(self) -> None:
         for task in self._running.values():

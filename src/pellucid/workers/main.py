@@ -9,6 +9,7 @@ never ends cannot be ended otherwise.
 
 import logging
 import os
+import select
 import socket
 import sys
 import threading
@@ -239,10 +240,20 @@ def _told(error: Exception) -> PellucidError:
     )
 
 
+def _end_with(descriptor: int) -> None:
+    """End when the other end of the line is gone, also while the device is still being prepared."""
+    watch = select.poll()
+    watch.register(descriptor, select.POLLRDHUP)
+    watch.poll()
+    os._exit(0)
+
+
 def main() -> None:
     """Exit codes: 0 when the line ended, 2 when the device is not there."""
     logging.basicConfig(format="pellucid worker: %(message)s", level=logging.WARNING)
-    line = Line(socket.socket(fileno=int(sys.argv[1])))
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    threading.Thread(target=_end_with, args=(connection.fileno(),), name="pellucid-end", daemon=True).start()
+    line = Line(connection)
     try:
         worker = WorkerMain(line, sys.argv[2] if len(sys.argv) > 2 else None)
     except PellucidError as error:
