@@ -166,6 +166,8 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
     [
         ({"path": "/etc/hosts"}, "outside the folders"),
         ({"options": {**OPTIONS, "flats": "/etc/hosts"}}, "outside the folders"),
+        ({"options": {**OPTIONS, "flats": "/exchange/data_white; /etc/hosts"}}, "outside the folders"),
+        ({"options": {**OPTIONS, "darks": "../*.tif"}}, "outside the folders"),
         ({"options": {**OPTIONS, "angles": "nothing.txt"}}, "nothing.txt"),
         ({"index": 6}, "no row 6"),
         ({"window": [1.0, 1.0]}, "not below white"),

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pellucid.device import Device, choose, primitives
+from pellucid.device import Device, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.correction import Calibration, attenuate, bin_frames, level_air, mend
+from pellucid.tomo.correction import Calibration, attenuate, bin_frames, group_shares, level_air, mend
 from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.kernels import correction as kernels
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.reference import steps as reference
 from pellucid.tomo.rings import RingSettings, remove_rings
@@ -48,6 +51,61 @@ def test_flats_are_interpolated_in_time(dtype: Any, device: Device) -> None:
     wanted, clipped = reference.attenuate(raw, flats, dark, calibration.floor)
     np.testing.assert_allclose(primitives(device).to_host(found.sinograms), wanted, atol=2e-5)
     np.testing.assert_array_equal(found.clipped, clipped)
+
+
+def drifting(random: np.random.Generator, groups: int, level: float) -> tuple[Any, Frames]:
+    """Groups of frames at random times, each group at a level of its own; means and frames."""
+    starts = np.sort(random.choice(np.arange(-1, 60), groups, replace=False)) + 0.5
+    frames = level * (1 + 0.2 * random.random((groups, 1, 2, 1)) + 0.01 * random.random((groups, 3, 2, 12)))
+    times = starts[:, None] + [0.1, 0.2, 0.3]
+    whole = Frames.from_array(frames.reshape(-1, 2, 12).astype(np.float32))
+    order = random.permutation(whole.count)
+    shuffled = Frames(whole.volume, whole.indices, times.ravel()).choose(order)
+    return (times.mean(axis=1), frames.mean(axis=1)), shuffled
+
+
+def between(times: Any, groups: Any) -> Any:
+    """Linear in time between the groups, level beyond the first and the last: pixel by pixel."""
+    at, frames = groups
+    columns = [np.interp(times, at, pixel) for pixel in frames.reshape(len(at), -1).T]
+    return np.stack(columns, axis=1).reshape(len(times), *frames.shape[1:])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 2**31), st.booleans())
+def test_flats_and_darks_anywhere_in_a_scan_are_interpolated(
+    flats: int, darks: int, seed: int, is_kernel: bool
+) -> None:
+    """Any number of groups, at any positions, on the CPU and by the kernel of cards."""
+    random = np.random.default_rng(seed)
+    (white, flat_frames), (black, dark_frames) = drifting(random, flats, 5000), drifting(random, darks, 100)
+    order = random.permutation(60)  # Views need not be in the order of time.
+    dark = between(order, black)
+    open_beam = between(order, (white[0], white[1] - between(white[0], black)))
+    transmission = random.uniform(0.1, 1, (60, 2, 12))
+    raw = (dark + open_beam * transmission).astype(np.float32)
+    projections = Frames.from_array(raw)
+    projections = Frames(projections.volume, projections.indices, order.astype(np.float64))
+    calibration = Calibration.of(Scan("s", "simulated", projections, np.arange(60.0), flat_frames, dark_frames))
+    if is_kernel:
+        found = attenuated_by_kernel(raw, projections.times, calibration)
+    else:
+        found = np.asarray(attenuate(raw, projections.times, calibration, choose("cpu")).sinograms)
+    np.testing.assert_allclose(found, -np.log(transmission).transpose(1, 0, 2), atol=1e-4)
+
+
+def attenuated_by_kernel(raw: Any, times: Any, calibration: Calibration) -> Any:
+    """What a card computes, on the CPU."""
+    sinograms, clipped = (
+        np.empty(raw.transpose(1, 0, 2).shape, np.float32),
+        np.zeros((raw.shape[1], len(raw)), np.int32),
+    )
+    shares = (*group_shares(times, calibration.dark_times), *group_shares(times, calibration.times))
+    inputs = [raw, calibration.darks, calibration.flats, *shares, calibration.floor]
+    kernel = kernels.for_type(kernels.attenuate, "raw", raw.dtype)
+    launch(kernel, raw.shape, inputs=inputs, outputs=[sinograms, clipped], device=choose("cpu"))
+    assert not clipped.any()
+    return sinograms
 
 
 def test_nothing_but_numbers_comes_out(device: Device) -> None:

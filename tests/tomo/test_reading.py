@@ -13,7 +13,6 @@ from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import is_scan, open_scan, scan_facts
-from tests.hipic_files import write_his, write_img
 from tests.shared_data import shared
 
 FRAMES = np.random.default_rng(0).integers(100, 4000, (8, 3, 4)).astype(np.uint16)
@@ -136,38 +135,6 @@ def test_tiff_frames_by_patterns_and_numbers(tmp_path: Path) -> None:
     some = open_scan(tmp_path, ScanOptions("frames:3:11", "beam.tif", "a00.tif", "0:180"))
     np.testing.assert_array_equal(some.projections.read(), FRAMES)
     np.testing.assert_allclose(np.rad2deg(some.angles_rad), DEGREES)
-
-
-@pytest.mark.parametrize("is_folder", [False, True])
-def test_hipic_with_its_log(is_folder: bool, tmp_path: Path) -> None:
-    frames = np.concatenate([FLATS[:1], FRAMES[:4], FLATS[1:], FRAMES[4:]])
-    source = tmp_path if is_folder else tmp_path / "a.his"
-    if is_folder:
-        for index, frame in enumerate(frames):
-            write_img(tmp_path / f"d{index + 1}.img", frame)
-    else:
-        write_his(source, frames)
-    write_img(tmp_path / "dark.img", DARKS[0])
-    kinds = [0, 1, 1, 1, 1, 0, 1, 1, 1, 1]
-    angles = iter(DEGREES)
-    lines = [f"{10 * i} {next(angles) if kind else 0} {kind}" for i, kind in enumerate(kinds)]
-    with pytest.raises(InvalidInput, match="does not say at which angles"):
-        open_scan(source)
-    (tmp_path / "output.log").write_text("time angle kind\n" + "\n".join(lines))
-    scan = open_scan(source)
-    assert scan.flats is not None and scan.darks is not None
-    np.testing.assert_array_equal(scan.projections.read(), FRAMES)
-    np.testing.assert_array_equal(scan.flats.read(), FLATS)
-    np.testing.assert_array_equal(scan.darks.read()[0], DARKS[0])
-    assert scan.flats.times.tolist() == [0, 50] and scan.projections.times.tolist()[3:5] == [40, 60]
-    np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
-    assert "output.log is read as" in scan.assumptions[0]
-    (tmp_path / "output.log").write_text("\n".join(lines[1:]))
-    with pytest.raises(InvalidInput, match=r"tells of 9 frames and .* has 10"):
-        open_scan(source)
-    (tmp_path / "output.log").write_text("1 2 7\n")
-    with pytest.raises(InvalidInput, match="is no log of frames"):
-        open_scan(source)
 
 
 @pytest.mark.parametrize(

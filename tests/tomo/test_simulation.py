@@ -57,7 +57,7 @@ def test_a_simulated_scan_as_a_file(tmp_path: Path) -> None:
         np.testing.assert_allclose(found.angles_rad, scan.angles_rad)
         np.testing.assert_array_equal(found.projections.read(), scan.projections.read())
         calibrations = [Calibration.of(one) for one in (found, scan)]
-    for name in ("flats", "dark", "times"):
+    for name in ("flats", "darks", "times"):
         np.testing.assert_allclose(*(getattr(one, name) for one in calibrations))
 
 

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 
 from pellucid.cli.arguments import add_source, source_location
-from pellucid.errors import DatasetAmbiguous, InvalidInput
+from pellucid.errors import DatasetAmbiguous, InvalidInput, UnknownFormat
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header
 from pellucid.formats.registry import recognise
@@ -36,10 +36,10 @@ def run(options: argparse.Namespace) -> int:
 
 def report(location: Location, *, with_statistics: bool = False, as_json: bool = False) -> None:
     """Print what is at a location: one volume, every volume of a file that holds several, and a scan's geometry."""
-    found = [_facts(one, with_statistics) for one in _volumes(location)]
     scan = _scan(location) if is_scan(location) else None
+    found = [_facts(one, with_statistics) for one in _volumes(location, is_scan=scan is not None)]
     if as_json:
-        volumes = found if len(found) > 1 else found[0]
+        volumes = found if len(found) != 1 else found[0]
         print(json.dumps({"scan": scan, "volumes": found} if scan else volumes, indent=2))
     else:
         print("\n".join([*([_scan_text(scan)] if scan else []), *map(_text, found)]))
@@ -67,16 +67,33 @@ def _scan_text(facts: dict[str, Any]) -> str:
     rows += [
         ("projections", f"{facts['projections']} of {facts['columns']} x {facts['rows']} pixels, {facts['dtype']}"),
         ("angles", f"{first:g} to {last:g} degrees, steps of {facts['step_deg']:.4g}, {facts['span_deg']:.4g} in all"),
-        ("flats", f"{facts['flats']}, darks: {facts['darks']}"),
+        ("flats", _frames_text(facts["flat_groups"])),
+        ("darks", _frames_text(facts["dark_groups"])),
         ("pixel size", pixel),
         *(("assumed", said) for said in facts["assumptions"]),
     ]
     return _table(facts["name"], rows)
 
 
-def _volumes(location: Location) -> list[Location]:
+def _frames_text(groups: list[tuple[str, int]]) -> str:
+    """How many frames were taken when.
+
+    >>> _frames_text([("before", 10), ("after", 5)])
+    '10 before and 5 after the projections'
+    """
+    if not groups:
+        return "none"
+    return f"{' and '.join(f'{count} {when}' for when, count in groups)} the projections"
+
+
+def _volumes(location: Location, *, is_scan: bool) -> list[Location]:
+    """What can be opened as a volume; a scan may lie in several folders, of which none is one."""
     try:
         open_series(location).close()
+    except UnknownFormat:
+        if not is_scan:
+            raise
+        return []
     except DatasetAmbiguous as error:
         if not error.names:
             raise

@@ -35,8 +35,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_scan(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--projections", default="", help="dataset of the projections, where the file does not say")
-    group.add_argument("--flats", default="", help="dataset, file, frames:FIRST:STOP, or none")
-    group.add_argument("--darks", default="", help="dataset, file, frames:FIRST:STOP, or none")
+    several = "dataset, file, frames:FIRST:STOP, or none; again for those after the projections"
+    group.add_argument("--flats", action="append", default=[], help=several)
+    group.add_argument("--darks", action="append", default=[], help=several)
     group.add_argument("--angles", default="", help="0:180, 0:180:inclusive (degrees), a dataset or a file")
     group.add_argument("--pixel-size", type=positive_argument, metavar="UM", help="of the detector, at the sample")
 

@@ -27,7 +27,7 @@ from pellucid.tomo.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.command_line import Parameters
 from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, Watch, reconstruct
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.report import read_warnings
@@ -189,7 +189,8 @@ def _output(options: argparse.Namespace) -> Output:
 
 
 def _scan_options(options: argparse.Namespace) -> ScanOptions:
-    return ScanOptions(options.projections, options.flats, options.darks, options.angles, options.pixel_size)
+    flats, darks = (SEPARATOR.join(named) for named in (options.flats, options.darks))
+    return ScanOptions(options.projections, flats, darks, options.angles, options.pixel_size)
 
 
 def _row_range(text: str) -> tuple[int, int]:

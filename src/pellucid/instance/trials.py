@@ -29,7 +29,7 @@ from pellucid.instance.protocol.reconstruction import (
 )
 from pellucid.instance.protocol.wire import Picture
 from pellucid.tomo.filters import FILTERS, PADDINGS
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.reading.opening import is_scan
 from pellucid.tomo.reading.suggestion import Suggestion
 from pellucid.tomo.recipe import METHODS, Recipe
@@ -131,8 +131,11 @@ def checked_scan(roots: Roots, path: str, options: ScanOptions) -> str:
     source = roots.checked(path)
     scan = Location.parse(source).local
     folder = scan if scan.is_dir() else scan.parent
-    for text in (options.projections, options.flats, options.darks, options.angles):
-        for file in (Path(text), folder / text) if text else ():
+    several = (*options.flats.split(SEPARATOR), *options.darks.split(SEPARATOR))
+    for text in map(str.strip, (options.projections, options.angles, *several)):
+        # A pattern of files names the folder that they are in; an absolute name without a file is that of a dataset.
+        inside = () if Path(text).is_absolute() else ((folder / text).parent,)
+        for file in (Path(text), folder / text, *inside) if text else ():
             if _exists(file):
                 roots.checked(str(file))
     return source

@@ -7,7 +7,7 @@ Not here: reading the command line (cli), every choice (recipe).
 import shlex
 from dataclasses import dataclass, field
 
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.recipe import Recipe
 
 PLAIN = {name: name for name in ("center", "tilt", "zingers", "air", "method", "filter", "padding", "iterations")}
@@ -51,8 +51,8 @@ def spelled(words: list[str]) -> str:
 def _of_scan(options: ScanOptions) -> list[tuple[str, object]]:
     return [
         ("--projections", options.projections),
-        ("--flats", options.flats),
-        ("--darks", options.darks),
+        *(("--flats", name) for name in options.flats.split(SEPARATOR)),
+        *(("--darks", name) for name in options.darks.split(SEPARATOR)),
         ("--angles", options.angles),
         ("--pixel-size", options.pixel_size_um),
     ]

@@ -4,7 +4,7 @@ Here: Calibration, Correction and attenuate(); mend(), level_air() and bin_frame
 Not here: single hot pixels (zingers), rings (rings), what the steps mean (reference.steps).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.threads import Threads
 from pellucid.tomo.light import floor_of
-from pellucid.tomo.scan import Floats, Frames, Scan
+from pellucid.tomo.scan import Floats, Frames, Scan, frame_groups
 
 BAD_SHARE = 0.4
 """A row of a projection with more of its pixels clipped than this is replaced. Without light, noise about the dark
@@ -33,38 +33,39 @@ ENDLESS = np.float32(1e30)
 class Calibration:
     """What the detector gives without sample and without beam, for some rows.
 
-    flats: (group, row, column), less the dark; frames with no projection between them are one group. times: of the
-    groups. dark: (row, column). floor: the least count that is used (light.floor_of).
+    flats, darks: (group, row, column); frames with no projection between them are one group. Flats are less the dark of
+    their time. times, dark_times: of the groups. floor: the least count that is used (light.floor_of).
     """
 
     flats: Voxels
     times: Floats
-    dark: Voxels
+    darks: Voxels
+    dark_times: Floats
     floor: float
 
     @classmethod
     def of(cls, scan: Scan, rows: tuple[int, int] | None = None) -> "Calibration":
         """Read a scan's flats and darks, a few frames at a time."""
-        top, bottom = rows or (0, scan.rows)
-        shape = (bottom - top, scan.columns)
-        dark = np.zeros(shape) if scan.darks is None else mean_frame(scan.darks, (top, bottom))
+        rows = rows or (0, scan.rows)
+        taken, blank = scan.projections.times, np.zeros((1, rows[1] - rows[0], scan.columns))
+        darks, dark_times = (blank, np.zeros(1)) if scan.darks is None else mean_groups(scan.darks, taken, rows)
         if scan.flats is None:
-            return cls(np.ones((1, *shape), np.float32), np.zeros(1), dark.astype(np.float32), floor_of(scan))
-        groups = flat_groups(scan.flats.times, scan.projections.times)
-        flats = [mean_frame(scan.flats.choose(group), (top, bottom)) - dark for group in groups]
-        times = np.array([scan.flats.times[group].mean() for group in groups])
-        return cls(np.stack(flats).astype(np.float32), times, dark.astype(np.float32), floor_of(scan))
+            flats, times = blank + 1, np.zeros(1)
+        else:
+            flats, times = mean_groups(scan.flats, taken, rows)
+            flats = flats - _between(darks, *group_shares(times, dark_times))
+        return cls(flats.astype(np.float32), times, darks.astype(np.float32), dark_times, floor_of(scan))
+
+    def part(self, rows: slice) -> "Calibration":
+        """For some of the rows."""
+        return replace(self, flats=self.flats[:, rows], darks=self.darks[:, rows])
 
 
-def flat_groups(flat_times: Floats, projection_times: Floats) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Indices of the flats that were taken together, in the order of time.
-
-    >>> [group.tolist() for group in flat_groups(np.array([0.0, 1, 9, 10]), np.arange(2.0, 9))]
-    [[0, 1], [2, 3]]
-    """
-    order = np.argsort(flat_times, kind="stable")
-    passed = np.searchsorted(np.sort(projection_times), flat_times[order])
-    return list(np.split(order, np.flatnonzero(np.diff(passed)) + 1))
+def mean_groups(frames: Frames, projection_times: Floats, rows: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Means of the frames that were taken together, as (group, row, column), and the time of every group."""
+    groups = frame_groups(frames.times, projection_times)
+    means = [mean_frame(frames.choose(group), rows) for group in groups]
+    return np.stack(means), np.array([frames.times[group].mean() for group in groups])
 
 
 def mean_frame(frames: Frames, rows: tuple[int, int]) -> Floats:
@@ -75,16 +76,22 @@ def mean_frame(frames: Frames, rows: tuple[int, int]) -> Floats:
     return total / frames.count
 
 
-def flat_shares(times: Floats, flat_times: Floats) -> tuple[Voxels, Voxels]:
-    """For every projection the group of flats before it, and how far it is on the way to the next; ends are level.
+def group_shares(times: Floats, group_times: Floats) -> tuple[Voxels, Voxels]:
+    """For every projection the group before it, and how far it is on the way to the next; ends are level.
 
-    >>> groups, shares = flat_shares(np.array([0.0, 5.0, 12.0]), np.array([1.0, 11.0]))
+    >>> groups, shares = group_shares(np.array([0.0, 5.0, 12.0]), np.array([1.0, 11.0]))
     >>> groups.tolist(), (10 * shares).round().tolist()
     ([0, 0, 1], [0.0, 4.0, 0.0])
     """
-    place = np.interp(times, flat_times, np.arange(len(flat_times)))
+    place = np.interp(times, group_times, np.arange(len(group_times)))
     groups = np.floor(place).astype(np.int32)
     return groups, (place - groups).astype(np.float32)
+
+
+def _between(frames: Voxels, groups: Voxels, shares: Voxels) -> Voxels:
+    """One frame for every share, between the frames of two groups."""
+    after = np.minimum(groups + 1, len(frames) - 1)
+    return np.asarray(frames[groups] + shares[:, None, None] * (frames[after] - frames[groups]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +132,18 @@ def attenuate(projections: Array, times: Floats, calibration: Calibration, devic
     device = device or choose()
     room = primitives(device)
     views, rows, columns = projections.shape
-    if calibration.dark.shape != (rows, columns):
+    if calibration.darks.shape[1:] != (rows, columns):
         raise InvalidInput(
-            f"Projections of {(rows, columns)} pixels came with a dark of {calibration.dark.shape}.",
+            f"Projections of {(rows, columns)} pixels came with darks of {calibration.darks.shape[1:]}.",
             do="Make the calibration for the same rows of the scan.",
         )
     sinograms = room.empty((rows, views, columns), np.float32)
     clipped = room.zeros((rows, views), np.int32)
-    groups, shares = flat_shares(times, calibration.times)
+    between = (*group_shares(times, calibration.dark_times), *group_shares(times, calibration.times))
     if not device.is_cuda:
-        _attenuate_on_cpu(projections, calibration, (groups, shares), sinograms, clipped)
+        _attenuate_on_cpu(projections, calibration, between, sinograms, clipped)
         return Correction(sinograms, clipped)
-    fixed = [room.to_device(array) for array in (calibration.dark, calibration.flats, groups, shares)]
+    fixed = [room.to_device(array) for array in (calibration.darks, calibration.flats, *between)]
     inputs = [room.to_device(projections), *fixed, calibration.floor]
     kernel = kernels.for_type(kernels.attenuate, "raw", projections.dtype)
     launch(kernel, (views, rows, columns), inputs=inputs, outputs=[sinograms, clipped], device=device)
@@ -144,43 +151,54 @@ def attenuate(projections: Array, times: Floats, calibration: Calibration, devic
 
 
 def _attenuate_on_cpu(
-    projections: Voxels, calibration: Calibration, mixing: tuple[Voxels, Voxels], sinograms: Array, clipped: Array
+    projections: Voxels, calibration: Calibration, between: tuple[Voxels, ...], sinograms: Array, clipped: Array
 ) -> None:
-    """Some frames at a time on every thread: NumPy takes logarithms in vectors, and a kernel of ours one by one."""
-    (groups, shares), dark, floor = mixing, calibration.dark, np.float32(calibration.floor)
+    """Some frames at a time on every thread: NumPy takes logarithms in vectors, and a kernel of ours one by one.
+
+    between: groups and shares of darks, then of flats.
+    """
+    floor = np.float32(calibration.floor)
 
     def correct(views: slice) -> None:
+        dark, open_beam = (
+            _level(frames, groups[views], shares[views])
+            for frames, groups, shares in ((calibration.darks, *between[:2]), (calibration.flats, *between[2:]))
+        )
         counts = np.subtract(projections[views], dark, dtype=np.float32, casting="same_kind")
-        group, share = groups[views.start], shares[views, None, None]
-        open_beam = calibration.flats[group]
-        if share[0] > 0:
-            open_beam = open_beam + share * (calibration.flats[group + 1] - open_beam)
         # What is not a number is not above the floor either.
         has_light = (counts >= floor) & (counts <= ENDLESS) & (open_beam >= floor) & (open_beam <= ENDLESS)
         if not has_light.all():
             clipped[:, views] = np.count_nonzero(~has_light, axis=2).T
             is_endless = (counts > ENDLESS) | (open_beam > ENDLESS)
-            counts, open_beam = (
-                np.where((one >= floor) & ~is_endless, one, floor) for one in (counts, np.asarray(open_beam))
-            )
+            counts, open_beam = (np.where((one >= floor) & ~is_endless, one, floor) for one in (counts, open_beam))
         sinograms[:, views] = np.log(np.divide(open_beam, counts, out=counts), out=counts).swapaxes(0, 1)
 
     threads = Threads()
     try:
-        most = max(1, min(BATCH_PIXELS // dark.size, len(groups) // BATCHES))
-        threads.spread(correct, _alike(groups, shares, most))
+        most = max(1, min(BATCH_PIXELS // calibration.darks[0].size, len(between[0]) // BATCHES))
+        threads.spread(correct, _alike(between, most))
     finally:
         threads.close()
 
 
-def _alike(groups: Voxels, shares: Voxels, most: int) -> list[slice]:
-    """Views that follow one another and lie between the same flats, or at one of them; so many at most.
+def _level(frames: Voxels, groups: Voxels, shares: Voxels) -> Voxels:
+    """The frames of views between the same two groups, or the one frame of views that are at a group."""
+    before = frames[groups[0]]
+    if shares[0] == 0:
+        return np.asarray(before)
+    return np.asarray(before + shares[:, None, None] * (frames[groups[0] + 1] - before))
 
-    >>> _alike(np.array([0, 0, 0, 1]), np.array([0.0, 0.4, 0.8, 0.0]), most=2)
+
+def _alike(between: tuple[Voxels, ...], most: int) -> list[slice]:
+    """Views that follow one another and lie between the same groups, or at one of them; so many at most.
+
+    >>> _alike((np.array([0, 0, 0, 1]), np.array([0.0, 0.4, 0.8, 0.0])), most=2)
     [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
     """
-    changes = np.flatnonzero((np.diff(groups) != 0) | (np.diff(shares > 0) != 0)) + 1
-    runs = pairwise([0, *changes.tolist(), len(groups)])
+    is_other = np.zeros(len(between[0]) - 1, np.bool_)
+    for groups, shares in zip(between[::2], between[1::2], strict=True):
+        is_other |= (np.diff(groups) != 0) | (np.diff(shares > 0) != 0)
+    runs = pairwise([0, *(np.flatnonzero(is_other) + 1).tolist(), len(between[0])])
     return [slice(at, min(stop, at + most)) for first, stop in runs for at in range(first, stop, most)]
 
 

@@ -121,6 +121,21 @@ def _runs(indices: Indices, most: int) -> Iterator[tuple[int, int]]:
             yield start, min(most, stop - start)
 
 
+def frame_groups(times: Floats, projection_times: Floats) -> list[Indices]:
+    """Indices of the flats, or darks, that were taken together, in the order of time.
+
+    >>> [group.tolist() for group in frame_groups(np.array([0.0, 1, 9, 10]), np.arange(2.0, 9))]
+    [[0, 1], [2, 3]]
+    """
+    order = np.argsort(times, kind="stable")
+    passed = np.searchsorted(np.sort(projection_times), times[order])
+    return list(np.split(order, np.flatnonzero(np.diff(passed)) + 1))
+
+
+def _when(time: float, first: float, last: float) -> str:
+    return "before" if time <= first else "after" if time > last else "during"
+
+
 @dataclass(frozen=True, eq=False)
 class Scan:
     """A parallel-beam scan around a vertical axis.
@@ -191,6 +206,16 @@ class Scan:
     @property
     def is_full_turn(self) -> bool:
         return self.span_rad > 1.5 * np.pi
+
+    def groups(self, frames: Frames | None) -> list[tuple[str, int]]:
+        """When flats, or darks, were taken: before, during or after the projections, and how many at a time."""
+        if frames is None:
+            return []
+        times, first, last = frames.times, self.projections.times.min(), self.projections.times.max()
+        return [
+            (_when(float(times[group[0]]), first, last), len(group))
+            for group in frame_groups(times, self.projections.times)
+        ]
 
     def in_angle_order(self) -> "Scan":
         """The same scan with its projections sorted by angle; itself where they follow one another already.

@@ -108,7 +108,7 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
             with account.timing("to device"):
                 frames = primitives(device).to_device(raw[:, some])
             with _TURNS.taken(turns):
-                sinograms = corrected(frames, scan, _part(calibration, some), plan, account)
+                sinograms = corrected(frames, scan, calibration.part(some), plan, account)
                 del frames
                 with account.timing("reconstruct", device):
                     slices = reconstructed(sinograms, whole.part(some), plan.recipe, device)
@@ -125,11 +125,6 @@ def _scale(slices: Array, plan: SlabPlan) -> None:
     if plan.scale != 1.0:
         shape = (slices.shape[1], len(slices), slices.shape[2])
         launch(projection.scale, shape, inputs=[plan.scale], outputs=[slices], device=plan.device)
-
-
-def _part(calibration: Calibration, rows: slice) -> Calibration:
-    flats, dark = calibration.flats[:, rows], calibration.dark[rows]
-    return Calibration(flats, calibration.times, dark, calibration.floor)
 
 
 def corrected(raw: Array, scan: Scan, calibration: Calibration, plan: SlabPlan, account: Account) -> Array:

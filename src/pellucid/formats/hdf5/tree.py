@@ -40,6 +40,14 @@ class Hdf5Tree:
         is_numbers = isinstance(found, h5py.Dataset) and found.dtype.kind in "biuf"
         return np.asarray(found[()]) if is_numbers and found.nbytes <= _SMALL_BYTES else None
 
+    def text(self, name: str) -> str:
+        """The text of a dataset that holds one; empty where it is absent or holds something else."""
+        found = self._get(name)
+        if not isinstance(found, h5py.Dataset) or found.size != 1 or h5py.check_string_dtype(found.dtype) is None:
+            return ""
+        value = np.asarray(found[()]).ravel()[0]
+        return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
     def attribute(self, name: str, key: str) -> str:
         """An attribute as text; empty where it is absent."""
         found = self._get(name)

@@ -28,12 +28,23 @@ def _for_type(kernel, parameter: str, dtype: np.dtype):
     return wp.overload(kernel, {parameter: wp.array3d(dtype=wp.dtype_from_numpy(dtype))})
 
 
+@wp.func
+def between(frames: wp.array3d(dtype=wp.float32), group: wp.int32, share: wp.float32, row: wp.int32, column: wp.int32):
+    """A pixel of a group of frames, or of what lies between it and the next."""
+    before = frames[group, row, column]
+    if share > 0.0:
+        return before + share * (frames[group + 1, row, column] - before)
+    return before
+
+
 @wp.kernel(enable_backward=False)
 def attenuate(
     first: wp.int32,
     raw: wp.array3d(dtype=Any),
-    dark: wp.array2d(dtype=wp.float32),
+    darks: wp.array3d(dtype=wp.float32),
     flats: wp.array3d(dtype=wp.float32),
+    dark_groups: wp.array(dtype=wp.int32),
+    dark_shares: wp.array(dtype=wp.float32),
     groups: wp.array(dtype=wp.int32),
     shares: wp.array(dtype=wp.float32),
     floor: wp.float32,
@@ -42,17 +53,14 @@ def attenuate(
 ):
     """raw (view, row, column) to sinograms (row, view, column).
 
-    A view lies between two groups of flats; its share is how far it is towards the second. ``not (x >= floor)`` also
-    holds for what is not a number; the last comparison catches infinities.
+    A view lies between two groups of flats, and of darks; its share is how far it is towards the second.
+    ``not (x >= floor)`` also holds for what is not a number; the last comparison catches infinities.
     """
     view, row, column = wp.tid()
     view += first
-    counts = wp.float32(raw[view, row, column]) - dark[row, column]
-    before = flats[groups[view], row, column]
-    share = shares[view]
-    open_beam = before
-    if share > 0.0:
-        open_beam = before + share * (flats[groups[view] + 1, row, column] - before)
+    dark = between(darks, dark_groups[view], dark_shares[view], row, column)
+    counts = wp.float32(raw[view, row, column]) - dark
+    open_beam = between(flats, groups[view], shares[view], row, column)
     is_clipped = wp.int32(0)
     if not (counts >= floor):
         counts = floor

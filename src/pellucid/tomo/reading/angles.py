@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.hdf5.tree import Hdf5Tree
+from pellucid.tomo.reading.angle_tables import read_table
 from pellucid.tomo.scan import Floats
 
 INCLUSIVE = ":inclusive"
@@ -46,16 +47,21 @@ def _stored(text: str, scan: Path) -> Floats:
 
 
 def angles_from_file(path: Path) -> Floats:
-    """One angle in degrees per line (the last number of it), or a .npy array."""
-    if path.suffix == ".npy":
-        return np.asarray(np.load(path, allow_pickle=False), np.float64).ravel()
-    lines = [line.replace(",", " ").split() for line in path.read_text().splitlines()]
+    """Degrees: a .npy array, or a text file with one angle per line or a column of them."""
+    return _array(path) if path.suffix == ".npy" else read_table(path).angles_deg
+
+
+def named_angles(path: Path) -> Floats | None:
+    """Degrees from a text file that says itself that they are angles."""
+    table = None if path.suffix == ".npy" else read_table(path)
+    return table.angles_deg if table and table.is_named else None
+
+
+def _array(path: Path) -> Floats:
     try:
-        return np.array([float(words[-1]) for words in lines if words and not words[0].startswith("#")])
-    except ValueError as error:
-        raise InvalidInput(
-            f"{path} holds something that is no angle: {error}.", do="Keep one number per line."
-        ) from error
+        return np.asarray(np.load(path, allow_pickle=False), np.float64).ravel()
+    except (ValueError, EOFError, TypeError) as error:
+        raise InvalidInput(f"{path} is not an array of angles: {error}.", do="Save one angle per projection.") from None
 
 
 def in_degrees(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]], unit: str) -> Floats:

@@ -4,17 +4,21 @@ Here: ScanOptions, Found, and assemble(), which refuses a scan that lacks someth
 Not here: looking into files (one module for each kind), spelling of angles (angles).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.tomo.reading.angles import angles_from_text
+from pellucid.tomo.reading.names import When, when_of
 from pellucid.tomo.scan import Floats, Frames, Scan
+from pellucid.volume.stack import stack
 from pellucid.volume.volume import open_volume
 
 NONE = "none"
+SEPARATOR = ";"
 _FRAMES = "frames:"
 
 
@@ -23,7 +27,8 @@ class ScanOptions:
     """What a person says of a scan; everything that is empty is taken from the file.
 
     projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
-    frames as ``frames:0:10``. flats, darks: also ``none``, where the projections are corrected already.
+    frames as ``frames:0:10``. flats, darks: also ``none``, where the projections are corrected already; or several in
+    the order of time with ``;`` between them, the first taken before the projections and the last after them.
     angles: ``0:180`` in degrees, evenly spaced with the end left out; ``0:180:inclusive``; or a dataset or a file.
     """
 
@@ -59,8 +64,9 @@ def assemble(name: str, found: Found, options: ScanOptions) -> Scan:
     is_numbered = options.projections.startswith(_FRAMES)
     projections = _numbered(found.all_frames, options.projections) if is_numbered else found.projections
     angles_deg, spoken = _angles(name, found, options, projections.count)
-    flats = _calibration(name, found, "flats", options.flats, found.flats)
-    darks = _calibration(name, found, "darks", options.darks, found.darks)
+    found = replace(found, projections=projections)
+    flats = _calibration(name, found, "flats", options.flats)
+    darks = _calibration(name, found, "darks", options.darks)
     assumptions = [*found.assumptions, *spoken]
     assumptions += [] if flats else ["There are no flats: projections are taken to be transmissions."]
     assumptions += [] if darks else ["There are no darks: the detector is taken to give 0 without beam."]
@@ -87,17 +93,58 @@ def _angles(name: str, found: Found, options: ScanOptions, count: int) -> tuple[
     return found.angles_deg, []
 
 
-def _calibration(name: str, found: Found, what: str, asked: str, own: Frames | None) -> Frames | None:
+def _calibration(name: str, found: Found, what: Literal["flats", "darks"], asked: str) -> Frames | None:
     if asked == NONE:
         return None
-    frames = _chosen(found, asked) if asked else own
+    frames = _several(found, asked) if asked else found.flats if what == "flats" else found.darks
     if frames is None or frames.count == 0:
         raise InvalidInput(
             f"{name} has no {what}.",
             do=f"Name them with --{what} (a dataset, a file, or frames:0:10), or say --{what} none.",
         )
-    # Frames of another dataset or file carry no time that could be compared.
-    return frames if frames.volume is found.all_frames.volume else frames.untimed()
+    return frames
+
+
+def _several(found: Found, asked: str) -> Frames:
+    """Frames of one or more names, each taken when its name says, or else in the order of the names."""
+    names = [part.strip() for part in asked.split(SEPARATOR) if part.strip()]
+    parts = []
+    for index, name in enumerate(names):
+        frames = _chosen(found, name)
+        if frames.volume is not found.all_frames.volume:
+            # Frames of another dataset or file carry no time that could be compared.
+            share = {"before": 0.0, "after": 1.0}.get(_when(name), index / max(1, len(names) - 1))
+            frames = taken(frames, found.projections, share)
+        parts.append(frames)
+    return joined(parts)
+
+
+def _when(name: str) -> When:
+    """As a name says, or else the folder inside that of the scan; folders around a scan may be called anything."""
+    *folders, own = Path(name).parts
+    return when_of(own) or ("" if Path(name).is_absolute() or not folders else when_of(folders[-1]))
+
+
+def taken(frames: Frames, projections: Frames, share: float) -> Frames:
+    """Frames taken together: at 0 one by one before the first projection, at 1 after the last, else between them."""
+    first, last = float(projections.times.min()), float(projections.times.max())
+    step = (last - first) / max(1, projections.count - 1) or 1.0
+    one_by_one = step * np.arange(1, frames.count + 1)
+    if share in (0.0, 1.0):
+        times = last + one_by_one if share else first - one_by_one[::-1]
+    else:
+        times = np.full(frames.count, first + share * (last - first))
+    return Frames(frames.volume, frames.indices, np.asarray(times, np.float64))
+
+
+def joined(parts: list[Frames]) -> Frames:
+    """Frames of one volume or of several, in one."""
+    volumes = list({id(part.volume): part.volume for part in parts}.values())
+    starts = dict(
+        zip(map(id, volumes), np.cumsum([0, *(volume.shape[0] for volume in volumes)]).tolist(), strict=False)
+    )
+    indices = np.concatenate([part.indices + starts[id(part.volume)] for part in parts])
+    return Frames(stack(volumes), indices, np.concatenate([part.times for part in parts]))
 
 
 def _chosen(found: Found, text: str) -> Frames:
@@ -107,6 +154,9 @@ def _chosen(found: Found, text: str) -> Frames:
     beside = (found.path if found.path.is_dir() else found.path.parent) / text
     if Path(text).exists() or beside.exists():
         return Frames.whole(open_volume(text if Path(text).exists() else beside))
+    inside, _, name = text.rpartition("/")
+    if inside and ".." not in Path(text).parts and not Path(text).is_absolute() and (found.path / inside).is_dir():
+        return Frames.whole(open_volume(f"{found.path / inside}:/{name}"))
     return Frames.whole(open_volume(f"{found.path}:/{text.lstrip('/')}"))
 
 

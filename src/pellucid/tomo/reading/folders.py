@@ -1,65 +1,93 @@
 """Scans that are folders of TIFF files: projections, flats and darks told apart by their names.
 
-Here: names such as raw_0001.tif beside flat_0001.tif, or one subfolder for each; angles.txt beside them.
-Not here: TIFF (formats), spelling of angles (angles).
+Here: names such as raw_0001.tif beside flat_0001.tif, or a subfolder for each, such as Tomo, Flat_Before, Flat_After.
+Not here: what a name says (names), TIFF (formats), files with angles (angle_files).
 """
 
 import re
-from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reading.angles import angles_from_file, fitted
-from pellucid.tomo.reading.assembly import Found, ScanOptions
-from pellucid.tomo.scan import Floats, Frames
+from pellucid.tomo.reading.angle_files import find_angles, has_angles
+from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken
+from pellucid.tomo.reading.names import FrameName, read_name
+from pellucid.tomo.scan import Frames
 from pellucid.volume.volume import open_volume
 
-_FLAT = re.compile(r"(^|[^a-z])(flats?|flat_?fields?|whites?|brights?|refs?|ff|i0|open_?beam)([^a-z]|$)", re.IGNORECASE)
-_DARK = re.compile(r"(^|[^a-z])(darks?|dark_?fields?|bias|df)([^a-z]|$)", re.IGNORECASE)
-_ANGLES = ("angles.txt", "angles.csv", "angles.dat", "angles.npy", "theta.txt", "theta.npy")
 _TIFF = (".tif", ".tiff")
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Files of one kind. pattern: of their names, below the folder of the scan."""
+
+    pattern: str
+    count: int
+    name: FrameName
+
+    @property
+    def inside(self) -> str:
+        return self.pattern.rpartition("/")[0]
 
 
 def find_folder(folder: Path, options: ScanOptions, *, is_growing: bool = False) -> Found:
     """What the names in a folder say."""
-    places = _places(folder)
-    flats = [place for place in places if _FLAT.search(place)]
-    darks = [place for place in places if _DARK.search(place)]
-    others = {place: count for place, count in places.items() if place not in (*flats, *darks)}
+    files = _files(folder)
     is_pattern = options.projections and not options.projections.startswith("frames:")
-    chosen = options.projections if is_pattern else max(others, key=lambda place: others[place], default="")
-    if not chosen:
-        raise InvalidInput(
-            f"{folder} holds no TIFF files that look like projections.",
-            do=f"Name them with --projections; it holds {', '.join(places) or 'no TIFF files'}.",
-        )
-    projections = _frames(folder, chosen)
+    chosen = options.projections if is_pattern else _projections(folder, files)
+    projections, inside = _frames(folder, chosen), chosen.rpartition("/")[0]
+    angles, told = (
+        (None, []) if options.angles else find_angles(folder, inside, projections.count, is_growing=is_growing)
+    )
+    left_out = [one.pattern for one in files if one.pattern != chosen and one.name.kind not in ("flats", "darks")]
+    told += [f"These files are not used: {', '.join(left_out)}."] if left_out else []
     return Found(
         "TIFF folder",
         folder,
         projections,
         projections,
-        _only(folder, flats, "flats"),
-        _only(folder, darks, "darks"),
-        _angles(folder, projections.count, is_growing=is_growing),
+        None if options.flats else _timed(folder, files, "flats", projections),
+        None if options.darks else _timed(folder, files, "darks", projections),
+        angles,
+        assumptions=tuple(told),
     )
 
 
 def is_scan_folder(folder: Path) -> bool:
-    """Whether names tell of flats and of something else; no file is opened."""
-    flats = [bool(_FLAT.search(place)) for place in _places(folder)]
-    return any(flats) and not all(flats)
+    """Whether names tell of flats and of something else, or of projections with darks or angles; no file is opened."""
+    kinds = {one.name.kind for one in _files(folder)}
+    if "flats" in kinds:
+        return kinds not in ({"flats"}, {"flats", "darks"})
+    return "projections" in kinds and ("darks" in kinds or has_angles(folder))
 
 
 def holds_tiff(folder: Path) -> bool:
-    return bool(_places(folder))
+    return bool(_files(folder))
 
 
-def _places(folder: Path) -> Counter[str]:
-    """Kinds of TIFF files in a folder and its subfolders, as patterns below it, and how many there are of each."""
-    files = [*folder.iterdir(), *(file for inside in folder.iterdir() if inside.is_dir() for file in inside.iterdir())]
-    names = [str(file.relative_to(folder)) for file in files if file.suffix.lower() in _TIFF]
-    return Counter(re.sub(r"\d+(?=[^/]*$)", "[0-9]*", name) for name in names if "/." not in f"/{name}")
+def _files(folder: Path) -> list[_Files]:
+    """Kinds of TIFF files in a folder and its subfolders."""
+    found: dict[str, list[str]] = {}
+    listed = [*folder.iterdir(), *(file for inside in folder.iterdir() if inside.is_dir() for file in inside.iterdir())]
+    for file in sorted(listed):
+        name = file.relative_to(folder).as_posix()
+        if file.suffix.lower() in _TIFF and "/." not in f"/{name}":
+            found.setdefault(re.sub(r"\d+(?=[^/]*$)", "[0-9]*", name), []).append(name)
+    return [_Files(pattern, len(names), read_name(names[0])) for pattern, names in found.items()]
+
+
+def _projections(folder: Path, files: list[_Files]) -> str:
+    """The pattern of the most numerous files that are called projections, or else are called nothing that is known."""
+    for kind in ("projections", "", "opposite"):
+        fitting = [one for one in files if one.name.kind == kind]
+        if fitting:
+            return max(fitting, key=lambda one: one.count).pattern
+    listed = ", ".join(one.pattern for one in files) or "no TIFF files"
+    raise InvalidInput(
+        f"{folder} holds no TIFF files that look like projections.",
+        do=f"Name them with --projections; it holds {listed}.",
+    )
 
 
 def _frames(folder: Path, pattern: str) -> Frames:
@@ -67,14 +95,19 @@ def _frames(folder: Path, pattern: str) -> Frames:
     return Frames.whole(open_volume(f"{folder / inside}:/{name}"))
 
 
-def _only(folder: Path, patterns: list[str], what: str) -> Frames | None:
-    if len(patterns) > 1:
+def _timed(folder: Path, files: list[_Files], what: str, projections: Frames) -> Frames | None:
+    """Flats or darks, before or after the projections as their names say. One group without a word is before."""
+    fitting = [one for one in files if one.name.kind == what]
+    when = [one.name.when or "before" for one in fitting]
+    if len(set(when)) < len(when):
+        listed = [one.pattern for one in fitting]
+        do = "".join(f" --{what} '{pattern}'" for pattern in listed)
         raise InvalidInput(
-            f"{folder} holds several kinds of {what}: {', '.join(patterns)}.", do=f"Name those meant with --{what}."
+            f"{folder} holds several kinds of {what}: {', '.join(listed)}.",
+            do=f"Name one, or several in the order of time:{do}.",
         )
-    return _frames(folder, patterns[0]) if patterns else None
-
-
-def _angles(folder: Path, count: int, *, is_growing: bool) -> Floats | None:
-    path = next((folder / name for name in _ANGLES if (folder / name).is_file()), None)
-    return fitted(angles_from_file(path), count, str(path), is_growing=is_growing) if path else None
+    parts = [
+        taken(_frames(folder, one.pattern), projections, 1.0 if at == "after" else 0.0)
+        for one, at in sorted(zip(fitting, when, strict=True), key=lambda pair: pair[1] == "after")
+    ]
+    return joined(parts) if parts else None

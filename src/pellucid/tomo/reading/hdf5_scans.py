@@ -5,13 +5,14 @@ Not here: voxels (formats), refusing what is incomplete (assembly).
 """
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.tomo.reading.angles import fitted, in_degrees
-from pellucid.tomo.reading.assembly import Found, ScanOptions
+from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken
 from pellucid.tomo.scan import Floats, Frames
 from pellucid.volume.volume import open_volume
 
@@ -56,17 +57,44 @@ def _data_exchange(path: Path, tree: Hdf5Tree, *, is_growing: bool) -> Found:
         path,
         frames,
         frames,
-        _optional(path, tree, "/exchange/data_white"),
-        _optional(path, tree, "/exchange/data_dark"),
+        _calibration(path, tree, "white", frames),
+        _calibration(path, tree, "dark", frames),
         None if angles is None else fitted(angles, frames.count, "/exchange/theta", is_growing=is_growing),
         pixel,
     )
 
 
-def _optional(path: Path, tree: Hdf5Tree, name: str) -> Frames | None:
-    """Frames of a dataset that may be missing. Data Exchange does not say when they were taken."""
+def _calibration(path: Path, tree: Hdf5Tree, what: Literal["white", "dark"], projections: Frames) -> Frames | None:
+    """Flats or darks, before and after the projections where the file says so; else all are one group.
+
+    Files name two datasets (data_white_pre, data_white_post), or one that holds both: the mode of the acquisition is
+    "Both" then, and either half has as many frames.
+    """
+    parts = []
+    for when, share in (("pre", 0.0), ("start", 0.0), ("before", 0.0), ("post", 1.0), ("end", 1.0), ("after", 1.0)):
+        name = f"/exchange/data_{what}_{when}"
+        parts += [taken(_frames(path, name), projections, share)] if _is_stack(tree, name) else []
+    if parts:
+        return joined(parts)
+    name = f"/exchange/data_{what}"
+    if not _is_stack(tree, name):
+        return None
+    frames, field = _frames(path, name), "flat" if what == "white" else "dark"
+    mode = tree.text(f"/process/acquisition/{field}_fields/{field}_field_mode").strip().lower()
+    half = frames.count // 2
+    if mode != "both" or 2 * half != frames.count:
+        return taken(frames, projections, 1.0 if mode == "end" else 0.0)
+    halves = (frames.choose(slice(half)), frames.choose(slice(half, None)))
+    return joined([taken(part, projections, share) for part, share in zip(halves, (0.0, 1.0), strict=True)])
+
+
+def _is_stack(tree: Hdf5Tree, name: str) -> bool:
     shape = tree.shape(name)
-    return Frames.whole(open_volume(f"{path}:{name}")) if shape is not None and len(shape) == 3 else None
+    return shape is not None and len(shape) == 3
+
+
+def _frames(path: Path, name: str) -> Frames:
+    return Frames.whole(open_volume(f"{path}:{name}"))
 
 
 def _is_keyed(tree: Hdf5Tree, detector: str, *, is_growing: bool) -> bool:

@@ -3,7 +3,9 @@
 Here: reading the log, and telling projections from I0 frames by it.
 Not here: the bytes of frames (formats).
 
-The log has one line for each frame: time, angle in degrees, and what it is (0: I0, without the sample; 1: projection).
+The log has one line for each frame: its number, time, angle in degrees, and type (0: I0, without the sample; 1:
+projection). The number says which frame it is, whatever the order of the lines; text behind the numbers is skipped.
+Logs without the number are in the order of the frames.
 """
 
 import re
@@ -26,7 +28,7 @@ FLAT, PROJECTION = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """One entry for each frame. kinds: FLAT or PROJECTION."""
+    """One entry for each frame, in the order of the frames. kinds: FLAT or PROJECTION."""
 
     times: Floats
     angles_deg: Floats
@@ -38,6 +40,7 @@ def find_hipic(path: Path) -> Found:
     folder = path if path.is_dir() else path.parent
     all_frames = Frames.whole(open_volume(f"{path}:/{_frame_names(path)}" if path.is_dir() else path))
     darks = next((Frames.whole(open_volume(folder / name)) for name in DARKS if (folder / name).is_file()), None)
+    darks = darks and darks.untimed()
     if not (folder / LOG).is_file():
         return Found("HiPic", path, all_frames, all_frames, None, darks)
     log = read_log(folder / LOG)
@@ -48,7 +51,7 @@ def find_hipic(path: Path) -> Found:
         )
     timed = Frames(all_frames.volume, all_frames.indices, log.times)
     is_projection = log.kinds == PROJECTION
-    said = f"{LOG} is read as time, angle in degrees, and 0 for I0 or 1 for a projection."
+    said = f"{LOG} is read as number, time, angle in degrees, and 0 for I0 or 1 for a projection."
     return Found(
         "HiPic",
         path,
@@ -71,19 +74,39 @@ def _frame_names(folder: Path) -> str:
 
 
 def read_log(path: Path) -> Log:
-    """The last three numbers of every line that has three."""
+    """Number, time, angle and type of every frame; lines that begin with fewer than three numbers are skipped."""
     rows = [_numbers(line) for line in path.read_text(errors="replace").splitlines()]
-    table = np.array([row[-3:] for row in rows if len(row) >= 3]).reshape(-1, 3)
-    if not len(table) or not np.isin(table[:, 2], (FLAT, PROJECTION)).all():
+    rows = [row for row in rows if len(row) >= 3]
+    numbered = [row[:4] for row in rows if len(row) >= 4]
+    if rows and len(numbered) == len(rows) and all(row[3] in (FLAT, PROJECTION) for row in numbered):
+        table = _in_order(path, np.array(numbered))
+    else:
+        table = np.array([row[:3] for row in rows]).reshape(-1, 3)
+    if not len(table) or not np.isin(table[:, 2], (FLAT, PROJECTION)).all() or not np.isfinite(table).all():
         raise InvalidInput(
-            f"{path} is no log of frames: its lines should end in time, angle, and 0 (I0) or 1 (projection).",
+            f"{path} is no log of frames: its lines should be number, time, angle, and 0 (I0) or 1 (projection).",
             do="Remove it and give --flats, --angles and --projections, for example --flats frames:0:10.",
         )
     return Log(*table.T)
 
 
+def _in_order(path: Path, table: Floats) -> Floats:
+    """Time, angle and type, sorted by the number of the frame."""
+    numbers, counts = np.unique(table[:, 0], return_counts=True)
+    if len(numbers) < len(table):
+        repeated = ", ".join(f"{number:g}" for number in numbers[counts > 1][:5])
+        raise InvalidInput(
+            f"{path} has several lines for the frames {repeated}.", do="Keep one line for each number of a frame."
+        )
+    return np.asarray(table[np.argsort(table[:, 0]), 1:])
+
+
 def _numbers(line: str) -> list[float]:
-    try:
-        return [float(word) for word in line.replace(",", " ").split()]
-    except ValueError:
-        return []
+    """Those at the beginning of a line."""
+    numbers = []
+    for word in line.replace(",", " ").replace(";", " ").split():
+        try:
+            numbers.append(float(word))
+        except ValueError:
+            break
+    return numbers

@@ -96,7 +96,9 @@ def scan_facts(scan: Scan) -> dict[str, Any]:
         "span_deg": float(np.rad2deg(scan.span_rad)),
         "is_full_turn": scan.is_full_turn,
         "flats": scan.flats.count if scan.flats else 0,
+        "flat_groups": scan.groups(scan.flats),
         "darks": scan.darks.count if scan.darks else 0,
+        "dark_groups": scan.groups(scan.darks),
         "pixel_size_um": scan.pixel_size_um,
         "assumptions": list(scan.assumptions),
     }

@@ -1,0 +1,72 @@
+"""The file of angles that lies beside the frames of a scan.
+
+Here: find_angles, which looks for angles.txt, logs and tables beside a folder of frames.
+Not here: what such a file says (angle_tables), angles in HDF5 (hdf5_scans).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.tomo.reading.angle_tables import ANGLE_WORDS
+from pellucid.tomo.reading.angles import angles_from_file, fitted, named_angles
+from pellucid.tomo.reading.names import DARK, FLAT, words_of
+from pellucid.tomo.scan import Floats
+
+SUFFIXES = {".txt", ".csv", ".tsv", ".dat", ".log", ".npy", ".angles", ".ang", ".rot"}
+MAX_FILES = 50
+"""Files that are looked into for a column of angles."""
+
+
+def find_angles(folder: Path, inside: str, count: int, *, is_growing: bool = False) -> tuple[Floats | None, list[str]]:
+    """Angles in degrees of so many projections, and a sentence that says where they are from.
+
+    inside: the folder of the projections below the folder of the scan. Files that are called angles, theta or the like
+    are taken first; other tables and logs only where they name a column of angles and have one for every projection.
+    """
+    files = _files(folder, inside)
+    called = [path for path in files if set(words_of(path.stem)) & ANGLE_WORDS]
+    if called:
+        found = [(path, fitted(angles_from_file(path), count, str(path), is_growing=is_growing)) for path in called]
+    else:
+        found = [(path, angles) for path in files if (angles := _logged(path, count, is_growing)) is not None]
+    if not found:
+        return None, []
+    path, angles = found[0]
+    if any(not np.allclose(other, angles, atol=1e-3) for _, other in found[1:]):
+        listed = ", ".join(str(path) for path, _ in found)
+        raise InvalidInput(f"Several files hold different angles: {listed}.", do=f"Choose one: --angles {path}.")
+    return angles, [f"The angles are from {path.name}."]
+
+
+def has_angles(folder: Path) -> bool:
+    """Whether a file in a folder is called like one with angles; none is opened."""
+    return any(set(words_of(path.stem)) & ANGLE_WORDS for path in _files(folder, ""))
+
+
+def _files(folder: Path, inside: str) -> list[Path]:
+    """Text files in the folder of a scan, in that of its projections, and those beside it that start with its name."""
+    places = [folder] if not inside else [folder, folder / inside]
+    found = [path for place in places for path in sorted(place.iterdir())]
+    absolute = folder.absolute()
+    found += [path for path in _listed(absolute.parent) if absolute.name and path.name.startswith(absolute.name)]
+    found = [path for path in found if path.suffix.lower() in SUFFIXES and not path.name.startswith(".")]
+    # Flats and darks may have logs of their own.
+    return [path for path in found if not set(words_of(path.stem)) & (FLAT | DARK) and path.is_file()][:MAX_FILES]
+
+
+def _listed(folder: Path) -> Iterable[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:  # What is beside a folder may be closed to its reader.
+        return []
+
+
+def _logged(path: Path, count: int, is_growing: bool) -> Floats | None:
+    try:
+        angles = named_angles(path)
+        return None if angles is None else fitted(angles, count, str(path), is_growing=is_growing)
+    except (PellucidError, OSError, ValueError):
+        return None
