@@ -51,7 +51,7 @@ def _add_steps(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--phase", metavar="KEV,MM,RATIO", help="Paganin: energy, distance to the detector, delta/beta")
     group.add_argument("--zingers", type=float, default=0.0, help="threshold in attenuation, such as 0.2")
     group.add_argument("--air", type=int, default=0, help="columns at both ends that are air")
-    rings = "none, vo-sorting, vo-large, vo-dead, vo-all, fourier-wavelet or titarenko"
+    rings = "none, auto, vo-sorting, vo-large, vo-dead, vo-all, fourier-wavelet or titarenko"
     group.add_argument("--ring", default="none", metavar="HOW", help=f"how rings are removed: {rings}")
     group.add_argument("--method", default="direct", metavar="HOW", help="direct, gridding (fast), sirt or cgls")
     filters = "ramachandran, shepp-logan, chesler, cosine, hamming, hann or parzen"

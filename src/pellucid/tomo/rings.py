@@ -1,12 +1,14 @@
 """Ring removal: columns of sinograms that are wrong in every view.
 
 Here: the methods and their settings; the algorithms of Vo, Atwood and Drakopoulos (2018) on a device.
-Not here: what they mean (reference.rings), wavelets and regularisation (ring_filters).
+Not here: what they mean (reference.rings), wavelets and regularisation (ring_filters), measuring first
+(automatic_rings).
 
 Columns are sorted once. Dividing a column by a factor keeps its order (a negative one turns it around), and so does
 replacing it by the median of sorted columns: algorithms 5 and 3 can both work on the ranks of the same sort.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,10 +17,10 @@ from pellucid.device import Array, Device, Portion, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.threads import Threads
-from pellucid.tomo.reference.rings import dead_columns, detect, widened
+from pellucid.tomo.reference.rings import Floats, Mask, dead_columns, detect, widened
 from pellucid.tomo.ring_filters import remove_regularized, remove_wavelet
 
-METHODS = ("none", "vo-sorting", "vo-large", "vo-dead", "vo-all", "fourier-wavelet", "titarenko")
+METHODS = ("none", "auto", "vo-sorting", "vo-large", "vo-dead", "vo-all", "fourier-wavelet", "titarenko")
 LARGEST_WINDOW = 127
 LARGEST_SORT = 4096
 """Views that a block of CUDA threads sorts in the memory that it shares, which twice as many just do not fit into; more
@@ -69,25 +71,36 @@ def _odd(size: float) -> int:
     return int(size) // 2 * 2 + 1
 
 
-def remove_rings(sinograms: Array, settings: RingSettings, device: Device | None = None) -> Array:
-    """Sinograms (slice, view, column) of a device without rings; everything in them has to be finite."""
+def remove_rings(
+    sinograms: Array, settings: RingSettings, device: Device | None = None, axes: Voxels | None = None
+) -> Array:
+    """Sinograms (slice, view, column) of a device without rings; everything in them has to be finite.
+
+    axes: the column of the axis of every slice, which "auto" needs to know rings from what is concentric; by default
+    the middle.
+    """
     device = device or choose()
     settings = settings.fitted(sinograms.shape[2])
     if settings.method == "none":
         return sinograms
+    if settings.method == "auto":
+        from pellucid.tomo.automatic_rings import remove_measured
+
+        middle = np.full(len(sinograms), (sinograms.shape[2] - 1) / 2)
+        return remove_measured(sinograms, settings, middle if axes is None else axes, device)
     if settings.method == "titarenko":
         return remove_regularized(sinograms, settings.strength, device)
     if settings.method == "fourier-wavelet":
         return remove_wavelet(sinograms, settings.level, settings.sigma, device)
     if device.is_cuda:
-        return _remove_vo(sinograms, settings, device)
+        return remove_vo(sinograms, settings, device)
     cleaned = np.empty_like(sinograms)
     for index in range(len(sinograms)):  # One at a time: its columns stay in the processor's caches.
-        cleaned[index : index + 1] = _remove_vo(sinograms[index : index + 1], settings, device)
+        cleaned[index : index + 1] = remove_vo(sinograms[index : index + 1], settings, device)
     return cleaned
 
 
-def _remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Array:
+def remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Array:
     from pellucid.tomo.kernels import rings as kernels
 
     slices, views, columns = sinograms.shape
@@ -96,16 +109,18 @@ def _remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Arra
     launch(kernels.turn, (views, slices, columns), inputs=[sinograms], outputs=[turned], device=device)
     cleaned = room.empty(sinograms.shape, np.float32)
     if settings.method in ("vo-all", "vo-dead"):
-        _fill_dead(sinograms, turned, settings, device)
+        fill_dead(
+            sinograms, turned, lambda values: dead_columns(values, settings.snr, settings.large_size or 1), device
+        )
     if settings.method == "vo-dead":
         launch(kernels.turn, (columns, slices, views), inputs=[turned], outputs=[cleaned], device=device)
         return cleaned
-    ranked, order = _sorted(turned, device)
+    ranked, order = sort_columns(turned, device)
     divisors = room.to_device(np.ones((slices, columns), np.float32))
     if settings.method in ("vo-all", "vo-large"):
         ranked, divisors = _level_large(ranked, turned, settings, device)
     if settings.method in ("vo-all", "vo-sorting"):
-        ranked = _medians(ranked, settings.small_size or 1, device)
+        ranked = running_medians(ranked, settings.small_size or 1, device)
     launch(
         kernels.put_back, (columns, slices, views), inputs=[divisors, order, ranked], outputs=[cleaned], device=device
     )
@@ -115,7 +130,8 @@ def _remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Arra
 # Algorithm 6
 
 
-def _fill_dead(sinograms: Array, turned: Array, settings: RingSettings, device: Device) -> None:
+def fill_dead(sinograms: Array, turned: Array, find: Callable[[Floats], Mask], device: Device) -> None:
+    """Interpolate columns of the turned sinograms. find: which, from how restless each is."""
     from pellucid.tomo.kernels import rings as kernels
 
     room, (slices, columns, views) = primitives(device), turned.shape
@@ -123,7 +139,7 @@ def _fill_dead(sinograms: Array, turned: Array, settings: RingSettings, device: 
     stack = [sinograms, False] if device.is_cuda else [turned, True]
     shape = (-(-columns // kernels.CHUNK), slices, kernels.CHUNK)
     launch(kernels.measure_restlessness, shape, inputs=stack, outputs=[found], device=device)
-    masks = [dead_columns(values, settings.snr, settings.large_size or 1) for values in room.to_host(found)]
+    masks = [find(values) for values in room.to_host(found)]
     lists = [_beside(mask) for mask in masks]
     places = np.repeat(np.arange(slices, dtype=np.int32), [len(one[0]) for one in lists])
     if len(places):
@@ -142,7 +158,7 @@ def _beside(mask: Voxels) -> tuple[Voxels, Voxels, Voxels]:
 # Algorithms 5 and 3
 
 
-def _sorted(turned: Array, device: Device) -> tuple[Array, Array]:
+def sort_columns(turned: Array, device: Device) -> tuple[Array, Array]:
     """Every column sorted, and the views in that order; equal values keep theirs."""
     slices, columns, views = turned.shape
     room = primitives(device)
@@ -197,7 +213,7 @@ def _level_large(ranked: Array, spare: Array, settings: RingSettings, device: De
     from pellucid.tomo.kernels import rings as kernels
 
     room, (slices, columns, views) = primitives(device), ranked.shape
-    smooth = _medians(ranked, settings.large_size or 1, device)
+    smooth = running_medians(ranked, settings.large_size or 1, device)
     left_out = int(0.5 * settings.drop * views)
     own, usual = (_sums(stack, left_out, device) for stack in (ranked, smooth))
     factors = np.divide(own, usual, out=np.ones_like(own), where=(usual != 0) & (own != 0))
@@ -224,7 +240,7 @@ def _sums(ranked: Array, left_out: int, device: Device) -> Voxels:
     return room.to_host(sums)
 
 
-def _medians(ranked: Array, size: int, device: Device) -> Array:
+def running_medians(ranked: Array, size: int, device: Device) -> Array:
     """The median over neighbouring columns, rank by rank."""
     from pellucid.tomo.kernels import rings as kernels
 

@@ -82,12 +82,15 @@ class SlabPlan:
         """Columns of a slice."""
         return self.offset.joined_columns if self.offset else scan.columns
 
+    def axes(self, rows: tuple[int, int]) -> Floats:
+        """The column of the axis on the detector, of every row."""
+        return self.axis[0] + self.axis[1] * np.arange(*rows, dtype=np.float64)
+
     def geometry(self, angles_rad: Floats, rows: tuple[int, int]) -> Geometry:
         if self.offset:
             half, axes = angles_rad[: len(angles_rad) // 2], np.full(rows[1] - rows[0], self.offset.joined_axis)
             return Geometry(half, axes, self.recipe.is_circle)
-        axes = self.axis[0] + self.axis[1] * np.arange(*rows, dtype=np.float64)
-        return Geometry(angles_rad, axes, self.recipe.is_circle)
+        return Geometry(angles_rad, self.axes(rows), self.recipe.is_circle)
 
 
 def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, account: Account, put: Put) -> None:
@@ -98,6 +101,7 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
     with account.timing("calibrate"):
         calibration = Calibration.of(scan, rows)
     whole, turns, device = plan.geometry(scan.angles_rad, rows), _TURNS.begin(), plan.device
+    axes = plan.axes(rows)
     views, count, columns = raw.shape
     size = SlabSize(count, views, columns, plan.edge(scan), raw.itemsize, 4)
     card = card_for(size, plan.recipe, device) if device.is_cuda else None
@@ -108,7 +112,7 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
             with account.timing("to device"):
                 frames = primitives(device).to_device(raw[:, some])
             with _TURNS.taken(turns):
-                sinograms = corrected(frames, scan, calibration.part(some), plan, account)
+                sinograms = corrected(frames, scan, calibration.part(some), plan, account, axes[some])
                 del frames
                 with account.timing("reconstruct", device):
                     slices = reconstructed(sinograms, whole.part(some), plan.recipe, device)
@@ -127,8 +131,13 @@ def _scale(slices: Array, plan: SlabPlan) -> None:
         launch(projection.scale, shape, inputs=[plan.scale], outputs=[slices], device=plan.device)
 
 
-def corrected(raw: Array, scan: Scan, calibration: Calibration, plan: SlabPlan, account: Account) -> Array:
-    """Sinograms (row, view, column), ready to be reconstructed, from raw frames on the host or on the device."""
+def corrected(
+    raw: Array, scan: Scan, calibration: Calibration, plan: SlabPlan, account: Account, axes: Floats
+) -> Array:
+    """Sinograms (row, view, column), ready to be reconstructed, from raw frames on the host or on the device.
+
+    axes: the column of the axis on the detector, of every row.
+    """
     device = plan.device
     with account.timing("correct", device):
         corrected = attenuate(raw, scan.projections.times, calibration, device)
@@ -139,11 +148,11 @@ def corrected(raw: Array, scan: Scan, calibration: Calibration, plan: SlabPlan, 
         if plan.recipe.air:
             level_air(sinograms, plan.recipe.air, device)
     with account.timing("rings", device):
-        cleaned = _cleaned(sinograms, plan, account)
+        cleaned = _cleaned(sinograms, plan, account, axes)
     return stitch(cleaned, plan.offset, device) if plan.offset else cleaned
 
 
-def _cleaned(sinograms: Array, plan: SlabPlan, account: Account) -> Array:
+def _cleaned(sinograms: Array, plan: SlabPlan, account: Account, axes: Floats) -> Array:
     """Without zingers and rings. On the CPU in place, so that a step takes no more besides than one slice."""
     parts = [slice(None)] if plan.device.is_cuda else [slice(n, n + 1) for n in range(len(sinograms))]
     for part in parts:
@@ -151,7 +160,7 @@ def _cleaned(sinograms: Array, plan: SlabPlan, account: Account) -> Array:
         if plan.recipe.zingers:
             cleaned, count = remove_zingers(cleaned, plan.recipe.zingers, device=plan.device)
             account.zingers += count
-        cleaned = remove_rings(cleaned, plan.recipe.rings, plan.device)
+        cleaned = remove_rings(cleaned, plan.recipe.rings, plan.device, axes[part])
         if plan.device.is_cuda:
             return cleaned
         sinograms[part] = cleaned

@@ -21,7 +21,7 @@ from pellucid.tomo.light import check_share
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.preparation import Preparation
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.scan import Frames, Scan
+from pellucid.tomo.scan import Floats, Frames, Scan
 from pellucid.tomo.slabs import Account, SlabPlan, corrected, reconstructed
 
 KEPT = 8
@@ -139,7 +139,7 @@ class Trial:
         self._check("row", row, self.scan.rows)
         scan, plan = self.scan, self._plan(recipe)
         wish = plan_preparation(plan)
-        steps = (recipe.zingers, recipe.air, recipe.rings)
+        steps = (recipe.zingers, recipe.air, recipe.rings, plan.axis if recipe.rings.method == "auto" else None)
         if wish is None:
             sinograms = self._keep(("sinogram", row, *steps, plan.offset), lambda: self._plain(row, plan))
             return _Ready(sinograms, plan.geometry(scan.angles_rad, (row, row + 1)), scan.per_pixel)
@@ -154,7 +154,7 @@ class Trial:
         scan, rows = self.scan, (row, row + 1)
         raw = self._keep(("raw", row), lambda: scan.projections.read(rows=rows))
         calibration = self._keep(("calibration", row), lambda: Calibration.of(scan, rows))
-        return _lit(raw, scan, calibration, plan)
+        return _lit(raw, scan, calibration, plan, plan.axes(rows))
 
     def _prepared(self, band: Band, scan: Scan, plan: SlabPlan, is_cancelled: IsCancelled) -> Array:
         """The same of projections that are prepared first."""
@@ -162,7 +162,7 @@ class Trial:
         angles = scan.angles_rad[: len(raw)]
         scan = replace(scan, projections=Frames.from_array(raw), angles_rad=angles, flats=None, darks=None)
         _go_on(is_cancelled)
-        return _lit(raw, scan, Calibration.of(scan), plan)
+        return _lit(raw, scan, Calibration.of(scan), plan, plan.axes((band.index, band.index + 1)))
 
     def _transmitted(self, band: Band, scan: Scan, is_cancelled: IsCancelled) -> Voxels:
         """(view, 1, column), 0 without light; some views at a time."""
@@ -199,10 +199,10 @@ def _go_on(is_cancelled: IsCancelled) -> None:
         raise Cancelled("The preview")
 
 
-def _lit(raw: Voxels, scan: Scan, calibration: Calibration, plan: SlabPlan) -> Array:
+def _lit(raw: Voxels, scan: Scan, calibration: Calibration, plan: SlabPlan, axes: Floats) -> Array:
     """Corrected sinograms; an error where most of their pixels have no light."""
     account = Account()
-    sinograms = corrected(raw, scan, calibration, plan, account)
+    sinograms = corrected(raw, scan, calibration, plan, account, axes)
     check_share(scan, account.clipped / raw.size)
     return sinograms
 

@@ -21,6 +21,7 @@ interface SettingsProps {
 
 const RINGS: Record<string, string> = {
   none: "Leave them",
+  auto: "Automatic",
   "vo-sorting": "Sorting (Vo 3)",
   "vo-large": "Wide stripes (Vo 5)",
   "vo-dead": "Dead columns (Vo 6)",

@@ -9,7 +9,7 @@ const CODECS = ["", "zstd", "lz4", "gzip", "blosc", "none"];
 // Of each command: what it makes, and the options that are asked for. Everything else goes into "More options".
 const COMMANDS = {
   convert: { title: "Convert", output: "{folder}/{stem}.zarr", isPlain: true, options: { "--dtype": ["Type", ["", ...TYPES]], "--codec": ["Compression", CODECS], "--box": ["Box", "z0:z1,y0:y1,x0:x1"], "--pyramid": ["All levels", true] } },
-  reconstruct: { title: "Reconstruct", output: "{folder}/{stem}-volume.zarr", options: { "--center": ["Axis", "auto"], "--method": ["Method", ["", "direct", "gridding", "sirt", "cgls"]], "--ring": ["Rings", ["", "vo-all", "vo-sorting", "fourier-wavelet", "titarenko"]], "--pyramid": ["All levels", true] } },
+  reconstruct: { title: "Reconstruct", output: "{folder}/{stem}-volume.zarr", options: { "--center": ["Axis", "auto"], "--method": ["Method", ["", "direct", "gridding", "sirt", "cgls"]], "--ring": ["Rings", ["", "auto", "vo-all", "vo-sorting", "fourier-wavelet", "titarenko"]], "--pyramid": ["All levels", true] } },
   render: { title: "Picture", output: "{folder}/{stem}.png", options: { "--size": ["Pixels", "1024x1024"], "--preset": ["Look", "auto"], "--shading": ["Light", ["", "none", "gradient", "shadow", "occlusion"]] } },
   slices: { title: "Slices", output: "{folder}/{stem}-slices.png", options: {} },
   mesh: { title: "Mesh", output: "{folder}/{stem}.ply", options: { "--isovalue": ["Isovalue", "such as 1200"] } },

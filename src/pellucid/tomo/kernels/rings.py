@@ -261,3 +261,50 @@ def sort_cuda(length: int):
         sort_column(columns_first, place + first, column, thread, ranked, order)
 
     return sort_columns
+
+
+@wp.kernel(enable_backward=False)
+def subtract_mean(
+    first: wp.int32, turned: wp.array3d(dtype=wp.float32), size: wp.int32, level: wp.array3d(dtype=wp.float32)
+):
+    """Every value less the mean of so many columns around it; a thread walks some columns of a view."""
+    chunk, place, view = wp.tid()
+    columns = turned.shape[1]
+    start = (chunk + first) * CHUNK
+    half = size / 2
+    total = wp.float32(0.0)
+    for column in range(start - half, start + half + 1):
+        total += turned[place, mirrored(column, columns), view]
+    for column in range(start, wp.min(start + CHUNK, columns)):
+        level[place, column, view] = turned[place, column, view] - total / wp.float32(size)
+        total += turned[place, mirrored(column + half + 1, columns), view]
+        total -= turned[place, mirrored(column - half, columns), view]
+
+
+@wp.kernel(enable_backward=False)
+def subtract(first: wp.int32, smooth: wp.array3d(dtype=wp.float32), turned: wp.array3d(dtype=wp.float32)):
+    """What a column has more than its neighbours, in place."""
+    column, place, view = wp.tid()
+    column += first
+    turned[place, column, view] = turned[place, column, view] - smooth[place, column, view]
+
+
+@wp.kernel(enable_backward=False)
+def compare_columns(
+    first: wp.int32,
+    sinograms: wp.array3d(dtype=wp.float32),
+    places: wp.array(dtype=wp.int32),
+    wrong: wp.array(dtype=wp.int32),
+    left: wp.array(dtype=wp.int32),
+    right: wp.array(dtype=wp.int32),
+    share: wp.array(dtype=wp.float32),
+    offset: wp.array(dtype=wp.float32),
+    away: wp.array3d(dtype=wp.float32),
+):
+    """How far a column is, in every view, from the line between two others, less an offset."""
+    index, view = wp.tid()
+    index += first
+    place = places[index]
+    between = (1.0 - share[index]) * sinograms[place, view, left[index]]
+    between += share[index] * sinograms[place, view, right[index]]
+    away[0, index, view] = sinograms[place, view, wrong[index]] - between - offset[index]
