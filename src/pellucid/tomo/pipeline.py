@@ -303,6 +303,10 @@ class _Job:
         said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
         said += light_warnings(scan)
         said += account.warnings
+        if scan.bad_pixel_count:
+            said.append(
+                f"{scan.bad_pixel_count:,} dead or hot pixels of the detector were replaced by their neighbours."
+            )
         if account.clipped:
             said.append(f"{100 * self._dark_share(account):.2g} % of all pixels had too little light or no value.")
         if account.zingers:
