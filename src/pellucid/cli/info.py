@@ -13,7 +13,8 @@ from typing import Any
 from pellucid.cli.arguments import add_source, source_location
 from pellucid.errors import DatasetAmbiguous, InvalidInput, UnknownFormat
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Header
+from pellucid.formats.orientation import Orientation, at_level, describe_orientation
+from pellucid.formats.protocol import Header, Level
 from pellucid.formats.registry import recognise
 from pellucid.progress import amount
 from pellucid.tomo.reading.opening import is_scan, open_scan, scan_facts
@@ -123,8 +124,13 @@ def describe(location: Location, header: Header) -> dict[str, Any]:
         "channels": header.channels,
         "chunk": list(full.chunk),
         "codec": header.codec,
+        "orientation": describe_orientation(_orientation(header, full)),
         "levels": [list(level.shape) for level in header.levels],
     }
+
+
+def _orientation(header: Header, level: Level) -> Orientation | None:
+    return at_level(header.orientation, header.levels[0].spacing, level.spacing)
 
 
 def _statistics(location: Location) -> dict[str, Any]:
@@ -145,6 +151,8 @@ def _text(facts: dict[str, Any]) -> str:
         ("spacing", f"{_times(facts['spacing'])} {facts['unit']}".rstrip()),
         ("chunks", _times(facts["chunk"])),
     ]
+    if facts["orientation"]:
+        rows.append(("orientation", facts["orientation"]))
     if facts["times"] * facts["channels"] > 1:
         rows.append(("series", f"time steps: {facts['times']}, channels: {facts['channels']}; choose by :t=0,c=0"))
     if len(facts["levels"]) > 1:

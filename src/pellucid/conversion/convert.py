@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import progress
 from pellucid.box import Box, Shape, triple
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
@@ -25,6 +26,7 @@ from pellucid.engines.engine import Engine, make_engine
 from pellucid.errors import DiskFull, InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import cropped, lost
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
 from pellucid.volume.levels import plan_levels
@@ -61,7 +63,18 @@ def convert(
                 if error.errno == errno.ENOSPC:
                     raise DiskFull(str(place)) from error
                 raise
-    return open_volume(place)
+    written = open_volume(place)
+    if warning := orientation_warning(written, job.layout):
+        progress.note(warning)
+    return written
+
+
+def orientation_warning(written: Volume, layout: Layout) -> str:
+    """A sentence on what an output does not store of the orientation that it should have; empty where it stores all."""
+    missing = lost(layout.orientation, written.orientation)
+    if not missing:
+        return ""
+    return f"{written.location.path} does not store {missing}. Write .zarr, .h5, .nrrd or .mha to keep it."
 
 
 def pyramid(source: Source, target: str | Path | Location, **wishes: Any) -> Volume:
@@ -145,10 +158,12 @@ def _region(volume: Volume, wish: Conversion) -> Box:
 
 
 def _layout(volume: Volume, wish: Conversion, values: ValueMap) -> Layout:
-    shape = _region(volume, wish).shape
+    region = _region(volume, wish)
+    shape = region.shape
     chunk = triple(map(min, zip(wish.chunk or _chunk_for(wish.shard), shape, strict=True)))
     levels = plan_levels(Level(shape, chunk, volume.spacing), None if wish.levels == "auto" else wish.levels)
-    return Layout(levels, np.dtype(values.dtype), volume.unit, wish.shard, wish.codec)
+    orientation = cropped(volume.orientation, region.start, volume.spacing)
+    return Layout(levels, np.dtype(values.dtype), volume.unit, wish.shard, wish.codec, orientation)
 
 
 def _chunk_for(shard: Shape | None) -> Shape:

@@ -42,9 +42,8 @@ class LabelReader:
         self._volume, self._is_owner = volume, is_owner
         self._is_wide = volume.dtype.itemsize > 2
         dtype = np.dtype(np.uint16) if self._is_wide else volume.dtype
-        self.header = Header(
-            (Level(volume.shape, volume.chunk, volume.spacing),), dtype, volume.unit, codec=volume.header.codec
-        )
+        level, codec = Level(volume.shape, volume.chunk, volume.spacing), volume.header.codec
+        self.header = Header((level,), dtype, volume.unit, codec=codec, orientation=volume.orientation)
         self.first = 0 if self._is_wide else int(np.iinfo(dtype).min)
         self._rows = {0: 0}
         self._lock = threading.Lock()

@@ -13,6 +13,7 @@ from pellucid.box import Box
 from pellucid.errors import NotFound, NotWritable, UnsupportedType, WrongDimensions
 from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Level, Spacing, Voxels, Writer
 
 _open: "WeakValueDictionary[str, ArrayReader]" = WeakValueDictionary()
@@ -24,7 +25,13 @@ class ArrayReader:
     array: all of it, not to be written to.
     """
 
-    def __init__(self, array: Voxels, spacing: Spacing = (1.0, 1.0, 1.0), unit: str = "") -> None:
+    def __init__(
+        self,
+        array: Voxels,
+        spacing: Spacing = (1.0, 1.0, 1.0),
+        unit: str = "",
+        orientation: Orientation | None = None,
+    ) -> None:
         if array.ndim != 3:
             raise WrongDimensions("The array", array.shape)
         refuse_empty_axes("The array", array.shape)
@@ -33,7 +40,8 @@ class ArrayReader:
             raise UnsupportedType("A volume", array.dtype, VOXEL_TYPES)
         z, y, x = array.shape
         self.array = array
-        self.header = Header((Level((z, y, x), (1, y, x), spacing),), array.dtype.newbyteorder("="), unit)
+        level, dtype = Level((z, y, x), (1, y, x), spacing), array.dtype.newbyteorder("=")
+        self.header = Header((level,), dtype, unit, orientation=orientation)
         self.location = Location(f"memory:{uuid4().hex}")
         _open[self.location.path] = self
 

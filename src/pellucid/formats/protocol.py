@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import Orientation
 
 Spacing = tuple[float, float, float]
 Voxels = np.ndarray[Any, np.dtype[Any]]
@@ -37,7 +38,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself. levels[0] is the full resolution; dtype is in native byte order."""
+    """What a file says of itself. levels[0] is the full resolution; dtype is in native byte order.
+
+    orientation: of the full resolution; None where the file does not state it.
+    """
 
     levels: tuple[Level, ...]
     dtype: np.dtype[Any]
@@ -45,6 +49,7 @@ class Header:
     times: int = 1
     channels: int = 1
     codec: str = ""
+    orientation: Orientation | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class Layout:
     levels: shape and spacing of every resolution, full one first (their ``chunk`` is the wished chunk).
     shard: voxels of one stored object that holds several chunks, where the format has such.
     codec: "none", "gzip", "zstd", "lz4" or "blosc"; a format refuses what it cannot do.
+    orientation: of the full resolution; a format stores what it can of it (conversion reports the rest).
     """
 
     levels: tuple[Level, ...]
@@ -61,6 +67,7 @@ class Layout:
     unit: str = ""
     shard: Shape | None = None
     codec: str | None = None
+    orientation: Orientation | None = None
 
 
 class Reader(Protocol):

@@ -8,13 +8,14 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
+from pellucid.conversion.convert import orientation_warning
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.values import ValueMap, plan_values
@@ -23,6 +24,7 @@ from pellucid.engines.engine import Engine, make_engine
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
 from pellucid.tomo.light import check_light, check_share, light_warnings
@@ -105,9 +107,12 @@ def reconstruct(
         with Partial(place, overwrite=running.overwrite) as partial, partial.naming_target():
             account = job.carry_out(scan, partial, running)
         report = job.report(scan, place, account)
+    volume = open_volume(place)
+    if warning := orientation_warning(volume, job.layout):
+        report = replace(report, warnings=(*report.warnings, warning))
     if (path := report_path(place)) is not None:
         report.write(path)
-    return open_volume(place)
+    return volume
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,7 @@ class _Job:
             (first, stop),
             scan.per_pixel / (binning if scan.pixel_size_um else 1),
             values,
-            _layout((stop - first, edge, edge), scan, wish, values),
+            _layout((stop - first, edge, edge), first, scan, wish, values),
         )
 
     def carry_out(self, scan: Scan, partial: Partial, running: Running) -> Account:
@@ -303,10 +308,6 @@ class _Job:
         said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
         said += light_warnings(scan)
         said += account.warnings
-        if scan.bad_pixel_count:
-            said.append(
-                f"{scan.bad_pixel_count:,} dead or hot pixels of the detector were replaced by their neighbours."
-            )
         if account.clipped:
             said.append(f"{100 * self._dark_share(account):.2g} % of all pixels had too little light or no value.")
         if account.zingers:
@@ -328,7 +329,7 @@ def _checked_rows(scan: Scan, rows: tuple[int, int] | None, binning: int) -> tup
     return first, stop
 
 
-def _layout(shape: Shape, scan: Scan, wish: _Wish, values: ValueMap) -> Layout:
+def _layout(shape: Shape, first_row: int, scan: Scan, wish: _Wish, values: ValueMap) -> Layout:
     output = wish.output
     chunk = triple(map(min, output.chunk or CHUNK, shape))
     edge = (scan.pixel_size_um or 1.0) * wish.recipe.binning
@@ -337,4 +338,12 @@ def _layout(shape: Shape, scan: Scan, wish: _Wish, values: ValueMap) -> Layout:
     # A shard is written whole: one of several chunks along z would make slabs as thick.
     shard = (chunk[0], SHARD_CHUNKS * chunk[1], SHARD_CHUNKS * chunk[2]) if wish.is_sharded else None
     usual = FLOAT_CODEC if wish.is_sharded and values.dtype == "float32" else None
-    return Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual)
+    orientation = volume_orientation(first_row, wish.recipe.binning, scan.pixel_size_um or 1.0)
+    return Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual, orientation)
+
+
+def volume_orientation(first_row: int, binning: int, pixel: float) -> Orientation:
+    """Row 0 of the detector is the top, column 0 is left; positions are counted from the first voxel of an unbinned
+    volume of all rows."""
+    middle = (binning - 1) / 2
+    return Orientation().moved((first_row * binning + middle, middle, middle), (pixel,) * 3)

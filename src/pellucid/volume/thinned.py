@@ -25,4 +25,5 @@ def thinned(volume: Volume) -> Volume:
         return volume
     n = ceil((array.size / MOST_VOXELS) ** (1 / 3))
     z, y, x = volume.spacing
-    return Volume.from_array(np.ascontiguousarray(array[::n, ::n, ::n]), (z * n, y * n, x * n), volume.unit)
+    spacing = (z * n, y * n, x * n)
+    return Volume.from_array(np.ascontiguousarray(array[::n, ::n, ::n]), spacing, volume.unit, volume.orientation)

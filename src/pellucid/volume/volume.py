@@ -15,6 +15,7 @@ from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput, SelectionInvalid, SelectionNeeded
 from pellucid.formats.location import Location
 from pellucid.formats.memory import ArrayReader
+from pellucid.formats.orientation import Orientation, at_level
 from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
 from pellucid.formats.registry import open_reader
 from pellucid.volume.field import Announcements, Listener
@@ -41,9 +42,15 @@ class Volume:
         self._statistics = Statistics(self)
 
     @classmethod
-    def from_array(cls, array: Voxels, spacing: Spacing = (1.0, 1.0, 1.0), unit: str = "") -> "Volume":
+    def from_array(
+        cls,
+        array: Voxels,
+        spacing: Spacing = (1.0, 1.0, 1.0),
+        unit: str = "",
+        orientation: Orientation | None = None,
+    ) -> "Volume":
         """A volume over an array in memory; the array is not copied."""
-        reader = ArrayReader(array, spacing, unit)
+        reader = ArrayReader(array, spacing, unit, orientation)
         return cls(Opened(reader), reader.location)
 
     @property
@@ -77,6 +84,21 @@ class Volume:
     @property
     def unit(self) -> str:
         return self.header.unit
+
+    @property
+    def orientation(self) -> Orientation | None:
+        """Where it lies in space; None where the file does not state it."""
+        return at_level(self.header.orientation, self.levels[0].spacing, self.spacing)
+
+    @property
+    def up(self) -> str:
+        """The axis that points up in images of it, such as "z"; "-z", slice 0 at the top, where none is stated."""
+        return (self.header.orientation or Orientation()).up
+
+    @property
+    def front(self) -> str | None:
+        """The axis that points to a patient's front; None where there is none."""
+        return (self.header.orientation or Orientation()).front
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -168,7 +190,7 @@ class Volume:
     def __reduce__(self) -> tuple[object, ...]:
         # To another process goes the name; an array that is only in this one goes itself.
         if self.location.is_memory:
-            return (Volume.from_array, (self.read(), self.spacing, self.unit))
+            return (Volume.from_array, (self.read(), self.spacing, self.unit, self.orientation))
         return (open_volume, (str(self.location.absolute),))
 
     def __enter__(self) -> "Volume":

@@ -15,6 +15,7 @@ from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput, SelectionInvalid, UnknownCodec, UnsupportedType
 from pellucid.formats.chunked.axes import Axes, Index
 from pellucid.formats.dimensions import refuse_empty_axes
+from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Level, Spacing, Voxels
 
 CODECS = ("none", "gzip", "zstd", "lz4", "blosc")
@@ -52,7 +53,14 @@ class StoredLevel:
 class LevelReader:
     """A Reader over stored levels, full resolution first."""
 
-    def __init__(self, name: str, levels: Sequence[StoredLevel], spacings: Sequence[Spacing], unit: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        levels: Sequence[StoredLevel],
+        spacings: Sequence[Spacing],
+        unit: str,
+        orientation: Orientation | None = None,
+    ) -> None:
         full = levels[0]
         for level in levels:
             refuse_empty_axes(name, level.array.shape)
@@ -65,6 +73,7 @@ class LevelReader:
             times=full.axes.length(full.array.shape, "t"),
             channels=full.axes.length(full.array.shape, "c"),
             codec=full.codec,
+            orientation=orientation,
         )
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:

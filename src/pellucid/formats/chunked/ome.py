@@ -1,6 +1,6 @@
 """OME-Zarr multiscale metadata, versions 0.4 (Zarr v2) and 0.5 (Zarr v3).
 
-Here: from a group's attributes to axes, unit and scale of each level, and back.
+Here: from a group's attributes to axes, unit and scale of each level, and back; orientation, in an attribute of ours.
 Not here: where the attributes are stored, arrays (zarr).
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 from pellucid.errors import Damaged
 from pellucid.formats.chunked.axes import SPATIAL
 from pellucid.formats.chunked.store import Json
+from pellucid.formats.orientation import Orientation, from_attributes, to_attributes
 from pellucid.formats.protocol import Layout, Spacing
 from pellucid.formats.units import METRES, short_unit
 
@@ -18,6 +19,7 @@ _LONG_UNITS = {
     "nm": "nanometer", "um": "micrometer", "mm": "millimeter", "cm": "centimeter", "m": "meter",
     "angstrom": "angstrom", "inch": "inch",
 }  # fmt: skip
+_OURS = "pellucid"
 _OLD_AXES = ("t", "c", "z", "y", "x")
 
 
@@ -98,9 +100,16 @@ def compose_multiscale(name: str, layout: Layout, version: str) -> Json:
             for level in range(len(layout.levels))
         ],
     }
+    ours = {_OURS: to_attributes(layout.orientation)} if layout.orientation else {}
     if version == "0.4":
-        return {"multiscales": [{"version": version, **image}]}
-    return {"ome": {"version": version, "multiscales": [image]}}
+        return {"multiscales": [{"version": version, **image}], **ours}
+    return {"ome": {"version": version, "multiscales": [image]}, **ours}
+
+
+def parse_orientation(attributes: Json) -> Orientation | None:
+    """What a group that we wrote says of its orientation: OME-Zarr has no directions."""
+    ours = attributes.get(_OURS)
+    return from_attributes(ours) if isinstance(ours, Mapping) else None
 
 
 def _axis(name: str, unit: str) -> Json:

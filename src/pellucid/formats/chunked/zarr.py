@@ -25,7 +25,7 @@ from pellucid.formats.chunked.levels import (
     level_chunk,
     level_shard,
 )
-from pellucid.formats.chunked.ome import Multiscale, compose_multiscale, parse_multiscale
+from pellucid.formats.chunked.ome import Multiscale, compose_multiscale, parse_multiscale, parse_orientation
 from pellucid.formats.chunked.shards import ShardedChunks
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store, read_json, write_json
 from pellucid.formats.chunked.zarr_metadata import ArrayMetadata, compose_v2, compose_v3, parse_array
@@ -117,7 +117,7 @@ def _open_array(node: Node) -> LevelReader:
 def _open_multiscale(group: Node, multiscale: Multiscale) -> LevelReader:
     levels = [_multiscale_level(group, multiscale, path) for path in multiscale.paths]
     spacings = [multiscale.spacing(level) for level in range(len(levels))]
-    return LevelReader(group.store.name, levels, spacings, multiscale.unit)
+    return LevelReader(group.store.name, levels, spacings, multiscale.unit, parse_orientation(group.attributes))
 
 
 def _multiscale_level(group: Node, multiscale: Multiscale, path: str) -> StoredLevel:

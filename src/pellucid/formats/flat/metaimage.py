@@ -1,7 +1,9 @@
 """MetaImage: .mha (header and voxels in one file) and .mhd (header beside a .raw or .zraw).
 
 Here: the header; reading raw, zlib and text voxels and lists of files; writing uncompressed.
-Not here: orientation (TransformMatrix is not carried), other MetaIO objects.
+Not here: other MetaIO objects.
+
+Directions and origin are in a patient's space to the left, back and head (LPS), as ITK has it.
 """
 
 import math
@@ -25,6 +27,7 @@ from pellucid.formats.flat.file import (
 from pellucid.formats.flat.inflate import InflatedBytes, numbers_in_text
 from pellucid.formats.limits import Limits
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Writer
 from pellucid.formats.sources import ByteSource, FileBytes, JoinedBytes, Piece, existing_file, local_path, read_head
 from pellucid.formats.spelling import numbered_names
@@ -37,6 +40,9 @@ _TYPES = {
 }  # fmt: skip
 # MET_ULONG and MET_LONG are read as 32 bits, as MetaIO does, and never written.
 _NAMES = {np.dtype(code).name: name for name, code in _TYPES.items() if name not in ("MET_ULONG", "MET_LONG")}
+_LPS = (-1.0, -1.0, 1.0)
+_OPPOSITES = {"R": "L", "L": "R", "A": "P", "P": "A", "S": "I", "I": "S"}
+_MATRICES, _ORIGINS = ("TransformMatrix", "Rotation", "Orientation"), ("Offset", "Origin", "Position")
 LIMITS = Limits("MetaImage", tuple(_NAMES))
 _HEAD_BYTES = 64 * 1024
 
@@ -50,7 +56,8 @@ def open_reader(location: Location) -> Reader:
     codec = "zlib" if _is_true(fields.get("CompressedData")) else ""
     unit = short_unit(fields.get("DistanceUnits", ""))
     dtype = placement.dtype.newbyteorder("=")
-    header = Header(one_level(placement.shape, _spacing(path, fields)), dtype, unit, times, channels, codec)
+    levels = one_level(placement.shape, _spacing(path, fields))
+    header = Header(levels, dtype, unit, times, channels, codec, _orientation(path, fields))
     source, offset = _source(path, fields, end, placement.end(times, channels), placement.dtype)
     return FlatReader(header, replace(placement, offset=offset), source)
 
@@ -75,6 +82,7 @@ def _header(level: Level, layout: Layout, voxels: str) -> bytes:
         "BinaryData = True",
         "BinaryDataByteOrderMSB = False",
         "CompressedData = False",
+        *_placed(layout.orientation),
         f"ElementSpacing = {' '.join(repr(float(step)) for step in reversed(level.spacing))}",
         f"DimSize = {' '.join(str(length) for length in reversed(level.shape))}",
         *([f"DistanceUnits = {layout.unit}"] if layout.unit else []),
@@ -82,6 +90,29 @@ def _header(level: Level, layout: Layout, voxels: str) -> bytes:
         f"ElementDataFile = {voxels}",
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+def _placed(orientation: Orientation | None) -> list[str]:
+    """Directions and origin; AnatomicalOrientation says from where each axis comes, the others where it goes."""
+    if orientation is None:
+        return []
+    *axes, origin = (" ".join(repr(float(n)) for n in vector) for vector in orientation.mirrored(_LPS))
+    names = "".join(_OPPOSITES[letter] for letter in orientation.code) if orientation.is_anatomical else "???"
+    return [f"TransformMatrix = {' '.join(axes)}", f"Offset = {origin}", f"AnatomicalOrientation = {names}"]
+
+
+def _orientation(path: Path, fields: dict[str, str]) -> Orientation | None:
+    """TransformMatrix has a row for each axis; without it and without an origin, nothing is stated."""
+    matrix, offset = ([name for name in names if name in fields] for names in (_MATRICES, _ORIGINS))
+    origin = _numbers(path, fields, offset[0]) if offset else [0.0, 0.0, 0.0]
+    numbers = _numbers(path, fields, matrix[0]) if matrix else list(np.eye(3).ravel())
+    count = round(math.sqrt(len(numbers)))
+    if (not matrix and not any(origin)) or count**2 != len(numbers) or min(count, len(origin)) < 3:
+        return None
+    axes = np.reshape(numbers, (count, count))[:3, :3]
+    affine = (np.concatenate([axes, [origin[:3]]]) * _LPS).T
+    is_anatomical = "?" not in fields.get("AnatomicalOrientation", "???")
+    return Orientation.from_affine(affine, is_anatomical=is_anatomical)
 
 
 def _parse(path: Path, head: bytes) -> tuple[dict[str, str], int]:

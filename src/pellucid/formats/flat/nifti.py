@@ -1,7 +1,7 @@
 """NIfTI-1 and NIfTI-2: .nii, .nii.gz, and .hdr beside .img.
 
 Here: reading either byte order, scaled numbers, time and channel; writing .nii and .nii.gz.
-Not here: orientation (only the spacing is carried), the header's fields (nifti_header).
+Not here: the header's fields, orientation among them (nifti_header).
 """
 
 from pathlib import Path
@@ -37,7 +37,8 @@ def open_reader(location: Location) -> Reader:
     placement, times, channels = parsed.placement()
     levels = one_level(placement.shape, parsed.spacing)
     codec = "gzip" if is_gzip else ""
-    header = Header(levels, placement.dtype.newbyteorder("="), parsed.unit, times, channels, codec)
+    dtype = placement.dtype.newbyteorder("=")
+    header = Header(levels, dtype, parsed.unit, times, channels, codec, parsed.orientation)
     reader = FlatReader(header, placement, _source(path, parsed, placement, is_gzip=is_gzip))
     return ScaledReader(reader, parsed.slope, parsed.intercept) if parsed.is_scaled else reader
 

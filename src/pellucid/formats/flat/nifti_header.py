@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.errors import Damaged, Truncated, UnsupportedType, WrongDimensions
 from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.flat.array import Placement, place
+from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Layout, Level, Spacing
 from pellucid.formats.units import METRES
 
@@ -70,6 +71,16 @@ class NiftiHeader:
         return (z, y, x)
 
     @property
+    def orientation(self) -> Orientation | None:
+        """The sform, else the qform, else nothing: codes of 0 say that a form is not meant."""
+        found = None
+        if int(self.fields["sform_code"]) > 0:
+            found = Orientation.from_affine(self.fields["srow"], is_anatomical=True)
+        if found is None and int(self.fields["qform_code"]) > 0:
+            found = Orientation.from_affine(_quaternion_affine(self.fields), is_anatomical=True)
+        return found
+
+    @property
     def unit(self) -> str:
         return _UNITS.get(int(self.fields["xyzt_units"]) & 7, "")
 
@@ -105,6 +116,20 @@ class NiftiHeader:
         return place(axes, lengths, np.dtype(_DTYPES[code]).newbyteorder(self.order), int(offset))
 
 
+def _quaternion_affine(fields: Any) -> Any:
+    """(3, 4) of the qform: a rotation by a quaternion whose first number is left out, with the last axis reversed where
+    pixdim[0] is negative."""
+    b, c, d = (float(number) for number in fields["quatern"])
+    a = math.sqrt(max(0.0, 1.0 - b * b - c * c - d * d))
+    turned = np.array([
+        [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+        [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+        [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - c * c - b * b],
+    ])  # fmt: skip
+    turned[:, 2] *= -1.0 if float(fields["pixdim"][0]) < 0 else 1.0
+    return np.concatenate([turned, np.asarray(fields["qoffset"], float)[:, None]], axis=1)
+
+
 def parse_header(path: Path, head: bytes) -> NiftiHeader:
     """Read the header at the beginning of a file; its size, in either byte order, tells version and order."""
     for layout in (_FIRST, _SECOND):
@@ -128,7 +153,7 @@ def print_header(level: Level, layout: Layout) -> bytes:
     kind = _SECOND if max(level.shape) > LONGEST_FIRST_AXIS else _FIRST
     fields = np.zeros((), kind.newbyteorder("<"))
     length = -(-(kind.itemsize + 4) // 16) * 16
-    steps, unit_code = _spacing_in_known_unit(level.spacing, layout.unit)
+    steps, unit_code, factor = _spacing_in_known_unit(level.spacing, layout.unit)
     fields["sizeof_hdr"] = kind.itemsize
     fields["magic"] = b"n+2\0\r\n\x1a\n" if kind is _SECOND else b"n+1\0"
     fields["dim"] = (3, *reversed(level.shape), 1, 1, 1, 1)
@@ -137,15 +162,21 @@ def print_header(level: Level, layout: Layout) -> bytes:
     fields["datatype"], fields["bitpix"] = CODES[dtype.name], dtype.itemsize * 8
     fields["vox_offset"], fields["scl_slope"] = length, 1.0
     fields["xyzt_units"] = unit_code
-    fields["sform_code"] = 1
-    fields["srow"] = np.diag((*reversed(steps), 1.0))[:3]
+    # What is assumed anyway is left out: the format's space is a patient's, and a sample in a laboratory is none.
+    if layout.orientation not in (None, Orientation()):
+        fields["sform_code"] = 1
+        fields["srow"] = layout.orientation.scaled(factor).affine(steps)
     return fields.tobytes().ljust(length, b"\0")
 
 
-def _spacing_in_known_unit(spacing: Spacing, unit: str) -> tuple[Spacing, int]:
-    """NIfTI knows m, mm and um: other lengths are given in um; what is no length is left without a unit."""
+def _spacing_in_known_unit(spacing: Spacing, unit: str) -> tuple[Spacing, int, float]:
+    """NIfTI knows m, mm and um: other lengths are given in um; what is no length is left without a unit.
+
+    With the unit's code, and the factor from the unit that was.
+    """
     codes = {name: code for code, name in _UNITS.items()}
     if unit in codes or unit not in METRES:
-        return spacing, codes.get(unit, 0)
-    z, y, x = (step * METRES[unit] / METRES["um"] for step in spacing)
-    return (z, y, x), codes["um"]
+        return spacing, codes.get(unit, 0), 1.0
+    factor = METRES[unit] / METRES["um"]
+    z, y, x = (step * factor for step in spacing)
+    return (z, y, x), codes["um"], factor

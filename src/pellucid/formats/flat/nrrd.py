@@ -1,7 +1,7 @@
 """NRRD: attached (.nrrd) and detached (.nhdr) headers.
 
 Here: reading raw, gzip, bzip2 and text voxels, lists of files; writing raw and gzip.
-Not here: orientation (space directions give the spacing only), the header's grammar (nrrd_header).
+Not here: the header's grammar, orientation among it (nrrd_header).
 """
 
 from dataclasses import replace
@@ -46,7 +46,8 @@ def open_reader(location: Location) -> Reader:
     source, offset = _source(path, parsed, placement.end(times, channels))
     codec = _ENCODINGS[parsed.encoding]
     levels = one_level(placement.shape, parsed.spacing())
-    header = Header(levels, placement.dtype.newbyteorder("="), parsed.unit(), times, channels, codec)
+    dtype = placement.dtype.newbyteorder("=")
+    header = Header(levels, dtype, parsed.unit(), times, channels, codec, parsed.orientation())
     return FlatReader(header, replace(placement, offset=offset), source)
 
 

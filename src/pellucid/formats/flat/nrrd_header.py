@@ -16,6 +16,7 @@ import numpy as np
 from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
 from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.flat.array import Placement, place
+from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Layout, Level, Spacing
 from pellucid.formats.spelling import numbered_names
 from pellucid.formats.units import short_unit
@@ -36,6 +37,14 @@ _SPELLINGS = {
 TYPE_NAMES = {dtype: names.split(", ")[0] for dtype, names in _SPELLINGS.items()}
 _DTYPES = {name: dtype for dtype, names in _SPELLINGS.items() for name in names.split(", ")}
 
+_SPACES = {
+    "right-anterior-superior": (1, 1, 1), "ras": (1, 1, 1),
+    "left-anterior-superior": (-1, 1, 1), "las": (-1, 1, 1),
+    "left-posterior-superior": (-1, -1, 1), "lps": (-1, -1, 1),
+    "scanner-xyz": (1, 1, 1), "3d-right-handed": (1, 1, 1), "3d-left-handed": (1, -1, 1),
+}  # fmt: skip
+"""Named spaces, and which of their axes run against ours."""
+_NOT_ANATOMICAL = ("scanner-xyz", "3d-right-handed", "3d-left-handed")
 _TIME_WORDS = ("time", "t")
 _SPACE_KINDS = ("domain", "space")
 _UNKNOWN_KINDS = ("", "???", "none")
@@ -114,12 +123,27 @@ class NrrdHeader:
         units = self._per_axis("units", len(self.sizes))
         return short_unit(spaces[0] if spaces else units[self.axes().index("x")])
 
+    def orientation(self) -> Orientation | None:
+        """The directions and the origin, where the space that they are in is named."""
+        space = self.fields.get("space", "").lower().removesuffix("-time")
+        vectors, axes = self._vectors(), self.axes()
+        if space not in _SPACES or not vectors:
+            return None
+        origin = _vector(self.fields.get("spaceorigin", "")) or [0.0, 0.0, 0.0]
+        steps = [*(vectors[axes.index(letter)] for letter in "xyz"), origin]
+        if any(len(step) != 3 for step in steps):
+            return None
+        affine = (np.array(steps) * _SPACES[space]).T
+        return Orientation.from_affine(affine, is_anatomical=space not in _NOT_ANATOMICAL)
+
     def _directions(self) -> list[float]:
         """The length of every axis's direction vector; 0 for an axis outside space."""
+        return [math.hypot(*(0.0 if math.isnan(n) else n for n in vector)) for vector in self._vectors()]
+
+    def _vectors(self) -> list[list[float]]:
+        """Every axis's direction vector, empty for an axis outside space; nothing where not every axis has a word."""
         words = re.findall(r"none|\([^)]*\)", self.fields.get("spacedirections", ""))
-        if len(words) != len(self.sizes):
-            return []
-        return [0.0 if word == "none" else math.hypot(*map(_number, word.strip("()").split(","))) for word in words]
+        return [_vector(word) for word in words] if len(words) == len(self.sizes) else []
 
     def _per_axis(self, name: str, count: int) -> list[str]:
         words = _quoted(self.fields.get(name, ""))
@@ -146,20 +170,51 @@ def parse_header(path: Path, head: bytes) -> NrrdHeader:
 
 def print_header(level: Level, layout: Layout, encoding: str, data_file: str = "") -> bytes:
     """The header of a volume."""
-    unit = f'"{layout.unit}"'
     lines = [
         "NRRD0004",
         f"type: {TYPE_NAMES[layout.dtype.newbyteorder('=').name]}",
         "dimension: 3",
         f"sizes: {' '.join(str(length) for length in reversed(level.shape))}",
-        f"spacings: {' '.join(repr(float(step)) for step in reversed(level.spacing))}",
-        *([f"units: {unit} {unit} {unit}"] if layout.unit else []),
+        *(_placed(level, layout) if layout.orientation else _measured(level, layout)),
         "kinds: domain domain domain",
         "endian: little",
         f"encoding: {encoding}",
         *([f"data file: {data_file}"] if data_file else []),
     ]
     return ("\n".join(lines) + "\n\n").encode()
+
+
+def _measured(level: Level, layout: Layout) -> list[str]:
+    """Spacing and unit of a volume of which nothing else is known."""
+    unit = f'"{layout.unit}"'
+    spacings = f"spacings: {' '.join(repr(float(step)) for step in reversed(level.spacing))}"
+    return [spacings, *([f"units: {unit} {unit} {unit}"] if layout.unit else [])]
+
+
+def _placed(level: Level, layout: Layout) -> list[str]:
+    """Directions, whose lengths are the spacing, and origin; a file that has them has no spacings."""
+    assert layout.orientation is not None  # noqa: S101 - asked only where there is one
+    affine = layout.orientation.affine(level.spacing)
+    directions = " ".join(_printed(column) for column in affine.T[:3])
+    unit = f'"{layout.unit}"'
+    return [
+        f"space: {'right-anterior-superior' if layout.orientation.is_anatomical else '3D-right-handed'}",
+        f"space directions: {directions}",
+        f"space origin: {_printed(affine[:, 3])}",
+        *([f"space units: {unit} {unit} {unit}"] if layout.unit else []),
+    ]
+
+
+def _printed(vector: Any) -> str:
+    return f"({','.join(repr(float(number)) for number in vector)})"
+
+
+def _vector(word: str) -> list[float]:
+    """The numbers between brackets; none where there are no brackets, or no numbers."""
+    try:
+        return [float(number) for number in word.strip("()").split(",")] if word.startswith("(") else []
+    except ValueError:
+        return []
 
 
 def _lines(head: bytes) -> tuple[dict[str, str], tuple[str, ...], int]:

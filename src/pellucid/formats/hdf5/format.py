@@ -19,6 +19,7 @@ from pellucid.formats.hdf5.header import axes_of, level_datasets, level_of, nati
 from pellucid.formats.hdf5.names import find_dataset, open_file
 from pellucid.formats.hdf5.writer import create_or_resume
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import from_attributes
 from pellucid.formats.protocol import Header, Layout, Voxels, Writer
 from pellucid.formats.sources import local_path
 from pellucid.formats.threads import Threads
@@ -54,7 +55,8 @@ class Hdf5Reader:
             levels.append(level_of(each, own, axes, spacing or (1.0, 1.0, 1.0)))
         codec = pipeline_of(dataset, self._path).title if dataset.chunks else "none"
         self.axes: Axes = axes
-        self.header = Header(tuple(levels), dtype, unit, axes.length("t"), axes.length("c"), codec)
+        orientation = from_attributes(dataset.attrs)
+        self.header = Header(tuple(levels), dtype, unit, axes.length("t"), axes.length("c"), codec, orientation)
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
         check_selection(self._path, self.header, level=level, t=t, c=c)

@@ -19,6 +19,7 @@ from pellucid.formats.hdf5.filters import DEFLATE, SHUFFLE, Pipeline, pipeline_f
 from pellucid.formats.hdf5.names import LEVELS_ATTRIBUTE
 from pellucid.formats.limits import refuse_shards
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import Orientation, to_attributes
 from pellucid.formats.protocol import VOXEL_TYPES, Layout, Spacing
 from pellucid.formats.sources import naming_full_disk
 
@@ -47,6 +48,7 @@ class OutputPlan:
     dtype: str
     unit: str
     codec: str
+    orientation: Orientation | None = None
 
     def pipeline(self, level: int) -> Pipeline:
         itemsize = np.dtype(self.dtype).itemsize
@@ -74,7 +76,7 @@ def plan_output(location: Location, layout: Layout) -> OutputPlan:
         )
         for number, level in enumerate(layout.levels)
     )
-    return OutputPlan(levels, dtype.name, layout.unit, codec)
+    return OutputPlan(levels, dtype.name, layout.unit, codec, layout.orientation)
 
 
 def fitting_chunk(chunk: Shape, shape: Shape, itemsize: int) -> Shape:
@@ -101,6 +103,7 @@ def create_file(target: Path | BinaryIO, plan: OutputPlan, output: Path) -> Any:
             dataset.attrs["unit"] = plan.unit
             for axis, label in enumerate("zyx"):
                 dataset.dims[axis].label = label
+        file[plan.levels[0].name].attrs.update(to_attributes(plan.orientation))
         coarser = [level.name for level in plan.levels[1:]]
         if coarser:
             file[plan.levels[0].name].attrs[LEVELS_ATTRIBUTE] = coarser
