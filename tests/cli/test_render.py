@@ -103,9 +103,9 @@ def test_smooth_edges(scan: Path) -> None:
 
 def test_camera(scan: Path) -> None:
     front = scene_of(scan, "--view", "front").camera
-    assert front.axes()[2] == pytest.approx((0.0, 1.0, 0.0))
+    assert front.axes()[2] == pytest.approx((0.0, -1.0, 0.0))
     assert scene_of(scan, "--view", "front", "--azimuth", "90").camera.axes()[2] == pytest.approx((-1.0, 0.0, 0.0))
-    assert scene_of(scan, "--view", "front", "--elevation", "30").camera.axes()[2][2] == pytest.approx(-0.5)
+    assert scene_of(scan, "--view", "front", "--elevation", "30").camera.axes()[2][2] == pytest.approx(0.5)
     assert scene_of(scan, "--up=-y", "--view", "front").camera.up == (0.0, -1.0, 0.0)
     flat = scene_of(scan, "--view", "front", "--orthographic", "--zoom", "2").camera
     assert flat.field_of_view_deg is None

@@ -91,8 +91,7 @@ def test_a_slice_has_the_colours_of_its_voxels(axis: int, worker: SupervisedWork
         extent = [EDGE * spacing for other, spacing in enumerate(SPACING) if other != axis]
         assert shared.shape[:2] == tuple(round(96 * length / max(extent)) for length in extent)
         voxels = np.take(VOXELS, 7, axis)
-        corner = voxels[0, 0] if axis == 0 else voxels[-1, 0]  # z points up
-        color = transfer.table(1.0)[transfer.index(corner), :3]
+        color = transfer.table(1.0)[transfer.index(voxels[0, 0]), :3]  # Slice 0 is at the top.
         np.testing.assert_allclose(shared.array[0, 0], color * 255, atol=0.51)
 
 

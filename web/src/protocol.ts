@@ -151,15 +151,13 @@ export interface CancelTask {
  * projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
  * frames as `frames:0:10`. flats, darks: also `none`, where the projections are corrected already; or several in
  * the order of time with `;` between them, the first taken before the projections and the last after them.
- * angles: `0:180` in degrees, evenly spaced with the end left out; `0:180:inclusive`; or a dataset or a file.
- * is_repaired: whether dead and hot pixels of the detector are replaced by their neighbours. */
+ * angles: `0:180` in degrees, evenly spaced with the end left out; `0:180:inclusive`; or a dataset or a file. */
 export interface ScanOptions {
   readonly projections: string;
   readonly flats: string;
   readonly darks: string;
   readonly angles: string;
   readonly pixel_size_um: number | null;
-  readonly is_repaired: boolean;
 }
 
 /** energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um. delta_over_beta: of the sample's
@@ -463,10 +461,18 @@ export interface Histogram {
   readonly counts: readonly number[];
 }
 
+/** A slice across an axis. down, right: the axes along the image's height and width; "-y" is y reversed. */
+export interface SlicePlane {
+  readonly across: string;
+  readonly down: string;
+  readonly right: string;
+}
+
 /** A volume of the scene, in the order of `scene.volumes`.
  * name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
  * many the file has; scene.time chooses the time step, the source (`file:c=1`) the channel. histogram: None while
- * the voxels are still being counted. */
+ * the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
+ * and where it lies, in words; empty where the file does not state it. */
 export interface LayerDescription {
   readonly name: string;
   readonly shape: readonly [number, number, number];
@@ -479,6 +485,8 @@ export interface LayerDescription {
   readonly channels: number;
   readonly channel: number;
   readonly histogram: Histogram | null;
+  readonly planes: readonly [SlicePlane, SlicePlane, SlicePlane];
+  readonly orientation: string;
 }
 
 /** Points of the scene, in the order of `scene.points`, with the histogram of their values. */
@@ -494,12 +502,11 @@ export interface MeshDescription {
   readonly triangles: number;
 }
 
-/** What is in the scene, described, in its order. view: which scene, where two are side by side. */
+/** What is in the scene, described, in its order. */
 export interface Layers {
   readonly layers: readonly LayerDescription[];
   readonly points: readonly PointsDescription[];
   readonly meshes: readonly MeshDescription[];
-  readonly view: View;
   readonly type: "layers";
 }
 
@@ -884,8 +891,7 @@ export interface Folder {
 /** GET /api/files/facts?path=: what a file holds, without reading its voxels.
  * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
  * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
- * could be one, if somebody says what its datasets are. is_headerless: its name alone may say what its shape and type
- * are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0. */
+ * could be one, if somebody says what its datasets are. */
 export interface FileFacts {
   readonly path: string;
   readonly shape: readonly [number, number, number] | null;
@@ -900,7 +906,6 @@ export interface FileFacts {
   readonly problem: string;
   readonly is_scan: boolean;
   readonly may_be_scan: boolean;
-  readonly is_headerless: boolean;
 }
 
 /** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */

@@ -7,7 +7,6 @@ Not here: finding the facts out (workers), files and folders (files).
 from dataclasses import replace
 from typing import Literal, get_args
 
-from pellucid.box import Shape
 from pellucid.formats.location import Location
 from pellucid.instance.edits import name_of, sources_in_order
 from pellucid.instance.history import Pair
@@ -59,15 +58,6 @@ class Catalogue:
         described = self._described.get(source)
         return described.facts if described else None
 
-    def shapes(self, scene: Scene) -> list[Shape | None]:
-        """Of its volumes; None where that is not known."""
-        return [None if (facts := self.facts(layer.source)) is None else facts.shape for layer in scene.volumes]
-
-    def messages(self, pair: Pair) -> tuple[Layers, ...]:
-        """Descriptions of the scene, and of the one beside it."""
-        main = self.message(pair.scene)
-        return (main,) if pair.other is None else (main, replace(self.message(pair.other), view="other"))
-
     def message(self, scene: Scene) -> Layers:
         return Layers(
             tuple(self._layer(layer.source) for layer in scene.volumes),
@@ -75,12 +65,11 @@ class Catalogue:
             tuple(self._mesh(layer.source) for layer in scene.meshes),
         )
 
-    def news(self, pair: Pair) -> tuple[Layers, ...]:
-        """The descriptions where they are not those of the scenes before; else none."""
-        other = None if pair.other is None else sources_in_order(pair.other)
-        shown = self._version, sources_in_order(pair.scene), other
+    def news(self, scene: Scene) -> Layers | None:
+        """The descriptions where they are not those of the scene before; else None."""
+        shown = self._version, sources_in_order(scene)
         was, self._told = self._told, shown
-        return self.messages(pair) if shown != was else ()
+        return self.message(scene) if shown != was else None
 
     def name(self, source: str) -> str:
         return self.names.get(source) or name_of(source)
@@ -94,7 +83,7 @@ class Catalogue:
             return LayerDescription(self.name(source), *nothing, channel, None)
         return LayerDescription(
             self.name(source), facts.shape, facts.spacing, facts.unit, facts.dtype, facts.levels, location.is_memory,
-            facts.times, facts.channels, channel, _histogram(facts),
+            facts.times, facts.channels, channel, _histogram(facts), facts.planes, facts.orientation,
         )  # fmt: skip
 
     def _points(self, source: str) -> PointsDescription:
@@ -114,7 +103,7 @@ def _histogram(facts: Facts) -> Histogram:
 
 
 def placed(pair: Pair, described: Described, how: How) -> Pair:
-    """The scene with what was described: alone, or with what is in it. A scene side by side with it stays."""
+    """The scene with what was described: alone, or beside what is there."""
     scene, is_alone = pair.scene, how == "replace" or not _has_anything(pair.scene)
     if is_alone:
         scene = Scene(camera=described.camera, background=scene.background, annotations=scene.annotations)
@@ -125,7 +114,7 @@ def placed(pair: Pair, described: Described, how: How) -> Pair:
     if described.mesh is not None:
         scene = replace(scene, meshes=(*scene.meshes, described.mesh))
     check_layers(scene)
-    return Pair(scene, pair.other)
+    return Pair(scene, None if is_alone else pair.other)
 
 
 def _has_anything(scene: Scene) -> bool:

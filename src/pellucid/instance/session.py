@@ -126,13 +126,13 @@ class Session:
         self.members[member.id] = member
         self.controls.join(member.client)
         put(self.state_for(capability))
-        for layers in self.catalogue.messages(self.history.pair):
-            put(layers)
+        put(self.catalogue.message(self.history.scene))
         put(self.shadings.message(allows(capability, "own")))
         put(self._worker_status)
         put(self.idle.message())
-        for message in self.slicing.messages():
-            put(message)
+        put(self.slicing.message())
+        for picture in self.slicing.pictures():
+            put(picture)
         self.tell(self.controls.message())
         self.delivery.show_last(member)
         self._fit()
@@ -188,9 +188,9 @@ class Session:
         self.scene_changed(by, request, is_moving)
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
-        for layers in self.catalogue.news(self.history.pair):
+        if (layers := self.catalogue.news(self.history.scene)) is not None:
             self.tell(layers)
-        self.slicing.fit(self.catalogue.shapes(self.history.scene))
+            self.slicing.fit([layer.shape for layer in layers.layers])
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request))
         self.picturing.want(is_moving)

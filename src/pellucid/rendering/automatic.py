@@ -16,7 +16,7 @@ from pellucid.rendering.colors import color_points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.presets import PRESETS, check_preset, is_preset_file, preset_from_file
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
-from pellucid.rendering.standing import UPWARDS, View, direction_of, lowest_face
+from pellucid.rendering.standing import View, direction_of, upright_axis
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.statistics import BRICK, BrickRanges, Histogram
 from pellucid.volume.thinned import thinned
@@ -50,13 +50,13 @@ def automatic_scene(
 
     preset: a whole look (presets), a colour map, or a file of another program; without one, warm for a sample in air
     and grey for a block of material. up: the axis that points upwards in the picture, such as "z" or "-y"; without it,
-    away from where the sample leaves the scan, else z. aspect: width of the picture over its height. is_turning: as far
-    away as it takes to go around.
+    what the file states, else away from where the sample leaves the scan, else -z: slice 0 is at the top. aspect: width
+    of the picture over its height. is_turning: as far away as it takes to go around.
     """
     if preset is not None:
         check_preset(preset)
     if preset is None and holds_labels(volume):
-        return _labels_scene(volume, automatic_camera(volume, 0.0, up or UPWARDS, view, aspect, is_turning=is_turning))
+        return _labels_scene(volume, automatic_camera(volume, 0.0, up, view, aspect, is_turning=is_turning))
     # A large array in memory is looked at through some of its voxels: nobody waits for a count of all.
     seen = thinned(volume)
     histogram = seen.histogram(BINS)
@@ -66,8 +66,7 @@ def automatic_scene(
     if preset in PRESETS:
         shading = PRESETS[preset].shading
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
-    upwards = up or (UPWARDS if air is None else lowest_face(seen, air))
-    camera = automatic_camera(seen, air, upwards, view, aspect, is_turning=is_turning)
+    camera = automatic_camera(seen, air, up or upright_axis(seen, air), view, aspect, is_turning=is_turning)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
@@ -89,14 +88,14 @@ def _labels_scene(volume: Volume, camera: Camera) -> Scene:
 def automatic_camera(
     volume: Volume,
     air: float | None = None,
-    up: str = UPWARDS,
+    up: str | None = None,
     view: View = "corner",
     aspect: float = 1.0,
     *,
     is_turning: bool = False,
 ) -> Camera:
     """A camera that sees everything above ``air``; as it comes, from the front, a little from the right and above."""
-    direction, upwards = direction_of(view, up)
+    direction, upwards = direction_of(view, up or volume.up, volume.front)
     return framing_boxes(_filled_boxes(volume, air), direction, upwards, aspect, is_turning=is_turning)
 
 

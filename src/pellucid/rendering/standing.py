@@ -1,6 +1,7 @@
 """How a scan stands in a picture: which of its axes points up, and the sides it can be seen from.
 
-Here: the axis that points up, by its name or from where the sample leaves the scan; directions of the named views.
+Here: the axis that points up, as the file states it or from where the sample leaves the scan; directions of the named
+views.
 Not here: how far away the camera is (camera.framing).
 """
 
@@ -16,7 +17,6 @@ from pellucid.volume.volume import Volume
 
 View = Literal["corner", "front", "back", "left", "right", "top", "bottom"]
 VIEWS: tuple[View, ...] = get_args(View)
-UPWARDS = "z"
 SIDES = ("x", "y", "z", "-x", "-y", "-z")
 FEWEST_VOXELS = 16
 MOST_BYTES = 2**30
@@ -35,35 +35,46 @@ EYES: dict[str, Vector] = {
 }
 
 
-def direction_of(view: View, up: str = UPWARDS) -> tuple[Vector, Vector]:
+def direction_of(view: View, up: str = "-z", front: str | None = None) -> tuple[Vector, Vector]:
     """From the scan's middle to the eye, and upwards in the picture; both (x, y, z).
 
+    front: the axis towards the eye in the view from the front; without it, the one that leaves x (or y, where x points
+    up) to the right.
+
     >>> direction_of("front"), direction_of("front", "y")
-    (((0.0, -1.0, 0.0), (0.0, 0.0, 1.0)), ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)))
+    (((0.0, 1.0, 0.0), (0.0, 0.0, -1.0)), ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)))
     """
     if view not in EYES:
         raise InvalidInput(f"There is no view from {view!r}.", do=f"Choose one of: {', '.join(EYES)}.")
     top = _axis(up)
     right = np.array((0.0, 1.0, 0.0)) if abs(top[0]) else np.array((1.0, 0.0, 0.0))
     back = np.cross(top, right)
+    if front is not None and front[-1] != up[-1]:
+        back = -_axis(front)
+        right = np.cross(back, top)
     across, along, upwards = EYES[view]
     eye = across * right + along * back + upwards * top
     return _vector(eye), _vector(back * np.sign(upwards) if view in ("top", "bottom") else top)
 
 
+def upright_axis(volume: Volume, air: float | None) -> str:
+    """The axis that points up: as the file states it, else away from the face that the sample goes through."""
+    return volume.up if air is None or volume.orientation is not None else lowest_face(volume, air)
+
+
 def lowest_face(volume: Volume, air: float) -> str:
     """The axis away from the one face of the scan that the sample goes through: there it is held, or was cut off.
 
-    Without such a face it is z. Only six faces are read, of the coarsest level that still tells them apart; a scan of
-    more than a GiB without levels stands as it is.
+    Without such a face slice 0 is at the top. Only six faces are read, of the coarsest level that still tells them
+    apart; a scan of more than a GiB without levels stands as it is.
     """
     volume = _coarse(volume)
     if volume.nbytes > MOST_BYTES:
-        return UPWARDS
+        return volume.up
     filled = {side: float(np.mean(volume.read(_face(volume, side)) > air)) for side in SIDES}
     best, next_best = sorted(filled, key=lambda side: -filled[side])[:2]
     is_clear = filled[best] >= STANDS_ON and filled[best] >= STANDS_OUT * filled[next_best]
-    return _opposite(best) if is_clear else UPWARDS
+    return _opposite(best) if is_clear else volume.up
 
 
 def _coarse(volume: Volume) -> Volume:

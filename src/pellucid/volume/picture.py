@@ -1,15 +1,15 @@
 """A first look: the three middle slices as one grey picture.
 
-Here: choosing the grey window, cutting the slices, laying them out side by side at one scale.
-Not here: lit pictures of the whole volume (render), PNG files (cli).
+Here: choosing the grey window, laying slices out side by side at one scale.
+Not here: cutting them (slice_planes), lit pictures of the whole volume (render), PNG files (cli).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.box import Box, triple
 from pellucid.formats.protocol import Voxels
+from pellucid.volume.slice_planes import AXES, SlicePlane, cut_slice, planes_of
 from pellucid.volume.volume import Volume
 
 GAP = 8
@@ -29,16 +29,15 @@ def middle_slices(volume: Volume, height: int = 480) -> tuple[Voxels, list[Panel
 
     All panels have the same scale in the volume's unit; the tallest is ``height`` pixels.
     """
-    coarse = volume.at_level(_level_for(volume, height))
-    cuts = [(axis, coarse.read(_middle(coarse, axis)).squeeze(axis)) for axis in (0, 1, 2)]
-    low, high = grey_window(np.concatenate([voxels.ravel() for _, voxels in cuts]))
-    scale = height / max(_extent(coarse, axis)[0] for axis in (0, 1, 2))
+    planes = planes_of(volume)
+    scale = height / max(plane.extent(volume)[0] for plane in planes)
+    cuts = [_cut(volume, plane, scale) for plane in planes]
+    low, high = grey_window(np.concatenate([voxels.ravel() for voxels in cuts]))
     panels: list[Panel] = []
     left = 0
-    for axis, voxels in cuts:
-        size = triple((*(max(1, round(length * scale)) for length in _extent(coarse, axis)), 0))[:2]
-        panels.append(Panel(_resize(_grey(voxels, low, high), size), left, _caption(volume, axis)))
-        left += size[1] + GAP
+    for plane, voxels in zip(planes, cuts, strict=True):
+        panels.append(Panel(_grey(voxels, low, high), left, _caption(volume, plane)))
+        left += voxels.shape[1] + GAP
     return _side_by_side(panels, height), panels
 
 
@@ -51,39 +50,24 @@ def grey_window(voxels: Voxels) -> tuple[float, float]:
     return (low, high) if high > low else (float(finite.min()), float(finite.max()) + 1e-9)
 
 
-def _level_for(volume: Volume, height: int) -> int:
-    """The coarsest level that still has a voxel for every pixel."""
-    enough = [n for n, level in enumerate(volume.levels) if n >= volume.level and max(level.shape) >= height]
-    return enough[-1] if enough else volume.level
+def _cut(volume: Volume, plane: SlicePlane, scale: float) -> Voxels:
+    """The middle slice. scale: pixels along one unit of length."""
+    height, width = (max(1, round(length * scale)) for length in plane.extent(volume))
+    return cut_slice(volume, plane, _middle(volume, plane), (height, width))
 
 
-def _middle(volume: Volume, axis: int) -> Box:
-    middle = volume.shape[axis] // 2
-    start = triple(middle if i == axis else 0 for i in range(3))
-    return Box(start, triple(middle + 1 if i == axis else n for i, n in enumerate(volume.shape)))
+def _middle(volume: Volume, plane: SlicePlane) -> int:
+    return volume.shape[AXES.index(plane.across)] // 2
 
 
-def _extent(volume: Volume, axis: int) -> list[float]:
-    """Height and width of the slice across an axis, in the volume's unit."""
-    return [volume.shape[i] * volume.spacing[i] for i in range(3) if i != axis]
-
-
-def _caption(volume: Volume, axis: int) -> str:
-    plane, name = (("xy", "z"), ("xz", "y"), ("yz", "x"))[axis]
-    return f"{plane} at {name} = {volume.shape[axis] // 2}"
+def _caption(volume: Volume, plane: SlicePlane) -> str:
+    inside = "".join(sorted(plane.down[-1] + plane.right[-1]))
+    return f"{inside} at {plane.across} = {_middle(volume, plane)}"
 
 
 def _grey(voxels: Voxels, low: float, high: float) -> Voxels:
     scaled: Voxels = np.nan_to_num((voxels.astype(np.float32) - low) * (255 / (high - low)))
     return scaled.clip(0, 255).astype(np.uint8)
-
-
-def _resize(pixels: Voxels, size: tuple[int, ...]) -> Voxels:
-    """Nearest voxel for every pixel: a first look shows the voxels as they are."""
-    rows, columns = (
-        np.minimum((np.arange(n) + 0.5) * m / n, m - 1).astype(int) for n, m in zip(size, pixels.shape, strict=True)
-    )
-    return pixels[np.ix_(rows, columns)]
 
 
 def _side_by_side(panels: list[Panel], height: int) -> Voxels:

@@ -18,6 +18,7 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.rendering.user_shading import Parameter
+from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 from pellucid.workers import trial_commands
 
 Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
@@ -259,7 +260,7 @@ class Compiled:
 @dataclass(frozen=True)
 class Facts:
     """What a volume is. counts: voxels in equal bins from low to high. is_estimated: from some of the voxels, so that
-    a few may lie outside."""
+    a few may lie outside. planes: how its slices are shown; orientation: in words, empty where none is stated."""
 
     shape: Voxel
     spacing: Spacing
@@ -272,6 +273,8 @@ class Facts:
     high: float
     counts: tuple[int, ...]
     is_estimated: bool = False
+    planes: Planes = ASSUMED_PLANES
+    orientation: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.box import Shape
 from pellucid.errors import DatasetAmbiguous, PellucidError, WrongDimensions
 from pellucid.formats.location import Location
+from pellucid.formats.orientation import describe_orientation
 from pellucid.rendering.automatic import automatic_scene
 from pellucid.rendering.automatic_scenery import with_scenery
 from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
@@ -24,6 +25,7 @@ from pellucid.rendering.scene import Scene
 from pellucid.tomo.reading.opening import is_scan, open_scan
 from pellucid.tomo.reading.suggestion import may_be_scan
 from pellucid.volume.series import open_series
+from pellucid.volume.slice_planes import planes_of
 from pellucid.volume.statistics import count_values
 from pellucid.volume.thinned import thinned
 from pellucid.volume.volume import Volume
@@ -101,6 +103,7 @@ def facts_of(volume: Volume) -> Facts:
     return Facts(
         volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
         low, high, tuple(round(count / share) for count in histogram.counts.tolist()), seen is not volume,
+        planes_of(volume), describe_orientation(volume.orientation),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from pellucid.box import Box, triple
+from pellucid.box import Box
 from pellucid.conversion.convert import convert
 from pellucid.errors import InvalidInput, TooLarge
 from pellucid.fields.sampled import SampledField
@@ -22,6 +22,7 @@ from pellucid.rendering.packing import world_to_voxel
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.settings import available_memory_bytes
+from pellucid.volume.slice_planes import cut_slice, planes_of
 from pellucid.volume.volume import Volume
 from pellucid.workers.commands import Export, Probe, Probed, Profile, Profiled, Retrieve, Slice
 from pellucid.workers.refining import Shown
@@ -95,33 +96,10 @@ def cut(asked: Slice, sources: Sources) -> Voxels:
     volume = sources.volume(asked.source, asked.time)
     if not 0 <= asked.axis < 3 or not 0 <= asked.index < volume.shape[asked.axis]:
         raise InvalidInput(f"There is no slice {asked.index} of axis {asked.axis}.", do="Stay inside the volume.")
-    down, across = (axis for axis in range(3) if axis != asked.axis)
-    extent = [volume.shape[axis] * volume.spacing[axis] for axis in (down, across)]
+    plane = planes_of(volume)[asked.axis]
+    extent = plane.extent(volume)
     height, width = (max(1, round(asked.edge * length / max(extent))) for length in extent)
-    coarse = volume.at_level(_level_for(volume, (down, across), (height, width))) if volume.level == 0 else volume
-    index = min(asked.index * coarse.shape[asked.axis] // volume.shape[asked.axis], coarse.shape[asked.axis] - 1)
-    start = triple(index if axis == asked.axis else 0 for axis in range(3))
-    stop = triple(index + 1 if axis == asked.axis else n for axis, n in enumerate(coarse.shape))
-    voxels = coarse.read(Box(start, stop)).squeeze(asked.axis)
-    if asked.axis != 0:
-        voxels = voxels[::-1]  # z points up.
-    return colored(_resize(voxels, (height, width)), asked.transfer, asked.labels)
-
-
-def _level_for(volume: Volume, axes: tuple[int, int], size: tuple[int, int]) -> int:
-    """The coarsest level that still has a voxel for every pixel."""
-    enough = [
-        number
-        for number, level in enumerate(volume.levels)
-        if all(level.shape[axis] >= pixels for axis, pixels in zip(axes, size, strict=True))
-    ]
-    return enough[-1] if enough else 0
-
-
-def _resize(voxels: Voxels, size: tuple[int, int]) -> Voxels:
-    """Nearest voxel for every pixel."""
-    rows, columns = ((np.arange(n) + 0.5) * m // n for n, m in zip(size, voxels.shape, strict=True))
-    return voxels[np.ix_(rows.astype(int), columns.astype(int))]
+    return colored(cut_slice(volume, plane, asked.index, (height, width)), asked.transfer, asked.labels)
 
 
 def colored(voxels: Voxels, transfer: TransferFunction, labels: Labels | None) -> Voxels:

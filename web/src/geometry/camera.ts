@@ -86,9 +86,10 @@ export function centred(camera: Camera, centre: Vector): Camera {
  * Seen from above or below, "up" is along the line of sight: a thousandth of tilt says which side is the front. */
 export function lookingFrom(camera: Camera, axis: number, isPositive: boolean): Camera {
   const upright = mainAxis(camera.up);
-  const up = withAxis([0, 0, 0], upright, Math.sign(camera.up[upright] ?? 1));
+  const sign = Math.sign(camera.up[upright] ?? 1);
+  const up = withAxis([0, 0, 0], upright, sign);
   const straight = withAxis([0, 0, 0], axis, isPositive ? 1 : -1);
-  const front: Vector = upright === 2 ? [0, -1, 0] : [0, 0, 1];
+  const front: Vector = upright === 2 ? [0, -sign, 0] : [0, 0, sign];
   const direction = axis === upright ? add(straight, scale(front, TILT)) : straight;
   const arm = scale(unit(direction), length(subtract(camera.position, camera.target)));
   return { ...camera, position: add(camera.target, arm), up };

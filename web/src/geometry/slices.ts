@@ -1,12 +1,12 @@
 // Voxels (z, y, x) and places in the pictures of slices, as fractions from the top left.
-// For z: y downwards, x to the right; for y: z upwards, x right; for x: z upwards, y right.
+// Which axis runs down and which to the right is what the instance says of each layer (planes).
 
-import type { Axis } from "../protocol";
+import type { Axis, SlicePlane } from "../protocol";
 import { clamp } from "./vector";
 
 export type Voxel = readonly [number, number, number];
 
-interface Directions {
+export interface Directions {
   /** Index into (z, y, x) of the axis cut across, of the one to the right, of the one along the picture's height. */
   across: number;
   right: number;
@@ -14,17 +14,16 @@ interface Directions {
   isUpwards: boolean;
 }
 
-export const DIRECTIONS: Record<Axis, Directions> = {
-  z: { across: 0, right: 2, upright: 1, isUpwards: false },
-  y: { across: 1, right: 2, upright: 0, isUpwards: true },
-  x: { across: 2, right: 1, upright: 0, isUpwards: true },
-};
+export function directionsOf({ across, down, right }: SlicePlane): Directions {
+  return { across: order(across), right: order(right), upright: order(down), isUpwards: down.startsWith("-") };
+}
+
+const order = (axis: string): number => "zyx".indexOf(axis.slice(-1));
 
 export const NAMES: readonly Axis[] = ["z", "y", "x"];
 
 /** The voxel under a place of a slice's picture. */
-export function voxelAt(axis: Axis, u: number, v: number, voxel: Voxel, shape: Voxel): Voxel {
-  const { right, upright, isUpwards } = DIRECTIONS[axis];
+export function voxelAt({ right, upright, isUpwards }: Directions, u: number, v: number, voxel: Voxel, shape: Voxel): Voxel {
   const next: [number, number, number] = [voxel[0], voxel[1], voxel[2]];
   next[right] = index(u, shape[right] ?? 1);
   next[upright] = index(isUpwards ? 1 - v : v, shape[upright] ?? 1);
@@ -32,15 +31,13 @@ export function voxelAt(axis: Axis, u: number, v: number, voxel: Voxel, shape: V
 }
 
 /** The middle of a voxel in a slice's picture. */
-export function placeOf(axis: Axis, voxel: Voxel, shape: Voxel): { u: number; v: number } {
-  const { right, upright, isUpwards } = DIRECTIONS[axis];
+export function placeOf({ right, upright, isUpwards }: Directions, voxel: Voxel, shape: Voxel): { u: number; v: number } {
   const v = ((voxel[upright] ?? 0) + 0.5) / (shape[upright] ?? 1);
   return { u: ((voxel[right] ?? 0) + 0.5) / (shape[right] ?? 1), v: isUpwards ? 1 - v : v };
 }
 
 /** Some slices further. */
-export function stepped(axis: Axis, voxel: Voxel, steps: number, shape: Voxel): Voxel {
-  const { across } = DIRECTIONS[axis];
+export function stepped({ across }: Directions, voxel: Voxel, steps: number, shape: Voxel): Voxel {
   const next: [number, number, number] = [voxel[0], voxel[1], voxel[2]];
   next[across] = clamp((voxel[across] ?? 0) + steps, 0, (shape[across] ?? 1) - 1);
   return next;

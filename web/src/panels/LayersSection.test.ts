@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LAYER } from "../testing/examples";
-import { spacingFacts, volumeFacts, withChannel } from "./LayersSection";
+import { orientationFacts, spacingFacts, volumeFacts, withChannel } from "./LayersSection";
 
 it("names a channel in the source", () => {
   expect(withChannel("scan.h5:/entry/data", 2)).toBe("scan.h5:/entry/data:c=2");
@@ -10,4 +10,6 @@ it("names a channel in the source", () => {
 it("tells the facts in x, y, z", () => {
   expect(volumeFacts(LAYER)).toBe("30 × 20 × 10 · uint8");
   expect(spacingFacts(LAYER)).toBe("spacing 1 × 2 × 3 µm");
+  expect(orientationFacts({ ...LAYER, orientation: "RAS (x right, y anterior, z superior); origin (1, 2, 3)" })).toBe("RAS");
+  expect(orientationFacts({ ...LAYER, orientation: "x right, y front, z down; origin (0, 0, 0)" })).toBe("x right, y front, z down");
 });

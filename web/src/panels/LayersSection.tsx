@@ -93,6 +93,9 @@ export function volumeFacts(layer: LayerDescription): string {
   return `${x} × ${y} × ${z} · ${layer.dtype}`;
 }
 
+/** Where the axes run, without where the volume lies. */
+export const orientationFacts = (layer: LayerDescription): string => (layer.orientation.split(/[(;]/)[0] ?? "").trim();
+
 export function spacingFacts(layer: LayerDescription): string {
   const spacing = [...layer.spacing].toReversed();
   const text = spacing.every((one) => one === spacing[0]) ? short(spacing[0] ?? 1) : spacing.map((one) => short(one)).join(" × ");

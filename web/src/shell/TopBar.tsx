@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { Button, IconButton } from "../parts/Button";
 import { Icon } from "../parts/Icon";
-import { spacingFacts, volumeFacts } from "../panels/LayersSection";
+import { orientationFacts, spacingFacts, volumeFacts } from "../panels/LayersSection";
 import { useSession } from "../session/session";
 import { canSteer, isEmptyScene } from "../state/selectors";
 import { useSelect } from "../state/store";
@@ -21,6 +21,12 @@ export function TopBar(): ReactNode {
         {layer ? (
           <p className="hint number">
             {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer)}
+            {layer.orientation && (
+              <span title={layer.orientation}>
+                {" "}
+                <span className="dot" /> {orientationFacts(layer)}
+              </span>
+            )}
           </p>
         ) : null}
       </div>

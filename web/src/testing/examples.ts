@@ -52,6 +52,12 @@ export const LAYER: LayerDescription = {
   channels: 1,
   channel: 0,
   histogram: { low: 0, high: 255, counts: [5, 3, 2, 1] },
+  planes: [
+    { across: "z", down: "y", right: "x" },
+    { across: "y", down: "z", right: "x" },
+    { across: "x", down: "z", right: "y" },
+  ],
+  orientation: "",
 };
 
 export const STATE: State = {

@@ -1,8 +1,8 @@
 // Three slices through one voxel. Here: their pictures, the cross-hair that joins them. Not here: cutting them (the instance).
 
 import { useEffect, useRef, useState, type PointerEvent, type ReactNode } from "react";
-import { DIRECTIONS, NAMES, placeOf, stepped, voxelAt, type Voxel } from "../geometry/slices";
-import type { Axis, LayerDescription } from "../protocol";
+import { directionsOf, NAMES, placeOf, stepped, voxelAt, type Voxel } from "../geometry/slices";
+import type { Axis, LayerDescription, SlicePlane } from "../protocol";
 import { useSession } from "../session/session";
 import { canSteer } from "../state/selectors";
 import { useSelect } from "../state/store";
@@ -16,8 +16,8 @@ export function Slices(): ReactNode {
   if (!crossHair?.voxel || !layer) return null;
   return (
     <aside className="slices" aria-label="Slices">
-      {NAMES.map((axis) => (
-        <Slice key={axis} axis={axis} voxel={crossHair.voxel ?? [0, 0, 0]} layer={layer} index={crossHair.layer} />
+      {NAMES.map((axis, order) => (
+        <Slice key={axis} axis={axis} plane={layer.planes[order] ?? layer.planes[0]} voxel={crossHair.voxel ?? [0, 0, 0]} layer={layer} index={crossHair.layer} />
       ))}
     </aside>
   );
@@ -25,17 +25,19 @@ export function Slices(): ReactNode {
 
 interface SliceProps {
   axis: Axis;
+  plane: SlicePlane;
   voxel: Voxel;
   layer: LayerDescription;
   index: number;
 }
 
-function Slice({ axis, voxel, layer, index }: SliceProps): ReactNode {
+function Slice({ axis, plane, voxel, layer, index }: SliceProps): ReactNode {
   const session = useSession();
   const maySteer = useSelect(canSteer);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [isHeld, setHeld] = useState(false);
-  const { across, right, upright } = DIRECTIONS[axis];
+  const directions = directionsOf(plane);
+  const { across, right, upright } = directions;
   const cut = (next: Voxel): void => {
     if (maySteer) session.cut(next, index);
   };
@@ -43,11 +45,11 @@ function Slice({ axis, voxel, layer, index }: SliceProps): ReactNode {
   const aim = (event: PointerEvent): void => {
     const frame = event.currentTarget.getBoundingClientRect();
     const [u, v] = [(event.clientX - frame.left) / frame.width, (event.clientY - frame.top) / frame.height];
-    cut(voxelAt(axis, u, v, voxel, layer.shape));
+    cut(voxelAt(directions, u, v, voxel, layer.shape));
   };
   const width = (layer.shape[right] ?? 1) * (layer.spacing[right] ?? 1);
   const height = (layer.shape[upright] ?? 1) * (layer.spacing[upright] ?? 1);
-  const { u, v } = placeOf(axis, voxel, layer.shape);
+  const { u, v } = placeOf(directions, voxel, layer.shape);
   const position = voxel[across] ?? 0;
   const last = (layer.shape[across] ?? 1) - 1;
   return (
@@ -66,7 +68,7 @@ function Slice({ axis, voxel, layer, index }: SliceProps): ReactNode {
             const way = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
             if (way === undefined) return;
             event.preventDefault();
-            cut(stepped(axis, voxel, way, layer.shape));
+            cut(stepped(directions, voxel, way, layer.shape));
           }}
           onPointerDown={(event) => {
             event.currentTarget.setPointerCapture(event.pointerId);
@@ -76,7 +78,7 @@ function Slice({ axis, voxel, layer, index }: SliceProps): ReactNode {
           onPointerMove={(event) => (isHeld ? aim(event) : undefined)}
           onPointerUp={() => setHeld(false)}
           onPointerCancel={() => setHeld(false)}
-          onWheel={(event) => cut(stepped(axis, voxel, Math.round(-event.deltaY / STEP_PIXELS) || -Math.sign(event.deltaY), layer.shape))}
+          onWheel={(event) => cut(stepped(directions, voxel, Math.round(-event.deltaY / STEP_PIXELS) || -Math.sign(event.deltaY), layer.shape))}
         >
           <canvas ref={canvas} />
           <svg aria-hidden="true">

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field
 from pellucid.rendering.camera import Vector
 from pellucid.rendering.scene import ShadingName
 from pellucid.rendering.user_shading import Parameter
+from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 
 VERSION = 2
 """Of the messages. A page and an instance of different versions do not talk."""
@@ -80,7 +81,8 @@ class LayerDescription:
 
     name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
     many the file has; scene.time chooses the time step, the source (``file:c=1``) the channel. histogram: None while
-    the voxels are still being counted.
+    the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
+    and where it lies, in words; empty where the file does not state it.
     """
 
     name: str
@@ -94,6 +96,8 @@ class LayerDescription:
     channels: int
     channel: int
     histogram: Histogram | None
+    planes: Planes = ASSUMED_PLANES
+    orientation: str = ""
 
 
 @dataclass(frozen=True)
