@@ -194,8 +194,9 @@ export interface RingSettings {
  * are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
  * projections first, or None. zingers: by how much less
  * than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
- * air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations, is_nonnegative:
- * of sirt and cgls. is_circle: whether pixels that not all views see are left at 0. */
+ * air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations: of sirt and
+ * cgls, 0 for as many as the method usually needs. is_nonnegative: of sirt. is_circle: whether pixels that not all
+ * views see are left at 0. */
 export interface Recipe {
   readonly center: number | string;
   readonly tilt: number | string;

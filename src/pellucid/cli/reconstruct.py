@@ -57,7 +57,8 @@ def _add_steps(group: "argparse._ArgumentGroup") -> None:
     filters = "ramachandran, shepp-logan, chesler, cosine, hamming, hann or parzen"
     group.add_argument("--filter", default="chesler", metavar="NAME", help=f"of direct and gridding: {filters}")
     group.add_argument("--padding", default="auto", metavar="HOW", help="of rows that are cut off: auto, none or edge")
-    group.add_argument("--iterations", type=count_argument, default=50, help="of sirt and cgls")
+    iterations = "of sirt and cgls; usually 200 and 20"
+    group.add_argument("--iterations", type=count_argument, default=0, metavar="COUNT", help=iterations)
     group.add_argument("--nonnegative", action="store_true", help="sirt: nothing below 0")
     group.add_argument("--square", action="store_true", help="also pixels that not all views see")
 

@@ -81,6 +81,15 @@ class Geometry:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Views:
+    """How views are added up. weights: of every view. is_transpose: bins have the weights that a pixel has in their
+    rays (projection.project), in the place of linear interpolation between them."""
+
+    weights: Any
+    is_transpose: bool = False
+
+
 def back_project(
     sinograms: Array, geometry: Geometry, device: Device | None = None, weights: Floats | None = None
 ) -> Array:
@@ -89,65 +98,73 @@ def back_project(
     weights: of the views; by default the share of a half turn that each stands for, which makes the result the
     attenuation per pixel.
     """
+    weights = geometry.weights if weights is None else weights
+    return add_views(sinograms, geometry, Views(weights.astype(np.float32)), device)
+
+
+def add_views(sinograms: Array, geometry: Geometry, views: Views, device: Device | None = None) -> Array:
+    """The sum of what all views say of every pixel."""
     device = device or choose()
     geometry.check(sinograms.shape)
-    weights = (geometry.weights if weights is None else weights).astype(np.float32)
     slices, _, columns = sinograms.shape
     images = primitives(device).zeros((slices, columns, columns), np.float32)
     if not geometry.has_one_axis:
-        _by_slices(sinograms, geometry, weights, images, device)
+        _by_slices(sinograms, geometry, views, images, device)
     elif device.is_cuda:
-        _on_cuda(sinograms, geometry, weights, images, device)
+        _on_cuda(sinograms, geometry, views, images, device)
     else:
-        _on_cpu(sinograms, geometry, weights, images)
+        _on_cpu(sinograms, geometry, views, images)
     return images
 
 
-def _by_slices(sinograms: Array, geometry: Geometry, weights: Any, images: Array, device: Device) -> None:
+def _by_slices(sinograms: Array, geometry: Geometry, views: Views, images: Array, device: Device) -> None:
     from pellucid.tomo.kernels import direct
 
     columns, room = sinograms.shape[2], primitives(device)
-    numbers = (weights, geometry.turns, geometry.axes, geometry.radii(columns))
+    steepness = 1 / np.abs(geometry.turns).max(axis=1) if views.is_transpose else np.ones(len(geometry.angles_rad))
+    numbers = (views.weights, geometry.turns, steepness, geometry.axes, geometry.radii(columns))
     inputs = [sinograms, *(room.to_device(values.astype(np.float32)) for values in numbers)]
     shape = (columns, len(sinograms), columns)
     launch(direct.back_project_slices, shape, inputs=inputs, outputs=[images], device=device)
 
 
-def _on_cpu(sinograms: Array, geometry: Geometry, weights: Any, images: Array) -> None:
+def _on_cpu(sinograms: Array, geometry: Geometry, views: Views, images: Array) -> None:
     """A packet of neighbouring slices at a time."""
     from pellucid.tomo.kernels import direct
 
-    device, (slices, views, columns) = choose("cpu"), sinograms.shape
-    packed = aligned((1, views, columns + direct.BORDER, direct.CPU_LANES))
+    device, (slices, count, columns) = choose("cpu"), sinograms.shape
+    packed = aligned((1, count, columns + direct.BORDER, direct.CPU_LANES))
     tiles = -(-columns // direct.TILE)
     inputs = [packed, geometry.turns, float(geometry.axes[0]), float(geometry.radii(columns)[0])]
     for start in range(0, slices, direct.CPU_LANES):
         some = slice(start, min(slices, start + direct.CPU_LANES))
-        shape = (views, 1, columns + direct.BORDER)
-        launch(direct.pack, shape, inputs=[sinograms[some], weights], outputs=[packed], device=device)
+        shape = (count, 1, columns + direct.BORDER)
+        launch(direct.pack, shape, inputs=[sinograms[some], views.weights], outputs=[packed], device=device)
         tiled = Portion((tiles, tiles, 1), heft=direct.TILE**2)
-        launch(_kernel("cpu"), tiled, inputs=inputs, outputs=[images[some]], device=device)
+        launch(_kernel("cpu", views.is_transpose), tiled, inputs=inputs, outputs=[images[some]], device=device)
 
 
-def _on_cuda(sinograms: Array, geometry: Geometry, weights: Any, images: Array, device: Device) -> None:
+def _on_cuda(sinograms: Array, geometry: Geometry, views: Views, images: Array, device: Device) -> None:
     from pellucid.tomo.kernels import direct
 
-    room, (slices, views, columns) = primitives(device), sinograms.shape
+    room, (slices, count, columns) = primitives(device), sinograms.shape
     packets = -(-slices // direct.CUDA_LANES)
-    packed = room.empty((packets, views, columns + direct.BORDER, direct.CUDA_LANES), np.float32)
-    shape = (views, packets, columns + direct.BORDER)
-    launch(direct.pack, shape, inputs=[sinograms, room.to_device(weights)], outputs=[packed], device=device)
+    packed = room.empty((packets, count, columns + direct.BORDER, direct.CUDA_LANES), np.float32)
+    shape = (count, packets, columns + direct.BORDER)
+    launch(direct.pack, shape, inputs=[sinograms, room.to_device(views.weights)], outputs=[packed], device=device)
     turns = room.to_device(geometry.turns.astype(np.float32))
     inputs = [packed, turns, float(geometry.axes[0]), float(geometry.radii(columns)[0])]
     tiles = -(-columns // 8)
-    launch(_kernel("cuda"), (packets, tiles, tiles, 64), inputs=inputs, outputs=[images], device=device, block_dim=64)
+    kernel = _kernel("cuda", views.is_transpose)
+    launch(kernel, (packets, tiles, tiles, 64), inputs=inputs, outputs=[images], device=device, block_dim=64)
 
 
 @cache
-def _kernel(kind: str) -> Any:
+def _kernel(kind: str, is_transpose: bool) -> Any:
     from pellucid.tomo.kernels import direct
 
-    return direct.direct_cuda() if kind == "cuda" else direct.direct_cpu()
+    make = direct.direct_cuda if kind == "cuda" else direct.direct_cpu
+    return make(is_transpose=is_transpose)
 
 
 def aligned(shape: tuple[int, ...]) -> Array:

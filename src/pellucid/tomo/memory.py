@@ -73,8 +73,11 @@ def work_bytes(size: SlabSize, recipe: Recipe) -> int:
     packed = 4 * AT_ONCE * views * (size.edge + 3)
     if recipe.method == "gridding":
         return sinograms + slices + gridding_cpu.work_bytes(views, size.edge, (length, grid_size(size.edge)))
-    if recipe.method in ("sirt", "cgls"):
-        return 4 * sinograms + 3 * slices + packed + 4 * AT_ONCE * size.edge**2
+    lines = 4 * AT_ONCE * size.edge * (size.edge + 3)  # Slices side by side, while they are projected.
+    if recipe.method == "sirt":
+        return 2 * sinograms + slices + packed + max(lines, slices) + (sinograms + slices) // at_once
+    if recipe.method == "cgls":
+        return 2 * sinograms + 2 * slices + packed + max(sinograms + lines, slices)
     batch = min(at_once, batch_slices(views, length, choose("cpu")))
     return sinograms + max(12 * batch * views * length, packed + slices)
 
@@ -138,5 +141,7 @@ def _card_work(size: SlabSize, recipe: Recipe, count: int) -> int:
         return gridding_cuda.work_bytes(count, views, length, grid_size(size.edge))
     packed = 4 * (-(-count // 8) * 8) * views * (size.edge + 3)
     if recipe.method in ("sirt", "cgls"):
-        return 3 * 4 * count * views * size.edge + 2 * 4 * count * size.edge**2 + packed
+        sinograms, slices = 4 * count * views * size.edge, 4 * count * size.edge**2
+        lanes = 4 * (-(-count // 8) * 8) * (size.edge + 3) ** 2
+        return sinograms + slices + max(sinograms + lanes, slices + packed) + (sinograms + slices) // count
     return max(packed, 3 * max(BATCH_BYTES["cuda"], 4 * views * length))

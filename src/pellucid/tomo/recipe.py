@@ -14,6 +14,9 @@ from pellucid.tomo.phase import Paganin
 from pellucid.tomo.rings import RingSettings
 
 METHODS = ("direct", "gridding", "sirt", "cgls")
+USUAL_ITERATIONS = {"sirt": 200, "cgls": 20}
+"""With these, the error of a slice without noise is within a few percent of the least that any number leaves."""
+
 AUTOMATIC = "auto"
 
 
@@ -27,8 +30,9 @@ class Recipe:
     are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
     projections first, or None. zingers: by how much less
     than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
-    air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations, is_nonnegative:
-    of sirt and cgls. is_circle: whether pixels that not all views see are left at 0.
+    air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations: of sirt and
+    cgls, 0 for as many as the method usually needs. is_nonnegative: of sirt. is_circle: whether pixels that not all
+    views see are left at 0.
     """
 
     center: float | str = AUTOMATIC
@@ -43,7 +47,7 @@ class Recipe:
     method: str = "direct"
     filter: str = "chesler"
     padding: str = "auto"
-    iterations: int = 50
+    iterations: int = 0
     is_nonnegative: bool = False
     is_circle: bool = True
 
@@ -54,9 +58,9 @@ class Recipe:
         if isinstance(self.center, str):
             _check_choice("center", self.center, (AUTOMATIC, *AXIS_METHODS))
         self._check_slope()
-        if self.iterations < 1 or self.binning < 1 or self.air < 0 or self.zingers < 0:
+        if self.iterations < 0 or self.binning < 1 or self.air < 0 or self.zingers < 0:
             raise InvalidInput(
-                "Iterations and binning are from 1; columns of air, and the threshold of zingers, from 0.",
+                "Binning is from 1; iterations, columns of air, and the threshold of zingers, from 0.",
                 do="Give such numbers.",
             )
 
@@ -73,6 +77,15 @@ class Recipe:
                     raise InvalidInput(
                         f"The {what} of an axis is found together with its center.", do="Give both, or neither."
                     )
+
+    @property
+    def iteration_count(self) -> int:
+        """Iterations that are made; 0 of methods that make none.
+
+        >>> Recipe(method="sirt").iteration_count, Recipe(method="cgls", iterations=7).iteration_count
+        (200, 7)
+        """
+        return (self.iterations or USUAL_ITERATIONS[self.method]) if self.method in USUAL_ITERATIONS else 0
 
     def as_words(self) -> dict[str, Any]:
         """For the report of a run: every choice by its name."""

@@ -175,10 +175,10 @@ def reconstructed(
         case "gridding":
             return reconstruct_by_gridding(sinograms, geometry, recipe.filter, padding=recipe.padding, device=device)
         case "sirt":
-            clipped, count = recipe.is_nonnegative, recipe.iterations
+            clipped, count = recipe.is_nonnegative, recipe.iteration_count
             return sirt(sinograms, geometry, count, is_nonnegative=clipped, device=device, between=between)
         case "cgls":
-            return cgls(sinograms, geometry, recipe.iterations, device=device, between=between)
+            return cgls(sinograms, geometry, recipe.iteration_count, device=device, between=between)
         case _:
             filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms)
             return back_project(sinograms, geometry, device)

@@ -83,7 +83,7 @@ class Trial:
 
     def whole_slice(self, row: int, recipe: Recipe) -> Voxels:
         """Just as the volume will have it, however long that takes."""
-        return self._slice(row, recipe, Thinning(iterations=recipe.iterations), is_rough=False, is_cancelled=never)
+        return self._slice(row, recipe, Thinning(iterations=recipe.iteration_count), is_rough=False, is_cancelled=never)
 
     def slice(self, row: int, recipe: Recipe, *, is_rough: bool = False, is_cancelled: IsCancelled = never) -> Voxels:
         """Attenuation per cm, or per pixel where its size is not known. row: of the detector, also where it is binned.
@@ -117,7 +117,7 @@ class Trial:
         if recipe.method in ITERATIVE:
             which = 0 if is_rough else 1
             budget = (CUDA_UPDATES if self._device.is_cuda else CPU_UPDATES)[which]
-            count = min(recipe.iterations, MOST_ITERATIONS[which])
+            count = min(recipe.iteration_count, MOST_ITERATIONS[which])
             return replace(Thinning.within(budget / count, views, columns), iterations=count)
         most = ROUGH_PHASE_VIEWS if recipe.phase else ROUGH_VIEWS
         return Thinning(-(-columns // ROUGH_COLUMNS), -(-views // most)) if is_rough else Thinning()

@@ -56,7 +56,7 @@ export function Settings({ path, slice, scan, wish, onChange }: SettingsProps): 
         )}
         {isIterative ? (
           <>
-            <Numbers label="Iterations" hint="" value={recipe.iterations} step={1} least={1} onChange={(iterations) => set({ iterations: Math.round(iterations) })} />
+            <Numbers label="Iterations" hint="0: as usual" value={recipe.iterations} step={1} least={0} onChange={(iterations) => set({ iterations: Math.round(iterations) })} />
             {recipe.method === "sirt" ? <Switch label="Nothing below 0" isOn={recipe.is_nonnegative} onChange={(is_nonnegative) => set({ is_nonnegative })} /> : null}
             <p className="hint">{coarsely(slice)}</p>
           </>

@@ -18,7 +18,7 @@ export const RECIPE: Recipe = {
   method: "direct",
   filter: "chesler",
   padding: "auto",
-  iterations: 50,
+  iterations: 0,
   is_nonnegative: false,
   is_circle: true,
 };

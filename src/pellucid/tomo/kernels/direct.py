@@ -1,7 +1,7 @@
 """Back projection by its definition: every pixel adds up what every view says of it.
 
 Here: the kernels, on the CPU and on CUDA for slices that share an axis (packed side by side), and one for slices that
-have an axis each.
+have an axis each. All of them also as the transpose of projection (kernels.projection).
 Not here: filtering, weights of angles, memory (backprojection).
 """
 
@@ -42,17 +42,17 @@ def pack(
         packed[packet, view, bin, lane] = value
 
 
-def _text(file: str, lanes: int) -> str:
-    numbers = [f"constexpr int LANES = {lanes}, TILE = {TILE};"]
+def _text(file: str, lanes: int, *, is_transpose: bool) -> str:
+    numbers = [f"constexpr int LANES = {lanes}, TILE = {TILE};", f"constexpr bool IS_TRANSPOSE = {int(is_transpose)};"]
     # A product and a sum in one instruction, which Warp does not ask for on a CPU.
     start = ["{", *(["#pragma clang fp contract(fast)"] if file.endswith("cpp") else []), *numbers]
     return "\n".join([*start, Path(__file__).with_name(file).read_text(), "}"])
 
 
-def direct_cpu() -> Any:
-    """The kernel for the CPU; a thread is a tile. turns in double precision."""
+def direct_cpu(*, is_transpose: bool = False) -> Any:
+    """The kernel for the CPU; a thread is a tile. turns in double precision. is_transpose: of projection."""
 
-    @wp.func_native(_text("direct.cpp", CPU_LANES))
+    @wp.func_native(_text("direct.cpp", CPU_LANES, is_transpose=is_transpose))
     def add_tile(
         packed: wp.array4d(dtype=wp.float32),
         turns: wp.array2d(dtype=wp.float64),
@@ -79,10 +79,10 @@ def direct_cpu() -> Any:
     return back_project_tiles
 
 
-def direct_cuda() -> Any:
-    """The kernel for CUDA; a thread is a pixel of some slices. turns in single precision."""
+def direct_cuda(*, is_transpose: bool = False) -> Any:
+    """The same for CUDA; a thread is a pixel of some slices. turns in single precision."""
 
-    @wp.func_native(_text("direct.cu", CUDA_LANES))
+    @wp.func_native(_text("direct.cu", CUDA_LANES, is_transpose=is_transpose))
     def add_pixel(
         packed: wp.array4d(dtype=wp.float32),
         turns: wp.array2d(dtype=wp.float32),
@@ -119,11 +119,12 @@ def back_project_slices(
     sinograms: wp.array3d(dtype=wp.float32),
     weights: wp.array(dtype=wp.float32),
     turns: wp.array2d(dtype=wp.float32),
+    steepness: wp.array(dtype=wp.float32),
     axes: wp.array(dtype=wp.float32),
     radii: wp.array(dtype=wp.float32),
     image: wp.array3d(dtype=wp.float32),
 ):
-    """A pixel of one slice, whose axis is its own."""
+    """A pixel of one slice, whose axis is its own. steepness: per view, of a pixel's triangle; 1 interpolates."""
     row, slice, column = wp.tid()
     row += first
     half = 0.5 * wp.float32(image.shape[1] - 1)
@@ -138,9 +139,10 @@ def back_project_slices(
             weight = place - whole
             left = wp.int32(whole)
             value = wp.float32(0.0)
+            steep = steepness[view]
             if left >= 0 and left < width:
-                value += (1.0 - weight) * sinograms[slice, view, left]
+                value += wp.max(0.0, steep * (1.0 - weight * steep)) * sinograms[slice, view, left]
             if left >= -1 and left < width - 1:
-                value += weight * sinograms[slice, view, left + 1]
+                value += wp.max(0.0, steep * (1.0 - (1.0 - weight) * steep)) * sinograms[slice, view, left + 1]
             total += value * weights[view]
     image[slice, row, column] = total
