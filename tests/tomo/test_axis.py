@@ -15,6 +15,7 @@ from pellucid.tomo.axis import METHODS, AxisLine, by_double_wedge, find_axis, th
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis, stitch, turn_upright
+from pellucid.tomo.opposite_views import OppositeViews
 from pellucid.tomo.phantoms import disc, discs, foam
 from pellucid.tomo.planning import plan_slabs
 from pellucid.tomo.reading.opening import open_scan
@@ -84,10 +85,10 @@ def test_an_offset_scan_becomes_half_a_turn_of_wide_views(axis: float, device: D
     """The joined views are those of a detector nearly twice as wide."""
     sample, turn = foam(100, 60), np.arange(360) * np.pi / 180
     narrow = integrals(sample, Detector(2, 128, axis_column=axis), turn).transpose(1, 0, 2).astype(np.float32)
-    found = find_offset_axis(narrow[0])
+    found = find_offset_axis(narrow[0], turn)
     assert found.column == axis
     room = primitives(device)
-    joined = room.to_host(stitch(room.to_device(narrow), found, device))
+    joined = room.to_host(stitch(room.to_device(narrow), found, OppositeViews.of(turn), device))
     wide = Detector(2, found.joined_columns, axis_column=found.joined_axis)
     np.testing.assert_allclose(joined, integrals(sample, wide, turn[:180]).transpose(1, 0, 2), atol=1e-5)
 
@@ -100,14 +101,14 @@ def test_the_axis_of_an_offset_scan_may_lie_between_columns(axis: float) -> None
     turn = np.arange(300) * np.pi / 150
     narrow = integrals(blobs, Detector(1, 128, axis_column=axis), turn).transpose(1, 0, 2).astype(np.float32)
     found = OffsetAxis(2 * axis, 128)
-    joined = stitch(narrow, found)
+    joined = stitch(narrow, found, OppositeViews.of(turn))
     wide = Detector(1, found.joined_columns, axis_column=found.joined_axis)
     wanted = integrals(blobs, wide, turn[:150]).transpose(1, 0, 2).astype(np.float32)
     slices = []
     for sinograms in (joined, wanted):
         filtered = filter_sinograms(sinograms, "hann", padding="none")
         slices.append(back_project(filtered, Geometry.shared(turn[:150], found.joined_axis, 1))[0])
-    assert find_offset_axis(narrow[0]).column == pytest.approx(axis, abs=0.08)
+    assert find_offset_axis(narrow[0], turn).column == pytest.approx(axis, abs=0.08)
     assert rms(joined - wanted) < 0.01 * np.ptp(wanted)
     assert rms(slices[0] - slices[1]) < 0.01 * np.ptp(slices[1])
 
@@ -147,9 +148,9 @@ def test_what_cannot_be_found_is_said() -> None:
     with pytest.raises(InvalidInput, match="too small for the axis"):
         by_double_wedge(np.zeros((4, 20), np.float32), np.arange(4.0))
     with pytest.raises(InvalidInput, match="no overlap to find"):
-        find_offset_axis(np.zeros((10, 8)))
+        find_offset_axis(np.zeros((10, 8)), np.arange(10) * np.pi / 5)
     with pytest.raises(InvalidInput, match="do not fit an axis of 9 columns"):
-        stitch(np.zeros((1, 4, 8), np.float32), OffsetAxis(4, 9))
+        stitch(np.zeros((1, 4, 8), np.float32), OffsetAxis(4, 9), OppositeViews.of(np.arange(4) * np.pi / 2))
     scan = simulate(SAMPLE, Detector(1, 64), ANGLES)
     with pytest.raises(InvalidInput, match="no way 'magic'"):
         find_axis(scan, "magic")

@@ -54,7 +54,7 @@ def test_an_offset_scan_is_joined_and_binned(device: Device) -> None:
     sample, turn = foam(50, 20), np.arange(80) * np.pi / 40
     scan = simulate(sample, Detector(4, 64, axis_column=52.5), turn)
     row = attenuate(scan.projections.read(), scan.projections.times, Calibration.of(scan), choose("cpu")).sinograms[1]
-    axis = find_offset_axis(row)
+    axis = find_offset_axis(row, scan.angles_rad)
     assert axis.column == 52.5
     found = prepared(scan, Preparation(offset=axis, binning=2), device)
     assert found.shape == (40, 2, axis.joined_columns // 2)

@@ -13,6 +13,8 @@ from pellucid.device import Array, Device, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.axis import lowest
+from pellucid.tomo.opposite_views import OppositeViews
+from pellucid.tomo.scan import Floats
 
 SMALLEST_OVERLAP = 8
 WHOLE = 0.1
@@ -67,19 +69,20 @@ class OffsetAxis:
         return self.column - self.start
 
 
-def find_offset_axis(sinogram: Voxels, smallest_overlap: int = SMALLEST_OVERLAP) -> OffsetAxis:
-    """From a full turn (view, column), by angle: the overlap in which opposite views differ least, on either side.
+def find_offset_axis(sinogram: Voxels, angles_rad: Floats, smallest_overlap: int = SMALLEST_OVERLAP) -> OffsetAxis:
+    """From a full turn (view, column): the overlap in which opposite views differ least, on either side.
 
     The difference is measured against how much the views vary there, so that empty overlaps do not win. Whole totals
     are tried; a parabola through the best three tells the place between them, unless that is next to a whole one.
     """
     views, columns = sinogram.shape
-    half = views // 2
-    if half < 2 or columns <= smallest_overlap:
+    pairs = OppositeViews.of(angles_rad)
+    if pairs.count < 2 or columns <= smallest_overlap:
         raise InvalidInput(
             f"A full turn of {views} views and {columns} columns has no overlap to find.", do="Give the center."
         )
-    front, behind = sinogram[:half].astype(np.float64), sinogram[half : 2 * half, ::-1].astype(np.float64)
+    front, mirrored = sinogram[pairs.front].astype(np.float64), sinogram[:, ::-1]
+    behind = mirrored[pairs.before] + pairs.shares[:, None] * (mirrored[pairs.after] - mirrored[pairs.before])
     totals = np.arange(smallest_overlap - 1, 2 * columns - smallest_overlap)
     differences = [_difference(front, behind, int(total)) for total in totals]
     total = lowest(totals.astype(np.float64), np.array(differences))
@@ -96,7 +99,7 @@ def _difference(front: Voxels, mirrored: Voxels, total: int) -> float:
     return float(((a - b) ** 2).mean() / varied) if varied > 0 else np.inf
 
 
-def stitch(sinograms: Array, axis: OffsetAxis, device: Device | None = None) -> Array:
+def stitch(sinograms: Array, axis: OffsetAxis, pairs: OppositeViews, device: Device | None = None) -> Array:
     """Half a turn of wide views (slice, view, column) from a full turn of narrow ones."""
     from pellucid.tomo.kernels import alignment as kernels
 
@@ -106,10 +109,12 @@ def stitch(sinograms: Array, axis: OffsetAxis, device: Device | None = None) -> 
             f"Sinograms of {views} views and {columns} columns do not fit an axis of {axis.columns} columns.",
             do="Find the axis in sinograms of the same scan.",
         )
-    joined = primitives(device).empty((slices, views // 2, axis.joined_columns), np.float32)
-    shape = (views // 2, slices, axis.joined_columns)
-    whole = floor(axis.total)
-    inputs = [whole, axis.total - whole, axis.start, views // 2, sinograms]
+    room, shape = primitives(device), (pairs.count, slices, axis.joined_columns)
+    joined = room.empty((slices, pairs.count, axis.joined_columns), np.float32)
+    whole, numbers = floor(axis.total), (pairs.front, pairs.before, pairs.after)
+    views_of = [room.to_device(one.astype(np.int32)) for one in numbers]
+    shares = room.to_device(pairs.shares.astype(np.float32))
+    inputs = [whole, axis.total - whole, axis.start, *views_of, shares, sinograms]
     launch(kernels.stitch, shape, inputs=inputs, outputs=[joined], device=device)
     return joined
 

@@ -81,7 +81,7 @@ def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
         )
     if not isinstance(recipe.center, str):
         return OffsetAxis(2 * recipe.center, scan.columns)
-    return find_offset_axis(_sinogram(scan, scan.rows // 2))
+    return find_offset_axis(_sinogram(scan, scan.rows // 2), scan.angles_rad)
 
 
 def _sinogram(scan: Scan, row: int) -> Voxels:

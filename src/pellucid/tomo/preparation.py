@@ -24,11 +24,12 @@ from pellucid.formats.protocol import Layout, Level
 from pellucid.formats.registry import open_writer
 from pellucid.tomo.correction import Calibration, Correction, attenuate, bin_frames
 from pellucid.tomo.offset_scans import OffsetAxis, stitch, turn_upright
+from pellucid.tomo.opposite_views import OppositeViews
 from pellucid.tomo.phase import Paganin, padded_shape, retrieve
 from pellucid.tomo.planes import PlaneTask
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.scan import Frames, Scan
+from pellucid.tomo.scan import Floats, Frames, Scan
 from pellucid.volume.blocks import Block
 from pellucid.volume.volume import open_volume
 
@@ -67,9 +68,13 @@ class Preparation:
 
     def shape(self, scan: Scan) -> Shape:
         """Of the prepared projections: (view, row, column)."""
-        views = scan.count // 2 if self.offset else scan.count
+        views = OppositeViews.of(scan.angles_rad).count if self.offset else scan.count
         columns = self.offset.joined_columns if self.offset else scan.columns
         return views, scan.rows // self.binning, columns // self.binning
+
+    def angles(self, scan: Scan) -> Floats:
+        """Of the prepared projections."""
+        return scan.angles_rad[OppositeViews.of(scan.angles_rad).front] if self.offset else scan.angles_rad
 
     def binned(self, place: float) -> float:
         """Where a column or row of the detector lies among the new pixels.
@@ -109,7 +114,7 @@ def prepared_scan(scan: Scan, wish: Preparation, place: str) -> Scan:
         scan.name,
         scan.kind,
         frames,
-        scan.angles_rad[: frames.count],
+        wish.angles(scan),
         pixel_size_um=pixel * wish.binning if pixel else None,
         assumptions=scan.assumptions,
     )
@@ -136,7 +141,9 @@ class PreparationTask(PlaneTask):
         offset, phase = self.wish.offset, self.wish.fitted_phase
         if offset is not None:
             rows = shape[0] * shape[1] * self.wish.binning
-            raw, wide = 2 * rows * offset.columns, rows * offset.joined_columns
+            # One view more: the last opposite one may lie between two.
+            raw = 2 * rows * offset.columns + shape[1] * self.wish.binning * offset.columns
+            wide = rows * offset.joined_columns
         steps = [(self.raw_itemsize + 4) * raw, 4 * raw + 4 * wide, 8 * wide]
         if phase is not None:
             steps.append(8 * prod(shape) + 12 * shape[0] * prod(padded_shape(phase, shape[1:])))
@@ -199,8 +206,9 @@ def transmissions(scan: Scan, calibration: Calibration, offset: OffsetAxis | Non
     sinograms, bad = corrected.sinograms, corrected.bad
     del corrected  # Joining needs the room.
     if offset is not None:
-        count = part.views[1] - part.views[0]
-        sinograms, bad = stitch(sinograms, offset, device), bad[:, :count] | bad[:, count:]
+        pairs = OppositeViews.of(scan.angles_rad).some(*part.views)
+        sinograms = stitch(sinograms, offset, pairs, device)
+        bad = bad[:, pairs.front] | bad[:, pairs.before] | bad[:, pairs.after]
     rows, count, columns = sinograms.shape
     frames = room.empty((count, rows, columns), np.float32)
     inputs = [room.to_device(bad.astype(np.uint8)), sinograms]
@@ -211,9 +219,9 @@ def transmissions(scan: Scan, calibration: Calibration, offset: OffsetAxis | Non
 def _corrected(
     scan: Scan, calibration: Calibration, offset: OffsetAxis | None, part: Part, device: Device
 ) -> Correction:
-    """Some views; of an offset scan those half a turn later behind them."""
+    """Some views; of an offset scan also those half a turn later."""
     chosen = np.arange(*part.views)
     if offset is not None:
-        chosen = np.concatenate([chosen, chosen + scan.count // 2])
+        chosen = OppositeViews.of(scan.angles_rad).views_of(*part.views)
     frames = scan.projections.choose(chosen)
     return attenuate(frames.read(rows=part.rows), frames.times, calibration, device)

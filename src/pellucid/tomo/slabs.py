@@ -21,6 +21,7 @@ from pellucid.tomo.gridding import reconstruct_by_gridding
 from pellucid.tomo.iterative import Between, cgls, nothing, sirt
 from pellucid.tomo.memory import AT_ONCE, SlabSize, card_for
 from pellucid.tomo.offset_scans import OffsetAxis, stitch
+from pellucid.tomo.opposite_views import OppositeViews
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.rings import remove_rings
 from pellucid.tomo.scan import Floats, Scan
@@ -88,8 +89,8 @@ class SlabPlan:
 
     def geometry(self, angles_rad: Floats, rows: tuple[int, int]) -> Geometry:
         if self.offset:
-            half, axes = angles_rad[: len(angles_rad) // 2], np.full(rows[1] - rows[0], self.offset.joined_axis)
-            return Geometry(half, axes, self.recipe.is_circle)
+            joined, axes = OppositeViews.of(angles_rad).front, np.full(rows[1] - rows[0], self.offset.joined_axis)
+            return Geometry(angles_rad[joined], axes, self.recipe.is_circle)
         return Geometry(angles_rad, self.axes(rows), self.recipe.is_circle)
 
 
@@ -149,7 +150,7 @@ def corrected(
             level_air(sinograms, plan.recipe.air, device)
     with account.timing("rings", device):
         cleaned = _cleaned(sinograms, plan, account, axes)
-    return stitch(cleaned, plan.offset, device) if plan.offset else cleaned
+    return stitch(cleaned, plan.offset, OppositeViews.of(scan.angles_rad), device) if plan.offset else cleaned
 
 
 def _cleaned(sinograms: Array, plan: SlabPlan, account: Account, axes: Floats) -> Array:

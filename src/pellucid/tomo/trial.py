@@ -146,7 +146,7 @@ class Trial:
         band, fitted = Band.of(scan, wish, row), plan_prepared(scan, plan, wish)
         key, some = ("sinogram", row, *steps, wish, every), _thinned(scan, every)
         sinograms = self._keep(key, lambda: self._prepared(band, some, fitted, is_cancelled))
-        geometry = fitted.geometry(some.angles_rad[: sinograms.shape[1]], (band.index, band.index + 1))
+        geometry = fitted.geometry(wish.angles(some), (band.index, band.index + 1))
         return _Ready(sinograms, geometry, scan.per_pixel / (wish.binning if scan.pixel_size_um else 1))
 
     def _plain(self, row: int, plan: SlabPlan) -> Array:
@@ -159,7 +159,7 @@ class Trial:
     def _prepared(self, band: Band, scan: Scan, plan: SlabPlan, is_cancelled: IsCancelled) -> Array:
         """The same of projections that are prepared first."""
         raw = self._keep(("prepared", band, scan.count), lambda: self._transmitted(band, scan, is_cancelled))
-        angles = scan.angles_rad[: len(raw)]
+        angles = band.wish.angles(scan)
         scan = replace(scan, projections=Frames.from_array(raw), angles_rad=angles, flats=None, darks=None)
         _go_on(is_cancelled)
         return _lit(raw, scan, Calibration.of(scan), plan, plan.axes((band.index, band.index + 1)))

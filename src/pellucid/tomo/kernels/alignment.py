@@ -27,11 +27,16 @@ def stitch(
     whole: wp.int32,
     part: wp.float32,
     start: wp.int32,
-    half: wp.int32,
+    fronts: wp.array(dtype=wp.int32),
+    befores: wp.array(dtype=wp.int32),
+    afters: wp.array(dtype=wp.int32),
+    shares: wp.array(dtype=wp.float32),
     sinograms: wp.array3d(dtype=wp.float32),
     joined: wp.array3d(dtype=wp.float32),
 ):
     """Column j of a view is column whole + part - j of the view half a turn later; start is the first j of either.
+
+    The view half a turn later lies between two, by a share.
 
     Where both see it, they are mixed: each counts more the further it is from its own border.
     """
@@ -46,16 +51,18 @@ def stitch(
     own = wp.float32(wp.min(front, columns - 1 - front) + 1)
     other = wp.min(wp.float32(behind) + part, wp.float32(columns - 1 - behind) - part) + 1.0
     value = wp.float32(0.0)
+    opposite = wp.float32(0.0)
     is_behind = behind >= 0 and behind <= last
-    if own > 0.0 and is_behind:
-        share = other / (own + other)
-        value = (1.0 - share) * sinograms[place, view, front] + share * between(
-            sinograms[place, view + half], behind, part
-        )
-    elif own > 0.0:
-        value = sinograms[place, view, front]
+    if is_behind:
+        opposite = between(sinograms[place, befores[view]], behind, part)
+        if shares[view] > 0.0:
+            opposite += shares[view] * (between(sinograms[place, afters[view]], behind, part) - opposite)
+    if own > 0.0:
+        value = sinograms[place, fronts[view], front]
+        if is_behind:
+            value += other / (own + other) * (opposite - value)
     elif is_behind:
-        value = between(sinograms[place, view + half], behind, part)
+        value = opposite
     joined[place, view, column] = value
 
 
