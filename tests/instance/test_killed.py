@@ -63,11 +63,11 @@ class Place:
             "TEST_MARK": self.mark,
         }
 
-    def start(self, *words: str, **options: object) -> "subprocess.Popen[str]":
-        command = [sys.executable, *words]
+    def start(self, *words: str, pass_fds: tuple[int, ...] = ()) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
-        )  # type: ignore[call-overload,no-any-return]
+            [sys.executable, *words], env=self.environment, text=True, pass_fds=pass_fds,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
 
     def processes(self, word: str = "") -> list[int]:
         """Those that run, of which a word is in the command line."""
@@ -146,7 +146,7 @@ def test_nor_does_one_that_a_program_started(place: Place, moment: str) -> None:
     ours, theirs = socket.socketpair()
     with closing(Line(ours)) as line, theirs:
         words = (moment, "pellucid.instance.process", str(theirs.fileno()))
-        ended = place.start("-c", ENDED_AT, *words, pass_fds=[theirs.fileno()])
+        ended = place.start("-c", ENDED_AT, *words, pass_fds=(theirs.fileno(),))
         line.send({"device": "cpu"})
         ended.communicate(timeout=PATIENCE_S)
     assert ended.returncode == 0
@@ -157,7 +157,7 @@ def test_one_that_is_to_stay_and_cannot_be_written_down_is_refused(place: Place)
     (place.folder / "state").write_text("in the way of the folder")
     ours, theirs = socket.socketpair()
     with closing(Line(ours)) as line, theirs:
-        started = place.start("-m", "pellucid.instance.process", str(theirs.fileno()), pass_fds=[theirs.fileno()])
+        started = place.start("-m", "pellucid.instance.process", str(theirs.fileno()), pass_fds=(theirs.fileno(),))
         line.send({"device": "cpu", "parent": 0})
         answer, _ = line.receive(PATIENCE_S)
     started.communicate(timeout=PATIENCE_S)

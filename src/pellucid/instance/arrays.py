@@ -6,7 +6,9 @@ Not here: the Unix socket (handover), the transport (arrivals), what is drawn of
 
 import os
 import re
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import prod
 from typing import Annotated, Any, ClassVar, Literal
 from uuid import uuid4
@@ -24,6 +26,7 @@ from pellucid.workers.commands import ArrayKind
 from pellucid.workers.supervision import Handed
 
 MOST_COMING = 8
+EXPIRES_S = 60.0
 VALUES_OF_A_POINT = 4
 CORNERS = 3
 DTYPE = re.compile(r"[<>=|]?[uif][1248]|u?int(8|16|32|64)|float(16|32|64)")
@@ -43,22 +46,31 @@ class Wish:
 
 @dataclass
 class Coming:
-    """An array that is being filled; received: bytes so far."""
+    """An array that is being filled. spans: the bytes that are there, in order and apart. used_at: by the clock."""
 
     offer: ArrayOffer
     shared: SharedArray
-    received: int = 0
+    used_at: float
+    spans: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def received(self) -> int:
+        return sum(stop - start for start, stop in self.spans)
 
 
 class Arrays:
-    """By id; the source that a scene has for one is ``memory:ID``. most_bytes: of one; 0 where only memory decides."""
+    """By id; the source that a scene has for one is ``memory:ID``. most_bytes: of one; 0 where only memory decides.
 
-    def __init__(self, most_bytes: int = 0) -> None:
-        self.most_bytes = most_bytes
+    One whose sender stays silent for EXPIRES_S is given up.
+    """
+
+    def __init__(self, most_bytes: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.most_bytes, self._clock = most_bytes, clock
         self._coming: dict[str, Coming] = {}
 
     def announce(self, offer: ArrayOffer) -> tuple[str, int]:
         """Make room. The id, and the bytes that are expected."""
+        self.expire()
         nbytes = self.check(offer)
         has = available_memory_bytes()
         if nbytes > has:
@@ -66,7 +78,7 @@ class Arrays:
         if len(self._coming) >= MOST_COMING:
             raise InvalidInput("Too many arrays are on their way.", do="Finish those that were announced before.")
         id = uuid4().hex
-        self._coming[id] = Coming(offer, SharedArray.create(offer.shape, np.dtype(offer.dtype)))
+        self._coming[id] = Coming(offer, SharedArray.create(offer.shape, np.dtype(offer.dtype)), self._clock())
         return id, nbytes
 
     def check(self, offer: ArrayOffer) -> int:
@@ -83,7 +95,14 @@ class Arrays:
             raise InvalidInput(f"A piece of {len(piece):,} bytes at {offset:,} lies outside the array.", do=do)
         flat = coming.shared.array.reshape(-1).view(np.uint8)
         flat[offset : offset + len(piece)] = np.frombuffer(piece, np.uint8)
-        coming.received += len(piece)
+        coming.spans = with_span(coming.spans, (offset, offset + len(piece)))
+        coming.used_at = self._clock()
+
+    def expire(self) -> None:
+        """Give up what was announced and not continued: its sender is gone."""
+        now = self._clock()
+        for id in [id for id, coming in self._coming.items() if now - coming.used_at > EXPIRES_S]:
+            self._coming.pop(id).shared.close()
 
     def finish(self, id: str) -> tuple[ArrayOffer, Handed]:
         coming = self._get(id)
@@ -95,8 +114,23 @@ class Arrays:
 
     def _get(self, id: str) -> Coming:
         if id not in self._coming:
-            raise NotFound(f"the array {id}")
+            raise NotFound(f"the array {id}, or no longer: one that is not continued for {EXPIRES_S:.0f} s is given up")
         return self._coming[id]
+
+
+def with_span(spans: list[tuple[int, int]], span: tuple[int, int]) -> list[tuple[int, int]]:
+    """Spans in order and apart, with one more: bytes that come twice count once.
+
+    >>> with_span([(0, 4), (8, 12)], (2, 8)), with_span([(4, 6)], (0, 2))
+    ([(0, 12)], [(0, 2), (4, 6)])
+    """
+    joined: list[tuple[int, int]] = []
+    for start, stop in sorted([*spans, span]):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        elif start < stop:
+            joined.append((start, stop))
+    return joined
 
 
 def checked_bytes(offer: ArrayOffer) -> int:

@@ -69,7 +69,8 @@ class Instance:
         self._begin(source, state)
         self.session.on_end = self.stop
         self._opened.callback(Handover(self.session).close)
-        self._opened.callback(self._listening_for_arrays(limits, certificate).close)
+        self._listener = self._listening_for_arrays(limits, certificate)
+        self._opened.callback(self._listener.close)
         self.session.url = self.url
         self._record = records.write(records.Record.of_this_process(self.url))
         self._opened.callback(records.remove, self._record)

@@ -68,7 +68,7 @@ class Session:
         ahead = setup.ahead or Ahead.of(setup.device, setup.deadlines)
         self.relay, self.worker = ahead.relay, ahead.worker
         self.history, self.controls, self.members = History(Scene()), Controls(), dict[str, Member]()
-        self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays(setup.most_bytes)
+        self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays(setup.most_bytes, setup.clock)
         self.idle, self.timing = Idleness(setup.grace_s, clock=setup.clock), Timing()
         self.delivery = Delivery(self.timing, lambda: list(self.members.values()))
         self.picturing = Picturing(self.history, self.worker, self.delivery)
@@ -106,7 +106,8 @@ class Session:
         self.on_end()
 
     def tick(self) -> None:
-        """Called every second: the grace period."""
+        """Called every second: the grace period, and arrays whose senders are gone."""
+        self.arrays.expire()
         if self.idle.is_over:
             self.end("The viewer was not used for a while, and has ended.", do="Start it again.")
         elif (warning := self.idle.news()) is not None:

@@ -23,7 +23,8 @@ class Limits:
     """What a listening end takes.
 
     limit_bytes: the largest array. at_once: how many arrays at a time; with is_waiting the next one waits, else it is
-    refused. streams: connections per transfer over TCP. keep_s: how long the pieces of a broken transfer are kept.
+    refused. streams: connections per transfer over TCP. keep_s: how long the pieces of a broken transfer are kept,
+    where its sender may still live.
     """
 
     limit_bytes: int = 2**40
@@ -31,7 +32,7 @@ class Limits:
     is_waiting: bool = True
     streams: int = 4
     timeout_s: float = 60.0
-    keep_s: float = 300.0
+    keep_s: float = 60.0
 
 
 DEFAULT_LIMITS = Limits()

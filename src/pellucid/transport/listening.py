@@ -188,9 +188,11 @@ class Listener:
                 self._fill(target, link, lane)
             except (TransferBroken, OSError) as error:
                 broken = error if isinstance(error, TransferBroken) else TransferBroken(str(error))
-                self._partials.keep(target)
+                is_dead = link.control.is_peer_dead
+                if not is_dead:  # Only the process that sent it can send the rest.
+                    self._partials.keep(target)
                 LOG.warning("%s of %s: %s", "A transfer", announcement.label.name or "an array", broken)
-                self.host.broken(announcement, kept_bytes(target), broken)
+                self.host.broken(announcement, 0 if is_dead else kept_bytes(target), broken)
                 raise broken from error
             except PellucidError as error:
                 self.host.broken(announcement, 0, error)

@@ -24,7 +24,9 @@ from pellucid.errors import Cancelled, PellucidError, TransferBroken, TransferIn
 MAGIC = b"PLT1"
 LONGEST_HEAD = 64 * 1024
 LONGEST_BODY = 128 * 1024
+ENDING_S = 0.5
 POLL_S = 0.2
+_CREDENTIALS = struct.Struct("=3i")
 _PREFIX = struct.Struct("<4sII")
 REFUSED = "refused"
 NOTHING_YET = (BlockingIOError, TimeoutError)
@@ -99,6 +101,12 @@ class Patience:
             raise TransferBroken(f"the other end said nothing for {self.timeout_s:g} s")
 
 
+def _peer_of(connection: socket.socket) -> int:
+    """The number of the process at the other end; 0 where it is not known here, as in another container."""
+    content = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(content)[0])
+
+
 def _wait_in_turns(connection: socket.socket) -> None:
     if isinstance(connection, ssl.SSLSocket):
         connection.settimeout(POLL_S)
@@ -121,7 +129,24 @@ class Channel:
         _wait_in_turns(connection)
         self.patience = patience
         self.is_local = is_local
+        self._peer = _peer_of(connection) if is_local else 0
         self._descriptors: list[int] = []
+
+    @property
+    def is_peer_dead(self) -> bool:
+        """Whether the process at the other end of a local socket has ended; False where that cannot be known."""
+        try:
+            process = os.pidfd_open(self._peer) if self._peer else -1
+        except ProcessLookupError:
+            return True
+        except OSError:
+            return False
+        if process < 0:
+            return False
+        try:  # The kernel closes the files of a process a moment before the process is gone.
+            return bool(select.select([process], [], [], ENDING_S)[0])
+        finally:
+            os.close(process)
 
     def write(self, message: Message, descriptors: Sequence[int] = ()) -> None:
         encoded = message.encoded()
