@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from pellucid.instance.server import Instance
+from pellucid.instance.shadings import Shadings
+from pellucid.rendering.scene import Scene, VolumeLayer
 from tests.instance.loopback import Page, http, open_page
+from tests.waiting import wait_until
 
 NULL = "return color * (*(volatile float*)0);"
 FOR_EVER = "volatile int go = 1; while (go) {} return color;"
@@ -44,6 +47,34 @@ def test_the_last_good_shading_is_back_after_a_bad_one(fresh: Instance, text: st
         np.testing.assert_array_equal(page.exact(page.state["revision"]).rgb, good)
     with http(fresh) as client:
         assert client.get("/api/statistics").json()["worker_restarts"] == 1
+
+
+def test_a_bad_shading_is_taken_back_without_a_page_too(fresh: Instance) -> None:
+    red, bad = compiled(fresh, RED), compiled(fresh, NULL)
+    with http(fresh) as client:
+
+        def shade_without_a_page(hash: str) -> int:
+            state = client.get("/api/state").json()
+            state["scene"]["volumes"][0] |= {"shading": "user", "user_shading": hash}
+            assert client.put("/api/state", json=state).status_code == 200
+            return client.get("/api/screenshot", params={"width": 64, "height": 64}).status_code
+
+        def shading() -> object:
+            return client.get("/api/state").json()["scene"]["volumes"][0]["user_shading"]
+
+        assert shade_without_a_page(red) == 200
+        assert shade_without_a_page(bad) == 503
+        wait_until(lambda: shading() == red)
+        assert client.get("/api/screenshot", params={"width": 64, "height": 64}).status_code == 200
+        assert client.get("/api/statistics").json()["worker_restarts"] == 1
+
+
+def test_a_shading_that_was_drawn_is_not_blamed_before_one_that_never_was() -> None:
+    shadings, names = Shadings(), ("good", "new")
+    good, new = (Scene(volumes=(VolumeLayer("a", shading="user", user_shading=name),)) for name in names)
+    shadings.were_drawn([good])
+    assert shadings.culprit([good, new]) == shadings.culprit([new, good]) == "new"
+    assert shadings.culprit([good]) == "good" and shadings.culprit([Scene()]) is None
 
 
 def test_after_a_kill_everything_is_as_it_was(fresh: Instance) -> None:

@@ -57,7 +57,7 @@ def restore_first(session: Session, state: SavedState) -> None:
 async def load(session: Session, source: str, how: How, name: str = "") -> int:
     """Describe a source and put it into the scene; the new revision."""
     question = lambda request: commands.Describe(request, source, how == "labels")  # noqa: E731
-    with session.idle.held(), session.busy("loading"):
+    with session.idle.held(), session.worker_events.busy("loading"):
         described = await asyncio.wrap_future(session.worker.ask("describing", question))
     session.catalogue.add(source, described)
     if name:

@@ -123,9 +123,9 @@ class Picturing:
             self.go_on()
 
     @property
-    def drawn_scene(self) -> Scene | None:
-        """What the Worker is drawing now."""
-        return self._under_way.scenes[0] if self._under_way else None
+    def drawn_scenes(self) -> tuple[Scene, ...]:
+        """What the Worker is drawing now, for pages."""
+        return self._under_way.scenes if self._under_way else ()
 
     def _rest(self) -> None:
         self._is_at_rest = True

@@ -1,7 +1,8 @@
 """The session: everything that one running viewer knows, and what happens to it.
 
-Here: Session: who is there, the scene and its revisions, the Worker; telling everybody.
-Not here: messages of a page (dialogue), HTTP (routes), each part's own work (its module).
+Here: Session: who is there, the scene and its revisions; telling everybody.
+Not here: messages of a page (dialogue), HTTP (routes), what the Worker reports (worker_events), each part's own work
+(its module).
 
 Everything runs on one event loop; threads (of the Worker, of encoders) post to it.
 """
@@ -9,8 +10,7 @@ Everything runs on one event loop; threads (of the Worker, of encoders) post to 
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,21 +27,20 @@ from pellucid.instance.files import Roots
 from pellucid.instance.history import History, Pair
 from pellucid.instance.idle import GRACE_S, Idleness
 from pellucid.instance.members import Member
-from pellucid.instance.picturing import BUDGET_MS, CUDA_BUDGET_MS, Picturing
+from pellucid.instance.picturing import Picturing
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import outgoing
-from pellucid.instance.protocol.parts import Capability, Limits, WorkerState
+from pellucid.instance.protocol.parts import Capability, Limits
 from pellucid.instance.relay import Ahead
 from pellucid.instance.shadings import Shadings
 from pellucid.instance.slicing import Slicing
 from pellucid.instance.tasks import Tasks
 from pellucid.instance.timing import Timing
 from pellucid.instance.trials import Trials
+from pellucid.instance.worker_events import WorkerEvents
 from pellucid.rendering.scene import Scene
 from pellucid.transport.connections import ConnectionRegistry
-from pellucid.workers.commands import Progressed, Stage
-from pellucid.workers.process import Deadlines, Ending
-from pellucid.workers.supervision import Picture
+from pellucid.workers.process import Deadlines
 
 
 @dataclass(frozen=True)
@@ -83,16 +82,16 @@ class Session:
         self.socket = self.transfer = self.url = ""
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None
-        self._worker_status = outgoing.WorkerStatus("starting")
+        self.worker_events = WorkerEvents(self)
 
     # Beginning and end
 
     def open(self) -> None:
         """On the event loop, from now on."""
-        self.relay.connect(asyncio.get_running_loop(), self)
+        self.relay.connect(asyncio.get_running_loop(), self.worker_events)
         self.worker.start()
         if self.relay.device:
-            self.worker_is_ready(self.relay.device)
+            self.worker_events.worker_is_ready(self.relay.device)
 
     def close(self) -> None:
         self.relay.disconnect()
@@ -129,7 +128,7 @@ class Session:
         put(self.state_for(capability))
         put(self.catalogue.message(self.history.scene))
         put(self.shadings.message(allows(capability, "own")))
-        put(self._worker_status)
+        put(self.worker_events.status)
         put(self.idle.message())
         put(self.slicing.message())
         for picture in self.slicing.pictures():
@@ -197,67 +196,6 @@ class Session:
         self.picturing.want(is_moving)
         self.slicing.refresh()
 
-    # The Worker
-
-    def worker_is_ready(self, device: str) -> None:
-        self._tell_worker(outgoing.WorkerStatus("ready"))
-        self.picturing.budget_ms = CUDA_BUDGET_MS if device.startswith("cuda") else BUDGET_MS
-        self.picturing.abandon()
-        self.slicing.refresh()
-
-    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None:
-        drawn = self.picturing.drawn_scene
-        what, do = f"The process that draws was lost: {ending.why}.", "Another one is being started."
-        culprit = self.shadings.culprit(drawn) if drawn is not None else None
-        if culprit is not None and ending.is_fault:
-            self._drop(culprit)
-            do = "The shading was to blame: the last good one is back."
-        elif is_given_up:
-            self.picturing.stop()
-            do = "It was tried several times. Change something to try again; the terminal says more."
-        self._tell_worker(outgoing.WorkerStatus("stopped" if is_given_up else "lost", what, do))
-        if not is_given_up:  # For a while: the other one stays until something is done.
-            self.tell(outgoing.Refusal(what, do, self.history.revision))
-
-    def worker_is_at(self, stage: Stage) -> None:
-        """Say so while kernels are compiled: the first time on a machine that takes a while, and no picture comes."""
-        if stage == "compiling" and self._worker_status.state == "ready":
-            self._tell_worker(outgoing.WorkerStatus("compiling"))
-        elif stage != "compiling" and self._worker_status.state == "compiling":
-            self._tell_worker(outgoing.WorkerStatus("ready"))
-
-    def _drop(self, culprit: str) -> None:
-        self.worker.forget_shading(culprit)
-        scene, other = self.shadings.without(self.history.scene, culprit), self.history.other
-        self.change(Pair(scene, None if other is None else self.shadings.without(other, culprit)))
-        self.shadings_changed()
-
     def shadings_changed(self) -> None:
         for member in self.members.values():
             member.outbox.put(self.shadings.message(allows(member.client.capability, "own")))
-
-    def picture_was_drawn(self, picture: Picture) -> None:
-        if picture.drawn.is_exact and (scene := self.picturing.drawn_scene) is not None:
-            self.shadings.was_drawn(scene)
-        self.picturing.picture_was_drawn(picture)
-
-    def drawing_failed(self, number: int, error: PellucidError) -> None:
-        self.tell(self.refusal(error))
-        self.picturing.failed(number)
-
-    def progress_was_made(self, made: Progressed) -> None:
-        self.tasks.worker_progress(made, self.tasks.exporting if made.request >= 0 else None)
-
-    @contextmanager
-    def busy(self, doing: WorkerState) -> Iterator[None]:
-        """Say so while the Worker does something that may take long."""
-        self._tell_worker(outgoing.WorkerStatus(doing))
-        try:
-            yield
-        finally:
-            if self._worker_status.state == doing:
-                self._tell_worker(outgoing.WorkerStatus("ready"))
-
-    def _tell_worker(self, status: outgoing.WorkerStatus) -> None:
-        self._worker_status = status
-        self.tell(status)

@@ -4,6 +4,7 @@ Here: Shadings: which are there, what is drawn instead of one that is not, whom 
 Not here: compiling (workers), asking the owner (session).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pellucid.errors import InvalidInput
@@ -77,14 +78,16 @@ class Shadings:
         )
         return scene if layers == scene.volumes else replace(scene, volumes=layers)
 
-    def was_drawn(self, scene: Scene) -> None:
-        """Its shadings did no harm."""
-        for look in (Look.of(layer) for layer in scene.volumes):
+    def were_drawn(self, scenes: Iterable[Scene]) -> None:
+        """Their shadings did no harm."""
+        for look in (Look.of(layer) for scene in scenes for layer in scene.volumes):
             self._good = [*(one for one in self._good if one != look), look][-MOST_REMEMBERED:]
 
-    def culprit(self, scene: Scene) -> str | None:
-        """The user's shading that a scene is drawn with."""
-        return next((layer.user_shading for layer in scene.volumes if layer.shading == "user"), None)
+    def culprit(self, scenes: Iterable[Scene]) -> str | None:
+        """The user's shading to blame when drawing these failed: rather one that never came to an end."""
+        good = {look.user_shading for look in self._good}
+        suspects = [layer.user_shading for scene in scenes for layer in scene.volumes if layer.shading == "user"]
+        return next((hash for hash in suspects if hash not in good), suspects[0] if suspects else None)
 
     def without(self, scene: Scene, hash: str) -> Scene:
         """The scene with the last good light instead of this shading, which is forgotten."""

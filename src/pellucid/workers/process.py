@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.errors import PellucidError
+from pellucid.rendering.scene import Scene
 from pellucid.workers.commands import Alive, Command, Draw, Ready, Stage, from_message, to_message
 from pellucid.workers.line import Line
 
@@ -48,10 +49,12 @@ class Deadlines:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ended. is_fault: by what it was doing, so that doing it again would end it again."""
+    """How a process ended. is_fault: by what it was doing, so that doing it again would end it again. scenes: those of
+    the snapshots that it still owed."""
 
     why: str
     is_fault: bool
+    scenes: tuple[Scene, ...] = ()
 
 
 class WorkerProcess:

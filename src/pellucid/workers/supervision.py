@@ -6,10 +6,10 @@ Not here: one process (process), what to draw after a loss (instance).
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from pellucid.box import Box
 from pellucid.errors import PellucidError, WorkerLost, error_named
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared import SharedArray
+from pellucid.rendering.scene import Scene
 from pellucid.workers import commands, trial_commands
 from pellucid.workers.process import Deadlines, Ending, WorkerProcess
 
@@ -73,6 +74,25 @@ class Handed:
     released: Callable[[SharedArray], None] | None = None
 
 
+@dataclass(frozen=True)
+class _Waiting:
+    """A request whose answer has not come. doing: for the sentence that is said if the Worker is lost meanwhile."""
+
+    doing: str
+    future: "Future[Any]"
+    command: commands.Command
+
+
+def _taken(waiting: dict[int, _Waiting], request: int) -> "Future[Any]":
+    """What waits for an answer, which has come."""
+    return waiting.pop(request).future if request in waiting else Future()
+
+
+def _scenes(waiting: Iterable[commands.Command]) -> Iterator[Scene]:
+    """Those that are still to be drawn for programs."""
+    return (one.view.scene for one in waiting if isinstance(one, commands.Snapshot))
+
+
 class SupervisedWorker:
     """Methods may be called from any thread. Answers come as Futures; if the Worker is lost meanwhile, WorkerLost.
 
@@ -87,7 +107,7 @@ class SupervisedWorker:
         self._arrays: dict[str, Handed] = {}
         self.releasing: set[Future[None]] = set()
         self._shadings: dict[str, str] = {}
-        self._waiting: dict[int, tuple[str, Future[Any]]] = {}
+        self._waiting: dict[int, _Waiting] = {}
         self._requests = itertools.count()
         self._draws = itertools.count()
         self._losses = 0
@@ -193,15 +213,15 @@ class SupervisedWorker:
             if self._process is None:
                 future.set_exception(WorkerLost(doing, "the viewer is ending"))
                 return future
-            self._waiting[request] = (doing, future)
-            self._process.send(command(request), descriptor)
+            self._waiting[request] = _Waiting(doing, future, command(request))
+            self._process.send(self._waiting[request].command, descriptor)
             return future
 
     def cancel(self, future: "Future[Any]") -> None:
         """Stop working on what was asked; its Future then says Cancelled, or its result after all."""
         with self._lock:
-            for request, (_, waiting) in self._waiting.items():
-                if waiting is future and self._process:
+            for request, waiting in self._waiting.items():
+                if waiting.future is future and self._process:
                     self._process.send(commands.Cancel(request))
 
     # Inside
@@ -229,9 +249,8 @@ class SupervisedWorker:
             case commands.Failed(number, request) if request < 0:
                 self._listener.drawing_failed(number, error_of(answer))
             case _:
-                _, future = self._waiting.pop(answer.request, ("", Future()))
                 with suppress(InvalidStateError):  # Whoever asked has gone away meanwhile.
-                    _settle(future, answer, descriptor)
+                    _settle(_taken(self._waiting, answer.request), answer, descriptor)
 
     def _ready(self, process: WorkerProcess, device: str) -> None:
         with self._lock:
@@ -248,9 +267,8 @@ class SupervisedWorker:
             return
         copied = pixels.copy()
         picture.release()
-        _, future = self._waiting.pop(drawn.request, ("", Future()))
         with suppress(InvalidStateError):
-            future.set_result(copied)
+            _taken(self._waiting, drawn.request).set_result(copied)
 
     def _lose(self, process: WorkerProcess, ending: Ending) -> None:
         with self._lock:
@@ -258,6 +276,7 @@ class SupervisedWorker:
                 return
             self._process = None
             waiting, self._waiting = self._waiting, {}
+            ending = replace(ending, scenes=tuple(_scenes(one.command for one in waiting.values())))
             # What was being drawn may be what ended it: whoever listens decides what is drawn next.
             self._wish = None
             self._losses += 1
@@ -268,9 +287,9 @@ class SupervisedWorker:
             if not (self._is_closed or is_given_up):
                 self.restarts += 1
                 self.start()
-        for doing, future in waiting.values():
+        for one in waiting.values():
             with suppress(InvalidStateError):
-                future.set_exception(WorkerLost(doing, ending.why))
+                one.future.set_exception(WorkerLost(one.doing, ending.why))
         if not self._is_closed:
             self._listener.worker_was_lost(ending, is_given_up)
 

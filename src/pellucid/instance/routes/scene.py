@@ -90,6 +90,7 @@ async def screenshot(
     shown = session.shadings.drawable(session.history.scene)
     with session.idle.held():
         pixels = await asyncio.wrap_future(session.worker.take(commands.View(shown, width, height)))
+    session.shadings.were_drawn([shown])
     if format == "raw":
         return Response(pixels.tobytes(), media_type="application/octet-stream")
     encoded = await asyncio.to_thread(encode_png, pixels, has_opacity=True)

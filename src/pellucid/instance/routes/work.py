@@ -36,7 +36,7 @@ async def agree(hash: str, session: Here) -> http.ShadingMade:
 
 
 async def _compiled(session: Here, source: str) -> http.ShadingMade:
-    with session.idle.held(), session.busy("compiling"):
+    with session.idle.held(), session.worker_events.busy("compiling"):
         made = await asyncio.wrap_future(session.worker.compile(source))
     session.shadings.made(source)
     session.shadings_changed()

@@ -1,0 +1,94 @@
+"""What the Worker reports, and what a session makes of it.
+
+Here: WorkerEvents: ready, lost, compiling, frames, failures, progress; which shading a lost Worker is blamed on.
+Not here: from the Worker's threads to the event loop (relay), replacing a lost Worker (workers.supervision).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pellucid.errors import PellucidError
+from pellucid.instance.history import Pair
+from pellucid.instance.picturing import BUDGET_MS, CUDA_BUDGET_MS
+from pellucid.instance.protocol.outgoing import Refusal, WorkerStatus
+from pellucid.instance.protocol.parts import WorkerState
+from pellucid.workers.commands import Progressed, Stage
+from pellucid.workers.process import Ending
+from pellucid.workers.supervision import Picture
+
+if TYPE_CHECKING:
+    from pellucid.instance.session import Session
+
+
+class WorkerEvents:
+    """Called on the event loop. status: what clients were told last."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self.status = WorkerStatus("starting")
+
+    def worker_is_ready(self, device: str) -> None:
+        session = self._session
+        self._tell(WorkerStatus("ready"))
+        session.picturing.budget_ms = CUDA_BUDGET_MS if device.startswith("cuda") else BUDGET_MS
+        session.picturing.abandon()
+        session.slicing.refresh()
+
+    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None:
+        session = self._session
+        what, do = f"The process that draws was lost: {ending.why}.", "Another one is being started."
+        # Also without a page: programs take screenshots and make movies.
+        drawn = (*session.picturing.drawn_scenes, *ending.scenes)
+        culprit = session.shadings.culprit(drawn) if ending.is_fault else None
+        if culprit is not None:
+            self._drop(culprit)
+            do = "The shading was to blame: the last good one is back."
+        elif is_given_up:
+            session.picturing.stop()
+            do = "It was tried several times. Change something to try again; the terminal says more."
+        self._tell(WorkerStatus("stopped" if is_given_up else "lost", what, do))
+        if not is_given_up:  # For a while: the other one stays until something is done.
+            session.tell(Refusal(what, do, session.history.revision))
+
+    def worker_is_at(self, stage: Stage) -> None:
+        """Say so while kernels are compiled: the first time on a machine that takes a while, and no frame comes."""
+        if stage == "compiling" and self.status.state == "ready":
+            self._tell(WorkerStatus("compiling"))
+        elif stage != "compiling" and self.status.state == "compiling":
+            self._tell(WorkerStatus("ready"))
+
+    def picture_was_drawn(self, picture: Picture) -> None:
+        session = self._session
+        if picture.drawn.is_exact:
+            session.shadings.were_drawn(session.picturing.drawn_scenes[:1])
+        session.picturing.picture_was_drawn(picture)
+
+    def drawing_failed(self, number: int, error: PellucidError) -> None:
+        self._session.tell(self._session.refusal(error))
+        self._session.picturing.failed(number)
+
+    def progress_was_made(self, made: Progressed) -> None:
+        tasks = self._session.tasks
+        tasks.worker_progress(made, tasks.exporting if made.request >= 0 else None)
+
+    @contextmanager
+    def busy(self, doing: WorkerState) -> Iterator[None]:
+        """Say so while the Worker does something that may take long."""
+        self._tell(WorkerStatus(doing))
+        try:
+            yield
+        finally:
+            if self.status.state == doing:
+                self._tell(WorkerStatus("ready"))
+
+    def _drop(self, culprit: str) -> None:
+        session = self._session
+        session.worker.forget_shading(culprit)
+        scene, other = session.shadings.without(session.history.scene, culprit), session.history.other
+        session.change(Pair(scene, None if other is None else session.shadings.without(other, culprit)))
+        session.shadings_changed()
+
+    def _tell(self, status: WorkerStatus) -> None:
+        self.status = status
+        self._session.tell(status)
