@@ -150,8 +150,11 @@ def _slice(layer: VolumeLayer, volume: Volume, axis: Literal["x", "y", "z"], num
     air = max([at for at, opacity in layer.transfer.opacities if opacity == 0.0], default=0.0)
     opacities = ((0.0, 0.0), (air, 0.0), (air, 1.0)) if 0 < air < 1 else ((0.0, 1.0),)
     grey = TransferFunction(color_points("gray"), opacities, layer.transfer.value_range)
-    place = number * volume.spacing[index]  # where the middles of these voxels are
-    return SliceLayer.across(layer.source, axis, place, transfer=grey, is_solid=False, clip=layer.clip)
+    standing, along = layer.transform, "xyz".index(axis)
+    # Where the middles of these voxels are.
+    place = standing.translation[along] + standing.scale[along] * number * volume.spacing[index]
+    shown = {"transfer": grey, "is_solid": False, "clip": layer.clip, "transform": standing}
+    return SliceLayer.across(layer.source, axis, place, **shown)
 
 
 def _with_company(scene: Scene, options: argparse.Namespace) -> Scene:

@@ -16,7 +16,15 @@ from pellucid.rendering.colors import color_points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.presets import PRESETS, check_preset, is_preset_file, preset_from_file
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
-from pellucid.rendering.standing import View, direction_of, upright_axis
+from pellucid.rendering.standing import (
+    View,
+    direction_of,
+    front_in_world,
+    is_mirrored,
+    standing_of,
+    up_in_world,
+    upright_axis,
+)
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.statistics import BRICK, BrickRanges, Histogram
 from pellucid.volume.thinned import thinned
@@ -65,7 +73,7 @@ def automatic_scene(
     shading: ShadingName = "none" if air is None else "gradient"
     if preset in PRESETS:
         shading = PRESETS[preset].shading
-    layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading)
+    layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading, transform=standing_of(volume))
     camera = automatic_camera(seen, air, up or upright_axis(seen, air), view, aspect, is_turning=is_turning)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
@@ -81,7 +89,8 @@ def holds_labels(volume: Volume) -> bool:
 
 
 def _labels_scene(volume: Volume, camera: Camera) -> Scene:
-    layer = VolumeLayer(str(volume.location.absolute), labels=Labels(opacity=1.0))
+    labels, standing = Labels(opacity=1.0), standing_of(volume)
+    layer = VolumeLayer(str(volume.location.absolute), labels=labels, transform=standing)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
@@ -95,7 +104,7 @@ def automatic_camera(
     is_turning: bool = False,
 ) -> Camera:
     """A camera that sees everything above ``air``; as it comes, from the front, a little from the right and above."""
-    direction, upwards = direction_of(view, up or volume.up, volume.front)
+    direction, upwards = direction_of(view, up or up_in_world(volume), front_in_world(volume))
     return framing_boxes(_filled_boxes(volume, air), direction, upwards, aspect, is_turning=is_turning)
 
 
@@ -179,6 +188,8 @@ def _filled_boxes(volume: Volume, air: float | None) -> Voxels:
     edge = FINE_BRICK if volume.nbytes <= FINE_BYTES else BRICK  # Large ones: what the histogram has found out already.
     boxes = whole if air is None else _filled_bricks(volume.brick_ranges(edge), air, volume.shape)
     boxes = boxes if len(boxes) else whole
+    if is_mirrored(volume):
+        boxes[..., 2] = volume.shape[2] - boxes[:, ::-1, 2]
     world: Voxels = (boxes * volume.spacing)[..., ::-1]
     return world
 

@@ -1,7 +1,7 @@
 """How a scan stands in a picture: which of its axes points up, and the sides it can be seen from.
 
 Here: the axis that points up, as the file states it or from where the sample leaves the scan; directions of the named
-views.
+views; the transform of a volume that is stored mirrored.
 Not here: how far away the camera is (camera.framing).
 """
 
@@ -13,6 +13,7 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Vector
+from pellucid.rendering.scene import STANDING, Transform
 from pellucid.volume.volume import Volume
 
 View = Literal["corner", "front", "back", "left", "right", "top", "bottom"]
@@ -59,7 +60,33 @@ def direction_of(view: View, up: str = "-z", front: str | None = None) -> tuple[
 
 def upright_axis(volume: Volume, air: float | None) -> str:
     """The axis that points up: as the file states it, else away from the face that the sample goes through."""
-    return volume.up if air is None or volume.orientation is not None else lowest_face(volume, air)
+    return up_in_world(volume) if air is None or volume.orientation is not None else lowest_face(volume, air)
+
+
+def standing_of(volume: Volume) -> Transform:
+    """Where a volume stands: as it is stored, or, where its axes are left-handed, mirrored along x in its own place."""
+    if not is_mirrored(volume):
+        return STANDING
+    return Transform(scale=(-1.0, 1.0, 1.0), translation=((volume.shape[2] - 1) * volume.spacing[2], 0.0, 0.0))
+
+
+def is_mirrored(volume: Volume) -> bool:
+    """Whether the file states left-handed axes: drawn as stored, a patient's right would be the left."""
+    return volume.orientation is not None and volume.orientation.is_mirrored
+
+
+def up_in_world(volume: Volume) -> str:
+    """The axis of the world that points up, once the volume stands."""
+    return _unmirrored(volume, volume.up)
+
+
+def front_in_world(volume: Volume) -> str | None:
+    """The axis of the world that points to a patient's front; None where there is none."""
+    return None if volume.front is None else _unmirrored(volume, volume.front)
+
+
+def _unmirrored(volume: Volume, axis: str) -> str:
+    return _opposite(axis) if axis[-1] == "x" and is_mirrored(volume) else axis
 
 
 def lowest_face(volume: Volume, air: float) -> str:
