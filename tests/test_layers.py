@@ -18,6 +18,7 @@ PACKAGE = ROOT / "src" / "pellucid"
 
 # From the ground up. A name may import itself and every line above its own; names on one line do not import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
+    ("printable",),
     ("errors",),
     ("box",),
     ("settings",),

@@ -6,6 +6,8 @@ Not here: when to raise them (the layer that finds the fault), how to print them
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from pellucid.printable import printable
+
 MOST_LISTED = 20
 REMOTE_REMEDY = "Check the address, AWS_ENDPOINT_URL, the credentials and the network."
 
@@ -21,9 +23,8 @@ class PellucidError(Exception):
     is_transient = False  # whether the same work may succeed when it is simply done again
 
     def __init__(self, what: str, do: str) -> None:
-        super().__init__(what, do)
-        self.what = what
-        self.do = do
+        self.what, self.do = printable(what), printable(do)  # Names from files are in them.
+        super().__init__(self.what, self.do)
 
     def __str__(self) -> str:
         return f"{self.what} {self.do}"

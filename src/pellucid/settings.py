@@ -24,6 +24,7 @@ from pathlib import Path
 from pellucid.errors import InvalidInput
 
 CONFIG_VARIABLE = "PELLUCID_CONFIG"
+ALLOWED_FOLDERS_VARIABLE = "PELLUCID_ALLOWED_FOLDERS"  # Set by a process for its children: formats.local_files.
 LARGEST_DEFAULT_CACHE_BYTES = 20 * 2**30
 
 VARIABLES = {
@@ -35,6 +36,7 @@ VARIABLES = {
     "kernel_folder": "PELLUCID_KERNELS",
     "state_folder": "PELLUCID_STATE_FOLDER",
     "site_file": "PELLUCID_SITE_FILE",
+    "open_timeout_s": "PELLUCID_OPEN_TIMEOUT_S",
 }
 
 
@@ -53,6 +55,7 @@ class Settings:
     state_folder: saved states of viewers, and which viewers run. Default ``$XDG_STATE_HOME/pellucid``
     (``~/.local/state`` where that is unset).
     site_file: what the site has decided about jobs (jobs.site). Default ``/etc/pellucid/site.toml``.
+    open_timeout_s: how long a viewer, the agent and ``pellucid info`` wait for a file to be opened. Default 120.
     """
 
     cache_folder: Path
@@ -63,6 +66,7 @@ class Settings:
     kernel_folder: Path
     state_folder: Path
     site_file: Path
+    open_timeout_s: int
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,7 @@ def _from_arguments(arguments: Mapping[str, object]) -> dict[str, _Given]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, _Given]:
     ours = {variable for variable, text in environment.items() if variable.startswith("PELLUCID_") and text}
-    _refuse_unknown(ours, (*VARIABLES.values(), CONFIG_VARIABLE), "the environment")
+    _refuse_unknown(ours, (*VARIABLES.values(), CONFIG_VARIABLE, ALLOWED_FOLDERS_VARIABLE), "the environment")
     return {
         name: _Given(name, environment[variable], f"the variable {variable}", Path.cwd())
         for name, variable in VARIABLES.items()
@@ -237,6 +241,7 @@ PARSERS: Mapping[str, Callable[[_Given], object]] = {
     "kernel_folder": _folder,
     "state_folder": _folder,
     "site_file": _folder,
+    "open_timeout_s": _count,
 }
 
 
@@ -284,6 +289,7 @@ DEFAULTS: Mapping[str, Callable[[Mapping[str, object]], object]] = {
     "kernel_folder": _default_kernel_folder,
     "state_folder": _default_state_folder,
     "site_file": lambda _: Path("/etc/pellucid/site.toml"),
+    "open_timeout_s": lambda _: 120,
 }
 
 

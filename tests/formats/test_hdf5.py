@@ -332,3 +332,18 @@ def test_what_is_broken_says_how(tmp_path: Path, damage: Any, error: type[Pelluc
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(PellucidError, match="it is a folder"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_h5py_opens_a_file_that_is_open_here(tmp_path: Path, mode: str) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["d"] = np.arange(27).reshape(3, 3, 3)
+    reader = open_reader(Location(str(tmp_path / "a.h5")))
+    with h5py.File(tmp_path / "a.h5", mode) as file:
+        assert file["d"][0, 0, 1] == 1
+        if mode == "r+":
+            file["e"] = 1
+    out = np.empty((3, 3, 3), reader.header.dtype)
+    reader.read(Box.whole((3, 3, 3)), out)
+    assert out[2, 2, 2] == 26
+    reader.close()

@@ -24,7 +24,7 @@ from pellucid.errors import (
 )
 from pellucid.formats.hdf5.filters import WRITTEN_CODECS
 from pellucid.formats.hdf5.format import open_reader, open_writer
-from pellucid.formats.hdf5.names import staging_folder
+from pellucid.formats.hdf5.opening import staging_folder
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 

@@ -13,6 +13,7 @@ import pytest
 from pellucid.errors import EmptyFile, InvalidInput, NotFound, NotWritable, UnknownFormat, Unreadable
 from pellucid.formats import plugins, registry
 from pellucid.formats.location import Location
+from pellucid.formats.memory import ArrayReader
 from pellucid.formats.protocol import Layout, Level
 
 
@@ -90,7 +91,7 @@ def test_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("pellucid.formats.local_files.os.open", refuse)
     with pytest.raises(Unreadable, match=r"Permission denied\. Check its permissions"):
         registry.recognise(Location(str(tmp_path / "a.h5")))
 
@@ -115,7 +116,7 @@ def test_output_that_cannot_be_written() -> None:
 
 
 def test_third_party_is_asked_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = object()
+    reader = ArrayReader(np.zeros((2, 2, 2), np.uint8))
     plug(
         monkeypatch, acme=SimpleNamespace(recognises=lambda path, head: head == b"ACME!", open_reader=lambda _: reader)
     )

@@ -27,7 +27,8 @@ SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".mp4", ".webm", ".txt", ".js
 
 
 def add(app: FastAPI, site: Site) -> None:
-    files, inspector = Files(site.roots), Inspector()
+    files = Files(site.roots)
+    inspector = Inspector(name for name in files.roots.names if not name.startswith("s3://"))
     _add_looking(app, files, inspector, site)
     _add_moving(app, files)
 

@@ -8,26 +8,32 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from pellucid.agent.environment import SOURCES
 from pellucid.errors import InvalidInput, Unreadable
+from pellucid.formats.local_files import VARIABLE, limit_text
 
 PATIENCE_S = 60.0
 AT_ONCE = 2
 
 
 class Inspector:
-    """Made on the event loop. A few files at a time: a person who clicks through a folder must not load a machine."""
+    """Made on the event loop. A few files at a time: a person who clicks through a folder must not load a machine.
 
-    def __init__(self) -> None:
+    folders: inside which files are read.
+    """
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        self._allowed = limit_text(folders)
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def facts(self, source: str) -> dict[str, Any]:
         """volumes: what ``pellucid info`` says of each; scan: of a scan, its geometry, else None."""
         async with self._turns:
-            code, said, fault = await _run("info", source, "--json", "--quiet")
+            code, said, fault = await _run(self._allowed, "info", source, "--json", "--quiet")
         if code:
             what, _, do = fault.strip().removeprefix("pellucid: ").partition("\n")
             raise InvalidInput(what or f"The reader ended with code {code}.", do=do or "Look at it with pellucid info.")
@@ -37,10 +43,11 @@ class Inspector:
         return {"scan": None, "volumes": found if isinstance(found, list) else [found]}
 
 
-async def _run(*arguments: str) -> tuple[int, str, str]:
+async def _run(allowed: str, *arguments: str) -> tuple[int, str, str]:
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "pellucid", *arguments, stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(SOURCES), VARIABLE: allowed},
     )  # fmt: skip
     try:
         said, fault = await asyncio.wait_for(child.communicate(), PATIENCE_S)

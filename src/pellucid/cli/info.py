@@ -12,10 +12,12 @@ from typing import Any
 
 from pellucid.cli.arguments import add_source, source_location
 from pellucid.errors import DatasetAmbiguous, InvalidInput, UnknownFormat
+from pellucid.formats.deadline import within_limit
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, at_level, describe_orientation
 from pellucid.formats.protocol import Header, Level
 from pellucid.formats.registry import recognise
+from pellucid.printable import printable
 from pellucid.progress import amount
 from pellucid.tomo.reading.opening import is_scan, open_scan, scan_facts
 from pellucid.volume.series import open_series
@@ -37,13 +39,21 @@ def run(options: argparse.Namespace) -> int:
 
 def report(location: Location, *, with_statistics: bool = False, as_json: bool = False) -> None:
     """Print what is at a location: one volume, every volume of a file that holds several, and a scan's geometry."""
-    scan = _scan(location) if is_scan(location) else None
-    found = [_facts(one, with_statistics) for one in _volumes(location, is_scan=scan is not None)]
+    locations, found, scan = within_limit(location.path, lambda: _gathered(location))
+    if with_statistics:
+        found = [facts | _statistics(one) for one, facts in zip(locations, found, strict=True)]
     if as_json:
         volumes = found if len(found) != 1 else found[0]
         print(json.dumps({"scan": scan, "volumes": found} if scan else volumes, indent=2))
     else:
         print("\n".join([*([_scan_text(scan)] if scan else []), *map(_text, found)]))
+
+
+def _gathered(location: Location) -> tuple[list[Location], list[dict[str, Any]], dict[str, Any] | None]:
+    """Every volume with its facts, and those of the scan where it is one; no voxel is read."""
+    scan = _scan(location) if is_scan(location) else None
+    locations = _volumes(location, is_scan=scan is not None)
+    return locations, [_facts(one) for one in locations], scan
 
 
 def _scan(location: Location) -> dict[str, Any]:
@@ -102,10 +112,9 @@ def _volumes(location: Location, *, is_scan: bool) -> list[Location]:
     return [location]
 
 
-def _facts(location: Location, with_statistics: bool) -> dict[str, Any]:
+def _facts(location: Location) -> dict[str, Any]:
     with open_series(location) as series:
-        facts = describe(location, series.header)
-    return facts | _statistics(location) if with_statistics else facts
+        return describe(location, series.header)
 
 
 def describe(location: Location, header: Header) -> dict[str, Any]:
@@ -165,7 +174,7 @@ def _text(facts: dict[str, Any]) -> str:
 
 
 def _table(name: str, rows: list[tuple[str, str]]) -> str:
-    return "\n".join([name, *(f"  {key:<12}{value}" for key, value in rows)])
+    return printable("\n".join([name, *(f"  {key:<12}{value}" for key, value in rows)]))
 
 
 def _times(numbers: list[float]) -> str:

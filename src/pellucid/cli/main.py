@@ -15,6 +15,7 @@ from io import TextIOWrapper
 import pellucid
 from pellucid import progress
 from pellucid.errors import PellucidError
+from pellucid.printable import PrintableFormatter, printable
 
 COMMANDS = (
     "info",
@@ -39,13 +40,15 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code says whether it worked (0), failed (1), was misused (2) or interrupted (130)."""
     options = _parser().parse_args(arguments)
-    logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
+    logging.basicConfig(level=logging.WARNING, handlers=[_log_handler()])
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # A terminal that lacks a sign of ours shows another instead.
     if options.end_with >= 0:
         from pellucid.cli.parent import end_with
 
         end_with(options.end_with)
+    if isinstance(sys.stderr, TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
     try:
         with progress.use(_reporter(options)):
             code = int(options.run(options))
@@ -57,6 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.debug:
             raise
         return _told(error)
+
+
+def _log_handler() -> logging.Handler:
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("pellucid: %(message)s"))
+    return handler
 
 
 def _reporter(options: argparse.Namespace) -> progress.Reporter:
@@ -89,7 +98,7 @@ def _told(error: BaseException) -> int:
             text, code = f"{place}: {why}.\nCheck that the place exists, may be written to, and has room.", 1
         case _:
             text, code = f"{error}.\nCheck that the place exists, may be written to, and has room.", 1
-    print(f"pellucid: {text}", file=sys.stderr)
+    print(f"pellucid: {printable(text)}", file=sys.stderr)
     return code
 
 

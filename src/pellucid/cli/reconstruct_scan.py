@@ -21,6 +21,7 @@ from pellucid.cli.info import report
 from pellucid.device import choose
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput, NotFound
+from pellucid.printable import printable
 from pellucid.rendering.documents import build
 from pellucid.settings import load
 from pellucid.tomo.axis import METHODS as AXIS_METHODS
@@ -60,7 +61,7 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
     volume.close()
     report(volume.location)
     for warning in read_warnings(volume.location):
-        print(f"warning: {warning}", file=sys.stderr)
+        print(f"warning: {printable(str(warning))}", file=sys.stderr)
     return 0
 
 

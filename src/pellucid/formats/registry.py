@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import cast
 
 from pellucid.errors import EmptyFile, InvalidInput, NotWritable, UnknownFormat, Unreadable
+from pellucid.formats.damage import check_header, naming_damage
+from pellucid.formats.local_files import check_allowed
 from pellucid.formats.location import OPTIONS, Location
 from pellucid.formats.plugins import load_plugin, plugin_by_content, plugin_by_suffix, plugin_names
 from pellucid.formats.protocol import Format, Layout, Reader, Writer
-from pellucid.formats.sources import UNFINISHED, missing_error, naming_unreadable
+from pellucid.formats.sources import UNFINISHED, missing_error, naming_unreadable, open_bytes
 
 HEAD_BYTES = 1024
 
@@ -73,7 +75,16 @@ KINDS: dict[str, Kind] = {
 
 def open_reader(location: Location) -> Reader:
     """Open what is there, whatever its format."""
-    return _load(recognise(location)).open_reader(location)
+    name = recognise(location)
+    opening = _load(name).open_reader
+    with naming_damage(location.path, f"it cannot be read as {name}"):
+        reader = opening(location)
+    try:
+        check_header(location.path, reader.header)
+    except BaseException:
+        reader.close()
+        raise
+    return reader
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
@@ -93,6 +104,7 @@ def recognise(location: Location) -> str:
     if location.is_remote:
         return _by_name(location.path) or plugin_by_suffix(location.path) or _by_objects(location)
     path = location.local
+    check_allowed(path)
     with naming_unreadable(path):
         is_there = path.exists()
     if not is_there:
@@ -230,11 +242,8 @@ def _by_name(name: str) -> str | None:
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(HEAD_BYTES)
-    except OSError as error:
-        raise Unreadable(str(path), error.strerror or str(error)) from error
+    with open_bytes(path) as file, naming_unreadable(path):
+        return file.read(HEAD_BYTES)
 
 
 def _refuse(path: str) -> str:

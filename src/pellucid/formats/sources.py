@@ -10,7 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from tokenize import TokenError
+from typing import BinaryIO, Protocol
+
+import numpy as np
 
 from pellucid.errors import (
     DiskFull,
@@ -22,10 +25,13 @@ from pellucid.errors import (
     Truncated,
     Unreadable,
 )
+from pellucid.formats.local_files import check_allowed, check_regular, open_local
 from pellucid.formats.location import Location
+from pellucid.formats.protocol import Voxels
 
 # Stands where the format's own first bytes will be: a file that was never finished is told from a damaged one.
 UNFINISHED = b"UNFINISHED"
+_TEXT_BYTES = 64 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -47,7 +53,7 @@ class FileBytes:
     def __init__(self, path: Path, *, writable: bool = False) -> None:
         self.path = path
         with naming_unreadable(path):
-            self.descriptor = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+            self.descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC) if writable else open_local(path)
 
     def require(self, length: int) -> None:
         has = os.fstat(self.descriptor).st_size
@@ -129,15 +135,41 @@ def local_path(location: Location) -> Path:
     return location.local
 
 
-def existing_file(path: Path) -> Path:
-    """The same path, once it is known to be a file with bytes in it."""
-    if not path.exists():
-        raise missing_error(path)
-    if path.is_dir():
-        raise Unreadable(str(path), "it is a folder")
-    if path.stat().st_size == 0:
+def existing_file(path: Path, named_in: str | Path = "") -> Path:
+    """The same path, once it is known to be a regular file with bytes in it, which may be read here.
+
+    named_in: the file whose content names it.
+    """
+    check_allowed(path, named_in)
+    with naming_unreadable(path):
+        status = check_regular(path)
+    if status.st_size == 0:
         raise EmptyFile(str(path))
     return path
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """A regular file as a stream, for reading."""
+    with naming_unreadable(path):
+        return open(open_local(path), "rb")  # noqa: PTH123
+
+
+def read_text(path: Path) -> str:
+    """All of a small text file; what is not UTF-8 in it is replaced."""
+    existing_file(path)
+    with open_bytes(path) as file:
+        return file.read(_TEXT_BYTES).decode("utf-8-sig", "replace")
+
+
+def read_npy(path: Path) -> Voxels:
+    """All of a small .npy file. Mapped first: NumPy would reserve whatever memory the header asks for."""
+    try:
+        mapped = np.load(existing_file(path), mmap_mode="r", allow_pickle=False)
+    except (SyntaxError, TokenError) as error:
+        raise ValueError(f"its header is not one of NumPy's: {error}") from error
+    if not isinstance(mapped, np.ndarray):
+        raise ValueError("it is an archive of arrays")
+    return np.array(mapped)
 
 
 def missing_error(path: Path) -> NotFound | InvalidInput:
@@ -152,7 +184,7 @@ def missing_error(path: Path) -> NotFound | InvalidInput:
 
 def read_head(path: Path, count: int, offset: int = 0) -> bytes:
     """Up to so many bytes of a file that must not be empty."""
-    with naming_unreadable(path), existing_file(path).open("rb") as file:
+    with naming_unreadable(path), open_bytes(existing_file(path)) as file:
         file.seek(offset)
         return file.read(count)
 
@@ -196,5 +228,7 @@ def naming_unreadable(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise missing_error(path) from error
+    except IsADirectoryError:
+        raise Unreadable(str(path), "it is a folder") from None
     except OSError as error:
         raise Unreadable(str(path), error.strerror or str(error)) from error

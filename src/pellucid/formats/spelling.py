@@ -14,6 +14,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Spacing
 
+MAX_NAMED_FILES = 100_000
 _ORDERS: dict[str, Literal["<", ">"]] = {"le": "<", "little": "<", "be": ">", "big": ">"}
 
 
@@ -54,11 +55,16 @@ def numbered_names(text: str) -> tuple[str, ...]:
     >>> numbered_names("plane%02d.raw 1 3")
     ('plane01.raw', 'plane02.raw', 'plane03.raw')
     """
-    found = re.match(r"(\S*?)%(0\d+)?d(\S*)\s+(-?\d+)\s+(-?\d+)(?:\s+([1-9]\d*))?", text)
+    found = re.match(r"(\S*?)%(0\d{1,2})?d(\S*)\s+(-?\d{1,15})\s+(-?\d{1,15})(?:\s+([1-9]\d{0,14}))?(?!\d)", text)
     if found is None:
         raise InvalidInput(f"{text!r} is no pattern of names.", do="Write it like plane%03d.raw 1 100 1.")
     head, width, tail, first, last, step = found.groups()
     numbers = range(int(first), int(last) + 1, int(step or "1"))
+    if len(numbers) > MAX_NAMED_FILES:
+        raise InvalidInput(
+            f"{text!r} names {len(numbers):,} files, and at most {MAX_NAMED_FILES:,} are read as one volume.",
+            do="Correct the numbers in the header, or put the planes into one file.",
+        )
     return tuple(f"{head}{number:{width or ''}}{tail}" for number in numbers)
 
 

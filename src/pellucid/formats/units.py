@@ -4,6 +4,9 @@ Here: the many spellings that files use, and the short one that a Header carries
 Not here: converting spacings for display (cli, render).
 """
 
+from pellucid.printable import printable
+
+MAX_LETTERS = 40
 _SPELLINGS = {
     "m": ("m", "meter", "metre", "meters", "metres"),
     "cm": ("cm", "centimeter", "centimetre", "centimeters"),
@@ -25,5 +28,5 @@ def short_unit(text: str) -> str:
     >>> short_unit("micrometer"), short_unit("Millimetre"), short_unit("parsec")
     ('um', 'mm', 'parsec')
     """
-    cleaned = text.strip().strip('"')
+    cleaned = printable(text.strip().strip('"')).replace("\n", " ")[:MAX_LETTERS]
     return _SHORT.get(cleaned, _SHORT.get(cleaned.lower(), cleaned))

@@ -15,6 +15,7 @@ from pellucid.instance.protocol.http import Entry, Folder
 from pellucid.instance.protocol.parts import EntryKind
 from pellucid.rendering.geometry.mesh_files import MESH_FILES
 from pellucid.rendering.geometry.point_files import POINT_FILES
+from pellucid.workers.folder_limit import FolderLimit
 
 MOST_LISTED = 1000
 MOST_SEARCHED = 20_000
@@ -30,6 +31,27 @@ class Roots:
         self._remote = tuple(str(root).rstrip("/") for root in roots if str(root).startswith("s3://"))
         local = (Path(root).expanduser().resolve() for root in roots if not str(root).startswith("s3://"))
         self._local = tuple(dict.fromkeys(local))
+        self._opened: tuple[Path, ...] = ()
+        self._limit: FolderLimit | None = None
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """The folders whose files may be read: the roots, and where the owner opened something by its name."""
+        return tuple(map(str, (*self._local, *self._opened)))
+
+    def add_opened(self, folder: Path) -> None:
+        """The owner opened a file of this folder by its name: it is read, and so are those beside it that it needs."""
+        self._opened = tuple(dict.fromkeys((*self._opened, folder.resolve())))
+        self._apply()
+
+    def connect(self, limit: FolderLimit, folder: Path) -> None:
+        """From now on a Worker reads files in these folders only. folder: of the viewer itself, which is another."""
+        self._limit = limit
+        self.add(folder)
+
+    def _apply(self) -> None:
+        if self._limit is not None:
+            self._limit.change(self.readable)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -37,14 +59,18 @@ class Roots:
 
     def add(self, root: Path) -> None:
         self._local = tuple(dict.fromkeys((*self._local, root.resolve())))
+        self._apply()
 
     def checked(self, source: str) -> str:
         """The name in full; one that leads outside the roots, also through links, is refused."""
         if "\0" in source:
             raise NotFound(source.replace("\0", "?"))
         location = Location.parse(source)
+        if ".." in location.dataset.split("/"):
+            raise self._refusal(str(location))
         if location.is_remote:
-            if not any(f"{location.path}/".startswith(f"{root}/") for root in self._remote) or "/../" in location.path:
+            is_inside = any(f"{location.path}/".startswith(f"{root}/") for root in self._remote)
+            if not is_inside or ".." in location.path.split("/"):
                 raise self._refusal(location.path)
             return str(location)
         self.inside(location.local)

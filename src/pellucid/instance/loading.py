@@ -28,6 +28,9 @@ from pellucid.workers.supervision import Handed
 
 def load_first(session: Session, source: str) -> None:
     """Before there is a loop: describe, draw a small picture to refuse what cannot be drawn, and take it."""
+    location = Location.parse(source)
+    if not (location.is_memory or location.is_remote):
+        session.roots.add_opened(location.local.absolute().parent)
     described: commands.Described = session.worker.ask(
         "describing", lambda request: commands.Describe(request, source)
     ).result()
@@ -43,6 +46,8 @@ def restore_first(session: Session, state: SavedState) -> None:
     every = named(pair)
     for source in every:
         location = Location.parse(source)
+        if ".." in f"{location.path}/{location.dataset}".split("/"):
+            raise InvalidInput(f"The state names {source}, which leads upwards.", do="Save it again without '..'.")
         if not (location.is_memory or location.is_remote):
             session.roots.add(location.local.absolute().parent)
     check_sources(session, pair, "own")

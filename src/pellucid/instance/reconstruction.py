@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pellucid.errors import Cancelled, NotFound, OutputExists, PellucidError
+from pellucid.formats.local_files import VARIABLE, limit_text
 from pellucid.instance.protocol.reconstruction import ReconstructionRequest
 from pellucid.instance.session import Session
 from pellucid.instance.trials import checked_scan
@@ -47,7 +48,7 @@ def start(session: Session, asked: ReconstructionRequest) -> str:
     if not asked.is_replaced and Path(session.roots.checked(asked.output)).exists():
         raise OutputExists(asked.output)
     words += ["--device", session.relay.device, *(["--view", "-"] if asked.is_watched else [])]
-    run = _Run(words, session.tasks.folder, session.url)
+    run = _Run(words, session.tasks.folder, session.url, limit_text(session.roots.readable))
 
     async def work(id: str) -> None:
         await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))
@@ -78,6 +79,7 @@ class _Run:
     words: list[str]
     folder: Path
     url: str = field(repr=False)
+    allowed: str = "[]"
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
     _stopped_at: float | None = None
 
@@ -99,7 +101,7 @@ class _Run:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "pellucid", *self.words, "--progress-file", str(progress),
                 "--end-with", str(pipe), pass_fds=[pipe],
-                stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream,
+                stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream, env={**os.environ, VARIABLE: self.allowed},
             )  # fmt: skip
         _tell(process, self.url)
         return process

@@ -76,7 +76,7 @@ class Session:
         self.picturing.is_watched = lambda: bool(self.members)
         self.slicing = Slicing(self.history, self.worker, self.tell)
         self.tasks = Tasks(self.idle, lambda told: self.tell(told, "steer"))
-        self.roots.add(self.tasks.folder)
+        self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.trials, self.benches = Trials(self.worker, self.roots), Benches(self.tasks)
         self.connections = ConnectionRegistry(clock=setup.clock)
         self.socket = self.transfer = self.url = ""

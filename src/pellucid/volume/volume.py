@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput, SelectionInvalid, SelectionNeeded
+from pellucid.formats.damage import naming_damage
 from pellucid.formats.location import Location
 from pellucid.formats.memory import ArrayReader
 from pellucid.formats.orientation import Orientation, at_level
@@ -138,7 +139,8 @@ class Volume:
                 f"{_described(out)} cannot take the box {box} of {self.dtype}.",
                 do=f"Give a writable array of shape {box.shape} and type {self.dtype}.",
             )
-        self._opened.reader.read(box, out, level=self._level, **self._frame)
+        with naming_damage(self.location.path, "its voxels cannot be read"):
+            self._opened.reader.read(box, out, level=self._level, **self._frame)
         return out
 
     def __getitem__(self, index: Index) -> Voxels:

@@ -20,6 +20,7 @@ from pellucid.rendering.transfer import TransferFunction
 from pellucid.rendering.user_shading import Parameter
 from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 from pellucid.workers import trial_commands
+from pellucid.workers.folder_limit import AllowFolders
 
 Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
 """What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
@@ -373,7 +374,7 @@ class Progressed:
 
 Command = (
     Draw | Release | Snapshot | UseArray | Changed | Forget | Compile | Describe | Measure | Inspect | Probe | Slice
-    | Profile | Retrieve | Export | Cancel | trial_commands.Command
+    | Profile | Retrieve | Export | Cancel | AllowFolders | trial_commands.Command
 )  # fmt: skip
 Answer = (
     Ready | Alive | Drawn | Failed | Done | Compiled | Described | Measured | Inspected | Probed | Sliced | Profiled

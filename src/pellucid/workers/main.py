@@ -25,11 +25,15 @@ from pellucid import progress
 from pellucid.box import triple
 from pellucid.device import choose_all
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.formats.deadline import within_limit
+from pellucid.formats.local_files import allow_only
 from pellucid.formats.shared import SharedArray
 from pellucid.formats.system_errors import CLOSED, FULL, system_error
+from pellucid.printable import PrintableFormatter
 from pellucid.tomo.reading.suggestion import suggest
 from pellucid.workers import commands, describing, reading, trial_commands
 from pellucid.workers.drawing import Drawing
+from pellucid.workers.folder_limit import AllowFolders
 from pellucid.workers.line import Line
 from pellucid.workers.renderers import Renderers
 from pellucid.workers.sources import MappedArray, Sources, shape_of
@@ -112,6 +116,8 @@ class WorkerMain:
                 self.drawing.add(lambda: self.drawing.compile(command))
             case commands.UseArray() | commands.Forget() | commands.Measure():
                 self.drawing.add(lambda: self._answering(command, lambda: self._arrange(command, descriptor)))
+            case AllowFolders(folders):
+                allow_only(folders)
             case commands.Changed(source, boxes):
                 self._sources.changed(source, boxes)
             case commands.Cancel(request):
@@ -172,8 +178,8 @@ class WorkerMain:
         match command:
             case commands.Describe():
                 self.say(describing.describe(command, self._sources))
-            case commands.Inspect():
-                self.say(describing.inspect(command))
+            case commands.Inspect(source=source):
+                self.say(within_limit(source, lambda: describing.inspect(command)))
             case commands.Probe():
                 self.say(reading.probe(command, self.drawing.under(command), self._sources))
             case commands.Profile():
@@ -188,7 +194,8 @@ class WorkerMain:
             case commands.Export():
                 self._export(command)
             case trial_commands.SuggestParts():
-                self.say(trial_commands.PartsSuggested(command.request, suggest(command.source)))
+                suggestion = within_limit(command.source, lambda: suggest(command.source))
+                self.say(trial_commands.PartsSuggested(command.request, suggestion))
             case trial_commands.FindAxis():
                 from pellucid.workers.trials import find_axis
 
@@ -250,10 +257,12 @@ def _end_with(descriptor: int) -> None:
 
 def main() -> None:
     """Exit codes: 0 when the line ended, 2 when the device is not there."""
-    logging.basicConfig(format="pellucid worker: %(message)s", level=logging.WARNING)
     connection = socket.socket(fileno=int(sys.argv[1]))
     threading.Thread(target=_end_with, args=(connection.fileno(),), name="pellucid-end", daemon=True).start()
     line = Line(connection)
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("pellucid worker: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
         worker = WorkerMain(line, sys.argv[2] if len(sys.argv) > 2 else None)
     except PellucidError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.box import Box
+from pellucid.formats.deadline import within_limit
 from pellucid.formats.location import Location
 from pellucid.formats.memory import ArrayReader
 from pellucid.formats.protocol import Spacing, Voxels
@@ -84,16 +85,21 @@ class Sources:
         return self._handed.get(source)
 
     def volume(self, source: str, time: float = 0.0) -> Volume:
-        """The volume of that name; of a series, the step nearest to a time."""
+        """The volume of that name; of a series, the step nearest to a time. A file that hangs delays no other."""
+        step = round(time)
+        key = f"{source} at {step}"
         with self._lock:
-            if source in self._handed:
-                return self._opened[source]
-            step = round(time)
-            key = f"{source} at {step}"
-            if key not in self._opened:
-                self._forget_oldest()
-                self._opened[key] = _step(source, step)
-            return self._opened[key]
+            known = self._opened.get(source if source in self._handed else key)
+        if known is not None:
+            return known
+        opened = within_limit(Location.parse(source).path, lambda: _step(source, step))
+        with self._lock:
+            if key in self._opened:  # Another thread has opened it meanwhile.
+                opened.close()
+                return self._opened[key]
+            self._forget_oldest()
+            self._opened[key] = opened
+            return opened
 
     def _forget_oldest(self) -> None:
         files = [source for source in self._opened if source not in self._handed]

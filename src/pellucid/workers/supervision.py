@@ -20,6 +20,7 @@ from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared import SharedArray
 from pellucid.rendering.scene import Scene
 from pellucid.workers import commands, trial_commands
+from pellucid.workers.folder_limit import FolderLimit
 from pellucid.workers.process import Deadlines, Ending, WorkerProcess
 
 MOST_LOSSES = 4
@@ -100,7 +101,7 @@ class SupervisedWorker:
     """
 
     def __init__(self, device: str | None, listener: Listener, deadlines: Deadlines | None = None) -> None:
-        self.restarts = 0
+        self.restarts, self.folder_limit = 0, FolderLimit()
         self._device, self._listener, self._deadlines = device, listener, deadlines or Deadlines()
         self._process: WorkerProcess | None = None
         self._slots = PictureSlots()
@@ -108,8 +109,7 @@ class SupervisedWorker:
         self.releasing: set[Future[None]] = set()
         self._shadings: dict[str, str] = {}
         self._waiting: dict[int, _Waiting] = {}
-        self._requests = itertools.count()
-        self._draws = itertools.count()
+        self._requests, self._draws = itertools.count(), itertools.count()
         self._losses = 0
         self._again: dict[str, Future[commands.Compiled]] = {}
         self._is_ready = self._is_closed = False
@@ -134,6 +134,7 @@ class SupervisedWorker:
             )
             self._process = process
             process.start()
+            self.folder_limit.apply_to(process)
             for source, handed in self._arrays.items():
                 self._send_array(source, handed)
             self._again = {hash: self._compile(text) for hash, text in self._shadings.items()}

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.device import Device, choose
+from pellucid.formats.deadline import within_limit
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.preparation import Preparation
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan, scan_facts
+from pellucid.tomo.scan import Scan
 from pellucid.tomo.trial import Trial
 from pellucid.workers.trial_commands import AxisFound, DescribeScan, FindAxis, ScanDescribed, Tried, TryScan
 
@@ -56,7 +58,7 @@ class Trials:
         """Of one scan at a time: raw rows are large."""
         if self._open is None or self._open[:2] != (source, options):
             self.close()
-            self._open = (source, options, Trial(open_scan(source, options), self._device))
+            self._open = (source, options, Trial(_opened(source, options), self._device))
         return self._open[2]
 
     def close(self) -> None:
@@ -67,8 +69,12 @@ class Trials:
 
 def find_axis(asked: FindAxis) -> AxisFound:
     """Opens the scan for itself: trials go on meanwhile."""
-    with closing(Trial(open_scan(asked.source, asked.options), choose("cpu"))) as trial:
+    with closing(Trial(_opened(asked.source, asked.options), choose("cpu"))) as trial:
         return AxisFound(asked.request, *trial.axis(asked.recipe))
+
+
+def _opened(source: str, options: ScanOptions) -> Scan:
+    return within_limit(source, lambda: open_scan(source, options))
 
 
 def _facts(trial: Trial, asked: TryScan) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunkcodec import ByteArray, ChunkCodec, CodecFault, room_for
 from pellucid.formats.chunked.levels import StoredArray
 from pellucid.formats.chunked.store import Bytes, reading, write_whole, writing
+from pellucid.formats.local_files import open_local
 from pellucid.formats.protocol import Voxels
 
 Slices = tuple[slice, ...]
@@ -167,7 +168,7 @@ def read_file(path: Path) -> Bytes | None:
     """All of a file, in this thread's memory; None where there is none."""
     with reading(path):
         try:
-            file = os.open(path, os.O_RDONLY)
+            file = open_local(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:

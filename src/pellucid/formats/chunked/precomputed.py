@@ -8,7 +8,7 @@ from pellucid.errors import Damaged, NotFound, NotWritable, UnknownCodec
 from pellucid.formats.chunked import tensor
 from pellucid.formats.chunked.axes import Axes
 from pellucid.formats.chunked.levels import LevelReader, StoredLevel
-from pellucid.formats.chunked.store import Json, Store, open_store, read_json
+from pellucid.formats.chunked.store import Json, Store, inner_path, open_store, read_json
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Reader, Spacing, Writer
 
@@ -25,6 +25,8 @@ def open_reader(location: Location) -> Reader:
     try:
         spacings = [_spacing(scale) for scale in document["scales"]]
         encodings = [str(scale["encoding"]) for scale in document["scales"]]
+        for scale in document["scales"]:
+            inner_path(store.name, str(scale["key"]))
     except (KeyError, TypeError, ValueError) as error:
         raise Damaged(f"{store.name}/info", f"its scales are not as neuroglancer asks ({error!r})") from error
     if not spacings:

@@ -18,6 +18,7 @@ from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunks import ChunkForm, FileChunks, in_threads, read_part, touched_cells
 from pellucid.formats.chunked.levels import StoredArray
 from pellucid.formats.chunked.store import Bytes, reading, write_whole, writing
+from pellucid.formats.local_files import open_local
 from pellucid.formats.protocol import Voxels
 
 ShardIndex = np.ndarray[Any, np.dtype[np.uint64]]
@@ -47,7 +48,7 @@ class ShardedChunks(FileChunks):
         path = self._path(cell)
         with reading(path):
             try:
-                file = os.open(path, os.O_RDONLY)
+                file = open_local(path)
             except (FileNotFoundError, NotADirectoryError):
                 return None
             try:

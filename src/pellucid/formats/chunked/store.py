@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from pellucid.errors import Damaged, DiskFull, NotWritable, Unreadable
+from pellucid.errors import Damaged, DiskFull, NotAllowed, NotWritable, Unreadable
+from pellucid.formats.local_files import open_local
 from pellucid.formats.location import Location
 
 Json = dict[str, Any]
 Bytes = bytes | bytearray | memoryview
+MAX_METADATA_BYTES = 256 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -61,9 +63,14 @@ class LocalStore:
         path = self.folder / key
         with reading(path):
             try:
-                return path.read_bytes()
+                file = open(open_local(path), "rb")  # noqa: PTH123, SIM115
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 return None
+            with file:
+                content = file.read(MAX_METADATA_BYTES + 1)
+        if len(content) > MAX_METADATA_BYTES:
+            raise Damaged(str(path), f"it has more than the {MAX_METADATA_BYTES >> 20} MiB that metadata may have")
+        return content
 
     def write(self, key: str, content: bytes) -> None:
         write_whole(self.folder / key, [content])
@@ -85,12 +92,22 @@ class LocalStore:
 
 def open_store(location: Location, *, dataset: bool = True) -> Store:
     """The store at a location: the container's, or that of the dataset in it."""
-    inner = location.dataset.strip("/") if dataset else ""
+    inner = inner_path(location.path, location.dataset.strip("/")) if dataset else ""
     if location.is_remote:
         from pellucid.formats.chunked.tensor import RemoteStore
 
         return RemoteStore("/".join(part for part in (location.path.rstrip("/"), inner) if part))
     return LocalStore(location.local.absolute() / inner)
+
+
+def inner_path(name: str, path: str) -> str:
+    """The same path, once it is known to stay inside the store of that name."""
+    if path.startswith("/") or ".." in path.split("/"):
+        raise NotAllowed(
+            f"{name} names {path!r}, which lies outside of it.",
+            do="Open the folder that is meant by its own name, or correct the metadata.",
+        )
+    return path
 
 
 def read_json(store: Store, key: str) -> Json | None:
@@ -100,7 +117,7 @@ def read_json(store: Store, key: str) -> Json | None:
         return None
     try:
         parsed = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Damaged(f"{store.name}/{key}", f"it is not JSON ({error})") from error
     if not isinstance(parsed, dict):
         raise Damaged(f"{store.name}/{key}", "it holds no JSON object")

@@ -31,6 +31,7 @@ from pellucid.errors import (
 from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunks import core_count
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store
+from pellucid.formats.local_files import check_folder
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 
@@ -176,6 +177,7 @@ def _context(*keys: str | None) -> Any:
 def kvstore_spec(store: Store) -> Json:
     """Where tensorstore finds a store."""
     if isinstance(store, LocalStore):
+        check_folder(store.folder)
         return {"driver": "file", "path": f"{store.name}/"}
     return _remote_spec(store.name)
 

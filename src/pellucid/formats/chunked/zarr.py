@@ -27,7 +27,7 @@ from pellucid.formats.chunked.levels import (
 )
 from pellucid.formats.chunked.ome import Multiscale, compose_multiscale, parse_multiscale, parse_orientation
 from pellucid.formats.chunked.shards import ShardedChunks
-from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store, read_json, write_json
+from pellucid.formats.chunked.store import Json, LocalStore, Store, inner_path, open_store, read_json, write_json
 from pellucid.formats.chunked.zarr_metadata import ArrayMetadata, compose_v2, compose_v3, parse_array
 from pellucid.formats.limits import refuse_shards
 from pellucid.formats.location import Location
@@ -121,7 +121,7 @@ def _open_multiscale(group: Node, multiscale: Multiscale) -> LevelReader:
 
 
 def _multiscale_level(group: Node, multiscale: Multiscale, path: str) -> StoredLevel:
-    node = read_node(group.store.child(path))
+    node = read_node(group.store.child(inner_path(group.store.name, path)))
     if node is None or not node.is_array:
         raise Damaged(group.store.name, f"its metadata names the level {path!r}, and there is no such array")
     metadata = parse_array(node.store.name, node.document, node.version)

@@ -55,7 +55,7 @@ def parse_array(name: str, document: Json, version: int) -> ArrayMetadata:
 def _parse_v2(name: str, document: Json) -> ArrayMetadata:
     dtype = _dtype(name, document["dtype"])
     codec, codec_name = _codec_v2(name, document, dtype)
-    separator = document.get("dimension_separator", ".")
+    separator = _separator(document.get("dimension_separator", "."))
     return ArrayMetadata(
         version=2,
         shape=tuple(map(int, document["shape"])),
@@ -138,10 +138,16 @@ def _codec_v3(name: str, codecs: Sequence[Json], dtype: np.dtype[Any]) -> tuple[
 def _key_v3(encoding: Json) -> Callable[[Index], str]:
     options = encoding.get("configuration") or {}
     if encoding["name"] == "v2":
-        separator = options.get("separator", ".")
+        separator = _separator(options.get("separator", "."))
         return lambda cell: separator.join(map(str, cell))
-    between = options.get("separator", "/")
+    between = _separator(options.get("separator", "/"))
     return lambda cell: between.join(("c", *map(str, cell)))
+
+
+def _separator(text: Any) -> str:
+    if text not in (".", "/"):
+        raise ValueError(f"the separator {text!r}")
+    return str(text)
 
 
 def _dtype(name: str, text: Any) -> np.dtype[Any]:

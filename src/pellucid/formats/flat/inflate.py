@@ -23,7 +23,7 @@ import numpy as np
 from pellucid.errors import Damaged, Truncated
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
-from pellucid.formats.sources import existing_file, fill_from, naming_full_disk, naming_unreadable
+from pellucid.formats.sources import existing_file, fill_from, naming_full_disk, open_bytes
 from pellucid.settings import current
 
 Decoder = Callable[[BinaryIO], Iterator[bytes]]
@@ -112,9 +112,7 @@ class InflatedBytes:
 
 def decoded(path: Path, decoder: Decoder, codec: str, skip: int = 0) -> Generator[bytes, None, None]:
     """The pieces of a stream, with its faults named. A stream cut short ends early, without an error."""
-    with naming_unreadable(path):
-        file = path.open("rb")
-    with file:
+    with open_bytes(path) as file:
         file.seek(skip)
         try:
             yield from decoder(file)

@@ -176,7 +176,7 @@ def _source(path: Path, fields: dict[str, str], end: int, length: int, dtype: np
     skip = _whole(path, fields, "HeaderSize", 0)
     if name == "LIST" or "%" in name:
         return JoinedBytes(_listed(path, name, end, length, max(skip, 0))), 0
-    voxels, skip = (path, end) if name.upper() == "LOCAL" else (existing_file(path.parent / name), skip)
+    voxels, skip = (path, end) if name.upper() == "LOCAL" else (existing_file(path.parent / name, path), skip)
     if _is_true(fields.get("CompressedData")):
         return InflatedBytes(voxels, "zlib", length, max(skip, 0)), 0
     if fields.get("BinaryData", "True").lower() == "false":
@@ -192,7 +192,7 @@ def _listed(path: Path, name: str, end: int, length: int, skip: int) -> list[Pie
         raise InvalidInput(
             f"{path} lists {len(names)} files for its voxels.", do="Their number must divide the planes."
         )
-    return [Piece(path.parent / one, skip, length // len(names)) for one in names]
+    return [Piece(existing_file(path.parent / one, path), skip, length // len(names)) for one in names]
 
 
 def _whole(path: Path, fields: dict[str, str], name: str, default: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid.errors import Damaged, Truncated
 from pellucid.formats.protocol import Layout, Level
-from pellucid.formats.sources import existing_file, naming_unreadable
+from pellucid.formats.sources import existing_file, naming_unreadable, open_bytes
 
 # Type codes; those from 7 on exist in CDF-5 only.
 TYPES = {
@@ -28,6 +28,7 @@ _DTYPES = {code: np.dtype(name).newbyteorder(">") for name, code in TYPES.items(
 _DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
 _LARGEST_SIZE = 2**32 - 1
 _MOST_NAMED = 1 << 20
+_MAX_DIMENSIONS = 1024
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class _Parser:
 
     def _variable(self) -> Variable:
         name = self._name()
-        dimensions = tuple(self.count() for _ in range(self.count()))
+        dimensions = tuple(self.count() for _ in range(self._bounded(self.count())))
         attributes = self.attributes()
         dtype = self._dtype()
         if attributes.get("_Unsigned") == "true" and dtype.kind == "i":
@@ -127,6 +128,11 @@ class _Parser:
         found, count = self._number(4), self.count()
         if (found, count) != (0, 0) and (found != tag or count > _MOST_NAMED):
             raise Damaged(str(self._path), "its header lists what cannot be there")
+        return count
+
+    def _bounded(self, count: int) -> int:
+        if count > _MAX_DIMENSIONS:
+            raise Damaged(str(self._path), f"a variable would have {count:,} dimensions")
         return count
 
     def _name(self) -> str:
@@ -161,7 +167,7 @@ class _Parser:
 
 
 def parse_header(path: Path) -> Contents:
-    with naming_unreadable(path), existing_file(path).open("rb") as file:
+    with naming_unreadable(path), open_bytes(existing_file(path)) as file:
         parser = _Parser(path, file)
         records = parser.count()
         dimensions = parser.dimensions()

@@ -77,4 +77,4 @@ def _head(path: Path) -> tuple[bytes, bool]:
 def _source(path: Path, parsed: NiftiHeader, placement: Placement, *, is_gzip: bool) -> ByteSource:
     if is_gzip:
         return InflatedBytes(path, "gzip", placement.end())
-    return FileBytes(existing_file(path.with_suffix(".img")) if parsed.is_pair else path)
+    return FileBytes(existing_file(path.with_suffix(".img"), path) if parsed.is_pair else path)

@@ -6,10 +6,11 @@ Not here: the header's grammar, orientation among it (nrrd_header).
 
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
-from pellucid.errors import InvalidInput, OutputExists, UnknownCodec
+from pellucid.errors import Damaged, InvalidInput, OutputExists, UnknownCodec
 from pellucid.formats.flat.file import (
     CompressedWriter,
     DetachedWriter,
@@ -25,10 +26,20 @@ from pellucid.formats.flat.nrrd_header import TYPE_NAMES, NrrdHeader, parse_head
 from pellucid.formats.limits import Limits
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Reader, Writer
-from pellucid.formats.sources import ByteSource, FileBytes, JoinedBytes, Piece, existing_file, local_path, read_head
+from pellucid.formats.sources import (
+    ByteSource,
+    FileBytes,
+    JoinedBytes,
+    Piece,
+    existing_file,
+    local_path,
+    open_bytes,
+    read_head,
+)
 
 LIMITS = Limits("NRRD", tuple(TYPE_NAMES), ("none", "gzip"))
 _HEAD_BYTES = 1 << 20
+_LINE_BYTES = 1 << 20
 _ENCODINGS = {
     "raw": "", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2", "text": "text", "txt": "text",
     "ascii": "text",
@@ -77,7 +88,7 @@ def _source(path: Path, parsed: NrrdHeader, length: int) -> tuple[ByteSource, in
     names = parsed.data_files
     if len(names) > 1:
         return _joined(path, parsed, codec, length), 0
-    voxels = existing_file(path.parent / names[0]) if names else path
+    voxels = existing_file(path.parent / names[0], path) if names else path
     start = _after_lines(voxels, parsed.line_skip, 0 if names else parsed.end)
     if codec == "text":
         decoder = numbers_in_text(np.dtype(parsed.dtype))
@@ -98,17 +109,27 @@ def _joined(path: Path, parsed: NrrdHeader, codec: str, length: int) -> JoinedBy
             do="Lists are read where every file is raw and holds the same number of planes.",
         )
     piece = length // len(names)
-    skips = [
-        max(0, existing_file(path.parent / name).stat().st_size - piece) if parsed.byte_skip < 0 else parsed.byte_skip
-        for name in names
-    ]
-    return JoinedBytes([Piece(path.parent / name, skip, piece) for name, skip in zip(names, skips, strict=True)])
+    files = [existing_file(path.parent / name, path) for name in names]
+    skips = [max(0, file.stat().st_size - piece) if parsed.byte_skip < 0 else parsed.byte_skip for file in files]
+    return JoinedBytes([Piece(file, skip, piece) for file, skip in zip(files, skips, strict=True)])
 
 
 def _after_lines(path: Path, lines: int, start: int) -> int:
-    """The position after so many lines of text."""
-    with path.open("rb") as file:
+    """The position after so many lines of text; Damaged where the file has fewer."""
+    if lines <= 0:
+        return start
+    with open_bytes(path) as file:
         file.seek(start)
         for _ in range(lines):
-            file.readline()
+            if not _has_skipped_line(file):
+                raise Damaged(str(path), f"{lines:,} lines should come before its voxels, and it has fewer")
         return file.tell()
+
+
+def _has_skipped_line(file: BinaryIO) -> bool:
+    """Whether there was another line; one without an end is not taken into memory whole."""
+    piece = file.readline(_LINE_BYTES)
+    has_line = bool(piece)
+    while piece and not piece.endswith(b"\n"):
+        piece = file.readline(_LINE_BYTES)
+    return has_line

@@ -11,12 +11,13 @@ import h5py
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.errors import Damaged, LinkBroken
+from pellucid.errors import Damaged
 from pellucid.formats.flat.array import Placement, place, read_box
 from pellucid.formats.hdf5.chunks import ChunkedArray
 from pellucid.formats.hdf5.grid import Axes
 from pellucid.formats.hdf5.header import pipeline_of, stored_type
-from pellucid.formats.hdf5.names import beside, reason
+from pellucid.formats.hdf5.opening import reason
+from pellucid.formats.hdf5.references import external_files, require_references
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.sources import ByteSource, FileBytes, JoinedBytes, Piece
 from pellucid.formats.threads import Threads
@@ -35,7 +36,7 @@ class StoredArray(Protocol):
 
 def stored_array(dataset: Any, path: str, axes: Axes, threads: Threads) -> StoredArray:
     """The fastest way to read a dataset."""
-    _require_sources(dataset, path)
+    require_references(dataset, path)
     stored = stored_type(dataset)
     if dataset.chunks:
         pipeline = pipeline_of(dataset, path)
@@ -54,26 +55,11 @@ def _pieces(dataset: Any, path: str) -> list[Piece]:
     """The raw files that hold a dataset's voxels; the last may be said to be without end."""
     needed = dataset.size * dataset.dtype.itemsize
     pieces = []
-    for name, offset, size in dataset.external:
-        place_of = beside(Path(dataset.file.filename), name)
-        if not place_of.exists():
-            raise LinkBroken(path, dataset.name, str(place_of))
+    for file, offset, size in external_files(dataset, path):
         length = min(needed, size) if size < h5py.h5f.UNLIMITED else needed
-        pieces.append(Piece(place_of, offset, length))
+        pieces.append(Piece(file, offset, length))
         needed -= length
     return pieces
-
-
-def _require_sources(dataset: Any, path: str) -> None:
-    """The library gives zeros for the missing parts of a virtual dataset, and says nothing."""
-    if not dataset.is_virtual:
-        return
-    for source in dataset.virtual_sources():
-        is_pattern = "%" in source.file_name
-        if source.file_name != "." and not is_pattern:
-            named = beside(Path(dataset.file.filename), source.file_name)
-            if not named.exists():
-                raise LinkBroken(path, dataset.name, str(named))
 
 
 class FlatStored:

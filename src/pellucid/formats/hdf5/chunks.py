@@ -19,7 +19,7 @@ from pellucid.formats.flat.array import as_bytes
 from pellucid.formats.hdf5.filters import Pipeline, scratch
 from pellucid.formats.hdf5.grid import ABSENT, Axes, ChunkGrid, Overlap, decoded
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.sources import FileBytes
+from pellucid.formats.sources import FileBytes, open_bytes
 from pellucid.formats.threads import Threads
 
 # Of an uncompressed chunk so many bytes at a time: they are still in the core's own cache when they are put in place.
@@ -68,7 +68,7 @@ class ChunkTable:
         if block == 0:
             return 0
         _, expected = self._dataset.id.read_direct_chunk(chunk.chunk_offset)
-        with Path(self._dataset.file.filename).open("rb") as file:
+        with open_bytes(Path(self._dataset.file.filename)) as file:
             file.seek(chunk.byte_offset)
             return 0 if file.read(chunk.size) == bytes(expected) else block
 

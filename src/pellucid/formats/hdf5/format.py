@@ -16,13 +16,18 @@ from pellucid.formats.flat.file import check_selection
 from pellucid.formats.hdf5.arrays import StoredArray, stored_array
 from pellucid.formats.hdf5.grid import Axes
 from pellucid.formats.hdf5.header import axes_of, level_datasets, level_of, native_type, pipeline_of, spacing_of
-from pellucid.formats.hdf5.names import find_dataset, open_file
+from pellucid.formats.hdf5.links import LinkedFile
+from pellucid.formats.hdf5.names import find_dataset
+from pellucid.formats.hdf5.references import require_references
 from pellucid.formats.hdf5.writer import create_or_resume
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import from_attributes
 from pellucid.formats.protocol import Header, Layout, Voxels, Writer
 from pellucid.formats.sources import local_path
 from pellucid.formats.threads import Threads
+
+# What h5py makes of broken metadata.
+_BROKEN = (LookupError, OSError, RuntimeError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
 
 
 class Hdf5Reader:
@@ -31,13 +36,13 @@ class Hdf5Reader:
     def __init__(self, location: Location, threads: int | None = None) -> None:
         self._path = str(local_path(location))
         self._threads = Threads(threads)
-        self._file = open_file(local_path(location))
+        self._file = LinkedFile(local_path(location))
         try:
             dataset = find_dataset(self._file, self._path, location.dataset)
             self.dataset_name: str = dataset.name
             self.arrays: tuple[StoredArray, ...] = ()
             self._open_levels(dataset)
-        except (KeyError, OSError, RuntimeError, ValueError) as error:  # what h5py makes of broken metadata
+        except _BROKEN as error:
             self.close()
             raise Damaged(self._path, f"its structure cannot be read ({error})") from error
         except BaseException:
@@ -45,11 +50,12 @@ class Hdf5Reader:
             raise
 
     def _open_levels(self, dataset: Any) -> None:
+        require_references(dataset, self._path)
         axes = axes_of(dataset, self._path)
         dtype = native_type(dataset, self._path)
         spacing, unit = spacing_of(dataset)
         levels = []
-        for each in level_datasets(dataset, self._path):
+        for each in level_datasets(self._file, dataset, self._path):
             own = axes_of(each, self._path)
             self.arrays += (stored_array(each, self._path, own, self._threads),)
             levels.append(level_of(each, own, axes, spacing or (1.0, 1.0, 1.0)))

@@ -18,6 +18,7 @@ from pellucid.errors import DatasetMissing, UnknownCodec, UnsupportedType
 from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.hdf5.filters import Filter, Pipeline
 from pellucid.formats.hdf5.grid import Axes
+from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.names import level_names
 from pellucid.formats.hdf5.scales import spacing_of_scales
 from pellucid.formats.protocol import VOXEL_TYPES, Level, Spacing
@@ -97,13 +98,17 @@ def _text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def level_datasets(dataset: Any, path: str) -> list[Any]:
+def level_datasets(file: LinkedFile, dataset: Any, path: str) -> list[Any]:
     """The dataset itself, then the coarser levels it refers to."""
     found = [dataset]
     for name in level_names(dataset):
-        if name not in dataset.file:
+        try:
+            level = file.follow(f"/{name}", dataset)
+        except KeyError:
+            level = None
+        if not isinstance(level, h5py.Dataset):
             raise DatasetMissing(path, name, ())
-        found.append(dataset.file[name])
+        found.append(level)
     return found
 
 

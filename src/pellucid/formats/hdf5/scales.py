@@ -8,6 +8,7 @@ from typing import Any
 
 import h5py
 
+from pellucid.formats.hdf5.references import require_references
 from pellucid.formats.protocol import Spacing
 from pellucid.formats.units import short_unit
 
@@ -34,5 +35,6 @@ def _scale(dataset: Any, axis: int) -> Any:
 
 
 def _step(scale: Any) -> float:
+    require_references(scale, str(scale.file.filename))
     count = scale.shape[0]
     return abs(float(scale[-1]) - float(scale[0])) / (count - 1) or 1.0 if count > 1 else 1.0

@@ -19,7 +19,7 @@ import numpy as np
 from pellucid.box import Shape, grid_shape
 from pellucid.errors import DiskFull, InvalidInput, NotWritable
 from pellucid.formats.hdf5.filters import Bytes
-from pellucid.formats.hdf5.names import staging_folder
+from pellucid.formats.hdf5.opening import staging_folder
 from pellucid.formats.hdf5.plan import OutputPlan, create_file
 from pellucid.formats.hdf5.segments import Segments
 from pellucid.formats.sources import FileBytes, naming_full_disk

@@ -12,7 +12,11 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pellucid.formats.hdf5.names import open_file
+from pellucid.errors import Damaged
+from pellucid.formats.damage import naming_damage
+from pellucid.formats.hdf5.links import LinkedFile
+from pellucid.formats.hdf5.opening import reason
+from pellucid.formats.hdf5.references import has_known_shape, require_references
 
 _SMALL_BYTES = 64 << 20
 
@@ -21,13 +25,17 @@ class Hdf5Tree:
     """A file open for looking around. A link that leads nowhere counts as absent."""
 
     def __init__(self, path: Path) -> None:
-        self._file = open_file(path)
+        self._path = str(path)
+        self._file = LinkedFile(path)
 
     def __enter__(self) -> "Hdf5Tree":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
+        if isinstance(error, Exception):
+            with naming_damage(self._path, "its structure cannot be read"):
+                raise error
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """Of a dataset; None where there is none."""
@@ -38,7 +46,13 @@ class Hdf5Tree:
         """All numbers of a small dataset; None where there is none, or where it holds something else."""
         found = self._get(name)
         is_numbers = isinstance(found, h5py.Dataset) and found.dtype.kind in "biuf"
-        return np.asarray(found[()]) if is_numbers and found.nbytes <= _SMALL_BYTES else None
+        if not is_numbers or found.shape is None or found.nbytes > _SMALL_BYTES:
+            return None
+        require_references(found, self._path)
+        try:
+            return np.asarray(found[()])
+        except (OSError, RuntimeError, ValueError) as error:
+            raise Damaged(self._path, f"{name} cannot be read ({reason(str(error))})") from error
 
     def text(self, name: str) -> str:
         """The text of a dataset that holds one; empty where it is absent or holds something else."""
@@ -71,20 +85,11 @@ class Hdf5Tree:
         return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
     def _get(self, name: str) -> Any:
-        try:
-            return self._file[name]
-        except (KeyError, OSError):
-            return None
+        found = self._file.get(name)
+        return found if self._is_open(found) else None
 
     def _walk(self) -> Iterator[tuple[str, Any]]:
-        waiting, seen = [("", self._file)], {hash(self._file.id)}
-        while waiting:
-            prefix, group = waiting.pop(0)
-            for key in group:
-                item = self._get(f"{prefix}/{key}")
-                if item is None:
-                    continue
-                yield f"{prefix}/{key}", item
-                if isinstance(item, h5py.Group) and hash(item.id) not in seen:
-                    seen.add(hash(item.id))
-                    waiting.append((f"{prefix}/{key}", item))
+        return ((name, item) for name, item in self._file.walk(self._file.root) if self._is_open(item))
+
+    def _is_open(self, item: Any) -> bool:
+        return not isinstance(item, h5py.Dataset) or has_known_shape(item, self._path)

@@ -14,7 +14,7 @@ from pellucid.errors import NotWritable, OutputExists, SharedChunk
 from pellucid.formats.flat.array import as_bytes
 from pellucid.formats.hdf5.filters import Bytes, scratch
 from pellucid.formats.hdf5.grid import decoded
-from pellucid.formats.hdf5.names import staging_folder
+from pellucid.formats.hdf5.opening import staging_folder
 from pellucid.formats.hdf5.plan import OutputPlan, plan_output
 from pellucid.formats.hdf5.stores import ChunkStore, open_store
 from pellucid.formats.location import Location

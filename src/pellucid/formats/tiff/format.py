@@ -22,7 +22,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Voxels, Writer
 from pellucid.formats.sources import FileBytes, local_path, read_head
 from pellucid.formats.tiff.folder import open_folder_reader, open_folder_writer
-from pellucid.formats.tiff.header import described, print_head
+from pellucid.formats.tiff.header import check_ome, described, print_head
 from pellucid.formats.tiff.planes import Plane, check_chain, geometry_of, opened, plane_of, read_window
 
 LIMITS = Limits("A TIFF stack")
@@ -56,16 +56,18 @@ def _open_stack(path: Path, location: Location) -> Reader:
     refuse_unfinished(path, read_head(path, 16))
     check_chain(path)
     with opened(path) as tif:
+        check_ome(path, tif)
         series = _choose(location, list(tif.series))
         said = described(tif)
         geometry = geometry_of(path, series.keyframe)
         axes, sizes = _axes(path, series)
         if series.dataoffset is not None and len(series.levels) == 1:
-            dtype = np.dtype(series.dtype).newbyteorder(tif.byteorder)
+            home = series.pages[0].parent  # OME's planes may all be in another file.
+            dtype = np.dtype(series.dtype).newbyteorder(home.byteorder)
             placement, times, channels = place(axes, sizes, dtype, series.dataoffset)
             levels = one_level(placement.shape, said.spacing)
             header = Header(levels, geometry.dtype, said.unit, times, channels)
-            return FlatReader(header, placement, FileBytes(path))
+            return FlatReader(header, placement, FileBytes(Path(home.filehandle.path)))
         stacks = tuple(_stack(path, one) for one in series.levels)
     return StackReader(path, stacks, said.spacing, said.unit)
 

@@ -11,14 +11,19 @@ import struct
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
+from pellucid.errors import Damaged
+from pellucid.formats.local_files import check_allowed
 from pellucid.formats.protocol import Layout, Level, Spacing
+from pellucid.formats.sources import existing_file
 from pellucid.formats.units import short_unit
 
+MAX_PLANES = 10_000_000
 IMAGEJ_TYPES = ("uint8", "uint16", "float32")
 _LARGEST_CLASSIC = 2**32 - 2**16
 _SHORT, _LONG, _TEXT, _RATIONAL, _LONG8 = 3, 4, 2, 5, 16
@@ -82,6 +87,28 @@ def _from_ome(xml: str) -> Described:
     z, y, x = (float(pixels.get(f"PhysicalSize{axis}", "1")) for axis in "ZYX")
     unit = pixels.get("PhysicalSizeXUnit", "µm" if pixels.get("PhysicalSizeX") else "")
     return Described((z, y, x), short_unit(unit))
+
+
+def check_ome(path: Path, tif: Any) -> None:
+    """Refuse OME metadata that names files which may not be read, or more planes than there can be."""
+    if not tif.is_ome or not tif.ome_metadata:
+        return
+    try:
+        elements = list(ElementTree.fromstring(tif.ome_metadata).iter())
+    except ElementTree.ParseError as error:
+        raise Damaged(str(path), f"its OME metadata is not XML ({error})") from error
+    for element in elements:
+        for name in filter(None, (element.get(key) for key in ("FileName", "MetadataFile"))):
+            if check_allowed(path.parent / name, path).exists():
+                existing_file(path.parent / name, path)
+        planes = prod(_count(element, f"Size{axis}") for axis in "ZCT")
+        if planes > MAX_PLANES:
+            raise Damaged(str(path), f"its OME metadata promises {planes:,} planes")
+
+
+def _count(element: ElementTree.Element, name: str) -> int:
+    text = element.get(name, "1")
+    return int(text) if text.isdecimal() and len(text) < 20 else MAX_PLANES + 1
 
 
 def describe(level: Level, layout: Layout) -> str:

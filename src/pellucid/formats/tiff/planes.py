@@ -16,7 +16,7 @@ import tifffile
 
 from pellucid.errors import Damaged, Truncated, UnknownCodec, UnsupportedType, WrongDimensions
 from pellucid.formats.protocol import VOXEL_TYPES, Voxels
-from pellucid.formats.sources import ByteSource, existing_file, naming_unreadable, read_head
+from pellucid.formats.sources import ByteSource, existing_file, naming_unreadable, open_bytes, read_head
 
 Range = tuple[int, int]
 
@@ -155,7 +155,7 @@ def check_chain(path: Path) -> None:
     is_big = head[2:4] in (b"+\0", b"\0+")
     count_code, entry_bytes, next_code = ("Q", 20, "Q") if is_big else ("H", 12, "I")
     count_bytes, next_bytes = struct.calcsize(count_code), struct.calcsize(next_code)
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         file.seek(8 if is_big else 4)
         position, seen = _unpacked(path, file.read(next_bytes), order + next_code), set()
         while position and position not in seen:

@@ -4,12 +4,14 @@ Here: reading and writing it.
 Not here: other formats, what is done with the mesh.
 """
 
+from io import TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.formats.sources import open_bytes
 from pellucid.rendering.geometry.polygons import fans, pieces
 from pellucid.rendering.geometry.shapes import Mesh
 
@@ -18,7 +20,7 @@ def read(path: Path) -> Mesh:
     vertices: list[list[float]] = []
     corners: list[int] = []
     counts: list[int] = []
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with TextIOWrapper(open_bytes(path), "utf-8", "replace") as file:
         for number, line in enumerate(file, 1):
             words = line.split()
             if not words or words[0] not in ("v", "f"):

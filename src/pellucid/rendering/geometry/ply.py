@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, Truncated
 from pellucid.formats.protocol import Voxels
+from pellucid.formats.sources import open_bytes
 from pellucid.rendering.geometry.polygons import fans, pieces
 from pellucid.rendering.geometry.shapes import Mesh
 
@@ -37,7 +38,7 @@ class Element:
 
 
 def read(path: Path) -> Mesh:
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         order, elements = _header(path, file)
         rest = file.read()
     read_element = _TextRows(path, rest).read if order == "" else _BinaryRows(path, rest, order).read

@@ -4,17 +4,22 @@ Here: load_points.
 Not here: points in memory (geometry), drawing them (points).
 """
 
+import zlib
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from pellucid import settings
-from pellucid.errors import Damaged, EmptyFile, InvalidInput, NotFound, TooLarge
+from pellucid.errors import Damaged, InvalidInput, TooLarge
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
+from pellucid.formats.sources import existing_file, open_bytes, read_npy
 from pellucid.rendering.geometry.shapes import MEMORY, Points, in_memory
 
+# What NumPy and zipfile are seen to raise on bytes that make no sense.
+_BROKEN = (ValueError, EOFError, BadZipFile, OSError, LookupError, TypeError, RuntimeError, MemoryError, zlib.error)
 COLUMNS = ("x", "y", "z", "value")
 POINT_FILES = (".npy", ".npz", ".csv")
 REMEDY = "Give the columns x, y, z and value."
@@ -30,7 +35,16 @@ def load_points(source: str) -> Points:
         raise InvalidInput(f"{path} is no file of points known here.", do=do)
     try:
         columns = _read_csv(path) if path.suffix.lower() == ".csv" else _read_numpy(path)
-    except (ValueError, EOFError, BadZipFile) as error:
+    except (
+        ValueError,
+        EOFError,
+        BadZipFile,
+        OSError,
+        LookupError,
+        TypeError,
+        NotImplementedError,
+        zlib.error,
+    ) as error:
         raise Damaged(str(path), f"it cannot be read as points ({error})") from error
     return Points(columns[:, :3], columns[:, 3])
 
@@ -38,22 +52,25 @@ def load_points(source: str) -> Points:
 def checked_file(source: str) -> Path:
     """A local file that exists, is not empty, and fits into memory."""
     path = Location.parse(source).local
-    if not path.is_file():
-        raise NotFound(str(path))
-    size, has = path.stat().st_size, settings.available_memory_bytes()
-    if not size:
-        raise EmptyFile(str(path))
+    size, has = existing_file(path).stat().st_size, settings.available_memory_bytes()
     if 4 * size > has:  # Read, parsed, and ordered once more.
         raise TooLarge(4 * size, has, do="Use a machine with more memory, or a smaller file.")
     return path
 
 
 def _read_numpy(path: Path) -> Voxels:
-    read = np.load(path, allow_pickle=False)
-    if isinstance(read, np.ndarray):
-        return _from_array(path, read)
-    with read:
-        return _from_names(path, {name: read[name] for name in read.files})
+    if path.suffix.lower() == ".npy":
+        return _from_array(path, read_npy(path))
+    with open_bytes(path) as file, ZipFile(file) as archive:
+        needs, has = sum(member.file_size for member in archive.infolist()), settings.available_memory_bytes()
+        if 4 * needs > has:
+            raise TooLarge(4 * needs, has, do="Use a machine with more memory, or a smaller file.")
+        return _from_names(path, {name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()})
+
+
+def _member(archive: ZipFile, name: str) -> Voxels:
+    array: Voxels = np.load(BytesIO(archive.read(name)), allow_pickle=False)
+    return array
 
 
 def _from_array(path: Path, array: Voxels) -> Voxels:
@@ -74,7 +91,7 @@ def _from_names(path: Path, arrays: dict[str, Voxels]) -> Voxels:
 
 def _read_csv(path: Path) -> Voxels:
     """With a line of names in front, or without one: then the four columns in order."""
-    with path.open(encoding="utf-8-sig") as file:
+    with TextIOWrapper(open_bytes(path), "utf-8-sig") as file:
         names = [name.strip().strip('"').lower() for name in file.readline().split(",")]
         is_empty = not file.readline().strip()
     has_names = not _is_number(names[0])

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.errors import InvalidInput, Truncated
 from pellucid.formats.protocol import Voxels
+from pellucid.formats.sources import open_bytes
 from pellucid.rendering.geometry.polygons import pieces, weld
 from pellucid.rendering.geometry.shapes import Mesh
 
@@ -19,7 +20,8 @@ MOST_TRIANGLES = 2**32 - 1
 
 
 def read(path: Path) -> Mesh:
-    content = path.read_bytes()
+    with open_bytes(path) as file:
+        content = file.read()
     # Binary files may begin with "solid" too: only their length tells.
     if content[:5] == b"solid" and b"facet" in content[:1024] and _promised(content) != len(content):
         return Mesh(*weld(_text_corners(content)))

@@ -17,6 +17,7 @@ import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, Truncated, UnknownCodec
 from pellucid.formats.protocol import Voxels
+from pellucid.formats.sources import open_bytes
 from pellucid.rendering.geometry.polygons import fans, pieces
 from pellucid.rendering.geometry.shapes import Mesh
 
@@ -24,8 +25,18 @@ TYPES = {
     "Int8": "i1", "UInt8": "u1", "Int16": "i2", "UInt16": "u2", "Int32": "i4", "UInt32": "u4", "Int64": "i8",
     "UInt64": "u8", "Float32": "f4", "Float64": "f8",
 }  # fmt: skip
-CODECS: dict[str, Callable[[bytes], bytes]] = {"vtkZLibDataCompressor": zlib.decompress}
-CODECS["vtkLZMADataCompressor"] = lzma.decompress
+
+
+def _unzip(packed: bytes, limit: int) -> bytes:
+    return zlib.decompressobj().decompress(packed, limit)
+
+
+def _unlzma(packed: bytes, limit: int) -> bytes:
+    return lzma.LZMADecompressor().decompress(packed, limit)
+
+
+# From packed bytes, and how many there are at most when they are unpacked.
+CODECS: dict[str, Callable[[bytes, int], bytes]] = {"vtkZLibDataCompressor": _unzip, "vtkLZMADataCompressor": _unlzma}
 OFFSETS_AT_ONCE = 2**20
 
 
@@ -80,10 +91,10 @@ class _File:
         if codec not in CODECS:
             raise UnknownCodec(str(self.path), codec, CODECS)
         (blocks,) = np.frombuffer(reads.peek(header.itemsize), header).tolist()
-        sizes = np.frombuffer(reads.take((3 + blocks) * header.itemsize), header)[3:].tolist()
+        _, block, _, *sizes = np.frombuffer(reads.take((3 + blocks) * header.itemsize), header).tolist()
         packed, start, parts = reads.take(sum(sizes)), 0, []
         for size in sizes:
-            parts.append(CODECS[codec](packed[start : start + size]))
+            parts.append(CODECS[codec](packed[start : start + size], max(1, block)))
             start += size
         return b"".join(parts)
 
@@ -128,7 +139,8 @@ class _Base64(_Raw):
 
 
 def _open(path: Path) -> _File:
-    content = path.read_bytes()
+    with open_bytes(path) as file:
+        content = file.read()
     if b"<VTKFile" not in content[:4096] or b"<!ENTITY" in content[:4096]:
         raise InvalidInput("It is no VTK file.", do="Choose another file.")
     found = re.search(rb'<AppendedData\s+encoding="(\w+)"\s*>\s*_', content)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.errors import InvalidInput
+from pellucid.formats.sources import read_text
 from pellucid.tomo.reading.names import words_of
 from pellucid.tomo.scan import Floats
 
@@ -32,7 +33,7 @@ def read_table(path: Path) -> AngleTable:
     """The angles of a text file; an error where it is not clear which of its columns they are."""
     if path.stat().st_size > _MAX_BYTES:
         raise InvalidInput(f"{path} is too large for a list of angles.", do="Pass a file with one angle per line.")
-    lines = path.read_text(errors="replace").lstrip("\ufeff").splitlines()
+    lines = read_text(path).splitlines()
     labelled = [found for line in lines if (found := _LABELLED.search(line))]
     if len(labelled) > 1:
         return AngleTable(np.array([float(found[1]) for found in labelled]), is_named=True)

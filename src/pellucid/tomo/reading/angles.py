@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.hdf5.tree import Hdf5Tree
+from pellucid.formats.sources import read_npy
 from pellucid.tomo.reading.angle_tables import read_table
 from pellucid.tomo.scan import Floats
 
@@ -59,7 +60,7 @@ def named_angles(path: Path) -> Floats | None:
 
 def _array(path: Path) -> Floats:
     try:
-        return np.asarray(np.load(path, allow_pickle=False), np.float64).ravel()
+        return np.asarray(read_npy(path), np.float64).ravel()
     except (ValueError, EOFError, TypeError) as error:
         raise InvalidInput(f"{path} is not an array of angles: {error}.", do="Save one angle per projection.") from None
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from pellucid.errors import EmptyFile, InvalidInput
 from pellucid.formats.hipic import is_image
+from pellucid.formats.sources import read_text
 from pellucid.tomo.reading.assembly import Found
 from pellucid.tomo.scan import Floats, Frames
 from pellucid.volume.volume import open_volume
@@ -75,7 +76,7 @@ def _frame_names(folder: Path) -> str:
 
 def read_log(path: Path) -> Log:
     """Number, time, angle and type of every frame; lines that begin with fewer than three numbers are skipped."""
-    rows = [_numbers(line) for line in path.read_text(errors="replace").splitlines()]
+    rows = [_numbers(line) for line in read_text(path).splitlines()]
     rows = [row for row in rows if len(row) >= 3]
     numbered = [row[:4] for row in rows if len(row) >= 4]
     if rows and len(numbered) == len(rows) and all(row[3] in (FLAT, PROJECTION) for row in numbered):

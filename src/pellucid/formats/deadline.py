@@ -1,0 +1,40 @@
+"""A time limit for opening a file.
+
+Here: within(): work in a thread of its own, which is left behind where it takes too long.
+Not here: how long that is (settings), limits of a whole process (workers, agent).
+
+A system call on a network disk that is gone, or a library that is caught in a damaged file, cannot be stopped from
+outside. Whoever waits goes on without it; the thread ends with the process, if not before.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import TypeVar
+
+from pellucid.errors import Unreadable
+from pellucid.settings import current
+
+Result = TypeVar("Result")
+
+
+def within_limit(path: str, work: Callable[[], Result]) -> Result:
+    """What the work gives; Unreadable where that takes longer than the setting ``open_timeout_s``."""
+    timeout_s = current().open_timeout_s
+    done: Future[Result] = Future()
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(work))
+        except BaseException as error:  # noqa: BLE001  # Another thread raises it again.
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="pellucid-open", daemon=True).start()
+    try:
+        return done.result(timeout_s)
+    except TimeoutError:
+        if done.done():  # It was the work that raised it.
+            raise
+        raise Unreadable(path, f"opening it took over {timeout_s} s") from None

@@ -1,0 +1,117 @@
+"""Local files, opened only where they may be: regular files, inside the allowed folders where there are any.
+
+Here: allow_only(), which limits this process and its children to some folders; open_local(), with which every reader
+opens a file; check_allowed(), for files that a library opens itself.
+Not here: bytes at positions (sources), what a page may name (instance.files).
+
+A file can name others: detached voxels, links, virtual datasets, symbolic links. A process that serves pages limits
+itself to the folders that its pages may open, and then no file leads out of them. Without a limit, a file may name any
+other, as the person who opens it may read them anyway.
+"""
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from pellucid.errors import InvalidInput, NotAllowed, NotFound
+from pellucid.settings import ALLOWED_FOLDERS_VARIABLE
+
+VARIABLE = ALLOWED_FOLDERS_VARIABLE
+"""A JSON list of folders. In the environment, so that child processes have the same limit."""
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+def allow_only(folders: Iterable[str | Path]) -> None:
+    """From now on this process, and every process that it starts, reads files inside these folders only."""
+    os.environ[VARIABLE] = limit_text(folders)
+
+
+def limit_text(folders: Iterable[str | Path]) -> str:
+    """The value of the variable, for the environment of a child."""
+    return json.dumps([os.path.realpath(folder) for folder in folders])
+
+
+def allowed_folders() -> tuple[str, ...] | None:
+    """The folders inside which files are read; None for everywhere."""
+    text = os.environ.get(VARIABLE)
+    return None if text is None else _parsed(text)
+
+
+@lru_cache(8)
+def _parsed(text: str) -> tuple[str, ...]:
+    try:
+        folders = json.loads(text)
+        return tuple(folder.rstrip("/") for folder in folders)
+    except (ValueError, TypeError, AttributeError):
+        raise InvalidInput(
+            f"The variable {VARIABLE} is {text!r}, which is not a JSON list of folders.",
+            do=f'Write it like {VARIABLE}=\'["/data", "/scratch"]\', or unset it.',
+        ) from None
+
+
+def check_allowed(path: str | Path, named_in: str | Path = "") -> Path:
+    """Where a path leads, links followed; NotAllowed outside the allowed folders. named_in: the file that names it."""
+    try:
+        real = os.path.realpath(path)
+    except ValueError:  # A zero byte, or letters that no file name can have.
+        raise NotFound(str(path)) from None
+    _require_inside(real, str(path), str(named_in))
+    return Path(real)
+
+
+def _require_inside(real: str, path: str, named_in: str = "") -> None:
+    folders = allowed_folders()
+    if folders is None or any(real == folder or real.startswith(f"{folder}/") for folder in folders):
+        return
+    what = f"{named_in} refers to {path}, which lies" if named_in else f"{path} lies"
+    raise NotAllowed(
+        f"{what} outside the folders that may be read here.",
+        do=f"Move it below {' or '.join(folders) or 'an allowed folder'}, or start the viewer with --root FOLDER.",
+    )
+
+
+def check_folder(folder: str | Path) -> None:
+    """NotAllowed where a folder that a library reads is, or holds a link that leads, outside the allowed folders."""
+    check_allowed(folder)
+    if allowed_folders() is None:
+        return
+    for base, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(base, name)  # noqa: PTH118  # Of every chunk.
+            if os.path.islink(path):  # noqa: PTH114
+                check_allowed(path, folder)
+
+
+def open_local(path: str | Path) -> int:
+    """A descriptor of a regular file, for reading. It is checked after it is open: it cannot be swapped in between."""
+    check_regular(path)  # Before it is opened: opening a device may do something.
+    descriptor = os.open(path, _FLAGS)
+    try:
+        _refuse_irregular(path, os.fstat(descriptor).st_mode)
+        if VARIABLE in os.environ:
+            _require_inside(str(Path(f"/proc/self/fd/{descriptor}").readlink()), str(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def check_regular(path: str | Path) -> os.stat_result:
+    """What the system says of a regular file; OSError where there is none, InvalidInput for a pipe or a device."""
+    status = os.stat(path)  # noqa: PTH116  # Of every chunk: a Path costs as much as the call.
+    _refuse_irregular(path, status.st_mode)
+    return status
+
+
+def _refuse_irregular(path: str | Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    kind = "named pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+    raise InvalidInput(f"{path} is a {kind}, not a regular file.", do="Copy its content into a file, and open that.")

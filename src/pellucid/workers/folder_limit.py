@@ -1,0 +1,47 @@
+"""The folders that a Worker reads files in.
+
+Here: AllowFolders, the command; FolderLimit, which sends it to every process that takes over.
+Not here: keeping to it (formats.local_files), which folders those are (instance.files).
+"""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class AllowFolders:
+    """From now on, read local files inside these folders only."""
+
+    folders: tuple[str, ...]
+
+
+class Receiver(Protocol):
+    """A process that commands can be sent to."""
+
+    def send(self, command: Any) -> None: ...
+
+
+class FolderLimit:
+    """Methods may be called from any thread. Without a call of change, there is no limit."""
+
+    def __init__(self) -> None:
+        self._folders: tuple[str, ...] | None = None
+        self._receiver: Receiver | None = None
+        self._lock = threading.Lock()
+
+    def apply_to(self, receiver: Receiver) -> None:
+        """To a process that has just been started; it must be the first that it receives."""
+        with self._lock:
+            self._receiver = receiver
+            self._send()
+
+    def change(self, folders: Iterable[str]) -> None:
+        with self._lock:
+            self._folders = tuple(folders)
+            self._send()
+
+    def _send(self) -> None:
+        if self._receiver is not None and self._folders is not None:
+            self._receiver.send(AllowFolders(self._folders))
