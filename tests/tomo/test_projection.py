@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.device import Device, choose, primitives
-from pellucid.tomo.backprojection import Geometry
+from pellucid.tomo import backprojection, projection
+from pellucid.tomo.backprojection import Geometry, Views, add_views
 from pellucid.tomo.projection import project, project_transposed
 from pellucid.tomo.reference.projection import grid
 from pellucid.tomo.reference.projection import project as defined
@@ -76,6 +77,21 @@ def test_projection_is_astras(seed: int, columns: int, views: int, away: float) 
     theirs = astra_matrix(columns, angles, axis) @ image.ravel()
     # It adds up steps in single precision, and is further from the definition than this is.
     np.testing.assert_allclose(found.ravel(), theirs, atol=2e-4 * columns)
+
+
+@pytest.mark.parametrize("slices", [1, 11])
+def test_the_kernels_of_a_card_agree_with_those_of_the_cpu(slices: int) -> None:
+    """On the CPU, which can run them too."""
+    rng, device = np.random.default_rng(6), choose("cpu")
+    geometry = Geometry.shared(rng.uniform(-1, 6, 14), 18.7, slices, is_circle=False)
+    images = rng.standard_normal((slices, 41, 41)).astype(np.float32)
+    rows, found = rng.standard_normal((slices, 14, 41)).astype(np.float32), np.zeros((slices, 14, 41), np.float32)
+    projection._on_cuda(images, geometry, found, device)
+    np.testing.assert_allclose(found, project(images, geometry, device), atol=2e-4)
+    for is_transpose in (False, True):
+        views, image = Views(rng.random(14).astype(np.float32), is_transpose), np.zeros_like(images)
+        backprojection._on_cuda(rows, geometry, views, image, device)
+        np.testing.assert_allclose(image, add_views(rows, geometry, views, device), atol=1e-4)
 
 
 def test_a_disc_has_the_length_of_its_chords(device: Device) -> None:

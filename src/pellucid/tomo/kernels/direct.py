@@ -45,7 +45,8 @@ def pack(
 def _text(file: str, lanes: int, *, is_transpose: bool) -> str:
     numbers = [f"constexpr int LANES = {lanes}, TILE = {TILE};", f"constexpr bool IS_TRANSPOSE = {int(is_transpose)};"]
     # A product and a sum in one instruction, which Warp does not ask for on a CPU.
-    start = ["{", *(["#pragma clang fp contract(fast)"] if file.endswith("cpp") else []), *numbers]
+    words = Path(__file__).with_name("cuda_words.cpp").read_text()
+    start = ["{", "#pragma clang fp contract(fast)" if file.endswith("cpp") else words, *numbers]
     return "\n".join([*start, Path(__file__).with_name(file).read_text(), "}"])
 
 

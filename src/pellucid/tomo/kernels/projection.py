@@ -96,9 +96,9 @@ def project_cpu() -> Any:
 def project_cuda() -> Any:
     """The kernel for CUDA; a thread is a ray through some slices."""
     numbers = f"constexpr int LANES = {CUDA_LANES}, BORDER = {BORDER};"
-    text = Path(__file__).with_name("project.cu").read_text()
+    words, text = (Path(__file__).with_name(name).read_text() for name in ("cuda_words.cpp", "project.cu"))
 
-    @wp.func_native("\n".join(["{", numbers, text, "}"]))
+    @wp.func_native("\n".join(["{", words, numbers, text, "}"]))
     def project_ray(
         images: wp.array4d(dtype=wp.float32),
         rays: wp.array2d(dtype=wp.float32),
