@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pellucid.device import Device, choose, primitives
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo import gridding_cuda
 from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.filters import filter_sinograms, padded_length, response
+from pellucid.tomo.filters import FILTERS, filter_sinograms, padded_length, smoothed_response
 from pellucid.tomo.gridding import reconstruct_by_gridding
 from pellucid.tomo.gridding_cpu import kept_room
 from pellucid.tomo.gridding_window import grid_size
@@ -29,7 +31,7 @@ def test_gridding_is_the_sum_over_waves(columns: int, axes: list[float], device:
     angles = even_angles(24) + 0.05
     geometry = Geometry(angles, np.array(axes))
     found = made(rows, geometry, device, "shepp-logan")
-    gains = response("shepp-logan", padded_length(columns, "none"))
+    gains = smoothed_response("shepp-logan", padded_length(columns, "none"))
     for row, axis, image in zip(rows, axes, found, strict=True):
         expected = fourier_sum(row, angles, geometry.weights, axis, gains)
         assert np.abs(image - expected).max() < 3e-4 * np.abs(expected).max()
@@ -43,6 +45,39 @@ def test_a_disc_comes_back_with_its_attenuation(device: Device) -> None:
     inner = image[x**2 + y**2 < 60**2]
     assert inner.mean() == pytest.approx(0.01, rel=1e-4)
     assert inner.std() < 3e-5
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    seed=st.integers(0, 2**32),
+    name=st.sampled_from(sorted(FILTERS)),
+    columns=st.integers(48, 110),
+    views=st.integers(80, 220),
+    away=st.floats(-3, 3),
+)
+def test_a_filter_stands_for_the_same_noise_as_directly(
+    seed: int, name: str, columns: int, views: int, away: float
+) -> None:
+    """Views along rows and columns, whose pixels all lie at the same share of a column, are few enough here."""
+    rows = np.random.default_rng(seed).standard_normal((2, views, columns)).astype(np.float32)
+    geometry, device = Geometry.shared(even_angles(views), (columns - 1) / 2 + away, 2), choose("cpu")
+    x, y = grid(columns)
+    inside = x**2 + y**2 < (0.4 * columns) ** 2
+    directly = back_project(filter_sinograms(rows, name, padding="none", device=device), geometry, device)
+    assert made(rows, geometry, device, name)[:, inside].std() == pytest.approx(directly[:, inside].std(), rel=0.03)
+
+
+@pytest.mark.parametrize(("name", "least_db"), [("ramachandran", 45), ("shepp-logan", 47), ("chesler", 57)])
+def test_a_filter_stands_for_the_same_sharpness_as_directly(name: str, least_db: float, device: Device) -> None:
+    angles, axis, room = even_angles(200), 63.1, primitives(device)
+    small = 0.5 * ellipse_sinogram(angles, 128, axis, (6.0, 4.0), (10.0, 5.0))
+    rows = (ellipse_sinogram(angles, 128, axis, (40.0, 30.0)) + small)[None].astype(np.float32)
+    geometry = Geometry.shared(angles, axis, 1)
+    filtered = filter_sinograms(room.to_device(rows), name, padding="none", device=device)
+    directly, found = room.to_host(back_project(filtered, geometry, device))[0], made(rows, geometry, device, name)[0]
+    x, y = grid(128)
+    error = np.sqrt(np.mean((found - directly)[x**2 + y**2 < 60**2] ** 2)) / np.ptp(directly)
+    assert -20 * np.log10(error) > least_db
 
 
 def test_the_tooth_looks_as_it_does_directly(device: Device) -> None:

@@ -41,6 +41,16 @@ def response(name: str, length: int) -> Floats:
     return np.asarray(np.fft.rfft(np.concatenate([half, half[-2:0:-1]])).real)
 
 
+def smoothed_response(name: str, length: int) -> Floats:
+    """The same, less what linear interpolation takes away: for methods that do not interpolate between columns.
+
+    So a filter's name stands for the same noise and sharpness, whatever the method. At a share t between two columns, a
+    wave of f cycles per column keeps |1 - t + t exp 2πif|² of its power, and (2 + cos 2πf) / 3 over all shares.
+    """
+    frequency = np.arange(length // 2 + 1) / length
+    return response(name, length) * np.sqrt((2 + np.cos(2 * np.pi * frequency)) / 3)
+
+
 def _ramp(place: Floats) -> Floats:
     """|f| up to half a cycle per column, in real space, at any place."""
     safe = np.where(place == 0, 1.0, np.pi * place)

@@ -6,6 +6,7 @@ Not here: the definition (reference.fourier_sum), how it is done (gridding_cpu, 
 
 The spectrum of a view is a line through the spectrum of the slice. All lines are spread over a grid, half as fine again
 as the picture, with a window (the exponential of a half circle) whose fading is divided out of the picture afterwards.
+Linear interpolation's smoothing is part of the filter, so that noise and sharpness are those of direct back projection.
 Two slices go together as the real and the imaginary parts of one. Cost: N² log N for N views of N columns.
 """
 

@@ -21,7 +21,7 @@ import numpy as np
 from pellucid import settings
 from pellucid.device import Array, Portion, choose, launch
 from pellucid.tomo.backprojection import Geometry, aligned
-from pellucid.tomo.filters import response
+from pellucid.tomo.filters import smoothed_response
 from pellucid.tomo.gridding_window import window_fading, window_table
 
 LANES = 16
@@ -128,7 +128,7 @@ def _make_spectra(
 ) -> None:
     name, edges, per_pair = how
     columns, length = sinograms.shape[2], spectra.shape[1] // LANES
-    gains = (response(name, length) / length).astype(np.float32)
+    gains = (smoothed_response(name, length) / length).astype(np.float32)
     fade = (0.5 * (1 + np.cos(np.pi * np.arange(columns // 2) / max(1, columns // 2)))).astype(np.float32)
     shifts = np.ascontiguousarray(geometry.middles(columns)[::per_pair])
     inputs = [sinograms, edges, fade, gains, geometry.weights.astype(np.float32), shifts, *_plan(length, -1), per_pair]

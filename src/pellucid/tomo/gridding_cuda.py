@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid.device import Array, Device, launch, primitives
 from pellucid.tomo.backprojection import Geometry
-from pellucid.tomo.filters import response
+from pellucid.tomo.filters import smoothed_response
 from pellucid.tomo.gridding_window import steepness, window_fading
 
 PAIRS = 8
@@ -74,7 +74,7 @@ def _tuned(sinograms: Array, geometry: Geometry, filtering: Filtering, device: D
     tuned = room.empty((views, places, 2 * lanes), np.float32)
     numbers = (
         _order(geometry),
-        (response(filtering.name, length) / length).astype(np.float32),
+        (smoothed_response(filtering.name, length) / length).astype(np.float32),
         geometry.weights.astype(np.float32),
         geometry.middles(columns)[:: geometry.per_pair],
     )
