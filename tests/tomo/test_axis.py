@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.axis import METHODS, AxisLine, by_double_wedge, find_axis, through
+from pellucid.tomo.axis import METHODS, AxisLine, by_double_wedge, find_axis
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis, stitch, turn_upright
@@ -62,22 +62,6 @@ def test_a_scan_that_ends_a_step_early_has_the_same_axis() -> None:
     """Seven degrees short of the opposite view, as few views leave it."""
     scan = simulate(SAMPLE, Detector(1, 128, axis_column=61.0), np.arange(26) * np.pi / 26)
     assert find_axis(scan, "correlation").column == pytest.approx(61, abs=0.5)
-
-
-def test_a_tilted_axis_has_a_center_per_slice() -> None:
-    scan = simulate(foam(50, 80), Detector(61, 128, axis_column=62.0, tilt=0.05), ANGLES)
-    found = find_axis(scan, is_tilted=True)
-    np.testing.assert_allclose(found.at(np.arange(61.0)), 62 + 0.05 * (np.arange(61.0) - 30), atol=0.3)
-    assert found.roll_rad == pytest.approx(np.arctan(0.05), abs=0.01)
-
-
-def test_empty_slices_do_not_bend_the_line() -> None:
-    rows = np.arange(9.0)
-    columns = 100 + 0.25 * rows
-    columns[[2, 7]] = 30
-    line = through(rows, columns)
-    assert (line.column, line.slope) == pytest.approx((100, 0.25))
-    assert through(rows[:2], np.array([5.0, 7.0])) == AxisLine(6.0)
 
 
 @pytest.mark.parametrize("axis", [110.0, 113.5, 17.5, 14.0])

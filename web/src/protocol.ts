@@ -189,7 +189,8 @@ export interface RingSettings {
 
 /** Every choice of a reconstruction, with a sensible default.
  * center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
- * moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
+ * moves by from one row to the next; "auto": measured; "when-clear": measured together with the center, and corrected
+ * where it is clear. is_offset: a full turn with the axis at the border of the detector,
  * whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
  * are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
  * projections first, or None. zingers: by how much less

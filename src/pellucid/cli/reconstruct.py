@@ -44,7 +44,8 @@ def _add_scan(group: "argparse._ArgumentGroup") -> None:
 
 def _add_steps(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--center", default="auto", help="column of the axis; auto; FIRST:LAST:STEP to try several")
-    group.add_argument("--tilt", default="0", help="columns that the axis moves by from row to row, or auto")
+    tilt = "columns that the axis moves by from row to row; auto; 0 for none (default: when-clear, found with the axis)"
+    group.add_argument("--tilt", default="when-clear", help=tilt)
     group.add_argument("--offset", action="store_true", help="a full turn with the axis at the detector's border")
     group.add_argument("--roll", default="0", help="degrees that the detector is turned by against the axis, or auto")
     group.add_argument("--bin", type=count_argument, default=1, help="pixels of the detector along a voxel's edge")

@@ -30,7 +30,7 @@ from pellucid.tomo.phase import Paganin
 from pellucid.tomo.pipeline import Output, Running, Watch, reconstruct
 from pellucid.tomo.reading.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.recipe import AUTOMATIC, Recipe
+from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
 from pellucid.tomo.report import read_warnings
 from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.trial import Trial
@@ -150,7 +150,7 @@ def _centers(text: str) -> list[float | str]:
 def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
     return Recipe(
         center=center,
-        tilt=options.tilt if options.tilt == AUTOMATIC else _number(options.tilt),
+        tilt=options.tilt if options.tilt in (AUTOMATIC, WHEN_CLEAR) else _number(options.tilt),
         is_offset=options.offset,
         roll_deg=options.roll if options.roll == AUTOMATIC else _number(options.roll),
         binning=options.bin,

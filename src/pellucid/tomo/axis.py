@@ -1,8 +1,7 @@
 """Where the axis of rotation is: from two opposite views, or from a whole sinogram.
 
-Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three, and a straight
-line through many slices.
-Not here: scans whose axis is at the border of the detector (offset_scans), using the axis (backprojection).
+Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three; AxisLine.
+Not here: a tilted axis (tilt), one at the border of the detector (offset_scans), using the axis (backprojection).
 
 The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
 it: what is at column j from the front is at column 2 axis - j from behind. Mirrored in the middle of the detector
@@ -29,7 +28,6 @@ MOST_VIEWS, MOST_COLUMNS = 720, 1024
 """Of the sinogram that is searched coarsely: a larger one is thinned."""
 
 DROPPED_FREQUENCIES = 20
-_ROWS_TRIED = 9
 
 
 def by_correlation(front: Voxels, behind: Voxels) -> float:
@@ -85,13 +83,18 @@ def by_double_wedge(
     if views < 8 or columns < 16:
         raise InvalidInput(f"A sinogram of {views} x {columns} is too small for the axis.", do="Give the center.")
     around = _guess(sinogram, angles_rad) if around is None else around
-    reach = min(50.0, max(4.0, columns / 10)) if reach is None else reach
+    reach = default_reach(columns) if reach is None else reach
     half = np.asarray(_half_turn(sinogram, angles_rad), np.float32)
     coarse, factor = _thinned(scipy.ndimage.gaussian_filter(half, (3, 1)))
     # Binned by a factor, column j is at (j - (factor - 1) / 2) / factor.
     best = _best(coarse, (around - (factor - 1) / 2) / factor, reach / factor) * factor + (factor - 1) / 2
     fine = scipy.ndimage.gaussian_filter(half, (2, 2))[:: max(1, len(half) // MOST_VIEWS)]
     return _best(fine, best, factor + 1.5)
+
+
+def default_reach(columns: int) -> float:
+    """Columns on both sides of a first guess, that the axis is looked for in."""
+    return min(50.0, max(4.0, columns / 10))
 
 
 def _guess(sinogram: Voxels, angles_rad: Floats) -> float:
@@ -185,23 +188,6 @@ class AxisLine:
         return float(np.arctan(self.slope))
 
 
-def through(rows: Floats, columns: Floats, tolerance: float = 1.0) -> AxisLine:
-    """A straight line through the axes of several slices; those further from it than the tolerance do not count.
-
-    The median of the slopes of all pairs is not moved by a few slices that have nothing in them.
-    """
-    rows, columns = np.asarray(rows, np.float64), np.asarray(columns, np.float64)
-    if len(rows) < 3:
-        return AxisLine(float(np.median(columns)))
-    first, second = np.triu_indices(len(rows), 1)
-    slope = float(np.median((columns[second] - columns[first]) / (rows[second] - rows[first])))
-    start = float(np.median(columns - slope * rows))
-    good = np.abs(columns - start - slope * rows) <= tolerance
-    if good.sum() >= 3:
-        slope, start = map(float, np.polyfit(rows[good], columns[good], 1))
-    return AxisLine(start, slope)
-
-
 def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Floats], float]:
     """A method of two views on a sinogram: the first view, and the one nearest to half a turn later.
 
@@ -236,25 +222,28 @@ METHODS: dict[str, Callable[[Voxels, Floats], float]] = {
 }
 
 
-def find_axis(
-    scan: Scan, method: str = "median", rows: Sequence[int] | None = None, *, is_tilted: bool = False
-) -> AxisLine:
-    """The axis of a scan from some of its rows; by default a few across the detector.
+def find_axis(scan: Scan, method: str = "median", rows: Sequence[int] | None = None) -> AxisLine:
+    """The axis, upright: the median of what some rows say, by default three across the detector."""
+    check_method(method)
+    scan = scan.in_angle_order()
+    chosen = rows or axis_rows(scan.rows, 3)
+    return AxisLine(float(np.median([METHODS[method](sinogram_of(scan, row), scan.angles_rad) for row in chosen])))
 
-    is_tilted: whether the axis may move from row to row; otherwise it is the median of what the rows say.
-    """
+
+def check_method(method: str) -> None:
     if method not in METHODS:
         raise InvalidInput(f"There is no way {method!r} to find the axis.", do=f"Choose one of: {', '.join(METHODS)}.")
-    scan = scan.in_angle_order()
-    count = min(scan.rows, _ROWS_TRIED if is_tilted else 3)
-    rows = rows or np.unique(np.linspace(0, scan.rows - 1, count + 2).round().astype(int)[1:-1]).tolist()
-    found = np.array([METHODS[method](_sinogram(scan, row), scan.angles_rad) for row in rows])
-    if not is_tilted:
-        return AxisLine(float(np.median(found)))
-    return through(np.array(rows, np.float64), found)
 
 
-def _sinogram(scan: Scan, row: int) -> Voxels:
+def axis_rows(rows: int, count: int) -> list[int]:
+    """So many rows across the detector, without its edges."""
+    count = min(rows, count)
+    chosen: list[int] = np.unique(np.linspace(0, rows - 1, count + 2).round().astype(int)[1:-1]).tolist()
+    return chosen
+
+
+def sinogram_of(scan: Scan, row: int) -> Voxels:
+    """The attenuation of a row, as (view, column)."""
     frames = scan.projections.read(rows=(row, row + 1))
     found = attenuate(frames, scan.projections.times, Calibration.of(scan, (row, row + 1)), choose("cpu"))
     return np.asarray(found.sinograms[0])

@@ -34,7 +34,8 @@ def arguments(source: str, target: str, parameters: Parameters, *, is_replaced: 
     words = ["reconstruct", source, "-o", target, "--pyramid"]
     words += ["--overwrite"] if is_replaced else []
     for name, value in (*_of_scan(parameters.scan), *_of_recipe(parameters.recipe)):
-        words += [name] if value is True else _said(name, str(value)) if value not in ("", None, False) else []
+        is_left_out = value is None or value is False or value == ""
+        words += [] if is_left_out else [name] if value is True else _said(name, str(value))
     return words
 
 

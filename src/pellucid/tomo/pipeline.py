@@ -286,6 +286,7 @@ class _Job:
             scan=scan_facts(scan),
             recipe=self.wish.recipe.as_words(),
             axis=(self.axis[0] + self.axis[1] * rows[0], self.axis[0] + self.axis[1] * (rows[1] - 1)),
+            tilt=self.slabs.tilt,
             angles=angles,
             output={
                 "location": str(place),
@@ -306,6 +307,7 @@ class _Job:
 
     def _warnings(self, scan: Scan, account: Account) -> list[str]:
         said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
+        said += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
         said += light_warnings(scan)
         said += account.warnings
         if account.clipped:

@@ -1,23 +1,22 @@
 """What has to be known of a scan before slabs of it are made: where the axis is, and what is prepared.
 
 Here: plan_slabs, plan_preparation, and the plan for the slabs of what was prepared.
-Not here: ways to find an axis (axis, offset_scans), making slabs (slabs).
+Not here: ways to find an axis (axis, tilt, offset_scans), making slabs (slabs).
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from pellucid.device import Device, choose
+from pellucid.device import Device
 from pellucid.errors import InvalidInput
-from pellucid.formats.protocol import Voxels
-from pellucid.tomo import axis
-from pellucid.tomo.correction import Calibration, attenuate
+from pellucid.tomo.axis import find_axis, sinogram_of
 from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis
 from pellucid.tomo.preparation import Preparation
-from pellucid.tomo.recipe import AUTOMATIC, Recipe
+from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.slabs import SlabPlan
+from pellucid.tomo.tilt import Tilt, find_line
 
 AUTOMATIC_AXIS = "median"
 
@@ -25,7 +24,8 @@ AUTOMATIC_AXIS = "median"
 def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
     """The plan for all slabs of a scan; the axis is looked for where the recipe does not give it."""
     if not recipe.is_offset:
-        return SlabPlan(recipe, _axis(scan, recipe), device)
+        axis, tilt = _axis(scan, recipe)
+        return SlabPlan(recipe, axis, device, tilt=tilt)
     offset = _offset(scan, recipe)
     return SlabPlan(recipe, (offset.column, 0.0), device, offset)
 
@@ -51,26 +51,28 @@ def plan_prepared(scan: Scan, plan: SlabPlan, wish: Preparation) -> SlabPlan:
     return replace(plan, axis=(wish.binned(at_first_row), slope), offset=None)
 
 
-def _axis(scan: Scan, recipe: Recipe) -> tuple[float, float]:
-    """The column of the axis in row 0, and how far it moves from one row to the next."""
+def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], Tilt | None]:
+    """The column of the axis in row 0, and how far it moves from one row to the next; its tilt, if it was measured."""
     middle = (scan.rows - 1) / 2
-    if isinstance(recipe.tilt, str) or isinstance(recipe.roll_deg, str):
-        line = _found(scan, recipe, is_tilted=True)
-        return line.column, line.slope
-    slope = recipe.tilt + float(np.tan(np.deg2rad(recipe.roll_deg)))
-    if not isinstance(recipe.center, str):
-        column = recipe.center
-    elif recipe.center == AUTOMATIC and scan.axis_column is not None:
-        column = scan.axis_column
-    else:
-        column = _found(scan, recipe).column
-    return column - slope * middle, slope
+    way = AUTOMATIC_AXIS if recipe.center == AUTOMATIC else recipe.center
+    is_known = recipe.center == AUTOMATIC and scan.axis_column is not None
+    if isinstance(way, str) and recipe.is_slope_sought and not (is_known and recipe.tilt == WHEN_CLEAR):
+        return _found_line(scan, recipe, way)
+    tilt = 0.0 if isinstance(recipe.tilt, str) else recipe.tilt
+    slope = tilt + float(np.tan(np.deg2rad(float(recipe.roll_deg))))
+    column = scan.axis_column if is_known and scan.axis_column is not None else way
+    if isinstance(column, str):
+        column = find_axis(scan, column).column
+    return (column - slope * middle, slope), None
 
 
-def _found(scan: Scan, recipe: Recipe, *, is_tilted: bool = False) -> axis.AxisLine:
-    if recipe.center == AUTOMATIC:
-        return axis.find_axis(scan, is_tilted=is_tilted)
-    return axis.find_axis(scan, str(recipe.center), is_tilted=is_tilted)
+def _found_line(scan: Scan, recipe: Recipe, way: str) -> tuple[tuple[float, float], Tilt | None]:
+    """The tilted line where that is asked for, or where the tilt is clear."""
+    found = find_line(scan, way)
+    is_asked = AUTOMATIC in (recipe.tilt, recipe.roll_deg)
+    if found.tilt is None or not (is_asked or found.tilt.is_clear):
+        return (found.column, 0.0), found.tilt
+    return (found.line.column, found.line.slope), replace(found.tilt, is_corrected=True)
 
 
 def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
@@ -81,9 +83,4 @@ def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
         )
     if not isinstance(recipe.center, str):
         return OffsetAxis(2 * recipe.center, scan.columns)
-    return find_offset_axis(_sinogram(scan, scan.rows // 2), scan.angles_rad)
-
-
-def _sinogram(scan: Scan, row: int) -> Voxels:
-    frames, calibration = scan.projections.read(rows=(row, row + 1)), Calibration.of(scan, (row, row + 1))
-    return np.asarray(attenuate(frames, scan.projections.times, calibration, choose("cpu")).sinograms[0])
+    return find_offset_axis(sinogram_of(scan, scan.rows // 2), scan.angles_rad)

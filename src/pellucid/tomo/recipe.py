@@ -17,7 +17,7 @@ METHODS = ("direct", "gridding", "sirt", "cgls")
 USUAL_ITERATIONS = {"sirt": 200, "cgls": 20}
 """With these, the error of a slice without noise is within a few percent of the least that any number leaves."""
 
-AUTOMATIC = "auto"
+AUTOMATIC, WHEN_CLEAR = "auto", "when-clear"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Recipe:
     """Every choice of a reconstruction, with a sensible default.
 
     center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
-    moves by from one row to the next, or "auto". is_offset: a full turn with the axis at the border of the detector,
+    moves by from one row to the next; "auto": measured; "when-clear": measured together with the center, and corrected
+    where it is clear. is_offset: a full turn with the axis at the border of the detector,
     whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
     are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
     projections first, or None. zingers: by how much less
@@ -36,7 +37,7 @@ class Recipe:
     """
 
     center: float | str = AUTOMATIC
-    tilt: float | str = 0.0
+    tilt: float | str = WHEN_CLEAR
     is_offset: bool = False
     roll_deg: float | str = 0.0
     binning: int = 1
@@ -66,13 +67,17 @@ class Recipe:
 
     def _check_slope(self) -> None:
         """An axis that runs aslant is followed row by row (tilt), or put upright with the detector (roll)."""
-        if self.tilt != 0 and self.roll_deg != 0:
+        has_tilt = self.tilt not in (0, WHEN_CLEAR)
+        if has_tilt and self.roll_deg != 0:
             raise InvalidInput("Both a tilt and a roll were wished.", do="Give the one or the other.")
-        if self.is_offset and (self.tilt != 0 or self.roll_deg != 0):
+        if self.is_offset and (has_tilt or self.roll_deg != 0):
             raise InvalidInput("An offset scan cannot be joined along a tilted axis.", do="Leave tilt and roll at 0.")
-        for what, value in (("tilt", self.tilt), ("roll", self.roll_deg)):
-            if isinstance(value, str):
-                _check_choice(what, value, (AUTOMATIC,))
+        for what, value, choices in (
+            ("tilt", self.tilt, (AUTOMATIC, WHEN_CLEAR)),
+            ("roll", self.roll_deg, (AUTOMATIC,)),
+        ):
+            if isinstance(value, str) and value != WHEN_CLEAR:
+                _check_choice(what, value, choices)
                 if not isinstance(self.center, str):
                     raise InvalidInput(
                         f"The {what} of an axis is found together with its center.", do="Give both, or neither."
@@ -86,6 +91,12 @@ class Recipe:
         (200, 7)
         """
         return (self.iterations or USUAL_ITERATIONS[self.method]) if self.method in USUAL_ITERATIONS else 0
+
+    @property
+    def is_slope_sought(self) -> bool:
+        """Whether tilt or roll are to be measured, with the center; never of an offset scan."""
+        is_usual = self.tilt == WHEN_CLEAR and self.roll_deg == 0 and isinstance(self.center, str)
+        return not self.is_offset and (AUTOMATIC in (self.tilt, self.roll_deg) or is_usual)
 
     def as_words(self) -> dict[str, Any]:
         """For the report of a run: every choice by its name."""

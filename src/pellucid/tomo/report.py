@@ -16,6 +16,7 @@ import numpy as np
 from pellucid.formats.location import Location
 from pellucid.tomo.backprojection import Geometry
 from pellucid.tomo.reference.angles import Coverage
+from pellucid.tomo.tilt import Tilt
 
 FORMAT = 1
 WEIGHTS_TOLERANCE = 0.005
@@ -72,7 +73,7 @@ class Report:
     """One run. seconds: of every step, added up over all workers; wall_s: from the first block to the last.
 
     scan: the facts of the scan. recipe: every choice that was made. axis: its column in the first and the last row.
-    angles: what the views cover, and the sum of their weights.
+    tilt: of the axis, where it was measured. angles: what the views cover, and the sum of their weights.
     output: where, which rows of the scan, shape, type, spacing, and the unit of the values. versions: of what took
     part.
     """
@@ -80,6 +81,7 @@ class Report:
     scan: dict[str, Any]
     recipe: dict[str, Any]
     axis: tuple[float, float]
+    tilt: Tilt | None
     angles: AngleReport
     output: dict[str, Any]
     device: str

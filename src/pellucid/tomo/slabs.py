@@ -25,6 +25,7 @@ from pellucid.tomo.opposite_views import OppositeViews
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.rings import remove_rings
 from pellucid.tomo.scan import Floats, Scan
+from pellucid.tomo.tilt import Tilt
 from pellucid.tomo.turns import Turns
 from pellucid.tomo.zingers import remove_zingers
 
@@ -70,7 +71,8 @@ class SlabPlan:
     """What is the same for all slabs of a scan.
 
     axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next. offset: how
-    opposite views are joined, where they are. scale: from attenuation per pixel to what is wanted.
+    opposite views are joined, where they are. scale: from attenuation per pixel to what is wanted. tilt: of the axis,
+    where it was measured.
     """
 
     recipe: Recipe
@@ -78,6 +80,7 @@ class SlabPlan:
     device: Device
     offset: OffsetAxis | None = None
     scale: float = 1.0
+    tilt: Tilt | None = None
 
     def edge(self, scan: Scan) -> int:
         """Columns of a slice."""

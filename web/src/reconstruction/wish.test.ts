@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RECIPE, RINGS, WISH } from "../testing/scans";
-import { before, besideMiddle, centerRange, changed, leaning, parametersText, slopeOf, trialOf, withAxis, withParameters } from "./wish";
+import { before, besideMiddle, centerRange, changed, leaning, parametersText, slopeOf, trialOf, WHEN_CLEAR, withAxis, withParameters } from "./wish";
 
 test("a slice is compared with itself, without one step", () => {
   expect(before(RECIPE, "rings")).toEqual({ ...RECIPE, rings: { ...RINGS, method: "none" } });
@@ -47,6 +47,14 @@ test("an axis that leans is followed, or put upright", () => {
   expect(slopeOf(rolled)).toBeCloseTo(0.02, 4);
   expect(besideMiddle({ ...RECIPE, tilt: 0.5 }, 0, 11)).toBe(-2.5);
   expect(besideMiddle(rolled, 0, 11)).toBeCloseTo(0); // It is upright by then.
+});
+
+test("a tilt is found by the thorough search, not by the quick guess", () => {
+  const first = { ...WISH, recipe: { ...RECIPE, center: "correlation", tilt: WHEN_CLEAR } };
+  expect(trialOf("slice", "/a.h5", first)?.recipe.tilt).toBe(0);
+  const guessed = withAxis(first, { center: 21, slope: 0 }, "guessed");
+  expect([guessed.recipe.center, guessed.recipe.tilt]).toEqual([21, WHEN_CLEAR]);
+  expect(withAxis(guessed, { center: 21.5, slope: 0.02 }, "found").recipe.tilt).toBe(0.02);
 });
 
 test("a picture is asked for again only where it would be another", () => {

@@ -21,11 +21,16 @@ export function changed(wish: Wish, part: Partial<Wish>): Wish {
 /** How an axis that leans is dealt with: followed from row to row, or put upright with the detector. */
 export type Leaning = "tilt" | "roll_deg";
 
-/** A wish with an axis that was looked for, rounded as people would say it; with how it leans, where that was looked for too. */
+/** A tilt that is measured with the axis, and corrected where it is clear. */
+export const WHEN_CLEAR = "when-clear";
+
+/** A wish with an axis that was looked for, rounded as people would say it; with how it leans, where that was looked for too. The quick
+    guess does not look for a tilt: the thorough search does. */
 export function withAxis(wish: Wish, { center, slope }: FoundAxis, axis: AxisOrigin): Wish {
   const { tilt, roll_deg } = wish.recipe;
   const found = { tilt: Number(slope.toFixed(5)), roll_deg: Number(((Math.atan(slope) * 180) / Math.PI).toFixed(3)) };
-  const lean = { tilt: typeof tilt === "string" ? found.tilt : tilt, roll_deg: typeof roll_deg === "string" ? found.roll_deg : roll_deg };
+  const isTiltFound = typeof tilt === "string" && !(axis === "guessed" && tilt === WHEN_CLEAR);
+  const lean = { tilt: isTiltFound ? found.tilt : tilt, roll_deg: typeof roll_deg === "string" ? found.roll_deg : roll_deg };
   return { ...wish, axis, recipe: { ...wish.recipe, ...lean, center: Number(center.toFixed(2)) } };
 }
 
@@ -73,7 +78,7 @@ function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null 
     case "sinogram":
       return common;
     case "slice":
-      return recipe;
+      return typeof recipe.center === "string" && recipe.tilt === WHEN_CLEAR ? { ...recipe, tilt: 0 } : recipe;
     case "before":
       return before(recipe, compare);
   }
