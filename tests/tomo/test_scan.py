@@ -1,12 +1,15 @@
 """Frames are read block by block, in the order asked for; a Scan refuses parts that do not fit together."""
 
+from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
 from pellucid.errors import InvalidInput
 from pellucid.tomo.scan import Frames, Scan
+from pellucid.volume.volume import Volume, open_volume
 
 STACK = np.arange(6 * 4 * 5, dtype=np.uint16).reshape(6, 4, 5)
 
@@ -19,6 +22,21 @@ def test_frames_come_in_the_order_asked_for(which: Any) -> None:
     assert np.array_equal(frames.read(), STACK[which])
     assert np.array_equal(frames.read((1, 3), (2, 4)), STACK[which][1:3, 2:4])
     assert frames.times.tolist() == np.arange(6.0)[which].tolist()
+
+
+@pytest.mark.parametrize(("codec", "reads"), [(None, 3), ("gzip", 2)])
+def test_rows_that_are_compressed_together_are_read_once(
+    codec: str | None, reads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = np.arange(40 * 9 * 5, dtype=np.uint16).reshape(40, 9, 5)
+    with h5py.File(tmp_path / "frames.h5", "w") as file:
+        file.create_dataset("frames", data=stack, chunks=(1, 9, 5), compression=codec)
+    frames, boxes = Frames.whole(open_volume(tmp_path / "frames.h5")), []
+    read = Volume.read
+    monkeypatch.setattr(Volume, "read", lambda self, box, out: boxes.append(box) or read(self, box, out))
+    np.testing.assert_array_equal(frames.read_rows([1, 8, 4]), stack[:, [1, 8, 4]])
+    assert len(boxes) == reads
+    frames.volume.close()
 
 
 def test_reading_what_is_not_there_is_refused() -> None:

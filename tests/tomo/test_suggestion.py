@@ -32,8 +32,12 @@ def write(path: Path, **shapes: tuple[int, ...]) -> Path:
         ),
         ({"images": (8, 4, 6), "one": (8,), "two": (8,), "angle": (4,)}, ScanOptions("/entry/images")),
         ({"flat": (8, 4, 6), "theta": (8,)}, ScanOptions()),
+        (
+            {"images": (8, 4, 6), "flats_post": (2, 4, 6), "flats_pre": (3, 4, 6), "dark": (2, 4, 6), "theta": (8,)},
+            ScanOptions("/entry/images", "/entry/flats_pre;/entry/flats_post", "/entry/dark", "/entry/theta"),
+        ),
     ],
-    ids=["by name", "by what fits", "what is not clear is not said", "no projections"],
+    ids=["by name", "by what fits", "what is not clear is not said", "no projections", "before and after"],
 )
 def test_what_is_probably_what(tmp_path: Path, shapes: dict[str, tuple[int, ...]], wanted: ScanOptions) -> None:
     assert suggest(str(write(tmp_path / "a.h5", **shapes))).options == wanted

@@ -8,7 +8,7 @@ it: what is at column j from the front is at column 2 axis - j from behind. Mirr
 instead, it has to be moved by a shift of 2 axis - (columns - 1): whole shifts are tried, which are half columns.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,9 @@ SMALLEST_OVERLAP = 0.5
 
 MOST_VIEWS, MOST_COLUMNS = 720, 1024
 """Of the sinogram that is searched coarsely: a larger one is thinned."""
+
+MAX_BYTES = 2**29
+"""Of rows that are read together."""
 
 DROPPED_FREQUENCIES = 20
 
@@ -227,7 +230,7 @@ def find_axis(scan: Scan, method: str = "median", rows: Sequence[int] | None = N
     check_method(method)
     scan = scan.in_angle_order()
     chosen = rows or axis_rows(scan.rows, 3)
-    return AxisLine(float(np.median([METHODS[method](sinogram_of(scan, row), scan.angles_rad) for row in chosen])))
+    return AxisLine(float(np.median([METHODS[method](one, scan.angles_rad) for one in sinograms_of(scan, chosen)])))
 
 
 def check_method(method: str) -> None:
@@ -244,6 +247,17 @@ def axis_rows(rows: int, count: int) -> list[int]:
 
 def sinogram_of(scan: Scan, row: int) -> Voxels:
     """The attenuation of a row, as (view, column)."""
-    frames = scan.projections.read(rows=(row, row + 1))
-    found = attenuate(frames, scan.projections.times, Calibration.of(scan, (row, row + 1)), choose("cpu"))
-    return np.asarray(found.sinograms[0])
+    return next(sinograms_of(scan, [row]))
+
+
+def sinograms_of(scan: Scan, rows: Sequence[int]) -> Iterator[Voxels]:
+    """The same of several rows, which are read together as far as memory allows."""
+    frames = scan.projections
+    together = max(1, MAX_BYTES // (frames.count * frames.columns * frames.dtype.itemsize))
+    for first in range(0, len(rows), together):
+        some = rows[first : first + together]
+        raw = frames.read_rows(some)
+        for index, row in enumerate(some):
+            calibration = Calibration.of(scan, (row, row + 1))
+            found = attenuate(raw[:, index : index + 1], frames.times, calibration, choose("cpu"))
+            yield np.asarray(found.sinograms[0])

@@ -4,7 +4,7 @@ Here: Frames (lazy, read block by block) and Scan.
 Not here: files (scan_files), what is done with the frames (correction and the modules after it).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -101,6 +101,20 @@ class Frames:
                 self.volume.read(box, out[start : start + length])
             else:
                 out[order[start : start + length]] = self.volume.read(box)
+        return out
+
+    def read_rows(self, rows: Sequence[int]) -> Voxels:
+        """Single rows, far apart, as (frame, row, column); what is compressed together is unpacked once for all."""
+        top, bottom = min(rows), max(rows) + 1
+        nearest = min(np.diff(sorted(rows)), default=self.rows)
+        is_packed = self.volume.header.codec not in ("", "none") and self.volume.chunk[1] > nearest
+        if self.volume.array is not None or not is_packed:
+            return np.concatenate([self.read(rows=(row, row + 1)) for row in rows], axis=1)
+        out = np.empty((self.count, len(rows), self.columns), self.dtype)
+        chosen = [row - top for row in rows]
+        for first in range(0, self.count, FRAMES_AT_ONCE):
+            stop = min(self.count, first + FRAMES_AT_ONCE)
+            out[first:stop] = self.read((first, stop), (top, bottom))[:, chosen]
         return out
 
     def _checked(self, wanted: tuple[int, int] | None, length: int, what: str) -> tuple[int, int]:

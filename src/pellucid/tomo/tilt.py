@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.axis import METHODS, AxisLine, axis_rows, by_double_wedge, check_method, default_reach, sinogram_of
+from pellucid.tomo.axis import METHODS, AxisLine, axis_rows, by_double_wedge, check_method, default_reach, sinograms_of
 from pellucid.tomo.scan import Floats, Scan
 
 ROWS_TRIED, MIN_ROWS = 12, 8
@@ -97,14 +97,15 @@ def find_line(scan: Scan, method: str = "median") -> FoundLine:
     check_method(method)
     scan = scan.in_angle_order()
     thorough = axis_rows(scan.rows, 3)
-    found = {row: _every_way(sinogram_of(scan, row), scan.angles_rad, method) for row in thorough}
+    others = [row for row in axis_rows(scan.rows, ROWS_TRIED) if row not in thorough and scan.rows >= MIN_ROWS]
+    sinograms = sinograms_of(scan, [*thorough, *others])
+    found = {row: _every_way(next(sinograms), scan.angles_rad, method) for row in thorough}
     column = float(np.median([np.median(ways) for ways in found.values()]))
     if scan.rows < MIN_ROWS:
         return FoundLine(column, AxisLine(column), None)
     reach = min(default_reach(scan.columns), NEAR_PX + float(np.ptp([np.median(ways) for ways in found.values()])))
-    for row in axis_rows(scan.rows, ROWS_TRIED):
-        if row not in found:
-            found[row] = _every_way(sinogram_of(scan, row), scan.angles_rad, method, (column, reach))
+    for row, sinogram in zip(others, sinograms, strict=True):
+        found[row] = _every_way(sinogram, scan.angles_rad, method, (column, reach))
     rows = np.array(sorted(found), np.float64)
     columns = np.array([found[int(row)] for row in rows])
     fit = fit_line(rows, np.median(columns, axis=1))

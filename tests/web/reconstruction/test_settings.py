@@ -102,7 +102,7 @@ def test_an_axis_that_leans_and_larger_voxels(bench: Page, trial: Trial, scan: P
     assert peak_signal(binned, own(bench, trial, replace(recipe, roll_deg=-3.0, binning=2), row=last)) > 45
     see(bench, f"row {last}, slice {last // 2}")
     bench.get_by_role("button", name="Repeat it").click()
-    expect(bench.locator("[data-command]")).to_contain_text(f"--center {center:g} --roll=-3.0 --bin 2")
+    expect(bench.locator("[data-command]")).to_contain_text(f"--center {center:g} --tilt 0.0 --roll=-3.0 --bin 2")
     with bench.expect_download() as saved:
         bench.get_by_role("button", name="Save").click()
     said = json.loads(Path(saved.value.path()).read_text())["recipe"]

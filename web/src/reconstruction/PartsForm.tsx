@@ -63,7 +63,7 @@ function PartRow({ label, value, options, onChange }: PartRowProps): ReactNode {
     setTyped(next === OTHER);
     onChange(next === OTHER ? "" : next);
   };
-  const example = label === "Angles" ? "0:180:inclusive, or a file" : "frames:0:10, or a file";
+  const example = label === "Angles" ? "0:180:inclusive, or a file" : "frames:0:10, a file, or before;after";
   return (
     <>
       <Select label={label} value={isTyped ? OTHER : value} options={options} onChange={choose} />

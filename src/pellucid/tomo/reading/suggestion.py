@@ -14,7 +14,8 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.formats.location import Location
 from pellucid.formats.registry import recognise
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.reading.assembly import SEPARATOR, ScanOptions
+from pellucid.tomo.reading.names import when_of
 from pellucid.tomo.reading.opening import is_scan
 
 FLAT_WORDS = ("flat", "white", "bright", "reference", "empty", "open", "i0")
@@ -76,10 +77,20 @@ def _options(frames: tuple[Dataset, ...], lists: tuple[Dataset, ...]) -> ScanOpt
     alike = [one for one in frames if one is not projections and one.shape[1:] == projections.shape[1:]]
     return ScanOptions(
         projections.name,
-        next((one.name for one in alike if _is_called(one, FLAT_WORDS)), ""),
-        next((one.name for one in alike if _is_called(one, DARK_WORDS)), ""),
+        _in_time([one.name for one in alike if _is_called(one, FLAT_WORDS)]),
+        _in_time([one.name for one in alike if _is_called(one, DARK_WORDS)]),
         _angles(projections.shape[0], lists),
     )
+
+
+def _in_time(names: list[str]) -> str:
+    """Those before and after the projections where names say so; else the first.
+
+    >>> _in_time(["/flats_after", "/flats_before"]), _in_time(["/flat_a", "/flat_b"])
+    ('/flats_before;/flats_after', '/flat_a')
+    """
+    timed = {when: name for name in reversed(names) if (when := when_of(name.rpartition("/")[2]))}
+    return SEPARATOR.join((timed["before"], timed["after"])) if len(timed) == 2 else next(iter(names), "")
 
 
 def _angles(count: int, lists: tuple[Dataset, ...]) -> str:
