@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
+from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.tomo.scan import Frames, Scan
 from pellucid.volume.volume import Volume, open_volume
@@ -31,9 +32,13 @@ def test_rows_that_are_compressed_together_are_read_once(
     stack = np.arange(40 * 9 * 5, dtype=np.uint16).reshape(40, 9, 5)
     with h5py.File(tmp_path / "frames.h5", "w") as file:
         file.create_dataset("frames", data=stack, chunks=(1, 9, 5), compression=codec)
-    frames, boxes = Frames.whole(open_volume(tmp_path / "frames.h5")), []
-    read = Volume.read
-    monkeypatch.setattr(Volume, "read", lambda self, box, out: boxes.append(box) or read(self, box, out))
+    frames, boxes, read = Frames.whole(open_volume(tmp_path / "frames.h5")), list[Box](), Volume.read
+
+    def counted(self: Volume, box: Box, out: Any) -> Any:
+        boxes.append(box)
+        return read(self, box, out)
+
+    monkeypatch.setattr(Volume, "read", counted)
     np.testing.assert_array_equal(frames.read_rows([1, 8, 4]), stack[:, [1, 8, 4]])
     assert len(boxes) == reads
     frames.volume.close()
