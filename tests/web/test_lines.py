@@ -96,6 +96,7 @@ def test_a_killed_worker_is_told_once_and_replaced(alone: Viewer, quiet_page: Pa
     expect(quiet_page.get_by_text("The process that draws was lost")).to_have_count(1)
     expect(quiet_page.get_by_text("The renderer is being replaced")).to_have_count(0, timeout=PATIENCE_MS)
     shown = wait_for_rest(quiet_page)
+    expect(quiet_page.locator(".status")).to_contain_text("exact")
     drag(quiet_page, 80, 20)
     wait_for_rest(quiet_page, after=shown)
     assert peak_signal(pixels(quiet_page), drawn(quiet_page)) > 45

@@ -89,7 +89,7 @@ class VideoEncoder:
         if not self._holds(*size, is_key):
             self._open(*size)
             is_key = True
-        shown = av.VideoFrame.from_numpy_buffer(np.ascontiguousarray(pixels[:height, :width]), format="rgba")
+        shown = av.VideoFrame.from_numpy_buffer(pixels[:height, :width], format="rgba")
         width, height = self._context.width, self._context.height
         frame = self._conversion.reformat(
             shown, width, height, "yuv420p", dst_colorspace="ITU709", interpolation="BILINEAR", threads=self._threads
