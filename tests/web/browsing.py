@@ -67,10 +67,11 @@ class Viewer:
 
     @property
     def workers(self) -> list[int]:
-        """The processes that it started."""
+        """The processes that it started to draw."""
         assert self._process is not None
         pid = self._process.pid
-        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        children = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [child for child in children if b"pellucid.workers.main" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
     def end(self) -> None:
         """As whoever started it would: in order."""
