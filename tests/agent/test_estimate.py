@@ -1,7 +1,10 @@
 """What a volume takes, and what is refused early."""
 
+from dataclasses import replace
+
 import pytest
 
+from pellucid.agent import estimate as estimate_module
 from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
 from pellucid.agent.wishes import Overrides, TaskWish, ViewerWish
 from pellucid.errors import InvalidInput, NotAllowed, TooLarge
@@ -9,6 +12,7 @@ from pellucid.jobs.job import Resources
 from pellucid.jobs.site import Node, Site
 
 NODE = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
+SLURM = Site("slurm", node=NODE)
 
 
 @pytest.mark.parametrize(
@@ -17,20 +21,20 @@ NODE = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
      ((4096, 4096, 4096), "float32", 4)],
 )  # fmt: skip
 def test_gpus_follow_from_shape_and_type(shape: tuple[int, int, int], dtype: str, gpus: int) -> None:
-    wanted = estimate(volume_bytes(shape, dtype), NODE)
+    wanted = estimate(volume_bytes(shape, dtype), SLURM)
     assert wanted.gpus == gpus
     assert wanted.memory_bytes == volume_bytes(shape, dtype) + 4 * 2**30
 
 
 def test_without_a_description_of_nodes_one_gpu_is_asked_for() -> None:
-    assert estimate(10**12, Node()).gpus == 1
+    assert estimate(10**12, Site("slurm")).gpus == 1
 
 
 def test_what_no_node_has_is_refused() -> None:
     with pytest.raises(InvalidInput, match="8 GPUs are asked for, and a node has 4"):
-        refuse_impossible(Resources(gpus=8), NODE)
+        refuse_impossible(Resources(gpus=8), SLURM)
     with pytest.raises(TooLarge, match=r"600.0 GiB of memory and 512.0 GiB"):
-        refuse_impossible(Resources(memory_bytes=600 * 2**30), NODE)
+        refuse_impossible(Resources(memory_bytes=600 * 2**30), SLURM)
 
 
 @pytest.mark.parametrize(("shape", "dtype"), [((1, 2), "uint8"), ((0, 1, 1), "uint8"), ((1, 1, 1), "voxels")])
@@ -44,7 +48,34 @@ def test_what_is_asked_for_wins_over_the_estimate() -> None:
     wish = ViewerWish(gpus=3, shape=(8, 8, 8), memory_bytes=2**30, cores=5)
     assert wish.resources(site) == Resources(3, 2**30, 5, 90)
     assert ViewerWish().resources(site).gpus == 1
-    assert ViewerWish().resources(Site()) == Resources()
+
+
+@pytest.mark.parametrize(("here", "gpus"), [(0, 0), (1, 1), (4, 1)])
+def test_of_this_machine_only_gpus_are_reported_that_it_has(
+    here: int, gpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate_module, "count_gpus", lambda: here)
+    for site in (Site(), Site(node=replace(NODE, gpu_memory_bytes=0))):
+        assert estimate(8**3, site).gpus == gpus
+        assert ViewerWish(shape=(8, 8, 8)).resources(site).gpus == gpus
+        assert ViewerWish().resources(site).gpus == gpus
+        assert ViewerWish(gpus=0, shape=(8, 8, 8)).resources(site).gpus == 0
+        with pytest.raises(InvalidInput, match=f"5 GPUs are asked for, and this machine has {here}"):
+            ViewerWish(gpus=5).resources(site)
+
+
+@pytest.mark.parametrize(
+    ("wish", "title"),
+    [
+        (ViewerWish(source="/data/scan.h5:/entry/data"), "scan"),
+        (ViewerWish(source="s3://bucket/scans/rock.zarr"), "rock"),
+        (ViewerWish(source="/data/slices/"), "slices"),
+        (ViewerWish(source="/data/scan.h5", name="mine"), "mine"),
+        (ViewerWish(), "viewer"),
+    ],
+)
+def test_a_viewer_is_called_like_its_file(wish: ViewerWish, title: str) -> None:
+    assert wish.title == title
 
 
 def test_wishes_keep_to_what_the_site_allows() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pellucid.agent.files import Files, packed
+from pellucid.device.hardware import count_gpus
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, OutputExists
 from pellucid.volume.sample import sample
 from tests.agent.processes import agent
@@ -114,7 +115,8 @@ def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tm
         with pytest.raises(ConnectionAbortedError):
             broken.put("/api/files/content", params=asked | {"name": "half.bin"}, content=cut_off())
         facts = running.ask("GET", f"/api/files/facts?path={root}/ball.npy")
-        assert facts["volumes"][0]["shape"] == [8, 8, 8] and facts["estimate"]["gpus"] == 1 and facts["scan"] is None
+        assert facts["volumes"][0]["shape"] == [8, 8, 8] and facts["scan"] is None
+        assert facts["estimate"]["gpus"] == min(1, count_gpus())
         refused = running.client.get(f"/api/files/facts?path={root}/new.bin")
         assert refused.status_code == 400 and "new.bin" in refused.json()["what"]
         wait_until(lambda: not [path for path in root.iterdir() if path.name.endswith(".partial")])

@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pellucid import settings
-from pellucid.device import Device, choose, devices, primitives
+from pellucid.device import Device, choose, devices, hardware, primitives
 from pellucid.errors import DeviceUnavailable
 
 CARDS = (
@@ -67,3 +68,25 @@ def test_warp_starts_without_a_word() -> None:
     code = "from pellucid.device import devices; devices()"
     done = run(code)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("files", "environment", "count"),
+    [
+        ((), {}, 0),
+        (("nvidiactl", "nvidia-uvm", "nvidia-caps"), {}, 0),
+        (("nvidia0", "nvidia1", "nvidiactl"), {}, 2),
+        (("nvidia0", "nvidia1"), {"CUDA_VISIBLE_DEVICES": "1"}, 1),
+        (("nvidia0", "nvidia1"), {"CUDA_VISIBLE_DEVICES": ""}, 0),
+        (("nvidia0", "nvidia1"), {"CUDA_VISIBLE_DEVICES": "0,-1,1"}, 1),
+        ((), {"CUDA_VISIBLE_DEVICES": "0"}, 0),
+        (("dxg",), {}, 1),
+    ],
+)
+def test_gpus_are_counted_without_a_driver(
+    tmp_path: Path, files: tuple[str, ...], environment: dict[str, str], count: int
+) -> None:
+    (tmp_path / "dev").mkdir()
+    for name in files:
+        (tmp_path / "dev" / name).touch()
+    assert hardware.count_gpus(tmp_path, environment) == count

@@ -212,7 +212,7 @@ def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict
             pass  # Until slices are seen while they are made.
         assert wait_for(client, task)["state"] == "finished"
         while (heard := page.hear_text("progress"))["task"] != task or heard["state"] == "running":
-            assert heard["task"] != task or heard["name"] == "Reconstructing scan.h5"
+            assert heard["task"] != task or heard["name"] == "Reconstructing scan"
         assert (heard["state"], heard["url"]) == ("finished", "")
         assert client.get(f"/api/reconstructions/{task}/log").status_code == 200
         with open_volume(target) as volume:

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from pellucid.agent import file_routes, home, metrics
 from pellucid.agent.batches import BatchWish, cancel_batch, start_batch
 from pellucid.agent.changes import Changes
-from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
+from pellucid.agent.estimate import estimate, gpus_per_node, refuse_impossible, volume_bytes
 from pellucid.agent.keeper import Keeper
 from pellucid.agent.records import Record, told
 from pellucid.agent.wishes import TaskWish, ViewerWish
@@ -84,8 +84,8 @@ def _add_starting(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get("/api/estimate")
     async def estimated(shape: Annotated[list[int], Query()], dtype: str = "float32") -> dict[str, int]:
-        wanted = estimate(volume_bytes(shape, dtype), keeper.site.node)
-        refuse_impossible(wanted, keeper.site.node)
+        wanted = estimate(volume_bytes(shape, dtype), keeper.site)
+        refuse_impossible(wanted, keeper.site)
         return {"gpus": wanted.gpus, "memory_bytes": wanted.memory_bytes}
 
 
@@ -101,7 +101,7 @@ def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
             "version": VERSION,
             "product": PRODUCT,
             "can_share": bool(site.share),
-            "node": asdict(site.node),
+            "node": asdict(site.node) | {"gpus": gpus_per_node(site) or 0},
             "hub": request.scope.get("hub", ""),
         }
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pellucid.device.hardware import count_gpus
 from pellucid.errors import InvalidInput, TooLarge
 from pellucid.jobs.job import Resources
-from pellucid.jobs.site import Node
+from pellucid.jobs.site import Site
 
 DEVICE_RESERVE_BYTES = 2 * 2**30
 """Of each GPU: context, compiled code, pictures and what they are made from."""
@@ -30,24 +31,33 @@ def volume_bytes(shape: Sequence[int], dtype: str) -> int:
     return math.prod(shape) * itemsize
 
 
-def estimate(nbytes: int, node: Node) -> Resources:
+def gpus_per_node(site: Site) -> int | None:
+    """What one node has; None where the site does not say. Of this machine it is seen, whatever the site says."""
+    return count_gpus() if site.scheduler == "local" else site.node.gpus or None
+
+
+def estimate(nbytes: int, site: Site) -> Resources:
     """What a viewer of so many bytes is asked for; without a description of the nodes, one GPU.
 
+    >>> from pellucid.jobs.site import Node
     >>> eighty = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
-    >>> estimate(3072**3 * 4, eighty).gpus
+    >>> estimate(3072**3 * 4, Site("slurm", node=eighty)).gpus
     2
     """
+    node = site.node
     needs = math.ceil(nbytes * OVERHEAD)
     each = node.gpu_memory_bytes - DEVICE_RESERVE_BYTES
     gpus = math.ceil(needs / each) if node.gpu_memory_bytes and each > 0 else 1
-    return Resources(gpus=max(1, gpus), memory_bytes=nbytes + HOST_RESERVE_BYTES)
+    return Resources(0 if gpus_per_node(site) == 0 else max(1, gpus), nbytes + HOST_RESERVE_BYTES)
 
 
-def refuse_impossible(wanted: Resources, node: Node) -> None:
+def refuse_impossible(wanted: Resources, site: Site) -> None:
     """Before anything is queued: what one node does not have, waiting will not bring."""
-    if node.gpus and wanted.gpus > node.gpus:
-        what = f"{wanted.gpus} GPUs are asked for, and a node has {node.gpus}."
+    has = gpus_per_node(site)
+    if has is not None and wanted.gpus > has:
+        node = "this machine" if site.scheduler == "local" else "a node"
+        what = f"{wanted.gpus} GPUs are asked for, and {node} has {has}."
         raise InvalidInput(what, do="Show a level of lower resolution, crop it, or ask for fewer with gpus=.")
-    if node.memory_bytes and wanted.memory_bytes > node.memory_bytes:
+    if site.node.memory_bytes and wanted.memory_bytes > site.node.memory_bytes:
         do = "Show a level of lower resolution, crop it, or ask for less memory."
-        raise TooLarge(wanted.memory_bytes, node.memory_bytes, do=do)
+        raise TooLarge(wanted.memory_bytes, site.node.memory_bytes, do=do)

@@ -43,7 +43,7 @@ def _add_looking(app: FastAPI, files: Files, inspector: Inspector, site: Site) -
         """What is in a file, and what a viewer of it takes."""
         found = await inspector.facts(await asyncio.to_thread(files.roots.checked, path))
         largest = max((int(volume["bytes"]) for volume in found["volumes"]), default=0)
-        wanted = estimate(largest, site.node)
+        wanted = estimate(largest, site)
         return found | {"estimate": {"gpus": wanted.gpus, "memory_bytes": wanted.memory_bytes}}
 
 

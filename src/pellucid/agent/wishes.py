@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
+from pellucid.agent.estimate import estimate, gpus_per_node, refuse_impossible, volume_bytes
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
 from pellucid.jobs.job import Resources
 from pellucid.jobs.site import Site
 
@@ -55,21 +56,21 @@ class ViewerWish:
 
     @property
     def title(self) -> str:
-        return self.name or (self.source or "viewer").rstrip("/").rpartition("/")[2]
+        return self.name or (Location.parse(self.source).name if self.source else "viewer")
 
     @property
     def nbytes(self) -> int:
         return 0 if self.shape is None else volume_bytes(self.shape, self.dtype)
 
     def resources(self, site: Site) -> Resources:
-        estimated = estimate(self.nbytes, site.node) if self.shape else Resources(gpus=int(bool(site.node.gpus)))
+        estimated = estimate(self.nbytes, site) if self.shape else Resources(gpus=min(1, gpus_per_node(site) or 0))
         wanted = Resources(
             estimated.gpus if self.gpus is None else self.gpus,
             self.memory_bytes or estimated.memory_bytes,
             self.cores,
             site.time_limit_minutes if site.scheduler != "local" else 0,
         )
-        refuse_impossible(wanted, site.node)
+        refuse_impossible(wanted, site)
         return wanted
 
 
@@ -99,7 +100,7 @@ class TaskWish:
     def resources(self, site: Site) -> Resources:
         minutes = site.time_limit_minutes if site.scheduler != "local" else 0
         wanted = Resources(self.gpus, self.memory_bytes, self.cores, minutes)
-        refuse_impossible(wanted, site.node)
+        refuse_impossible(wanted, site)
         return wanted
 
 

@@ -21,6 +21,7 @@ from pellucid.cli.info import report
 from pellucid.device import choose
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput, NotFound
+from pellucid.formats.location import Location
 from pellucid.printable import printable
 from pellucid.rendering.documents import build
 from pellucid.settings import load
@@ -92,7 +93,7 @@ def _watch(options: argparse.Namespace) -> Watch:
     from pellucid.cli.watching import shown_in
 
     viewer = _viewer(options)
-    return lambda layout: shown_in(viewer, layout, Path(options.source).name)
+    return lambda layout: shown_in(viewer, layout, Location.parse(options.source).name)
 
 
 def _viewer(options: argparse.Namespace) -> "Viewer":

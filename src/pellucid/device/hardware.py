@@ -4,8 +4,10 @@ Here: Device, devices(), choose().
 Not here: what runs on them (launches, primitives).
 """
 
+import os
 import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -103,6 +105,18 @@ def _found() -> tuple[Device, ...]:
 @cache
 def _cpu() -> Device:
     return Device(CPU, CPU, cpu_model(), settings.total_memory_bytes())
+
+
+def count_gpus(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> int:
+    """The NVIDIA cards that this process could use, as the machine's files say: no driver is started for it."""
+    found = sum(1 for path in (root / "dev").glob("nvidia*") if re.fullmatch(r"nvidia\d+", path.name))
+    found = found or int((root / "dev/dxg").exists())  # Windows Subsystem for Linux
+    allowed = environment.get("CUDA_VISIBLE_DEVICES")
+    if allowed is None:
+        return found
+    names = [name.strip() for name in allowed.split(",")]
+    end = next((index for index, name in enumerate(names) if name in ("", "-1")), len(names))
+    return min(found, end)
 
 
 def driver_version() -> str | None:

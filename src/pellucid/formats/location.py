@@ -4,6 +4,7 @@ Here: Location, parsed from and printed as one string, so that a task can name i
 Not here: what is at that place (registry, readers).
 """
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +13,9 @@ from pellucid.errors import InvalidInput
 
 OPTIONS = ("t", "c", "level", "shape", "dtype", "order", "offset", "spacing", "unit", "format")
 REMOTE_SCHEMES = ("s3",)
+CONTAINERS = (".zarr", ".n5")
+"""Folders with arrays below them: what is below is not what people call it."""
+ENDING = re.compile(r"(?<=.)(\.(ome|nii|tar))?\.[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,21 @@ class Location:
     def local(self) -> Path:
         """The path as a local one."""
         return Path(self.path).expanduser()
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: the name of the file or folder without its ending, whatever is meant inside it.
+
+        >>> [Location.parse(text).name for text in ("/data/scan.h5:/entry/data:t=3", "s3://bucket/rock.ome.zarr/0")]
+        ['scan', 'rock']
+        >>> [Location.parse(text).name for text in ("/data/bone_0.5mm/", "head.nii.gz", "/data/.hidden", "memory:1f")]
+        ['bone_0.5mm', 'head', '.hidden', 'array']
+        """
+        if self.is_memory:
+            return "array"
+        parts = [part for part in self.path.split("/") if part] or [self.path]
+        container = next((part for part in reversed(parts) if part.lower().endswith(CONTAINERS)), parts[-1])
+        return ENDING.sub("", container)
 
     @property
     def absolute(self) -> "Location":

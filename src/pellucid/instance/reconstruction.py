@@ -20,6 +20,7 @@ from pathlib import Path
 
 from pellucid.errors import Cancelled, NotFound, OutputExists, PellucidError
 from pellucid.formats.local_files import VARIABLE, limit_text
+from pellucid.formats.location import Location
 from pellucid.instance.protocol.reconstruction import ReconstructionRequest
 from pellucid.instance.session import Session
 from pellucid.instance.trials import checked_scan
@@ -53,7 +54,7 @@ def start(session: Session, asked: ReconstructionRequest) -> str:
     async def work(id: str) -> None:
         await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))
 
-    task = session.tasks.start(f"Reconstructing {Path(asked.path).name}", work, run.stop)
+    task = session.tasks.start(f"Reconstructing {Location.parse(asked.path).name}", work, run.stop)
     session.benches.began(asked, task)
     session.tell(session.benches.message(), "own")
     return task

@@ -82,7 +82,7 @@ function estimateInto(form, note) {
     const found = await ask("GET", `api/estimate?${query}`);
     form.elements.gpus.placeholder = String(found.gpus);
     form.elements.memory.placeholder = size(found.memory_bytes);
-    note.textContent = `Estimated: ${found.gpus} GPU${found.gpus > 1 ? "s" : ""} and ${size(found.memory_bytes)} of memory.`;
+    note.textContent = `Estimated: ${found.gpus || "no"} GPU${found.gpus > 1 ? "s" : ""} and ${size(found.memory_bytes)} of memory.`;
   };
   const again = () => say().catch((error) => { note.textContent = error.message; });
   form.elements.shape.addEventListener("change", again);
