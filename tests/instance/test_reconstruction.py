@@ -208,7 +208,7 @@ def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict
         line = client.post("/api/reconstructions/command", json=asked).json()["text"]
         assert line == f"pellucid reconstruct {scan} -o {target} --pyramid --pixel-size 5.0 --center 22.7"
         task = client.post("/api/reconstructions", json=asked).json()["task"]
-        while [layer["name"] for layer in page.hear_text("layers")["layers"]] != ["scan.h5"]:
+        while [layer["name"] for layer in page.hear_text("layers")["layers"]] != ["scan"]:
             pass  # Until slices are seen while they are made.
         assert wait_for(client, task)["state"] == "finished"
         while (heard := page.hear_text("progress"))["task"] != task or heard["state"] == "running":
