@@ -41,7 +41,7 @@ def centred(camera: Camera, volume: Volume) -> Camera:
     """The same direction without perspective, at the middle of the volume."""
     shift = (np.array(volume.shape[::-1]) - 1) / 2 - camera.target
     position, target = (tuple(float(n) for n in place + shift) for place in (camera.position, camera.target))
-    return replace(camera, position=position, target=target, field_of_view_deg=None, height=32.0)
+    return replace(camera, position=position, target=target, field_of_view_deg=None, height=32.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("code", ["RAS", "LPS", "LAS", "RPS", "RSP", "PIR", "ASL", "IPL", "SAR"])
