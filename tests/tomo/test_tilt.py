@@ -104,6 +104,8 @@ def test_a_clear_tilt_is_corrected_and_reported(tmp_path: Path, capsys: pytest.C
     assert CLEAR in out + err and "which is corrected" in out + err
     report = json.loads((tmp_path / "out.zarr.report.json").read_text())
     assert report["tilt"]["pixels"] == pytest.approx(2.7, abs=0.3) and report["tilt"]["is_corrected"]
+    assert main([*arguments, "--preview", "5", "-o", str(tmp_path / "look.zarr")]) == 0
+    assert CLEAR in capsys.readouterr().err
     assert main([*arguments, "--tilt", "0", "-o", str(tmp_path / "upright.zarr")]) == 0
     report = json.loads((tmp_path / "upright.zarr.report.json").read_text())
     assert report["tilt"] is None and report["axis"][0] == report["axis"][1]

@@ -81,6 +81,7 @@ def _scan_text(facts: dict[str, Any]) -> str:
         ("flats", _frames_text(facts["flat_groups"])),
         ("darks", _frames_text(facts["dark_groups"])),
         ("pixel size", pixel),
+        ("axis", f"column {axis:g}" if (axis := facts["axis_column"]) is not None else "not said: it will be found"),
         *(("assumed", said) for said in facts["assumptions"]),
     ]
     return _table(facts["name"], rows)
@@ -94,6 +95,8 @@ def _frames_text(groups: list[tuple[str, int]]) -> str:
     """
     if not groups:
         return "none"
+    if [when for when, _ in groups] == ["before"]:  # Also where nothing says when they were taken.
+        return f"{groups[0][1]}"
     return f"{' and '.join(f'{count} {when}' for when, count in groups)} the projections"
 
 

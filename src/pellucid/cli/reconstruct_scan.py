@@ -120,6 +120,8 @@ def _look(options: argparse.Namespace, centers: list[float | str], saved: Parame
             slices = [trial.whole_slice(row, recipe) for row in rows]
             column, slope = trial.axis(recipe)
             axes = [column + slope * (row - (trial.scan.rows - 1) / 2) for row in rows]
+            if (tilt := trial.tilt(recipe)) is not None and tilt.sentence():
+                progress.note(tilt.sentence())
             captions = [f"row {row}, center {axis:g}" for row, axis in zip(rows, axes, strict=True)]
     save_contact_sheet(slices, captions, path)
     progress.note(f"wrote {path}")

@@ -23,6 +23,7 @@ from pellucid.tomo.preparation import Preparation
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Floats, Frames, Scan
 from pellucid.tomo.slabs import Account, SlabPlan, corrected, reconstructed
+from pellucid.tomo.tilt import Tilt
 
 KEPT = 8
 """Intermediate results: enough for one slice with and without a step, before and after the last change."""
@@ -67,6 +68,10 @@ class Trial:
         recipe does not give them."""
         column, slope = self._plan(recipe).axis
         return column + slope * (self.scan.rows - 1) / 2, slope
+
+    def tilt(self, recipe: Recipe) -> Tilt | None:
+        """Of the axis, where the recipe asks for it to be measured."""
+        return self._plan(recipe).tilt
 
     def projection(self, view: int) -> Voxels:
         """The share of the beam that comes through, as (row, column)."""

@@ -100,5 +100,6 @@ def scan_facts(scan: Scan) -> dict[str, Any]:
         "darks": scan.darks.count if scan.darks else 0,
         "dark_groups": scan.groups(scan.darks),
         "pixel_size_um": scan.pixel_size_um,
+        "axis_column": scan.axis_column,
         "assumptions": list(scan.assumptions),
     }
