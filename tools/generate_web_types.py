@@ -15,7 +15,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pellucid.instance.protocol import http, incoming, outgoing, parts, reconstruction
+from pellucid.instance.protocol import access, http, incoming, outgoing, parts, reconstruction
 from pellucid.rendering import scene
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "protocol.ts"
@@ -36,11 +36,11 @@ CONSTANTS = ("VERSION", "LARGEST_MESSAGE_BYTES", "LARGEST_EDGE", "LARGEST_UPLOAD
 
 def generate() -> str:
     """All of the file."""
-    bodies = (*http.BODIES, *reconstruction.BODIES)
+    bodies = (*http.BODIES, *access.BODIES, *reconstruction.BODIES)
     sent = set(get_args(incoming.Incoming)) | set(bodies)
     roots = [*get_args(incoming.Incoming), *get_args(outgoing.Outgoing), *get_args(outgoing.Header)]
     found: dict[type, None] = {}
-    for kind in (*roots, *bodies, *http.ANSWERS, *reconstruction.ANSWERS):
+    for kind in (*roots, *bodies, *http.ANSWERS, *access.ANSWERS, *reconstruction.ANSWERS):
         collect(kind, found)
     constants = [f"export const {name} = {getattr(parts, name)};\n" for name in CONSTANTS]
     unions = [

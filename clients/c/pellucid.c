@@ -3653,8 +3653,9 @@ enum { HTTP_PIECE = 32 << 20, LONGEST_LINE = 8192, MOST_LINES = 100, LONGEST_ANS
 struct place {
     struct address address;
     char prefix[512]; /* of every path */
-    char *token;      /* in the address */
-    char *bearer;     /* what a request shows: the token, or this person's at a Hub */
+    char *token;      /* that the transport asks for; the viewer tells it */
+    char *code;       /* in the link: works once; NULL where it has none */
+    char *bearer;     /* what a request shows: what a link has, or its code was exchanged for, or this person's at a Hub */
 };
 
 /* An answer, to be freed. */
@@ -3672,6 +3673,7 @@ struct reader {
 
 static void place_free(struct place *place) {
     free(place->token);
+    free(place->code);
     free(place->bearer);
     memset(place, 0, sizeof *place);
 }
@@ -3817,8 +3819,8 @@ static int http_refusal(const struct answer *answer, pellucid_error *error) {
     if (what != NULL)
         fail(error, code, remedy != NULL ? remedy : "", "%s", what);
     else if (answer->status == 403)
-        fail(error, code, "Give the whole address; it changes every time that a viewer is started.",
-             "The viewer does not know this token.");
+        fail(error, code, "Use a fresh link: pellucid open and pellucid view give one.",
+             "The viewer does not know this link.");
     else
         fail(error, code, "Check that the address is a viewer's.", "The viewer answered with status %d.",
              answer->status);
@@ -3832,9 +3834,10 @@ static int write_request(const struct place *place, struct channel *channel, con
                          const void *body, size_t length, pellucid_error *error) {
     struct text head = {0};
     int is_v6 = strchr(place->address.host, ':') != NULL;
-    add(&head, "%s %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n", method,
-        place->prefix, path, is_v6 ? "[" : "", place->address.host, is_v6 ? "]" : "", place->address.port,
-        place->bearer);
+    add(&head, "%s %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n", method, place->prefix, path,
+        is_v6 ? "[" : "", place->address.host, is_v6 ? "]" : "", place->address.port);
+    if (place->bearer[0])
+        add(&head, "Authorization: Bearer %s\r\n", place->bearer);
     add(&head, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
     int code = head.is_lost ? no_memory(error, length) : write_bytes(channel, head.at, head.length, error);
     free(head.at);
@@ -3894,23 +3897,25 @@ static const char *query_value(const char *query, const char *key, size_t *lengt
 }
 
 static int no_url(pellucid_error *error) {
-    return fail(error, PELLUCID_INVALID, "Give all of it, with ?token= and what follows.",
-                "This is no http or https address of a viewer.");
+    return fail(error, PELLUCID_INVALID, "Give the whole link, with #code= or #share= and what follows.",
+                "This is not a link to a viewer.");
 }
 
-/* "https://host:port/prefix/?token=...#PIN". bearer: NULL for the token. */
+/* "https://host:port/prefix/#share=...&pin=...", or with code=. bearer: NULL for what the link has. */
 static int read_url(const char *url, const char *bearer, struct place *place, pellucid_error *error) {
     int is_secure = url != NULL && strncmp(url, "https://", 8) == 0;
     const char *rest = is_secure ? url + 8 : url != NULL && strncmp(url, "http://", 7) == 0 ? url + 7 : "";
-    size_t host = strcspn(rest, "/?#"), length = 0;
-    const char *query = strchr(rest, '?'), *path = rest + host, *token = query_value(query, "token", &length);
+    size_t host = strcspn(rest, "/?#"), share_length = 0, code_length = 0, pin_length = 0;
+    const char *path = rest + host, *fragment = strchr(rest, '#'),
+               *share = query_value(fragment, "share", &share_length),
+               *code = query_value(fragment, "code", &code_length), *pin = query_value(fragment, "pin", &pin_length);
     size_t prefix = strcspn(path, "?#");
     char where[300];
     while (prefix > 0 && path[prefix - 1] == '/')
         prefix--;
     if (rest[strcspn(rest, " \t\r\n")] != 0 || host == 0 || host > sizeof where - 5 || prefix >= sizeof place->prefix)
         return no_url(error);
-    if ((token == NULL || length == 0) && bearer == NULL)
+    if (share_length == 0 && code_length == 0 && bearer == NULL)
         return no_url(error);
     snprintf(where, sizeof where, "%.*s", (int)host, rest);
     const char *colon = strrchr(where, ':');
@@ -3919,13 +3924,45 @@ static int read_url(const char *url, const char *bearer, struct place *place, pe
     if (address_read(where, &place->address, NULL) != PELLUCID_OK)
         return no_url(error);
     place->address.is_secure = is_secure;
-    const char *pin = strchr(rest, '#');
-    if (pin != NULL && strlen(pin + 1) == 64 && strspn(pin + 1, "0123456789abcdef") == 64)
-        snprintf(place->address.pin, sizeof place->address.pin, "%s", pin + 1);
+    if (pin_length == 64 && strspn(pin, "0123456789abcdef") >= 64)
+        snprintf(place->address.pin, sizeof place->address.pin, "%.64s", pin);
     memcpy(place->prefix, path, prefix);
-    place->token = strndup(token != NULL ? token : "", length);
-    place->bearer = bearer != NULL ? strdup(bearer) : strndup(token != NULL ? token : "", length);
-    return place->token != NULL && place->bearer != NULL ? PELLUCID_OK : no_memory(error, length);
+    place->token = strdup("");
+    place->code = bearer == NULL && share_length == 0 ? strndup(code, code_length) : NULL;
+    place->bearer = bearer != NULL ? strdup(bearer) : strndup(share != NULL ? share : "", share_length);
+    return place->token != NULL && place->bearer != NULL ? PELLUCID_OK : no_memory(error, share_length);
+}
+
+/* The address of a place's pages, to be freed; "" behind it where there is no memory. */
+static void add_place(struct text *text, const struct place *place) {
+    int is_v6 = strchr(place->address.host, ':') != NULL;
+    add(text, "%s://%s%s%s:%s%s/", place->address.is_secure ? "https" : "http", is_v6 ? "[" : "", place->address.host,
+        is_v6 ? "]" : "", place->address.port, place->prefix);
+}
+
+/* Exchange the code of a link, which works once, for what requests show from then on. */
+static int use_code(struct place *place, struct watch *watch, pellucid_error *error) {
+    struct text body = {0}, page = {0};
+    struct answer answer;
+    if (place->code == NULL)
+        return PELLUCID_OK;
+    add_place(&page, place);
+    add(&body, "{\"code\": ");
+    add_json(&body, place->code);
+    add(&body, ", \"address\": ");
+    add_json(&body, page.is_lost ? "" : page.at);
+    add(&body, "}");
+    free(page.at);
+    TRY(ask(place, watch, "POST", "/api/session", &body, &answer, error));
+    char *token = json_text(answer.body, "token");
+    free(answer.body);
+    if (token == NULL)
+        return against_rules(error, "the viewer's answer has no token");
+    free(place->bearer);
+    free(place->code);
+    place->bearer = token;
+    place->code = NULL;
+    return PELLUCID_OK;
 }
 
 /* The address of the transport behind a page. */
@@ -4030,10 +4067,10 @@ static int is_alive(long pid, long long birth) {
     return began == birth && state != 'Z' && state != 'X';
 }
 
-/* The address of the agent that runs on this machine; NULL where none does. To be freed. */
-static void find_agent(const char *folder, char **url) {
+/* The address of the agent that runs on this machine, and its token; NULL where none does. To be freed. */
+static void find_agent(const char *folder, char **url, char **token) {
     char path[4200], here[256] = "", host[256], *save = NULL;
-    *url = NULL;
+    *url = *token = NULL;
     snprintf(path, sizeof path, "%s/agent/agent.json", folder);
     char *content = read_file(path), *process = json_text(content, "process");
     const char *name = process == NULL ? NULL : strtok_r(process, "/", &save);
@@ -4049,6 +4086,8 @@ static void find_agent(const char *folder, char **url) {
         free(*url);
         *url = NULL;
     }
+    if (*url != NULL)
+        *token = json_text(content, "token");
     free(process);
     free(content);
 }
@@ -4233,16 +4272,16 @@ static int ensure_hub_agent(const struct hub *hub, struct watch *watch, pellucid
     return code;
 }
 
-/* The agent that runs, or a new one. url: to be freed. */
-static int ready_agent(const char *python, struct watch *watch, char **url, pellucid_error *error) {
+/* The agent that runs, or a new one. url, token: to be freed. */
+static int ready_agent(const char *python, struct watch *watch, char **url, char **token, pellucid_error *error) {
     char folder[4096];
     state_folder(folder, sizeof folder);
     for (int i = 0; i < AGENT_TRIES; i++) {
-        find_agent(folder, url);
+        find_agent(folder, url, token);
         if (*url != NULL)
             return PELLUCID_OK;
         TRY(start_agent(python, folder, watch, error));
-        find_agent(folder, url);
+        find_agent(folder, url, token);
         if (*url != NULL)
             return PELLUCID_OK;
         pause_s(0.1); /* somebody else's start is under way, and cannot be waited for from here */
@@ -4291,7 +4330,19 @@ static void add_wish(struct text *body, const pellucid_wish *wish) {
     add(body, "}}");
 }
 
-/* Ask until a viewer can be used. path: of its page, below the agent's address. */
+/* A link to a viewer that works once. path: of its page, below the agent's address, with the code behind it. */
+static int open_viewer(const struct place *agent, struct watch *watch, const char *id, char path[512],
+                       pellucid_error *error) {
+    char ask_path[256];
+    struct answer opened;
+    snprintf(ask_path, sizeof ask_path, "/api/jobs/%s/open", id);
+    TRY(ask(agent, watch, "POST", ask_path, NULL, &opened, error));
+    json_text_into(opened.body, "path", path, 512);
+    free(opened.body);
+    return path[0] ? PELLUCID_OK : against_rules(error, "the agent's answer has no path");
+}
+
+/* Ask until a viewer can be used. path: as open_viewer gives it. */
 static int await_viewer(const struct place *agent, struct watch *watch, struct answer *told, char path[512],
                         pellucid_error *error) {
     double since = now_s();
@@ -4306,7 +4357,7 @@ static int await_viewer(const struct place *agent, struct watch *watch, struct a
         if (id[0] == 0 || phase[0] == 0 || id[strspn(id, WORD)] != 0 || phase[strspn(phase, WORD)] != 0)
             return against_rules(error, "the agent's answer has no id or state");
         if (path[0] && (strcmp(phase, "running") == 0 || strcmp(last, "running") == 0))
-            return PELLUCID_OK;
+            return open_viewer(agent, watch, id, path, error);
         if (strcmp(phase, "ended") == 0 || strcmp(phase, "failed") == 0 || strcmp(phase, "lost") == 0 ||
             strcmp(phase, "ending") == 0)
             return fail(error, PELLUCID_REFUSED, "Look at what it wrote: pellucid logs.", "The viewer is over: %s",
@@ -4324,7 +4375,7 @@ static int await_viewer(const struct place *agent, struct watch *watch, struct a
 
 /* ---- Viewers ----------------------------------------------------------------------------------------------------- */
 
-enum { PROBE_S = 3 };
+enum { PROBE_S = 3, PROTOCOL = 3 };
 enum way { UNKNOWN_WAY, STRAIGHT, OVER_HTTP };
 
 struct pellucid_viewer {
@@ -4359,14 +4410,19 @@ static int greet_viewer(pellucid_viewer *viewer, pellucid_error *error) {
     int speaks = version == NULL ? -1 : (int)strtol(version, NULL, 10);
     json_text_into(about.body, "transfer", viewer->transfer, sizeof viewer->transfer);
     json_text_into(about.body, "socket", viewer->socket, sizeof viewer->socket);
+    char *token = json_text(about.body, "transfer_token");
     free(about.body);
-    if (speaks == 2)
+    if (token != NULL) {
+        free(viewer->place.token);
+        viewer->place.token = token;
+    }
+    if (speaks == PROTOCOL)
         return PELLUCID_OK;
     if (speaks < 0)
         return fail(error, PELLUCID_UNREACHABLE, "Check that the address is a viewer's.",
                     "Somebody answers who is no viewer.");
     return fail(error, PELLUCID_INVALID, "Use the pellucid.c that came with it.",
-                "The viewer has version %d of the protocol, and this program 2.", speaks);
+                "The viewer has version %d of the protocol, and this program %d.", speaks, PROTOCOL);
 }
 
 int pellucid_viewer_connect(const char *url, const pellucid_options *given, pellucid_viewer **result,
@@ -4381,11 +4437,17 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     if (given == NULL || given->timeout_s <= 0)
         viewer->options.timeout_s = 600;
     watch_start(&viewer->watch, &viewer->options);
-    viewer->url = strdup(url != NULL ? url : "");
     char *bearer = bearer_for(url);
-    int code = viewer->url == NULL ? no_memory(error, 0) : read_url(url, bearer, &viewer->place, error);
+    int code = read_url(url, bearer, &viewer->place, error);
     free(bearer);
+    if (code == PELLUCID_OK) {
+        struct text page = {0};
+        add_place(&page, &viewer->place);
+        viewer->url = page.at;
+        code = page.is_lost ? no_memory(error, 0) : PELLUCID_OK;
+    }
     code = code != PELLUCID_OK ? code : lane_check(viewer->options.lane, error);
+    code = code != PELLUCID_OK ? code : use_code(&viewer->place, &viewer->watch, error);
     code = code != PELLUCID_OK ? code : greet_viewer(viewer, error);
     if (code != PELLUCID_OK) {
         pellucid_viewer_close(viewer);
@@ -4411,9 +4473,8 @@ static int ask_agent(const char *agent_url, const char *bearer, const pellucid_w
     code = code != PELLUCID_OK ? code : await_viewer(&agent, watch, &told, path, error);
     free(told.body);
     if (code == PELLUCID_OK) {
-        int is_v6 = strchr(agent.address.host, ':') != NULL;
-        add(&whole, "%s://%s%s%s:%s%s/%s", agent.address.is_secure ? "https" : "http", is_v6 ? "[" : "",
-            agent.address.host, is_v6 ? "]" : "", agent.address.port, agent.prefix, path);
+        add_place(&whole, &agent);
+        add(&whole, "%s", path);
         code = whole.is_lost ? no_memory(error, 0) : PELLUCID_OK;
         *url = whole.at;
     }
@@ -4427,7 +4488,7 @@ int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *giv
     pellucid_options options = with_defaults(given);
     struct watch watch;
     struct hub hub = {0};
-    char *agent = NULL, *url = NULL;
+    char *agent = NULL, *token = NULL, *url = NULL;
     error = error != NULL ? error : &unused;
     *result = NULL;
     options.timeout_s = given != NULL && given->timeout_s > 0 ? given->timeout_s : 600;
@@ -4438,13 +4499,14 @@ int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *giv
         agent = code == PELLUCID_OK ? hub_agent(&hub) : NULL;
         code = code == PELLUCID_OK && agent == NULL ? no_memory(error, 0) : code;
     } else {
-        code = ready_agent(wish != NULL ? wish->python : NULL, &watch, &agent, error);
+        code = ready_agent(wish != NULL ? wish->python : NULL, &watch, &agent, &token, error);
     }
-    code = code != PELLUCID_OK ? code : ask_agent(agent, hub.token, wish, &watch, &url, error);
+    code = code != PELLUCID_OK ? code : ask_agent(agent, token != NULL ? token : hub.token, wish, &watch, &url, error);
     hub_free(&hub);
     watch_end(&watch);
     code = code != PELLUCID_OK ? code : pellucid_viewer_connect(url, given, result, error);
     free(agent);
+    free(token);
     free(url);
     return code;
 }
@@ -4459,6 +4521,20 @@ void pellucid_viewer_close(pellucid_viewer *viewer) {
 }
 
 const char *pellucid_viewer_url(const pellucid_viewer *viewer) { return viewer->url; }
+
+int pellucid_viewer_link(pellucid_viewer *viewer, char **link, pellucid_error *error) {
+    struct answer answer;
+    struct text made = {0};
+    *link = NULL;
+    TRY(ask(&viewer->place, &viewer->watch, "POST", "/api/codes", NULL, &answer, error));
+    char *code = json_text(answer.body, "code");
+    const char *pin = viewer->place.address.pin;
+    free(answer.body);
+    add(&made, "%s#code=%s%s%s", viewer->url, code != NULL ? code : "", pin[0] ? "&pin=" : "", pin);
+    free(code);
+    *link = made.at;
+    return made.is_lost ? no_memory(error, 0) : PELLUCID_OK;
+}
 
 int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error) {
     struct answer answer;

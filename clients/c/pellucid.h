@@ -195,14 +195,16 @@ typedef struct pellucid_viewer pellucid_viewer;
  * queue that may take long: options->timeout_s (default 600), and progress, which may cancel. It outlives us. */
 int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *options, pellucid_viewer **viewer,
                           pellucid_error *error);
-/* Drive the viewer whose address is given: all of it, with ?token= and what follows, as `pellucid view --no-browser`
- * prints it (with --network on another machine). What stands behind a # is the SHA-256 of the only certificate that is
- * believed at an https address; without it, those that the system trusts.
+/* Drive the viewer to which a link leads: with #code=, which works once, or with #share=, as `pellucid view --network`
+ * prints it for programs. What stands behind pin= is the SHA-256 of the only certificate that is believed at an https
+ * address; without it, those that the system trusts.
  * options: lane, attempts, no_checksum and progress are for voxels, timeout_s for one answer (default 600). */
 int pellucid_viewer_connect(const char *url, const pellucid_options *options, pellucid_viewer **viewer,
                             pellucid_error *error);
-/* Its address, to be opened in a browser; whoever has it owns the viewer. */
+/* Its address, without anything secret. */
 const char *pellucid_viewer_url(const pellucid_viewer *viewer);
+/* A link to be opened in a browser, as the owner; it works once. Give it back with free(). */
+int pellucid_viewer_link(pellucid_viewer *viewer, char **link, pellucid_error *error);
 /* Let go of the viewer, which goes on running. */
 void pellucid_viewer_close(pellucid_viewer *viewer);
 

@@ -46,20 +46,37 @@ class AgentProcess:
             **environment,
         }
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         reading, writing = os.pipe()
         other = ["unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', self.host] if self.host else []
         program = ["-c", QUICK_LEASE] if self.host else ["-m", "pellucid.agent.main"]
-        command = [*other, sys.executable, *program, "--ready", str(writing)]
+        command = [*other, sys.executable, *program, "--ready", str(writing), *options]
         self.process = subprocess.Popen(command, pass_fds=[writing], env=self.environment)
         os.close(writing)
         with open(reading, "rb") as pipe:  # noqa: PTH123
             said = pipe.read()
         assert said == b"ready", said
-        self.url = json.loads((self.folder / "agent/agent.json").read_text())["url"]
-        self.base, _, self.token = self.url.partition("?token=")
+        lease = json.loads((self.folder / "agent/agent.json").read_text())
+        self.base, self.token = str(lease["url"]), str(lease["token"])
         headers = {"Authorization": f"Bearer {self.token}"}
         self.client = httpx.Client(base_url=self.base, headers=headers, timeout=PATIENCE_S)
+
+    @property
+    def url(self) -> str:
+        """A fresh link to its page."""
+        code = self.ask("POST", "/api/codes")["code"]
+        return f"{self.base}#code={code}"
+
+    def link(self, id: str) -> str:
+        """A fresh link to a viewer."""
+        return self.base + str(self.ask("POST", f"/api/jobs/{id}/open")["path"])
+
+    def session(self, id: str) -> dict[str, str]:
+        """A page's session with a viewer, through the agent; and the address of that page."""
+        address, _, code = self.link(id).partition("#code=")
+        answer = httpx.post(f"{address}api/session", json={"code": code, "address": address}, timeout=PATIENCE_S)
+        assert answer.status_code == 200, answer.text
+        return {"address": address, **answer.json()}
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
@@ -122,7 +139,7 @@ def end_everything(state: Path) -> None:
     found = holder(state / "agent")
     if found is None or not (process := Process.parse(found.process)).is_alive:
         return
-    agency = Agency(found.url)
+    agency = Agency(found.url, found.token)
     running = [one["id"] for one in agency.jobs() if one["state"]["phase"] not in OVER]
     for id in running:
         agency.cancel(id)

@@ -19,7 +19,7 @@ def head(target: str, *headers: str, method: str = "GET") -> Head:
         (f"/i/{ID}/", (ID, False)),
         (f"/i/{ID}/api/scene?x=1", (ID, False)),
         (f"/i/{ID}", (ID, True)),
-        (f"/i/{ID}?token=a", (ID, True)),
+        (f"/i/{ID}?a=b", (ID, True)),
         (f"/i/{ID}0/", (None, False)),
         ("/i/../etc/passwd", (None, False)),
     ],
@@ -33,6 +33,13 @@ def test_a_viewer_sees_its_own_path_and_one_request() -> None:
     assert came.forwarded(ID).decode().split("\r\n") == [
         "GET /api/scene?a=b HTTP/1.1", "Host: here:1", "Cookie: c=d", "Connection: close", "", "",
     ]  # fmt: skip
+
+
+def test_only_the_agent_says_how_a_request_came() -> None:
+    came = head(f"/i/{ID}/", "Host: here", "Pellucid-Agent: forged", "pellucid-agent: again")
+    assert b"forged" not in came.forwarded(ID) and b"again" not in came.forwarded(None)
+    said = came.forwarded(ID, "token run http://here/").decode().split("\r\n")
+    assert [line for line in said if line.lower().startswith("pellucid")] == ["pellucid-agent: token run http://here/"]
 
 
 def test_an_upgrade_stays_one() -> None:
@@ -63,4 +70,4 @@ def test_what_is_no_request_is_refused(raw: bytes) -> None:
 def test_a_short_answer() -> None:
     assert answer(404, "Gone.").startswith(b"HTTP/1.1 404 Not Found\r\n")
     assert b"\r\nLocation: /i/x/\r\n" in answer(308, "There.", head("/i/x").with_stroke)
-    assert head("/i/x?token=a").with_stroke == "/i/x/?token=a"
+    assert head("/i/x?a=b").with_stroke == "/i/x/?a=b"

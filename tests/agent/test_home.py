@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from pellucid.volume.sample import sample
 from tests.agent.processes import AgentProcess, agent
 from tests.tomo.small_scan import write_scan
-from tests.web.browsing import FLAGS, PATIENCE_MS, browser_program, opened
+from tests.web.browsing import FLAGS, PATIENCE_MS, browser_program, wait_for_rest
 
 SHORT = {"width": 1280, "height": 720}
 
@@ -73,14 +73,41 @@ def send(page: Page, name: str, content: bytes) -> None:
     page.locator("#upload input").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
 
 
-def test_it_is_closed_without_the_token(running: AgentProcess, browser: Browser) -> None:
+def open_viewer(page: Page, name: str) -> None:
+    """As a person does, from its card; until it shows something."""
+    link = card(page, name).get_by_role("button", name="Open", exact=True)
+    expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
+    with page.expect_popup() as viewer:
+        link.click()
+    wait_for_rest(viewer.value)
+    assert "#" not in viewer.value.url and viewer.value.evaluate("window.opener") is None
+    viewer.value.close()
+
+
+def test_it_is_closed_without_a_link_and_a_link_works_once(running: AgentProcess, browser: Browser) -> None:
+    used = running.url
     page = browser.new_page()
-    page.goto(running.url[:-4] + "abcd")
-    expect(page.get_by_role("heading")).to_have_text("This viewer is closed to this address")
+    for url, words in (
+        (running.base, "Run pellucid open"),
+        (used[:-4] + "abcd", "not one of this viewer"),
+        (used, ""),
+        (used, "used already"),
+    ):
+        page.goto("about:blank")
+        page.evaluate("1")
+        page.goto(url)
+        if words:
+            expect(page.get_by_role("alert")).to_contain_text(words, timeout=PATIENCE_MS)
+        else:
+            expect(page.locator("#entries")).to_contain_text("ball.npy", timeout=PATIENCE_MS)
+            assert page.url == running.base
+            page.reload()  # It needs no link.
+            expect(page.locator("#entries")).to_contain_text("ball.npy", timeout=PATIENCE_MS)
+            page.evaluate("sessionStorage.clear()")
     page.close()
 
 
-def test_a_person_looks_into_a_file_views_it_and_stops(running: AgentProcess, page: Page, browser: Browser) -> None:
+def test_a_person_looks_into_a_file_views_it_and_stops(page: Page) -> None:
     choose(page, "ball.npy")
     expect(page.locator("#chosen")).to_contain_text("24 × 24 × 24 uint16", timeout=PATIENCE_MS)
     press(page, "View")
@@ -93,16 +120,12 @@ def test_a_person_looks_into_a_file_views_it_and_stops(running: AgentProcess, pa
     asked.get_by_label("Size").fill("24, 24, 24")
     asked.get_by_label("GPUs").fill("0")
     press(page, "Start")
-    link = card(page, "ball.npy").get_by_role("link", name="Open")
-    expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
-    viewer = browser.new_page()
-    opened(viewer, running.base + str(link.get_attribute("href")))
-    viewer.close()
+    open_viewer(page, "ball.npy")
     card(page, "ball.npy").get_by_role("button", name="Stop").click()
     expect(card(page, "ball.npy")).to_contain_text("It was stopped", timeout=PATIENCE_MS)
 
 
-def test_a_scan_is_reconstructed_and_the_volume_opened(running: AgentProcess, page: Page, browser: Browser) -> None:
+def test_a_scan_is_reconstructed_and_the_volume_opened(page: Page) -> None:
     choose(page, "scan.h5")
     expect(page.locator("#chosen")).to_contain_text("36, flats 3, darks 2", timeout=PATIENCE_MS)
     press(page, "Reconstruct")
@@ -115,11 +138,7 @@ def test_a_scan_is_reconstructed_and_the_volume_opened(running: AgentProcess, pa
     expect(result).to_be_visible(timeout=4 * PATIENCE_MS)
     expect(page.locator("#entries")).to_contain_text("scan-volume.zarr", timeout=PATIENCE_MS)
     result.click()
-    link = card(page, "scan-volume.zarr").get_by_role("link", name="Open")
-    expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
-    viewer = browser.new_page()
-    opened(viewer, running.base + str(link.get_attribute("href")))
-    viewer.close()
+    open_viewer(page, "scan-volume.zarr")
 
 
 def test_a_batch_converts_every_file(page: Page, scans: Path) -> None:
@@ -142,7 +161,7 @@ def test_files_are_sent_and_fetched(page: Page, scans: Path) -> None:
     assert (scans / "notes.txt").read_bytes() == b"voxels"
     choose(page, "notes.txt")
     with page.expect_download() as fetched:
-        page.get_by_role("link", name="Download").click()
+        page.get_by_role("button", name="Download").click()
     assert Path(fetched.value.path()).read_bytes() == b"voxels"
     send(page, "notes.txt", b"other")
     expect(page.get_by_role("alert")).to_contain_text("notes.txt exists already")

@@ -12,18 +12,18 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from fastapi.routing import APIRoute
-from starlette.routing import Route
 from websockets.exceptions import InvalidStatus
 
 from pellucid.agent.app import create_app
 from pellucid.agent.changes import Changes
 from pellucid.agent.keeper import Keeper
-from pellucid.instance.capabilities import Tokens
 from pellucid.instance.protocol.parts import VERSION
+from pellucid.instance.route_rules import RouteTable
+from pellucid.instance.sessions import Access
 from pellucid.jobs.site import Site
 from pellucid.volume.sample import sample
 from tests.agent.hub_site import Person, RunningHub
+from tests.instance.loopback import Page, proved
 from tests.instance.test_access import ROUTES as VIEWER_ROUTES
 
 REFUSED = (401, 403, 404, 405)
@@ -47,11 +47,11 @@ def target(ada: Person) -> Iterator[Target]:
     np.save(ada.home / "secret.npy", sample(16))
     os.chown(ada.home / "secret.npy", *_owner(ada))
     id = ada.start(client, source=str(ada.home / "secret.npy"), roots=[str(ada.home)])["id"]
-    told = ada.until(client, id, "running")
+    ada.until(client, id, "running")
     address = json.loads((ada.state_folder / f"agent/jobs/{id}/address.json").read_text())
     lease = json.loads((ada.state_folder / "agent/agent.json").read_text())
     agent_port = int(lease["url"].split(":")[2].partition("/")[0])
-    yield Target(client, id, told["path"].partition("token=")[2], agent_port, address["port"])
+    yield Target(client, id, address["token"], agent_port, address["port"])
     client.delete(f"{ada.prefix}/api/jobs/{id}")
 
 
@@ -61,12 +61,11 @@ def _owner(person: Person) -> tuple[int, int]:
 
 
 def agent_routes(folder: Path) -> list[str]:
-    """Every route of the agent, as "METHOD /path": those of later days too."""
+    """Every route of the agent that is not open to all, as "METHOD /path": those of later days too."""
 
     async def listed() -> list[str]:
-        app = create_app(Keeper(folder, Site()), Tokens(), Changes())
-        routes = [route for route in app.routes if isinstance(route, Route | APIRoute)]
-        return [f"{method} {route.path}" for route in routes for method in sorted(route.methods or {"GET"})]
+        app = create_app(Keeper(folder, Site()), Access(), Changes())
+        return [name for name, rule in RouteTable(app.routes).rules.items() if rule.capability is not None]
 
     return asyncio.run(listed())
 
@@ -74,8 +73,7 @@ def agent_routes(folder: Path) -> list[str]:
 def places(target: Target, ada: Person, folder: Path) -> list[str]:
     """Every route of ada's agent and of her viewer, through the Hub and straight at their ports."""
     own = [route.replace("{id}", target.id).replace("{batch}", "b").split(" ", 1) for route in agent_routes(folder)]
-    pages = ("GET /", "GET /api/docs", "GET /api/openapi.json", "GET /ws")
-    shown = [route.replace("{", "").replace("}", "").split(" ", 1) for route in (*VIEWER_ROUTES, *pages)]
+    shown = [route.replace("{", "").replace("}", "").split(" ", 1) for route in (*VIEWER_ROUTES, "GET /ws")]
     hub, agent = ada.hub.url + ada.prefix, f"http://127.0.0.1:{target.agent_port}"
     viewer = f"http://127.0.0.1:{target.viewer_port}"
     ways = [f"{method} {base}{path}" for base in (hub, agent + ada.prefix, agent) for method, path in own]
@@ -87,7 +85,7 @@ def test_nobody_gets_anything_of_somebody_else(target: Target, ada: Person, bob:
     bob.program()
     with bob.browser() as theirs:
         cookies = {cookie.name: str(cookie.value) for cookie in theirs.cookies.jar}
-    token = json.loads((bob.state_folder / "agent/agent.json").read_text())["url"].partition("token=")[2]
+    token = json.loads((bob.state_folder / "agent/agent.json").read_text())["token"]
     keys: dict[str, dict[str, Any]] = {
         "nothing": {},
         "bob's token": {"headers": {"Authorization": f"Bearer {bob.token}"}},
@@ -158,15 +156,20 @@ def test_secrets_are_in_nobody_elses_sight(target: Target, ada: Person, bob: Per
 
 @pytest.mark.parametrize(("origin", "is_let_in"), [("own", True), ("http://elsewhere.org", False), ("null", False)])
 def test_only_its_own_pages_open_a_websocket(origin: str, is_let_in: bool, target: Target, ada: Person) -> None:
+    at = f"{ada.hub.url}{ada.prefix}/i/{target.id}/"
+    code = target.client.post(f"{ada.prefix}/api/jobs/{target.id}/open").json()["path"].partition("#code=")[2]
     with ada.browser() as client:
-        client.get(f"{ada.prefix}/i/{target.id}/", params={"token": target.token})
+        own = {"Origin": ada.hub.url}
+        opened = client.post(f"{ada.prefix}/i/{target.id}/api/session", json={"code": code, "address": at}, headers=own)
+        assert opened.status_code == 200
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in client.cookies.jar)
     path = f"{ada.prefix}/i/{target.id}/ws"
     given: Any = {"origin": ada.hub.url if origin == "own" else origin, "additional_headers": {"Cookie": cookies}}
     if is_let_in:
         with ada.hub.websocket(path, **given) as socket:
-            socket.send(json.dumps({"type": "hello", "version": VERSION, "width": 32, "height": 32}))
-            assert json.loads(socket.recv(timeout=30))["type"] == "welcome"
+            page = Page(socket)
+            page.say("hello", version=VERSION, width=32, height=32, proof=proved(page, opened.json(), at))
+            page.hear_text("welcome")
     else:
         with pytest.raises(InvalidStatus) as refused, ada.hub.websocket(path, **given):
             pass
@@ -181,17 +184,20 @@ def test_a_cookie_changes_nothing_for_a_page_from_elsewhere(target: Target, ada:
         assert client.get(f"{ada.prefix}/api/jobs/{target.id}").json()["state"]["phase"] == "running"
 
 
-def test_the_token_of_an_ended_viewer_opens_nothing(target: Target, ada: Person) -> None:
+def test_the_link_of_an_ended_viewer_opens_nothing(target: Target, ada: Person) -> None:
     client = target.client
     id = ada.start(client)["id"]
-    token = ada.until(client, id, "running")["path"].partition("token=")[2]
+    ada.until(client, id, "running")
+    code = client.post(f"{ada.prefix}/api/jobs/{id}/open").json()["path"].partition("#code=")[2]
     assert client.get(f"{ada.prefix}/i/{id}/api/about").status_code == 200
     client.delete(f"{ada.prefix}/api/jobs/{id}")
     ada.until(client, id, "ended")
     with ada.browser() as browser:
-        assert browser.get(f"{ada.prefix}/i/{id}/", params={"token": token}).status_code == 404
-        assert browser.get(f"{ada.prefix}/i/{target.id}/", params={"token": token}).status_code == 403
-    old = httpx.get(f"http://127.0.0.1:{target.viewer_port}/", params={"token": token})
+        own = {"Origin": ada.hub.url}
+        for other, status in ((id, 404), (target.id, 403)):
+            answer = browser.post(f"{ada.prefix}/i/{other}/api/session", json={"code": code}, headers=own)
+            assert answer.status_code == status
+    old = httpx.post(f"http://127.0.0.1:{target.viewer_port}/api/session", json={"code": code})
     assert old.status_code == 403
 
 
@@ -210,7 +216,7 @@ def test_a_program_works_through_the_hub(hub: RunningHub, ada: Person) -> None:
         pellucid.login(sys.argv[1] + "/hub/", sys.argv[2])
         with pellucid.start(device="cpu", source=sys.argv[3], scheduler="local") as viewer:
             assert viewer.url.startswith(sys.argv[1] + "/user/")
-            assert [one.url for one in pellucid.instances()].count(viewer.url) == 1
+            assert [one.address for one in pellucid.instances()].count(viewer.address) == 1
             print(viewer.screenshot(32, 24).shape, viewer.state.phase)
             print(pellucid.connect(viewer.url).links["look"].startswith(sys.argv[1]))
         print(viewer.state.phase, oct(os.stat(sys.argv[4]).st_mode & 0o777))

@@ -37,7 +37,7 @@ def test_a_person_logs_in_and_sees_a_picture(hub: RunningHub, ada: Person) -> No
         press(page, "View")
         page.get_by_label("GPUs").fill("0")
         press(page, "Start")
-        link = card(page, "ball.npy").get_by_role("link", name="Open")
+        link = card(page, "ball.npy").get_by_role("button", name="Open", exact=True)
         expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
         with page.expect_popup() as opened:
             link.click()

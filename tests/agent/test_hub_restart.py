@@ -9,7 +9,7 @@ import pytest
 
 from pellucid.instance.protocol.parts import VERSION
 from tests.agent.hub_site import Person, RunningHub
-from tests.instance.loopback import Page
+from tests.instance.loopback import Page, proved
 from tests.slurm_cluster import can_run
 
 
@@ -17,9 +17,11 @@ from tests.slurm_cluster import can_run
 def open_viewer(ada: Person, id: str) -> Iterator[Page]:
     """A page of a viewer, through the Hub's proxy."""
     headers = {"Authorization": f"Bearer {ada.token}"}
+    at = f"{ada.hub.url}{ada.prefix}/i/{id}/"
+    given = ada.hub.client(headers=headers).post(f"{ada.prefix}/i/{id}/api/session", json={"address": at}).json()
     with ada.hub.websocket(f"{ada.prefix}/i/{id}/ws", additional_headers=headers) as socket:
         page = Page(socket)
-        page.say("hello", version=VERSION, width=32, height=24)
+        page.say("hello", version=VERSION, width=32, height=24, proof=proved(page, given, at))
         page.hear_text("state")
         yield page
 
@@ -63,8 +65,9 @@ def test_a_viewer_runs_on_a_node_as_the_person_who_asked(ada: Person) -> None:
         pytest.skip("needs Slurm")
     client = ada.program()
     id = ada.start(client, overrides={"scheduler": "slurm"})["id"]
-    told = ada.until(client, id, "running")
-    assert told["direct"]["url"].startswith("https://")
+    ada.until(client, id, "running")
+    opened = client.post(f"{ada.prefix}/api/jobs/{id}/open").json()
+    assert opened["direct"].startswith("https://") and "&pin=" in opened["direct"]
     about = client.get(f"{ada.prefix}/i/{id}/api/about").json()
     owner = ada.run(f"import os; print(os.stat('/proc/{about['pid']}').st_uid == os.getuid())")
     assert owner.stdout == "True\n"

@@ -39,7 +39,7 @@ def written_by(folder: Path, process: str, count: int = 1) -> None:
 def test_it_is_taken_renewed_and_given_back(tmp_path: Path) -> None:
     lease = Lease(tmp_path)
     lease.take()
-    assert lease.renew("http://127.0.0.1:1/?token=secret")
+    assert lease.renew("http://127.0.0.1:1/", "secret")
     found = holder(tmp_path)
     assert found is not None and found.process == str(Process.this()) and "secret" not in repr(found)
     assert stat.S_IMODE((tmp_path / "agent.json").stat().st_mode) == 0o600
@@ -101,7 +101,7 @@ def test_each_renewal_counts_and_no_time_is_written_down(tmp_path: Path) -> None
         lease.renew("http://127.0.0.1:1/")
         content = json.loads((tmp_path / "agent.json").read_text())
         counts.append(content["count"])
-        assert set(content) == {"process", "count", "url"}
+        assert set(content) == {"process", "count", "url", "token"}
     assert counts == sorted(set(counts)) and len(counts) == 3
 
 

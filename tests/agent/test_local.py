@@ -14,6 +14,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from pellucid.instance.protocol.parts import VERSION
+from pellucid.instance.sessions import sign
 from pellucid.volume.sample import sample
 from tests.agent.processes import PATIENCE_S, AgentProcess, agent, shown_by_processes
 from tests.waiting import wait_until
@@ -37,17 +39,11 @@ def viewer(running: AgentProcess, scans: Path) -> str:
     """A viewer that has survived the end of its agent."""
     id = running.view(source=str(scans / "ball.npy"), roots=[str(scans)], name="a ball")
     running.until(id, "running")
-    before = running.url
+    before = running.base, running.token
     running.kill()
     running.start()
-    assert running.url == before  # Pages that are open go on working.
+    assert not {running.base, running.token} & set(before)  # Nothing of the old one is worth anything.
     return id
-
-
-def address(running: AgentProcess, id: str) -> tuple[str, str]:
-    """Where a viewer is behind the door, and its token."""
-    path, _, token = running.until(id, "running")["path"].partition("?token=")
-    return running.base + path, token
 
 
 def test_a_restarted_agent_finds_its_viewer(running: AgentProcess, viewer: str) -> None:
@@ -57,40 +53,69 @@ def test_a_restarted_agent_finds_its_viewer(running: AgentProcess, viewer: str) 
 
 
 def test_the_viewer_draws_behind_the_door(running: AgentProcess, viewer: str) -> None:
-    base, token = address(running, viewer)
-    bearer = {"Authorization": f"Bearer {token}"}
+    running.until(viewer, "running")
+    opened = running.session(viewer)
+    base = opened["address"]
     asked: dict[str, str | int] = {"width": 32, "height": 24, "format": "raw"}
-    pixels = httpx.get(f"{base}api/screenshot", params=asked, headers=bearer, timeout=60).content
+    headers = {"Pellucid-Session": opened["token"]}
+    pixels = httpx.get(f"{base}api/screenshot", params=asked, headers=headers, timeout=60).content
     picture = np.frombuffer(pixels, np.uint8).reshape(24, 32, 4)
     assert len(np.unique(picture[..., :3].reshape(-1, 3), axis=0)) > 10
-    page = httpx.get(base, params={"token": token})
+    page = httpx.get(base)
     assert page.status_code == 200 and "<html" in page.text
-    assert httpx.get(base.rstrip("/"), params={"token": token}).headers["location"].startswith(f"/i/{viewer}/?token=")
+    assert httpx.get(base.rstrip("/")).headers["location"] == f"/i/{viewer}/"
 
 
 def test_a_web_socket_goes_through(running: AgentProcess, viewer: str) -> None:
-    base, token = address(running, viewer)
-    with connect(f"{base.replace('http', 'ws', 1)}ws?token={token}", max_size=None) as line:
-        line.send(json.dumps({"type": "hello", "version": 2, "width": 64, "height": 48}))
+    opened = running.session(viewer)
+    with connect(f"{opened['address'].replace('http', 'ws', 1)}ws", max_size=None) as line:
+        line.send(json.dumps({"type": "prove", "session": opened["session"], "nonce": "mine"}))
+        said = json.loads(line.recv(timeout=60))
+        words = ("mine", said["nonce"], opened["address"])
+        assert said["proof"] == sign(opened["key"], "server", *words)
+        hello = {"type": "hello", "version": VERSION, "width": 64, "height": 48}
+        line.send(json.dumps(hello | {"proof": sign(opened["key"], "page", *words)}))
         assert json.loads(line.recv(timeout=60))["type"] == "welcome"
 
 
-def test_nobody_gets_in_without_the_token(running: AgentProcess, viewer: str) -> None:
-    base, token = address(running, viewer)
-    for path in ("", "api/jobs", "api/about", f"api/jobs/{viewer}", f"api/jobs/{viewer}/log", "metrics", "home.js"):
-        assert httpx.get(running.base + path).status_code == 403, path
-        assert httpx.get(running.base + path, params={"token": token}).status_code == 403, path
+def test_nobody_gets_in_without_access(running: AgentProcess, viewer: str) -> None:
+    address = json.loads((running.place(viewer) / "address.json").read_text())
+    base = f"{running.base}i/{viewer}/"
+    for path in ("api/jobs", "api/about", f"api/jobs/{viewer}", f"api/jobs/{viewer}/log", "metrics", "api/files"):
+        for given in ({}, {"Authorization": f"Bearer {address['token']}"}, {"Cookie": f"token={running.token}"}):
+            assert httpx.get(running.base + path, headers=given).status_code == 403, path
+        assert httpx.get(running.base + path, params={"token": running.token}).status_code == 403, path
     assert httpx.delete(f"{running.base}api/jobs/{viewer}").status_code == 403
-    assert httpx.get(f"{base}api/volume").status_code == 403
-    assert httpx.get(f"{base}api/volume", headers={"Authorization": f"Bearer {running.token}"}).status_code == 403
+    stated = f"{address['token']} a-run {base} own"  # What only the agent may say.
+    for token in (running.token, address["token"]):  # The viewer's own is for its own port.
+        for given in ({"Authorization": f"Bearer {token}"}, {"Pellucid-Agent": stated}, {"Pellucid-Session": token}):
+            assert httpx.get(f"{base}api/volume", headers=given).status_code == 403
     with pytest.raises(InvalidStatus, match="403"):
-        connect(f"{base.replace('http', 'ws', 1)}ws")
-    with pytest.raises(InvalidStatus, match="403"):
-        connect(f"{base.replace('http', 'ws', 1)}ws?token={token}", origin=Origin("http://elsewhere.example"))
+        connect(f"{base.replace('http', 'ws', 1)}ws", origin=Origin("http://elsewhere.example"))
+
+
+def test_what_came_through_one_agent_works_through_no_other_way(running: AgentProcess, viewer: str) -> None:
+    opened, unused = running.session(viewer), running.link(viewer)
+    code = unused.partition("#code=")[2]
+    port = json.loads((running.place(viewer) / "address.json").read_text())["port"]
+    direct = f"http://127.0.0.1:{port}/"
+    mine = {"Pellucid-Session": opened["token"]}
+    assert httpx.get(f"{opened['address']}api/scene", headers=mine).status_code == 200
+    assert httpx.get(f"{direct}api/scene", headers=mine).status_code == 403
+    for body in ({"code": code}, {"resume": opened["token"]}):
+        refused = httpx.post(f"{direct}api/session", json={"address": opened["address"], **body})
+        assert refused.status_code == 403
+    running.kill()
+    running.start()
+    running.until(viewer, "running")
+    base = f"{running.base}i/{viewer}/"
+    assert httpx.get(f"{base}api/scene", headers=mine).status_code == 403
+    for body in ({"code": code}, {"resume": opened["token"]}):
+        assert httpx.post(f"{base}api/session", json={"address": base, **body}).status_code == 403
 
 
 def test_no_secret_can_be_seen_from_outside(running: AgentProcess, viewer: str) -> None:
-    _, token = address(running, viewer)
+    token = json.loads((running.place(viewer) / "address.json").read_text())["token"]
     shown = shown_by_processes()
     assert viewer in shown  # Its process is among them.
     assert token not in shown and running.token not in shown
@@ -138,10 +163,13 @@ def test_what_makes_no_sense_is_refused(running: AgentProcess) -> None:
 
 
 def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> None:
-    base, token = address(running, viewer)
+    opened = running.session(viewer)
     running.cancel(viewer)
     assert running.until(viewer, "ended")["state"]["reason"] == "It was stopped."
-    assert httpx.get(base, params={"token": token}).status_code == 404
+    headers = {"Pellucid-Session": opened["token"]}
+    assert httpx.get(f"{opened['address']}api/about", headers=headers).status_code == 404
+    refused = running.client.post(f"/api/jobs/{viewer}/open")
+    assert refused.status_code == 400 and refused.json()["do"] == "Only a viewer that runs can be opened."
     noted = [json.loads(line) for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
     assert {"starting", "running", "ending", "ended", "failed"} <= {one["what"] for one in noted}
     last = next(one for one in reversed(noted) if one["id"] == viewer)
@@ -162,8 +190,9 @@ def test_one_that_nobody_opens_ends_also_where_no_agent_is(running: AgentProcess
 
 def test_a_viewer_takes_what_it_was_started_for_and_no_more(running: AgentProcess) -> None:
     id = running.view(shape=[16, 16, 16], dtype="uint8", gpus=0)
-    base, token = address(running, id)
-    bearer = {"Authorization": f"Bearer {token}"}
+    running.until(id, "running")
+    opened = running.session(id)
+    base, bearer = opened["address"], {"Authorization": f"Bearer {opened['token']}"}
     offer = {"shape": [16, 16, 16], "dtype": "|u1", "spacing": [1, 1, 1], "unit": "", "name": "a", "how": "replace"}
     assert httpx.post(f"{base}api/arrays", json=offer, headers=bearer).status_code == 200
     refused = httpx.post(f"{base}api/arrays", json=offer | {"shape": [17, 16, 16]}, headers=bearer)

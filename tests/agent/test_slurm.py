@@ -57,8 +57,9 @@ def test_one_runs_one_waits_and_starts_while_no_agent_is_there(
     running.start()
     for id in (first, second):
         told = running.until(id, "running")
-        about = httpx.get(running.base + told["path"].replace("?", "api/about?")).json()
-        assert about["capability"] == "own"
+        opened = running.session(id)
+        headers = {"Pellucid-Session": opened["token"]}
+        assert httpx.get(f"{opened['address']}api/about", headers=headers).json()["capability"] == "own"
         assert told["state"]["node"] == "localhost"
     _no_secret_shows(running, slurm, first)
     _another_certificate_is_not_believed(running, first, second)
@@ -69,7 +70,7 @@ def test_one_runs_one_waits_and_starts_while_no_agent_is_there(
 
 
 def _no_secret_shows(running: AgentProcess, slurm: SlurmCluster, id: str) -> None:
-    token = running.until(id, "running")["path"].partition("?token=")[2]
+    token = json.loads((running.place(id) / "address.json").read_text())["token"]
     key = (running.place(id) / "key.pem").read_text().splitlines()[1]
     number = slurm.command("squeue", "--noheader", "--name", f"pellucid-{id}", "--format=%i").strip()
     for seen in (slurm.command("scontrol", "write", "batch_script", number, "-"), shown_by_processes()):
@@ -80,7 +81,7 @@ def _another_certificate_is_not_believed(running: AgentProcess, first: str, seco
     """Where a viewer's record has the certificate of another, nobody is talked to."""
     record = running.place(second) / "address.json"
     right = record.read_text()
-    path = running.until(second, "running")["path"].replace("?", "api/about?")
+    path = running.until(second, "running")["path"]
     address = json.loads(right) | {"certificate": (running.place(first) / "certificate.pem").read_text()}
     record.write_text(json.dumps(address))
     assert httpx.get(running.base + path).status_code == 502
@@ -131,8 +132,9 @@ class Gate:
 
 def _state_of(running: AgentProcess, id: str) -> str:
     """What a viewer shows, as it can be saved."""
-    told = running.until(id, "running")
-    return httpx.get(running.base + told["path"].replace("?", "api/state?")).text
+    running.until(id, "running")
+    opened = running.session(id)
+    return httpx.get(f"{opened['address']}api/state", headers={"Pellucid-Session": opened["token"]}).text
 
 
 def test_one_queued_one_starting_and_one_running_survive_the_end_of_the_agent(

@@ -68,9 +68,10 @@ def test_another_user_gets_at_nothing(stranger: str, home: Path) -> None:
         process = running.process.pid
         assert not can(stranger, "cat", f"/proc/{process}/environ")
         assert not can(stranger, "kill", "-0", str(process))
-        for url in (running.base, running.base + told["path"].partition("?")[0]):
-            assert can(stranger, "curl", "--silent", "--output", "/dev/null", url)  # The port can be reached ...
-            assert not can(stranger, "curl", "--silent", "--fail", "--output", "/dev/null", url)  # ... and says no.
+        for url in (running.base, running.base + told["path"]):
+            assert can(stranger, "curl", "--silent", "--fail", "--output", "/dev/null", url)  # The page is empty ...
+            asked = f"{url}api/about"
+            assert not can(stranger, "curl", "--silent", "--fail", "--output", "/dev/null", asked)  # ... and says no.
     assert pwd.getpwnam(stranger).pw_uid != 0
 
 

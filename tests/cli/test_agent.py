@@ -7,6 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
+import pellucid
 from pellucid import settings
 from pellucid.cli.main import main
 from pellucid.volume.sample import sample
@@ -36,12 +37,17 @@ def test_a_viewer_is_started_listed_opened_and_stopped(state: Path, capsys: pyte
     assert main(["stop", "abc"]) == 1
     assert "Nothing runs." in capsys.readouterr().err
     url = said(capsys, "start", "ball.npy", "--gpus", "0", "--device", "cpu").strip()
-    assert httpx.get(url).status_code == 200
+    assert pellucid.connect(url).device == "cpu"
     line = said(capsys, "list")
     id = line.split()[0]
     assert line.split() == [id, "viewer", "running", "ball.npy"]
-    assert said(capsys, "open", id[:4], "--no-browser").strip() == url
-    assert httpx.get(said(capsys, "open", "--no-browser").strip()).status_code == 200
+    fresh = said(capsys, "open", id[:4], "--no-browser").strip()
+    assert fresh.partition("#")[0] == url.partition("#")[0] and fresh != url
+    assert pellucid.connect(fresh).device == "cpu"
+    address, _, code = said(capsys, "open", "--no-browser").strip().partition("#code=")
+    for status in (200, 403):  # The agent's page opens once, too.
+        asked = {"code": code, "address": address}
+        assert httpx.post(f"{address}api/session", json=asked).status_code == status
     assert '"kind": "viewer"' in said(capsys, "show", id) and "token" not in said(capsys, "show", id)
     assert said(capsys, "stop", id).split()[2] == "ended"
     assert said(capsys, "list") == "Nothing runs.\n"

@@ -1,8 +1,10 @@
 """``pellucid view`` as a process: an address, a page behind it, a clean end."""
 
-import json
 import os
+import pty
+import re
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +14,16 @@ import numpy as np
 import pytest
 
 from pellucid.cli.main import main
+from pellucid.client.connection import Connection
 from pellucid.volume.sample import sample
 from tests.suite_report import ROOT
+from tests.waiting import wait_until
 
 START = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored by what a shell starts in the background.
 from pellucid.cli.main import main
+from pellucid.client.connection import Connection
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -50,10 +55,47 @@ def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> N
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
         assert process.stdout is not None
         url = next(line for line in process.stdout if line.startswith("http://127.0.0.1:")).strip()
-        with urlopen(url.replace("/?", f"/api/files?folder={tmp_path}&")) as answer:
-            assert [entry["name"] for entry in json.load(answer)["entries"]] == ["ball.npy"]
+        found = Connection(url).ask("GET", "/api/files", folder=str(tmp_path))
+        assert [entry["name"] for entry in found["entries"]] == ["ball.npy"]
         process.send_signal(signal.SIGINT)
     assert process.returncode == 0
+
+
+def test_enter_gives_a_fresh_link(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", START, "view", "--no-browser", "--device", "cpu"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    terminal, theirs = pty.openpty()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=theirs, stdout=pipe, text=True, env=environment, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        links = [next(line for line in process.stdout if line.startswith("http://127.0.0.1:"))]
+        assert process.stdout.readline() == "The link works once. Enter gives a fresh one. Ctrl-C ends it.\n"
+        for _ in range(2):
+            os.write(terminal, b"\n")
+            links.append(process.stdout.readline())
+        assert len(set(links)) == 3
+        for link in links:
+            assert Connection(link.strip()).ask("GET", "/api/about")["capability"] == "own"
+        process.send_signal(signal.SIGINT)
+    os.close(terminal)
+    os.close(theirs)
+
+
+def test_a_browser_is_opened_without_a_secret_in_its_arguments(tmp_path: Path) -> None:
+    script, seen = tmp_path / "browser", tmp_path / "arguments.txt"
+    script.write_text(f'#!/bin/sh\necho "$@" > {seen}.part; mv {seen}.part {seen}\n')
+    script.chmod(0o755)
+    state = {"PELLUCID_STATE_FOLDER": str(tmp_path / "state"), "BROWSER": f"{script} %s", "DISPLAY": ":0"}
+    command = [sys.executable, "-c", START, "view", "--device", "cpu"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **state}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
+        wait_until(seen.exists)
+        path = Path(seen.read_text().strip().removeprefix("file://"))
+        assert path.parent == tmp_path / "state/open" and path.suffix == ".html"
+        assert [stat.S_IMODE(one.stat().st_mode) for one in (path, path.parent)] == [0o600, 0o700]
+        (link,) = re.findall(r'location\.replace\("(.*?)"\)', path.read_text())
+        assert Connection(link).ask("GET", "/api/about")["capability"] == "own"
+        process.send_signal(signal.SIGINT)
 
 
 def test_what_cannot_be_opened_is_told_before_there_is_an_address(tmp_path: Path) -> None:

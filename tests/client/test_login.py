@@ -12,7 +12,7 @@ ADA = HubLogin("https://site.org", "ada", "secret")
     ("url", "is_covered"),
     [
         ("https://site.org/user/ada/", True),
-        ("https://site.org:443/user/ada/i/0123456789/?token=a", True),
+        ("https://site.org:443/user/ada/i/0123456789/#code=a", True),
         ("https://site.org/user/%61da/", True),
         ("https://site.org/user/adaptive/", False),
         ("https://site.org/user/bob/", False),
@@ -20,7 +20,7 @@ ADA = HubLogin("https://site.org", "ada", "secret")
         ("https://site.org:444/user/ada/", False),
         ("https://elsewhere.org/user/ada/", False),
         ("https://bob.site.org/user/ada/", False),
-        ("https://node:4433/?token=a", False),
+        ("https://node:4433/#code=a", False),
     ],
 )
 def test_only_the_persons_own_agent_is_told_the_token(url: str, is_covered: bool) -> None:

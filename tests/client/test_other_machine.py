@@ -43,7 +43,8 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
         command = [*hosts.inside(hosts.far), "sh", "-c", shell, "sh", *view]
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as viewer:
             assert viewer.stdout is not None
-            url = viewer.stdout.readline().strip()
+            viewer.stdout.readline()
+            url = viewer.stdout.readline().removeprefix("For programs: ").strip()
             place = url.partition("//")[2].partition(":")[0]
             yield Far(hosts, url.replace(place, hosts.far_address, 1))
             viewer.send_signal(signal.SIGTERM)
@@ -103,13 +104,13 @@ def test_a_bad_network(impairment: tuple[str, str], far: Far, viewer: pellucid.V
 
 
 def test_nobody_without_the_token_and_no_other_certificate(far: Far, viewer: pellucid.Viewer, scan: Voxels) -> None:
-    token = viewer.token
-    with pytest.raises(NotAllowed, match="does not know this token"):
+    token = far.url.partition("#share=")[2].partition("&")[0]
+    with pytest.raises(NotAllowed, match="shows no access"):
         pellucid.connect(far.url.replace(token, "x" * len(token)))
     viewer.render_volume(scan[:1])
     with pytest.raises(TokenRefused):
         send(viewer._lanes.address, scan[:1], token="x" * len(token))
-    pin = far.url.partition("#")[2]
+    pin = far.url.partition("&pin=")[2]
     with pytest.raises(ViewerUnreachable, match="another certificate"):
         pellucid.connect(far.url.replace(pin, "0" * len(pin)))
 

@@ -50,7 +50,7 @@ def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
     viewer.render_volume(sample(16))
     assert viewer.screenshot(32, 24).shape == (24, 32, 4)
     (found,) = pellucid.instances()
-    assert isinstance(found, Kept) and found.is_alive and found.url == viewer.url
+    assert isinstance(found, Kept) and found.is_alive and found.address == viewer.address
     assert pellucid.connect(found.url).device == "cpu"
     viewer.shutdown()
     assert str(viewer.state.phase) == "ended"
@@ -74,7 +74,7 @@ def test_gpus_follow_from_the_file_that_is_shown(state: Path) -> None:
 
 
 def test_programs_that_start_at_once_share_one_agent(state: Path) -> None:
-    program = "from pellucid.client.agency import Agency; print(Agency.ready().url)"
+    program = "from pellucid.client.agency import Agency; print(Agency.ready().address)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     programs = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
@@ -115,7 +115,7 @@ def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> N
     with pytest.raises(TimeoutError, match="is queued"):
         pending.wait(timeout_s=0.1)
     (found,) = pellucid.instances()
-    assert isinstance(found, Kept) and found.url == "" and found.state.phase == "queued"
+    assert isinstance(found, Kept) and found.url == found.address == "" and found.state.phase == "queued"
     found.pending.shutdown()
     pending.until_over()
     assert pending.state.reason == "It was stopped."

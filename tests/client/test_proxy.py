@@ -15,6 +15,7 @@ from websockets.typing import Origin
 
 import pellucid
 from pellucid.instance.protocol.parts import VERSION
+from pellucid.instance.sessions import sign
 
 PATIENCE_S = 60
 SERVED = re.compile(r"http://127\.0\.0\.1:(\d+)/lab-less/")
@@ -50,20 +51,26 @@ def test_below_the_prefix_of_a_notebook_server(notebook_server: int, viewer: pel
     prefix = f"/lab-less/proxy/{viewer.port}/"
     origin = f"http://127.0.0.1:{notebook_server}"
     with httpx.Client(base_url=origin + prefix, timeout=PATIENCE_S) as browser:
-        assert "This viewer is closed" in browser.get("api/about").text
-        page = browser.get("", params={"token": viewer.token})
-        assert page.status_code == 200 and "<!doctype html>" in page.text.lower()
-        (cookie,) = (one for one in browser.cookies.jar if one.name.startswith("pellucid"))
-        assert cookie.path == prefix.rstrip("/")  # The rest of the host does not get it.
+        asked = browser.get("api/about")
+        assert asked.status_code == 403, asked.text
+        page = browser.get("")
+        assert page.status_code == 200 and "<title>Pellucid</title>" in page.text
+        assert not [one for one in browser.cookies.jar if one.name.startswith("pellucid")]
+        given = browser.post("api/session", json={"code": viewer.code, "address": origin + prefix}).json()
+        browser.headers["Pellucid-Session"] = given["token"]
         assert browser.get("api/about").json()["capability"] == "own"
         patch = {"changes": [{"path": ["volumes", 0, "shading"], "value": "none"}]}
         assert browser.patch("api/scene", json=patch, headers={"Origin": origin}).status_code == 200
-        kept = f"{cookie.name}={cookie.value}"
     assert viewer.shading == "none"
     address = f"ws://127.0.0.1:{notebook_server}{prefix}ws"
-    with connect(address, origin=Origin(origin), additional_headers={"Cookie": kept}, max_size=None) as socket:
+    with connect(address, origin=Origin(origin), max_size=None) as socket:
+        socket.send(json.dumps({"type": "prove", "session": given["session"], "nonce": "mine"}))
+        said = json.loads(socket.recv(timeout=PATIENCE_S))
+        words = ("mine", said["nonce"], origin + prefix)
+        assert said["proof"] == sign(given["key"], "server", *words)
+        proof = sign(given["key"], "page", *words)
         hello = {"type": "hello", "version": VERSION, "width": 64, "height": 48, "encodings": ["jpeg", "png"]}
-        socket.send(json.dumps(hello))
+        socket.send(json.dumps(hello | {"proof": proof}))
         assert json.loads(socket.recv(timeout=PATIENCE_S))["type"] == "welcome"
         while isinstance(socket.recv(timeout=PATIENCE_S), str):
             pass  # The first that is no text is a picture.
@@ -72,5 +79,5 @@ def test_below_the_prefix_of_a_notebook_server(notebook_server: int, viewer: pel
 def test_a_page_from_elsewhere_is_refused_also_there(notebook_server: int, viewer: pellucid.Viewer) -> None:
     address = f"http://127.0.0.1:{notebook_server}/lab-less/proxy/{viewer.port}/api/about"
     with httpx.Client(timeout=PATIENCE_S) as browser:
-        told = browser.get(address, params={"token": viewer.token}, headers={"Origin": "http://evil.example"})
+        told = browser.get(address, headers={"Origin": "http://evil.example"})
     assert told.status_code == 403

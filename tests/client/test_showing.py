@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.client.connection import Connection
 from pellucid.client.same_host import SameHost
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, UnsupportedType, WrongDimensions
@@ -142,9 +141,8 @@ def test_over_http_only_the_roots_are_open(
 
 def test_the_socket_wants_the_owners_token(running: Viewer, array: Voxels) -> None:
     about = running._connection.ask("GET", "/api/about")
-    stranger = Connection("http://127.0.0.1/?token=wrong")
     with pytest.raises(NotAllowed, match="may not hand arrays over"):
-        SameHost(stranger, about["socket"]).retrieve(0, "")
+        SameHost(running.address, about["socket"], "wrong").retrieve(0, "")
 
 
 def test_points_and_a_mesh(driven: Viewer) -> None:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pellucid
 from pellucid import settings
-from pellucid.errors import DeviceUnavailable, InvalidInput, NotAllowed, ViewerUnreachable
+from pellucid.errors import DeviceUnavailable, InvalidInput, NotAllowed, TokenRefused, ViewerUnreachable
 from pellucid.instance import records
 from pellucid.instance.records import Record
 from tests.suite_report import ROOT
@@ -51,7 +52,7 @@ def wait_for_end(record: Record) -> None:
 def test_it_ends_with_its_program_however_that_ends(state: Path) -> None:
     program, url = started_by_a_program("import time; time.sleep(600)")
     (record,) = pellucid.instances()
-    assert record.url == url and record.pid != program.pid
+    assert record.address == url.partition("#")[0] and record.pid != program.pid
     program.send_signal(signal.SIGKILL)
     program.wait()
     wait_for_end(record)
@@ -63,7 +64,7 @@ def test_one_that_is_kept_outlives_its_program_and_is_found(state: Path) -> None
     assert program.wait() == 0
     (record,) = pellucid.instances()
     viewer = pellucid.connect(record.url)
-    assert viewer.url == url and viewer.is_running
+    assert viewer.address == url.partition("#")[0] and viewer.is_running
     viewer.shutdown()
     wait_for_end(record)
     assert not viewer.is_running
@@ -73,16 +74,16 @@ def test_one_that_is_kept_outlives_its_program_and_is_found(state: Path) -> None
 
 
 def test_records_are_for_their_owner_only(state: Path) -> None:
-    path = records.write(Record.of_this_process("http://127.0.0.1:1/?token=secret"))
+    path = records.write(Record.of_this_process("http://127.0.0.1:1/", "secret", "a root"))
     assert path is not None
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert "secret" not in repr(pellucid.instances())
 
 
 def test_what_a_dead_viewer_left_behind_is_cleared_away(state: Path) -> None:
-    alive = Record.of_this_process("http://127.0.0.1:1/?token=secret")
+    alive = Record.of_this_process("http://127.0.0.1:1/", "secret", "a root")
     records.write(alive)
-    records.write(Record(alive.url, alive.pid, alive.host, alive.started_at, alive.birth - 1))
+    records.write(Record(alive.address, alive.pid, alive.host, alive.started_at, alive.birth - 1))
     (state / "instances" / f"{alive.host}-broken.json").write_text("{")
     assert records.running() == [alive]
     assert len(list((state / "instances").iterdir())) == 1
@@ -96,18 +97,60 @@ def test_a_viewer_that_cannot_be_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "127.0.0.1:80", "http://127.0.0.1:80/", "ftp://127.0.0.1/?token=a", "http://[x/?token=a"]
+    "url",
+    [
+        "",
+        "127.0.0.1:80",
+        "http://127.0.0.1:80/",
+        "http://127.0.0.1:80/?token=a",
+        "ftp://127.0.0.1/#code=a",
+        "http://[x/#code=a",
+    ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(InvalidInput, match=r"with \?token="):
+    with pytest.raises(InvalidInput, match="with #code= or #share="):
         pellucid.connect(url)
 
 
-def test_a_wrong_token_is_refused(running: pellucid.Viewer) -> None:
-    with pytest.raises(NotAllowed, match="does not know this token"):
+def test_a_wrong_link_is_refused_and_a_right_one_works_once(running: pellucid.Viewer) -> None:
+    with pytest.raises(NotAllowed, match="not one of this viewer"):
         pellucid.connect(running.url[:-4] + "abcd")
+    with pytest.raises(NotAllowed, match="shows no access"):
+        pellucid.connect(running.links["own"][:-4] + "abcd")
+    link = running.url
+    assert link != running.url
+    assert pellucid.connect(link).pid == running.pid
+    with pytest.raises(NotAllowed, match="used already"):
+        pellucid.connect(link)
+
+
+def test_share_links_allow_what_they_say_until_they_are_revoked(running: pellucid.Viewer) -> None:
+    links = running.links
+    assert links == running.links  # The same, until they are revoked.
+    guest = pellucid.connect(links["look"])
+    assert guest.scene == running.scene
+    with pytest.raises(NotAllowed, match="This link is for looking"):
+        guest.screenshot()
+    mine = running.share("own", "for a program")
+    array = np.zeros((2, 2, 2), np.uint8)
+    owner = pellucid.connect(mine)
+    owner._lanes.same_host = None
+    owner.render_volume(array)
+    running.revoke(mine)
+    with pytest.raises(NotAllowed, match="shows no access"):
+        owner.screenshot()
+    with pytest.raises(TokenRefused):
+        owner.render_volume(array)
+    for link in (mine, links["look"], running.url):
+        if link == links["look"]:
+            running.revoke(link)
+        else:
+            with pytest.raises(InvalidInput, match="has no such link"):
+                running.revoke(link)
+    with pytest.raises(InvalidInput, match="Use look, steer or own"):
+        running.share("everything")
 
 
 def test_nobody_is_there() -> None:
     with pytest.raises(ViewerUnreachable, match=r"pellucid\.start"):
-        pellucid.connect("http://127.0.0.1:1/?token=a")
+        pellucid.connect("http://127.0.0.1:1/#code=a")

@@ -20,7 +20,7 @@ NOTEBOOK = """<!doctype html><title>notebook</title><div id="cell"></div><script
 import widget from "./widget.js";
 const heard = new Set();
 const traits = { port: %d, height: 540 };
-const answers = { token: { token: "%s" }, picture: { what: "The viewer has ended." } };
+const answers = { code: { code: "%s" }, picture: { what: "The viewer has ended." } };
 const model = {
   get: (name) => traits[name],
   on: (_, hear) => heard.add(hear),
@@ -57,7 +57,7 @@ def test_on_the_same_machine_the_page_is_live(
     browser: Browser, notebook: tuple[Path, str], viewer: pellucid.Viewer
 ) -> None:
     folder, address = notebook
-    (folder / "notebook.html").write_text(NOTEBOOK % (viewer.port, viewer.token))
+    (folder / "notebook.html").write_text(NOTEBOOK % (viewer.port, viewer.code))
     page = browser.new_page()
     page.goto(address)
     frame = page.frame_locator("iframe")

@@ -16,7 +16,7 @@ from tests.contracts.lanes import TOKEN
 
 HUGE = 2**63 - 1
 OK = b"HTTP/1.1 200 OK\r\n"
-ABOUT = b'{"version": 2, "transfer": "", "socket": ""}'
+ABOUT = b'{"version": 3, "transfer": "", "socket": ""}'
 ANSWERS = {
     "nothing": b"",
     "no HTTP": b"\x00" * 4096,
@@ -30,7 +30,7 @@ ANSWERS = {
     "a chunk that is too large": OK + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\nabc",
     "chunks without end": OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
     "no JSON": OK + b"\r\n" + b"[" * 10_000,
-    "half a text": OK + b'\r\n{"version": 2, "transfer": "\\u12',
+    "half a text": OK + b'\r\n{"version": 3, "transfer": "\\u12',
     "another version": OK + b'\r\n{"version": 7}',
     "a long address": OK
     + b'\r\n{"version": 99, "transfer": "'
@@ -75,7 +75,7 @@ def test_somebody_who_is_no_viewer(answer: bytes, build: Path) -> None:
         connection.sendall(answer)
 
     with listening(serve) as port:
-        words = run(build / "viewer-sanitized", f"http://127.0.0.1:{port}/?token={TOKEN.replace(' ', '-')}", "-")
+        words = run(build / "viewer-sanitized", f"http://127.0.0.1:{port}/#share={TOKEN.replace(' ', '-')}", "-")
     assert words[0] == "connect:" and words[1] != "ok" and len(" ".join(words)) > 30
 
 
@@ -189,7 +189,7 @@ def test_somebody_who_took_over_the_port(build: Path) -> None:
 
     def serve(connection: socket.socket) -> None:
         channel = Channel(connection, Patience(5.0))
-        admit(channel, "another token that is long", {"lanes": "tcp", "machine": "", "local": ""})
+        admit(channel, ["another token that is long"], {"lanes": "tcp", "machine": "", "local": ""})
         heard.append(connection.recv(65536))
 
     with listening(serve) as port:

@@ -76,7 +76,8 @@ def showing(hosts: TwoHosts, folder: Path, environment: dict[str, str]) -> Itera
     with subprocess.Popen(shell, text=True, stdout=subprocess.PIPE, cwd=folder, env=environment) as child:
         try:
             assert child.stdout is not None
-            yield child.stdout.readline().strip()
+            child.stdout.readline()  # For a browser: it works once.
+            yield child.stdout.readline().removeprefix("For programs: ").strip()
         finally:
             child.terminate()
 

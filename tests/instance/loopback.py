@@ -23,6 +23,7 @@ from pellucid.instance.app import create_app
 from pellucid.instance.protocol.parts import VERSION, Capability
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Session, Setup
+from pellucid.instance.sessions import sign
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
@@ -128,8 +129,26 @@ def as_sent(camera: Camera) -> Any:
     return json.loads(json.dumps(asdict(camera)))
 
 
-def address(instance: Instance, token: str | None = None) -> str:
-    return f"ws://{HOST}:{instance.port}/ws?token={instance.session.tokens.own if token is None else token}"
+def address(instance: Instance) -> str:
+    return f"ws://{HOST}:{instance.port}/ws"
+
+
+def begun(instance: Instance, capability: Capability = "own", at: str = "") -> dict[str, str]:
+    """A page's session. at: where the page believes to be."""
+    code = {"code": instance.session.access.make_code()}
+    given = code if capability == "own" else {"share": instance.session.access.share(capability).secret}
+    answer = httpx.post(f"{instance.address}api/session", json={"address": at or instance.address, **given})
+    assert answer.status_code == 200, answer.text
+    opened: dict[str, str] = answer.json()
+    return opened
+
+
+def proved(page: "Page", opened: dict[str, str], at: str) -> str:
+    """The page's proof, after the instance has given its own."""
+    page.say("prove", session=opened["session"], nonce="a nonce")
+    given = page.hear_text("proof")
+    assert given["proof"] == sign(opened["key"], "server", "a nonce", given["nonce"], at)
+    return sign(opened["key"], "page", "a nonce", given["nonce"], at)
 
 
 @contextmanager
@@ -137,15 +156,22 @@ def open_page(
     instance: Instance, capability: Capability = "own", size: tuple[int, int] = (64, 48), **greeting: object
 ) -> Iterator[Page]:
     """A page that has said hello and has heard the state."""
-    with connect(address(instance, instance.session.tokens.of(capability)), max_size=None) as socket:
+    with connect(address(instance), max_size=None) as socket:
         page = Page(socket)
-        page.say("hello", version=VERSION, width=size[0], height=size[1], **greeting)
+        proof = proved(page, begun(instance, capability), instance.address)
+        page.say("hello", version=VERSION, width=size[0], height=size[1], proof=proof, **greeting)
         page.hear_text("state")
         yield page
 
 
+def secret(instance: Instance, capability: Capability = "own") -> str:
+    """What a program shows."""
+    access = instance.session.access
+    return access.token if capability == "own" else access.share(capability).secret
+
+
 def http(instance: Instance, capability: Capability = "own") -> httpx.Client:
-    headers = {"Authorization": f"Bearer {instance.session.tokens.of(capability)}"}
+    headers = {"Authorization": f"Bearer {secret(instance, capability)}"}
     return httpx.Client(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=PATIENCE_S)
 
 

@@ -21,7 +21,7 @@ def address_of(instance: Instance) -> str:
 
 
 def token_of(instance: Instance) -> str:
-    return instance.session.tokens.own
+    return instance.session.access.token
 
 
 def sent(instance: Instance, array: Voxels, options: Options = TCP, address: str = "", **metadata: Any) -> Any:

@@ -6,19 +6,20 @@ import struct
 from pathlib import Path
 from typing import get_args
 
+import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from pellucid.errors import DeviceUnavailable, InvalidInput
 from pellucid.instance import connection
-from pellucid.instance.capabilities import RANKS, Tokens, allows
+from pellucid.instance.capabilities import RANKS, allows
 from pellucid.instance.protocol import incoming
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, VERSION, Capability
 from pellucid.instance.routes.page import page_files
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Setup
-from tests.instance.loopback import PATIENCE_S, Page, address, http, interface, open_page
+from tests.instance.loopback import PATIENCE_S, Page, address, begun, http, interface, open_page, proved, secret
 
 # What each route needs. A route that is not listed fails the test below.
 ROUTES: dict[str, Capability] = {
@@ -40,8 +41,11 @@ ROUTES: dict[str, Capability] = {
     "PUT /api/state": "own",
     "POST /api/links": "own",
     "POST /api/links/{name}/open": "own",
-    "GET /s/{name}": "own",
-    "GET /api/sharing": "own",
+    "GET /api/shares": "own",
+    "POST /api/shares": "own",
+    "DELETE /api/shares/{id}": "own",
+    "POST /api/codes": "own",
+    "POST /api/tickets": "look",
     "GET /api/files": "own",
     "GET /api/files/facts": "own",
     "POST /api/load": "own",
@@ -91,7 +95,7 @@ def route_names() -> set[str]:
 
 
 def test_every_route_is_listed_here() -> None:
-    assert route_names() | {"GET /s/{name}"} == set(ROUTES)
+    assert route_names() == {*ROUTES, "POST /api/session", "POST /api/prove"}
 
 
 @pytest.mark.parametrize("has", get_args(Capability))
@@ -115,7 +119,7 @@ def test_the_end_is_the_owners(instance: Instance) -> None:
 
 
 def test_every_message_is_listed_here() -> None:
-    assert set(MESSAGES) | {incoming.Hello} == set(get_args(incoming.Incoming))
+    assert set(MESSAGES) | {incoming.Prove, incoming.Hello} == set(get_args(incoming.Incoming))
 
 
 @pytest.mark.parametrize("has", get_args(Capability))
@@ -185,15 +189,13 @@ def test_one_has_the_controls_and_others_ask(fresh: Instance) -> None:
         assert ada.exact(camera=camera).header["is_exact"]
 
 
-def test_the_address_opens_the_page_and_leaves_a_cookie(instance: Instance) -> None:
+def test_the_page_is_open_to_all_and_sets_no_cookie(instance: Instance) -> None:
     with http(instance) as client:
-        answer = client.get(f"/?token={instance.session.tokens.own}")
-        assert answer.status_code == 200 and "<title>Pellucid" in answer.text
-        cookie = answer.headers["set-cookie"]
-        assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
         del client.headers["Authorization"]
-        for path in ("/", "/api/scene", "/api/docs", *(f"/{name}" for name in page_files())):
-            assert client.get(path).status_code == 200, path
+        for path in ("/", "/api/docs", "/api/openapi.json", *(f"/{name}" for name in page_files())):
+            answer = client.get(path)
+            assert answer.status_code == 200 and "set-cookie" not in answer.headers, path
+            assert secret(instance) not in answer.text
 
 
 def test_the_page_asks_nobody_else(instance: Instance) -> None:
@@ -204,27 +206,24 @@ def test_the_page_asks_nobody_else(instance: Instance) -> None:
             assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [("/", "no token"), ("/?token=", "no token"), ("/?token=wrong", "not the right one"), ("/viewer.js", "no token"),
-     ("/api/scene", "no token"), ("/api/scene?token=%C3%A9", "not the right one"), ("/api/openapi.json", "no token"),
-     ("/../pyproject.toml", "no token")],
-)  # fmt: skip
-def test_without_the_token_nothing_is_shown(instance: Instance, path: str, words: str) -> None:
-    with http(instance) as client:
-        del client.headers["Authorization"]
-        answer = client.get(path)
-    assert answer.status_code == 403
-    assert words in answer.text and "Open the whole address that" in answer.text
-    assert "set-cookie" not in answer.headers
-    assert not any(instance.session.tokens.of(has) in answer.text for has in RANKS)
+@pytest.mark.parametrize("given", ["", "wrong", "\u00e9"])
+@pytest.mark.parametrize("path", ["/api/scene", "/api/about", "/api/screenshot", "/api/scene?ticket=wrong"])
+def test_without_access_nothing_is_shown(instance: Instance, path: str, given: str) -> None:
+    for name, value in (
+        ("Authorization", f"Bearer x{given}"),
+        ("Pellucid-Session", f"x{given}"),
+        ("Cookie", f"a={given}"),
+    ):
+        answer = httpx.get(f"{instance.address}{path[1:]}", headers={name.encode(): value.encode()})
+        assert answer.status_code == 403 and "shows no access" in answer.text
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert not any(secret(instance, has) in answer.text for has in RANKS)
 
 
-def test_every_instance_has_its_own_three_tokens() -> None:
-    one, other = Tokens(), Tokens()
-    assert len({one.look, one.steer, one.own, other.look, other.steer, other.own}) == 6
-    assert Tokens(one.own) == one and Tokens(one.steer).look != one.look
-    assert (one.capability(one.steer), one.capability(other.steer), one.capability("")) == ("steer", None, None)
+@pytest.mark.parametrize("query", ["token", "code", "share"])
+def test_no_secret_is_taken_from_an_address(instance: Instance, query: str) -> None:
+    for has in RANKS:
+        assert httpx.get(f"{instance.address}api/scene?{query}={secret(instance, has)}").status_code == 403
 
 
 def test_files_outside_the_page_are_not_served(instance: Instance) -> None:
@@ -243,13 +242,6 @@ def test_a_page_from_elsewhere_is_refused(instance: Instance, origin: str) -> No
         assert client.post("/api/shutdown", headers={"Origin": origin}).status_code == 403
         assert client.get("/api/scene", headers={"Origin": f"http://{HOST}:{instance.port}"}).status_code == 200
     assert is_alive(instance)
-
-
-@pytest.mark.parametrize("token", ["", "wrong"])
-def test_a_socket_without_the_token_is_refused(instance: Instance, token: str) -> None:
-    with pytest.raises(InvalidStatus) as refused, connect(address(instance, token)):
-        pass
-    assert refused.value.response.status_code == 403
 
 
 def test_an_oversized_message_ends_the_line_not_the_instance(instance: Instance) -> None:
@@ -278,7 +270,8 @@ def test_a_malformed_message_is_refused_and_the_line_stays(instance: Instance, m
 def test_another_version_is_told_so(instance: Instance) -> None:
     with connect(address(instance)) as line:
         page = Page(line)
-        page.say("hello", version=VERSION + 1, width=9, height=9)
+        proof = proved(page, begun(instance), instance.address)
+        page.say("hello", version=VERSION + 1, width=9, height=9, proof=proof)
         assert "different versions" in page.hear_text("refusal")["what"]
         with pytest.raises(ConnectionClosed) as closed:
             page.hear()

@@ -28,7 +28,7 @@ from pellucid.transport.announcement import SMALLEST_PIECE, Label
 from pellucid.transport.connecting import Options, retrieve, send
 from pellucid.transport.host import Limits
 from pellucid.transport.lanes import shm
-from tests.instance.loopback import Page, open_page, running, served
+from tests.instance.loopback import Page, open_page, running, secret, served
 from tests.instance.sending import TCP, address_of, held, in_background, sent, token_of, told_of_break
 from tests.suite_report import ROOT
 from tests.transport.relay import Relay
@@ -102,7 +102,7 @@ def test_what_cannot_be_shown_is_refused_first(
 
 
 def test_nobody_without_the_owners_token(instance: Instance, ball: Voxels) -> None:
-    for token in ("a wrong secret", instance.session.tokens.steer, instance.session.tokens.look):
+    for token in ("a wrong secret", secret(instance, "steer"), secret(instance, "look")):
         with pytest.raises(TokenRefused):
             send(address_of(instance), ball, token=token)
 

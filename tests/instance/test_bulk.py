@@ -14,6 +14,7 @@ from pellucid.instance.server import Instance
 from pellucid.transport.announcement import Label
 from pellucid.transport.connecting import retrieve, send, stream
 from pellucid.volume.sample import sample
+from tests.instance.loopback import secret
 
 
 @pytest.fixture(autouse=True)
@@ -28,32 +29,32 @@ def ball() -> Voxels:
 
 
 def test_there_and_back(instance: Instance, ball: Voxels, caplog: pytest.LogCaptureFixture) -> None:
-    token = instance.session.tokens.own
+    token = instance.session.access.token
     with caplog.at_level(logging.WARNING, "pellucid.transport"):
-        report = send(instance.url, ball, token=token, label=Label("scan"))
+        report = send(instance.address, ball, token=token, label=Label("scan"))
     assert (report.lane, report.nbytes) == ("proxy", ball.nbytes)
     assert f"Through the web proxy at http://127.0.0.1:{instance.port}: 27.0 KiB through proxy in " in caplog.text
     assert caplog.text.rstrip().endswith("/s).")
-    received = retrieve(instance.url, {"layer": 0, "box": "1:3,4:9,5:8"}, token=token)
+    received = retrieve(instance.address, {"layer": 0, "box": "1:3,4:9,5:8"}, token=token)
     assert np.array_equal(received.array, ball[1:3, 4:9, 5:8])
     assert received.report is not None and received.report.lane == "proxy"
 
 
 def test_a_stream(instance: Instance, ball: Voxels) -> None:
-    token = instance.session.tokens.own
-    with stream(instance.url, ball.shape, ball.dtype, token=token, label=Label("scan")) as writer:
+    token = instance.session.access.token
+    with stream(instance.address, ball.shape, ball.dtype, token=token, label=Label("scan")) as writer:
         for slice_ in ball:
             writer.append(slice_)
     assert writer.lane == "proxy"
-    assert np.array_equal(retrieve(instance.url, {}, token=token).array, ball)
+    assert np.array_equal(retrieve(instance.address, {}, token=token).array, ball)
 
 
 @pytest.mark.parametrize("capability", ["look", "steer"])
 def test_only_its_owner_may_send(capability: Capability, instance: Instance, ball: Voxels) -> None:
     with pytest.raises(TokenRefused, match="does not hold the same token"):
-        send(instance.url, ball, token=instance.session.tokens.of(capability))
+        send(instance.address, ball, token=secret(instance, capability))
 
 
 def test_a_stranger_is_refused(instance: Instance, ball: Voxels) -> None:
     with pytest.raises(TokenRefused, match="does not hold the same token"):
-        send(instance.url, ball, token="wrong horse battery")
+        send(instance.address, ball, token="wrong horse battery")

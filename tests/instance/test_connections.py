@@ -11,11 +11,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from pellucid.instance import connection
-from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, Capability
+from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Setup
 from pellucid.transport.connections import MAX_GUESTS, MAX_WAITING, raise_descriptor_limit
-from tests.instance.loopback import PATIENCE_S, address, http, open_page, running, served
+from tests.instance.loopback import PATIENCE_S, Page, address, begun, http, open_page, proved, running, secret, served
 from tests.transport.certificates import make_certificate
 
 IDLE = 1200
@@ -38,7 +38,7 @@ def unfinished(instance: Instance, has: Capability) -> bytes:
     """The head of a request whose body never comes."""
     return (
         f"POST /api/presets/read HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 9\r\n"
-        f"Content-Type: application/json\r\nAuthorization: Bearer {instance.session.tokens.of(has)}\r\n\r\n"
+        f"Content-Type: application/json\r\nAuthorization: Bearer {secret(instance, has)}\r\n\r\n"
     ).encode()
 
 
@@ -59,7 +59,7 @@ def test_connections_that_never_begin_tls_keep_nobody_out(source: str, folder: P
         served(Instance(source, setup, certificate=make_certificate(tmp_path))) as instance,
         lines(instance, 2 * MAX_WAITING) as idle,
     ):
-        headers = {"Authorization": f"Bearer {instance.session.tokens.own}"}
+        headers = {"Authorization": f"Bearer {instance.session.access.token}"}
         answer = httpx.get(
             f"https://{HOST}:{instance.port}/api/about", headers=headers, verify=False, timeout=PATIENCE_S
         )
@@ -73,7 +73,7 @@ def test_guests_leave_room_for_the_owner(instance: Instance) -> None:
             while (refused := guest.get("/api/scene")).status_code != 429:
                 pass  # Some of the others may still be on their way.
             assert "Too many connections of guests" in refused.json()["what"]
-        with pytest.raises(InvalidStatus), connect(address(instance, instance.session.tokens.of("look"))):
+        with pytest.raises(ConnectionClosed), open_page(instance, "look"):
             pass
         with open_page(instance) as page, http(instance) as owner:
             assert page.exact().rgb.shape == (48, 64, 3)
@@ -105,7 +105,7 @@ def three_places(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("three_places")
 def test_guests_do_not_take_the_last_places(fresh: Instance) -> None:
     with open_page(fresh, "look"):
-        with pytest.raises(InvalidStatus), connect(address(fresh, fresh.session.tokens.of("steer"))):
+        with pytest.raises(ConnectionClosed), open_page(fresh, "steer"):
             pass
         with open_page(fresh), open_page(fresh), pytest.raises(InvalidStatus), connect(address(fresh)):
             pass
@@ -113,8 +113,10 @@ def test_guests_do_not_take_the_last_places(fresh: Instance) -> None:
 
 @pytest.mark.usefixtures("three_places")
 def test_who_greets_late_finds_the_places_taken(fresh: Instance) -> None:
-    with connect(address(fresh, fresh.session.tokens.of("look"))) as late, open_page(fresh, "look"):
-        late.send('{"type": "hello", "version": 2, "width": 8, "height": 8}')
-        with pytest.raises(ConnectionClosed) as closed:
+    with connect(address(fresh)) as late:
+        page = Page(late)
+        proof = proved(page, begun(fresh, "look"), fresh.address)
+        with open_page(fresh, "look"), pytest.raises(ConnectionClosed) as closed:
+            page.say("hello", version=VERSION, width=8, height=8, proof=proof)
             late.recv(timeout=PATIENCE_S)
     assert closed.value.rcvd is not None and closed.value.rcvd.code == 1013

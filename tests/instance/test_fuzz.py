@@ -33,7 +33,7 @@ def test_nothing_fails_inside(case: Any, instance: Instance) -> None:
         case.query.update({"width": 16, "height": 16})
     if case.path == "/api/shadings" and isinstance(case.body, dict) and "source" in case.body:
         case.body["source"] = f"//@{case.body['source']}"  # Refused before it is compiled, which takes seconds.
-    headers = {"Authorization": f"Bearer {instance.session.tokens.own}"}
+    headers = {"Authorization": f"Bearer {instance.session.access.token}"}
     answer = case.call(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=PATIENCE_S)
     case.validate_response(answer, checks=[not_a_server_error])
 

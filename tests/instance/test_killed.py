@@ -17,6 +17,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from pellucid.client.connection import Connection
 from pellucid.instance import scratch
 from pellucid.workers.line import Line
 from tests.suite_report import ROOT
@@ -100,8 +101,9 @@ def test_a_killed_viewer_leaves_no_reconstruction_and_no_folder(place: Place) ->
     scan = write_scan(place.folder / "scan.h5", rows=6)
     viewer = place.start("-m", "pellucid", "view", "--no-browser", "--device", "cpu", "--root", str(place.folder))
     assert viewer.stdout is not None
-    base, _, token = viewer.stdout.readline().strip().partition("?token=")
-    with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S) as client:
+    connection = Connection(viewer.stdout.readline().strip())
+    headers = {"Authorization": f"Bearer {connection.bearer}"}
+    with httpx.Client(base_url=connection.address, headers=headers, timeout=PATIENCE_S) as client:
         options = {"pixel_size_um": PIXEL_UM}
         recipe = client.post("/api/scans/describe", json={"path": str(scan), "options": options}).json()["recipe"]
         target = place.folder / "volume.zarr"

@@ -25,7 +25,7 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.trial import Trial
 from pellucid.volume.volume import open_volume
 from pellucid.workers.trials import grey
-from tests.instance.loopback import PATIENCE_S, Page, address, http, open_page, running
+from tests.instance.loopback import PATIENCE_S, Page, address, begun, http, open_page, proved, running
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 from tests.waiting import wait_until
 
@@ -270,9 +270,10 @@ def test_what_is_set_up_is_told_to_owners_who_come_later(
 
 def told_at_first(instance: Instance, capability: Capability) -> list[dict[str, Any]]:
     """What a new page hears of reconstructions before it hears what is shown."""
-    with connect(address(instance, instance.session.tokens.of(capability)), max_size=None) as socket:
+    with connect(address(instance), max_size=None) as socket:
         page = Page(socket)
-        page.say("hello", version=VERSION, width=64, height=48)
+        proof = proved(page, begun(instance, capability), instance.address)
+        page.say("hello", version=VERSION, width=64, height=48, proof=proof)
         heard = [page.hear()]
         while not isinstance(heard[-1], dict) or heard[-1]["type"] != "state":
             heard.append(page.hear())

@@ -13,18 +13,19 @@ from pellucid.agent.app import create_app as create_agent_app
 from pellucid.agent.changes import Changes
 from pellucid.agent.keeper import Keeper
 from pellucid.instance.app import create_app
-from pellucid.instance.capabilities import RANKS, Tokens, allows
+from pellucid.instance.capabilities import RANKS, allows
 from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES, Capability
 from pellucid.instance.route_rules import MAX_STREAM_BYTES, RouteRule, RouteTable
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Session, Setup
+from pellucid.instance.sessions import Access
 from pellucid.jobs.site import Site
-from tests.instance.loopback import PATIENCE_S
+from tests.instance.loopback import PATIENCE_S, secret
 
 PIECE = bytes(64 * 1024)
 STREAMED = {"PUT /api/arrays/{id}", "PUT /api/files/content", "PUT /api/upload"}
 """Routes that write their body away as it comes."""
-TOKENS = Tokens()
+AGENT = Access()
 
 
 class Body:
@@ -40,7 +41,7 @@ class Body:
 
 @pytest.fixture(scope="module")
 def app() -> Iterator[FastAPI]:
-    session = Session(Setup(tokens=TOKENS))
+    session = Session(Setup())
     yield create_app(session)
     session.close()
 
@@ -48,7 +49,7 @@ def app() -> Iterator[FastAPI]:
 @pytest.fixture(scope="module")
 def agent_app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     async def create() -> FastAPI:
-        return create_agent_app(Keeper(tmp_path_factory.mktemp("jobs"), Site()), TOKENS, Changes())
+        return create_agent_app(Keeper(tmp_path_factory.mktemp("jobs"), Site()), AGENT, Changes())
 
     return asyncio.run(create())
 
@@ -63,7 +64,8 @@ def answer(
 ) -> tuple[int, dict[str, Any]]:
     """Status and JSON of the answer to a request with this body."""
     method, path = route.replace("{", "").replace("}", "").split(" ")
-    given = {"authorization": f"Bearer {TOKENS.of(has)}", "host": "here", **(headers or {})}
+    access = app.state.session.access if hasattr(app.state, "session") else AGENT
+    given = {"authorization": f"Bearer {access.share(has).secret}", "host": "here", **(headers or {})}
     scope = {
         "type": "http", "method": method, "path": path, "raw_path": path.encode(), "root_path": "", "scheme": "http",
         "query_string": b"name=x&path=x&folder=x&offset=0", "server": (HOST, 1), "client": (HOST, 2),
@@ -90,7 +92,7 @@ def test_every_route_declares_capability_and_size(application: FastAPI) -> None:
     found = rules(application)
     assert len(found) > 15
     for name, rule in found.items():
-        assert rule.capability in RANKS
+        assert rule.capability in (*RANKS, None)
         assert rule.max_body_bytes <= (MAX_STREAM_BYTES if name in STREAMED else 4 * 2**20), name
         assert rule.max_body_bytes == 0 or name.split(" ")[0] in ("POST", "PUT", "PATCH"), name
 
@@ -105,7 +107,7 @@ def test_an_application_with_a_route_without_a_rule_does_not_start() -> None:
 def test_without_the_capability_nothing_of_a_body_is_read(application: FastAPI) -> None:
     for route, rule in rules(application).items():
         for has in RANKS:
-            if not allows(has, rule.capability):
+            if rule.capability is not None and not allows(has, rule.capability):
                 body = Body()
                 status, said = answer(application, route, has, body, {"transfer-encoding": "chunked"})
                 assert (status, said["kind"], body.read_bytes) == (403, "NotAllowed", 0), route
@@ -140,7 +142,7 @@ def test_what_no_route_is_for_reads_nothing(application: FastAPI) -> None:
 def test_the_answer_comes_before_the_body_is_sent(instance: Instance) -> None:
     head = (
         f"PUT /api/upload?name=x.npy HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {2**30}\r\n"
-        f"Authorization: Bearer {instance.session.tokens.of('look')}\r\n\r\n"
+        f"Authorization: Bearer {secret(instance, 'look')}\r\n\r\n"
     )
     with socket.create_connection((HOST, instance.port), PATIENCE_S) as line:
         line.sendall(head.encode())

@@ -16,7 +16,7 @@ from pellucid.volume.sample import sample
 from pellucid.volume.volume import open_volume
 from pellucid.workers.line import Line
 from tests.instance.conftest import EDGE
-from tests.instance.loopback import Page, as_sent, http, open_page
+from tests.instance.loopback import Page, as_sent, http, open_page, secret
 
 VOXELS = sample(EDGE)
 
@@ -194,17 +194,17 @@ def handed_over(instance: Instance, token: str, shared: SharedArray, shape: tupl
 
 
 def test_memory_is_handed_over_without_a_copy_and_given_back(instance: Instance, source: str) -> None:
-    tokens = instance.session.tokens
+    own, steer = (secret(instance, has) for has in ("own", "steer"))
     with SharedArray.create(VOXELS.shape, VOXELS.dtype) as shared, http(instance) as client:
         shared.array[...] = VOXELS
-        assert "may not" in handed_over(instance, tokens.steer, shared, VOXELS.shape)["what"]
-        assert "has" in handed_over(instance, tokens.own, shared, (99, 99, 99))["what"]
-        assert handed_over(instance, tokens.own, shared, VOXELS.shape)["revision"] > 0
+        assert "may not" in handed_over(instance, steer, shared, VOXELS.shape)["what"]
+        assert "has" in handed_over(instance, own, shared, (99, 99, 99))["what"]
+        assert handed_over(instance, own, shared, VOXELS.shape)["revision"] > 0
         shared.array[0, 0, 0] = 4711
         back = client.get("/api/volume", params={"box": "0:1,0:1,0:1"})
         assert np.load(io.BytesIO(back.content)).item() == 4711
         assert len(instance.session.worker.arrays) == 1
-        assert handed_over(instance, tokens.own, shared, VOXELS.shape)["revision"] > 0
+        assert handed_over(instance, own, shared, VOXELS.shape)["revision"] > 0
         assert len(instance.session.worker.arrays) == 1
 
 

@@ -1,6 +1,7 @@
 """Saved states: the same picture again, here and elsewhere, and code only with consent."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,14 @@ def test_an_instance_restarted_with_a_link_shows_the_same_picture(instance: Inst
         page.say("slices", voxel=[3, 4, 5])
         shown = page.exact(revision, page.scene.camera.turned(40.0)).rgb
         link = client.post("/api/links").json()
-        assert link["url"] == f"s/{link['name']}"
+        assert re.fullmatch(f"#share=[\\w-]{{32}}&state={link['name']}", link["url"])
         client.patch("/api/scene", json={"changes": [{"path": ["volumes", 0, "mode"], "value": "max"}]})
         page.exact(revision + 1)
-        assert client.get(f"/{link['url']}").headers["location"] == "../"
+        share = link["url"].removeprefix("#share=").partition("&")[0]
+        guest = {"Authorization": f"Bearer {share}"}
+        assert client.get("/api/state", headers=guest).status_code == 403  # It opens that state, and no more.
+        assert client.post("/api/links/0123456789/open", headers=guest).status_code == 403
+        assert client.post(f"/api/links/{link['name']}/open", headers=guest).status_code == 200
         again = page.hear_text("state")
         while again["scene"]["volumes"][0]["mode"] != "mean":
             again = page.hear_text("state")

@@ -21,12 +21,15 @@ from playwright.sync_api import Page, expect
 
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
+from pellucid.instance.records import running
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import VERSION, Scene
 from tests.suite_report import BROWSERS, ROOT
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
 PATIENCE_MS = 30_000
+TOKEN = "{ 'Pellucid-Session': sessionStorage.getItem('pellucid ' + location.origin + location.pathname) }"
+"""The header of a page's requests, in JavaScript."""
 CANVAS = 'canvas[data-view="main"]'
 
 
@@ -39,7 +42,7 @@ class Viewer:
     """``pellucid view`` of a file, or of nothing."""
 
     file: Path | None
-    url: str = ""
+    address: str = ""
     _process: "subprocess.Popen[str] | None" = field(default=None, repr=False)
 
     def start(self, *options: str) -> None:
@@ -58,12 +61,19 @@ class Viewer:
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self._process.stdout is not None
-        self.url = self._process.stdout.readline().strip()
-        assert self.url.startswith("http://127.0.0.1:"), self.url
+        self.address = self._process.stdout.readline().partition("#code=")[0]
+        assert self.address.startswith("http://127.0.0.1:"), self.address
+
+    @property
+    def url(self) -> str:
+        """A fresh link."""
+        folder = Path(os.environ["PELLUCID_STATE_FOLDER"]) / "instances"
+        (found,) = (one for one in running(folder) if one.address == self.address)
+        return found.url
 
     @property
     def port(self) -> int:
-        return int(self.url.split(":")[2].partition("/")[0])
+        return int(self.address.split(":")[2].partition("/")[0])
 
     @property
     def workers(self) -> list[int]:
@@ -104,7 +114,7 @@ def wait_for_scene(page: Page, claim: str, argument: object = None) -> None:
     """Wait until a claim in JavaScript about ``scene`` (and ``given``) is true, and the exact picture of it painted."""
     script = f"""async (given) => {{
         for (const end = performance.now() + {PATIENCE_MS}; performance.now() < end; ) {{
-            const {{ scene, revision }} = await (await fetch("api/scene")).json();
+            const {{ scene, revision }} = await (await fetch("api/scene", {{ headers: {TOKEN} }})).json();
             const shown = document.querySelector('{CANVAS}').dataset;
             if (({claim}) && shown.isExact === "true" && Number(shown.revision) === revision) return true;
             await new Promise(requestAnimationFrame);
@@ -136,7 +146,9 @@ def drag(page: Page, across: int, down: int, button: str = "left") -> None:
 
 def scene(page: Page) -> dict[str, Any]:
     """What the instance shows."""
-    snapshot: dict[str, Any] = page.evaluate("fetch('api/scene').then((answer) => answer.json())")
+    snapshot: dict[str, Any] = page.evaluate(
+        f"fetch('api/scene', {{ headers: {TOKEN} }}).then((answer) => answer.json())"
+    )
     return snapshot
 
 

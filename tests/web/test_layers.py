@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pellucid.volume.sample import sample
-from tests.web.browsing import drawn, peak_signal, pixels, scene, see, wait_for_scene
+from tests.web.browsing import TOKEN, drawn, peak_signal, pixels, scene, see, wait_for_scene
 
 EDGE = 32
 
@@ -38,8 +38,8 @@ def scene_page(page: Page, layers: Path) -> Iterator[Page]:
 def put(page: Page, path: Path, how: str) -> None:
     """As the file browser does it."""
     request = {"path": str(path), "how": how}
-    script = """(body) => fetch("api/load", { method: "POST", body: JSON.stringify(body),
-        headers: { "Content-Type": "application/json" } }).then((answer) => answer.status)"""
+    script = f"""(body) => fetch("api/load", {{ method: "POST", body: JSON.stringify(body),
+        headers: {{ "Content-Type": "application/json", ...{TOKEN} }} }}).then((answer) => answer.status)"""
     assert page.evaluate(script, request) == 200
 
 

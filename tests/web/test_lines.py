@@ -11,14 +11,17 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from tests.web.browsing import (
     CANVAS,
     PATIENCE_MS,
+    TOKEN,
     Viewer,
     drag,
     drawn,
     opened,
     peak_signal,
     pixels,
+    scene,
     see,
     wait_for_rest,
+    wait_for_scene,
 )
 
 
@@ -45,17 +48,17 @@ def forget_picture(page: Page) -> None:
 
 def test_a_killed_viewer_is_told_and_found_again_when_it_is_back(alone: Viewer, quiet_page: Page) -> None:
     opened(quiet_page, alone.url)
-    port, url = alone.port, alone.url
+    port, before = alone.port, token_of(quiet_page)
     alone.kill()
     see(quiet_page, "The viewer does not answer")
     forget_picture(quiet_page)
     alone.start("--port", str(port))
-    assert alone.url == url
     expect(quiet_page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
     shown = wait_for_rest(quiet_page)
     drag(quiet_page, 80, 20)
     wait_for_rest(quiet_page, after=shown)
     assert peak_signal(pixels(quiet_page), drawn(quiet_page)) > 45
+    assert token_of(quiet_page) != before
 
 
 def test_a_lost_viewer_is_told_above_an_open_dialog_and_cannot_be_closed(alone: Viewer, quiet_page: Page) -> None:
@@ -77,13 +80,13 @@ def test_a_lost_viewer_is_told_above_an_open_dialog_and_cannot_be_closed(alone: 
     expect(dialog).to_have_count(0)
 
 
-def test_a_viewer_that_has_ended_is_told_and_one_without_our_token_too(alone: Viewer, quiet_page: Page) -> None:
+def test_a_viewer_that_has_ended_is_told_and_another_at_its_address_too(alone: Viewer, quiet_page: Page) -> None:
     opened(quiet_page, alone.url)
     port = alone.port
     alone.end()
     see(quiet_page, "The viewer does not answer")
     alone.start("--port", str(port))
-    see(quiet_page, "This page may not talk to the viewer.")
+    see(quiet_page, "What answers here is not the viewer that this page was opened with.")
     opened(quiet_page, alone.url)
 
 
@@ -135,6 +138,58 @@ def test_a_page_that_fails_says_so_and_can_be_loaded_again(alone: Viewer, quiet_
     expect(quiet_page.get_by_text("The page has failed")).to_have_count(0)
 
 
-def test_without_the_token_nothing_is_shown(alone: Viewer, quiet_page: Page) -> None:
-    quiet_page.goto(alone.url.partition("?")[0])
-    assert "closed" in quiet_page.content()
+def test_an_address_without_a_link_and_a_used_link_say_what_to_do(alone: Viewer, quiet_page: Page) -> None:
+    quiet_page.goto(alone.address)
+    see(quiet_page, "This address alone does not open the viewer.")
+    used = alone.url
+    opened(quiet_page, used)
+    assert quiet_page.url == alone.address  # Nothing secret stays in sight.
+    quiet_page.reload()
+    wait_for_rest(quiet_page)  # Reloading needs no link.
+    quiet_page.evaluate("sessionStorage.clear()")
+    quiet_page.goto("about:blank")
+    quiet_page.goto(used)
+    see(quiet_page, "This link was used already")
+    see(quiet_page, "Run pellucid open")
+    quiet_page.evaluate("(link) => { location.href = link; }", alone.url)  # Another one, put into the same tab.
+    wait_for_rest(quiet_page)
+
+
+def test_a_share_link_is_made_and_revoked(alone: Viewer, quiet_page: Page, browser: Browser) -> None:
+    opened(quiet_page, alone.url)
+    quiet_page.get_by_role("button", name="Share").first.click()
+    quiet_page.get_by_role("button", name="Look", exact=True).click()
+    link = quiet_page.get_by_label("Address to look").input_value()
+    assert link.startswith(f"{alone.address}#share=")
+    guest = browser.new_context().new_page()
+    opened(guest, link)
+    assert guest.url == alone.address
+    guest.reload()
+    wait_for_rest(guest)
+    quiet_page.get_by_role("button", name="Revoke").click()
+    see(guest, "Your access was withdrawn.")
+    expect(quiet_page.get_by_label("Address to look")).to_have_count(0)
+    guest.goto("about:blank")
+    guest.goto(link)
+    see(guest, "This link was revoked")
+    guest.context.close()
+
+
+def test_a_short_link_opens_its_scene_in_another_browser(alone: Viewer, quiet_page: Page, browser: Browser) -> None:
+    opened(quiet_page, alone.url)
+    quiet_page.get_by_role("button", name="Share").first.click()
+    quiet_page.get_by_role("button", name="Make a short link").click()
+    link = quiet_page.get_by_label("Address to link").input_value()
+    assert "&state=" in link and "token" not in link
+    quiet_page.keyboard.press("Escape")
+    camera = scene(quiet_page)["scene"]["camera"]
+    drag(quiet_page, 90, 30)
+    wait_for_scene(quiet_page, "scene.camera.position[0] !== given.position[0]", camera)
+    guest = browser.new_context().new_page()
+    opened(guest, link)
+    wait_for_scene(quiet_page, "scene.camera.position[0] === given.position[0]", camera)
+    guest.context.close()
+
+
+def token_of(page: Page) -> str:
+    return str(page.evaluate(f"({TOKEN})['Pellucid-Session']"))

@@ -1,5 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { access } from "./line/access";
 import { Session, SessionContext } from "./session/session";
 import { App } from "./shell/App";
 import { Failure } from "./shell/Failure";
@@ -11,11 +12,13 @@ import "./styles/panels.css";
 import "./styles/shell.css";
 import "./styles/workbench.css";
 
-// The token has become a cookie: it need not stay where it can be read over a shoulder.
-if (location.search) history.replaceState(null, "", location.pathname);
+// Another link to this viewer was put into the address of this page.
+addEventListener("hashchange", () => {
+  if (location.hash) location.reload();
+});
 
 const store = createStore();
-const session = new Session(store);
+const session = new Session(store, access());
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

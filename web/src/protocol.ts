@@ -1,7 +1,7 @@
 // Written by tools/generate_web_types.py from pellucid/instance/protocol. Do not edit: run it again.
 // Shapes, spacings, voxels and boxes are in (z, y, x) order; positions in the world in (x, y, z).
 
-export const VERSION = 2;
+export const VERSION = 3;
 export const LARGEST_MESSAGE_BYTES = 262144;
 export const LARGEST_EDGE = 8192;
 export const LARGEST_UPLOAD_BYTES = 268435456;
@@ -21,11 +21,20 @@ export type TrialPlace = "projection" | "sinogram" | "slice" | "before";
 export type AxisOrigin = "guessed" | "found" | "chosen";
 export type ComparedStep = "nothing" | "rings" | "phase" | "filter";
 
-/** The first message: the version spoken, who it is, the pixels there are, the encodings that can be shown. */
+/** The first message: the viewer is to prove that it holds the key of this page's session. nonce: random. */
+export interface Prove {
+  readonly session: string;
+  readonly nonce: string;
+  readonly type: "prove";
+}
+
+/** The second message, once the viewer has proved itself: the page's own proof, the version spoken, the name of the
+ * user, the pixels there are, the encodings that can be shown. */
 export interface Hello {
   readonly version: number;
   readonly width: number;
   readonly height: number;
+  readonly proof?: string;
   readonly name?: string;
   readonly encodings?: readonly Encoding[];
   readonly type: "hello";
@@ -239,6 +248,14 @@ export interface SetUp {
   readonly type: "set_up";
 }
 
+/** The answer to Prove: the keyed hash (HMAC-SHA256 under the session's key, in hex) of "server", the page's nonce,
+ * this nonce and the page's address, with a space between. The page's own proof begins with "page" instead. */
+export interface Proof {
+  readonly nonce: string;
+  readonly proof: string;
+  readonly type: "proof";
+}
+
 /** What there is to choose from. color_maps: colours (red, green, blue, 0 to 1) at equal distances, by name. */
 export interface Choices {
   readonly modes: readonly string[];
@@ -255,7 +272,8 @@ export interface Limits {
 }
 
 /** The answer to Hello: everything there is to know; State, Layers, Shadings, Controls and Idle follow with more.
- * client: the id of this page. roots: where the file browser may look; empty for whoever may not own. */
+ * client: the id of this page. token: for its HTTP requests from now on. roots: where the file browser may look;
+ * empty where the capability is not own. */
 export interface Welcome {
   readonly client: string;
   readonly capability: Capability;
@@ -265,6 +283,7 @@ export interface Welcome {
   readonly limits: Limits;
   readonly roots: readonly string[];
   readonly clock_at_ms: number;
+  readonly token: string;
   readonly version: number;
   readonly type: "welcome";
 }
@@ -767,6 +786,32 @@ export interface ExportRequest {
   readonly stop?: readonly [number, number, number] | null;
 }
 
+/** POST /api/session: a page asks for a session. address: of the page, as it sees itself. One of these: code, from a
+ * link that works once; share, from a share link; resume, the token of this page before it was loaded again. */
+export interface SessionRequest {
+  readonly address?: string;
+  readonly code?: string;
+  readonly share?: string;
+  readonly resume?: string;
+}
+
+/** POST /api/prove: the server is to prove that it holds the key of a session. */
+export interface ProofRequest {
+  readonly session: string;
+  readonly nonce: string;
+}
+
+/** POST /api/tickets. path: what is to be downloaded, with its query, relative to the page. */
+export interface TicketRequest {
+  readonly path: string;
+}
+
+/** POST /api/shares: a link to give away. name: for the list. */
+export interface NewShare {
+  readonly capability: Capability;
+  readonly name?: string;
+}
+
 /** POST /api/scans/describe: a scan, and what is said of it where its files do not. */
 export interface ScanChoice {
   readonly path: string;
@@ -818,7 +863,7 @@ export interface Refused {
 }
 
 /** GET /api/about. For the owner: socket, where memory changes hands on this machine; transfer, the address of the
- * transport, which takes arrays from any machine that can reach it, and wants the owner's token. */
+ * transport, which takes arrays from any machine that can reach it; transfer_token, which both of them ask for. */
 export interface About {
   readonly version: number;
   readonly product: string;
@@ -827,6 +872,7 @@ export interface About {
   readonly pid: number;
   readonly socket: string;
   readonly transfer: string;
+  readonly transfer_token: string;
 }
 
 /** GET /api/scene: everything a program has to know about what is shown. */
@@ -857,17 +903,11 @@ export interface SavedState {
   readonly cross_hair: readonly [number, number, number] | null;
 }
 
-/** POST /api/links: the state kept under a short name; `pellucid view --state NAME` shows it again too. */
+/** POST /api/links: the state kept under a short name; `pellucid view --state NAME` shows it again too. url:
+ * behind the page's address; it may steer, and open this state. */
 export interface Link {
   readonly name: string;
   readonly url: string;
-}
-
-/** GET /api/sharing: the address to give away for each capability. */
-export interface Sharing {
-  readonly look: string;
-  readonly steer: string;
-  readonly own: string;
 }
 
 /** One line of a folder. path: to be given back to open it. bytes: of a file. */
@@ -960,6 +1000,40 @@ export interface StatisticsNow {
   readonly stages: { readonly [name: string]: StageSummary };
 }
 
+/** A page's session. key: for proofs; it stays in the page's memory and is never sent again. token: for requests, in
+ * the header Pellucid-Session. state: the saved state that the link is for. */
+export interface PageAccess {
+  readonly session: string;
+  readonly key: string;
+  readonly token: string;
+  readonly capability: Capability;
+  readonly state: string;
+}
+
+/** The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address. */
+export interface ServerProof {
+  readonly proof: string;
+}
+
+/** POST /api/codes: a code that opens the viewer once, as its owner, behind `#code=`. */
+export interface NewCode {
+  readonly code: string;
+}
+
+/** url: the same path, for one minute, without any header. */
+export interface Ticket {
+  readonly url: string;
+}
+
+/** A share link, until it is revoked. url: behind the page's address. state: the saved state that it opens. */
+export interface Share {
+  readonly id: string;
+  readonly name: string;
+  readonly capability: Capability;
+  readonly url: string;
+  readonly state: string;
+}
+
 /** What there is to choose from. */
 export interface ReconstructionChoices {
   readonly filters: readonly string[];
@@ -1036,6 +1110,7 @@ export interface ReconstructionCommand {
 }
 
 export type Incoming =
+  | Prove
   | Hello
   | Resize
   | Look
@@ -1054,6 +1129,7 @@ export type Incoming =
   | SetUp;
 
 export type Outgoing =
+  | Proof
   | Welcome
   | State
   | Moved

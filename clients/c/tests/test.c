@@ -102,30 +102,30 @@ static int url_is(const char *url, const char *host, const char *port, const cha
     struct place place = {0};
     int is_right = read_url(url, NULL, &place, NULL) == PELLUCID_OK && strcmp(place.address.host, host) == 0 &&
                    strcmp(place.address.port, port) == 0 && strcmp(place.prefix, prefix) == 0 &&
-                   strcmp(place.token, token) == 0 && place.address.is_secure == is_secure;
+                   strcmp(place.code != NULL ? place.code : place.bearer, token) == 0 && place.address.is_secure == is_secure;
     place_free(&place);
     return is_right;
 }
 
 static void test_urls(void) {
-    CHECK(url_is("http://127.0.0.1:80/?token=abc", "127.0.0.1", "80", "", "abc", 0));
-    CHECK(url_is("https://node7/a/b/?x=1&token=abc&y=2#f", "node7", "443", "/a/b", "abc", 1));
-    CHECK(url_is("http://[::1]:5000?token=abc", "::1", "5000", "", "abc", 0));
-    CHECK(url_is("https://[::1]/?token=abc", "::1", "443", "", "abc", 1));
+    CHECK(url_is("http://127.0.0.1:80/#code=abc", "127.0.0.1", "80", "", "abc", 0));
+    CHECK(url_is("https://node7/a/b/?x=1#y=2&share=abc&state=f", "node7", "443", "/a/b", "abc", 1));
+    CHECK(url_is("http://[::1]:5000#share=abc", "::1", "5000", "", "abc", 0));
+    CHECK(url_is("https://[::1]/#code=abc", "::1", "443", "", "abc", 1));
     const char *wrong[] = {NULL,
                            "",
-                           "ftp://a/?token=b",
+                           "ftp://a/#code=b",
                            "http://",
-                           "http:///?token=b",
+                           "http:///#code=b",
                            "http://a/",
-                           "http://a/?token=",
-                           "http://a/?tokens=b",
-                           "http://a/?token=b\r\nX: 1",
-                           "http://a:b/?token=c"};
+                           "http://a/#code=",
+                           "http://a/?token=b",
+                           "http://a/#code=b\r\nX: 1",
+                           "http://a:b/#code=c"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(!url_is(wrong[i], "a", "80", "", "b", 0));
     struct place place = {0};
-    const char *pinned = "https://a:1/?token=b#0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const char *pinned = "https://a:1/#share=b&pin=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     CHECK(read_url(pinned, NULL, &place, NULL) == PELLUCID_OK && strlen(place.address.pin) == 64);
     place_free(&place);
 }

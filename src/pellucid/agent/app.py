@@ -1,12 +1,14 @@
 """What the agent answers: its routes.
 
 Here: the application: starting, listing, ending, logs, estimates, metrics.
-Not here: who may ask (instance.guard), ways to viewers (proxy), what happens (keeper).
+Not here: who may ask (instance.guard, instance.sessions), ways to viewers (proxy), what happens (keeper).
 """
 
 import asyncio
+import hashlib
 import logging
 from dataclasses import asdict
+from ssl import PEM_cert_to_DER_cert
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
@@ -30,11 +32,12 @@ from pellucid.errors import (
     SchedulerUnreachable,
 )
 from pellucid.formats.system_errors import system_error
-from pellucid.instance.capabilities import Tokens
 from pellucid.instance.guard import Guard
 from pellucid.instance.process import refusal
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
+from pellucid.instance.routes import sessions
+from pellucid.instance.sessions import Access, make_code
 
 log = logging.getLogger(__name__)
 VERSION = 1
@@ -44,19 +47,21 @@ SAME_VERSION = "Check that both ends have the same version."
 STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, SchedulerUnreachable: 503}
 
 
-def create_app(keeper: Keeper, tokens: Tokens, changes: Changes) -> FastAPI:
-    """Behind the guard: whoever has the agent's token is the person it serves."""
+def create_app(keeper: Keeper, access: Access, changes: Changes, run: str = "") -> FastAPI:
+    """Behind the guard: who may come in is the user whom the agent serves. run: of the agent, for codes of viewers."""
     app = FastAPI(
         title="Pellucid agent", version=PRODUCT, docs_url=None, redoc_url=None, openapi_url=None,
         dependencies=[needs("own")],
     )  # fmt: skip
     _add_refusals(app)
+    sessions.add(app, access)
     _add_starting(app, keeper)
+    _add_opening(app, keeper, run)
     _add_watching(app, keeper, changes)
     file_routes.add(app, keeper.site)
     home.add(app)
     app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
-    app.add_middleware(Guard, tokens=tokens)
+    app.add_middleware(Guard, access=access)
     return app
 
 
@@ -125,23 +130,36 @@ def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
         return metrics.text(keeper)
 
 
+def _add_opening(app: FastAPI, keeper: Keeper, run: str) -> None:
+    @app.post("/api/jobs/{id}/open")
+    async def open_viewer(id: str) -> dict[str, str]:
+        """Links to a viewer that work once. path: below the agent's address. direct: of a viewer on another machine,
+        its own address, with the hash of the only certificate to be believed; else ""."""
+        address = await asyncio.to_thread(keeper.address, id)
+        if address is None:
+            record = keeper.get(id)
+            raise InvalidInput(f"{record.name} is {record.state.phase}.", do="Only a viewer that runs can be opened.")
+        direct = ""
+        if address.certificate:
+            pin = hashlib.sha256(PEM_cert_to_DER_cert(address.certificate)).hexdigest()
+            direct = f"https://{address.host}:{address.port}/#code={make_code(address.token)}&pin={pin}"
+        return {"path": f"i/{id}/#code={make_code(address.token, run)}", "direct": direct}
+
+
 def entry(keeper: Keeper, record: Record) -> dict[str, Any]:
     """A record as it is told, with the ways to it.
 
-    path: below the agent's own address; "" where there is no way yet. direct: of a viewer on another machine, its
-    address there and the only certificate to be believed. saved: of a viewer whose time ran out, its last scene.
+    path: below the agent's own address; "" where there is no way yet. port: of a viewer on this machine, else 0.
+    saved: of a viewer whose time ran out, its last scene.
     """
     told_of = told(record)
     del told_of["handle"]
     address = keeper.address(record.id) if record.kind == "viewer" else None
     progress = keeper.leavings.progress(record) if record.kind == "task" else None
-    path = f"i/{record.id}/?token={address.token}" if address is not None else ""
-    direct = None
-    if address is not None and address.certificate:
-        url = f"https://{address.host}:{address.port}/?token={address.token}"
-        direct = {"url": url, "certificate": address.certificate}
+    path = f"i/{record.id}/" if address is not None else ""
+    port = address.port if address is not None and address.socket else 0
     saved = keeper.leavings.saved(record) if record.kind == "viewer" else ""
-    known = {"path": path, "direct": direct, "progress": None if progress is None else vars(progress), "saved": saved}
+    known = {"path": path, "port": port, "progress": None if progress is None else vars(progress), "saved": saved}
     return told_of | known
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from urllib.parse import unquote
 
+from pellucid.instance.guard import AGENT
+
 LONGEST_HEAD = 64 * 1024
 VIEWER = re.compile(r"/i/([0-9a-f]{10})(/|\?|$)")
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
@@ -70,15 +72,14 @@ class Head:
             return None
         return replace(self, target="/" + "/".join(parts[depth:]) + mark + query)
 
-    def forwarded(self, viewer: str | None, token: str = "") -> bytes:
+    def forwarded(self, viewer: str | None, stated: str = "") -> bytes:
         """What the other end is told: its own path, and that this is the only request of the connection.
 
-        token: instead of the one that came.
+        stated: what the agent says of the request (instance.sessions.Access.channel); nobody else may say it.
         """
         target = self.target if viewer is None else self.target[len(f"/i/{viewer}") :]
-        dropped = (*OF_THE_CONNECTION, "authorization") if token else OF_THE_CONNECTION
-        kept = [line for line in self.headers if _name(line) not in dropped]
-        kept += [f"Authorization: Bearer {token}"] if token else []
+        kept = [line for line in self.headers if _name(line) not in (*OF_THE_CONNECTION, AGENT)]
+        kept += [f"{AGENT}: {stated}"] if stated else []
         kept.append("Connection: Upgrade" if self.is_upgrade else "Connection: close")
         return "\r\n".join([f"{self.method} {target} HTTP/1.1", *kept, "", ""]).encode("latin-1")
 

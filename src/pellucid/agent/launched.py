@@ -126,9 +126,9 @@ def _watch_the_wall(instance: "Instance", folder: Path, ends_at: float) -> None:
 
 
 def _address(instance: "Instance", certificate: Certificate | None) -> Address:
-    token = instance.session.tokens.own
+    token = instance.session.access.token
     if certificate is None:
-        return Address(LOOPBACK, instance.port, token)
+        return Address(LOOPBACK, instance.port, token, socket=str(instance.unix_socket))
     return Address(socket.gethostname(), instance.port, token, certificate.certificate.read_text())
 
 

@@ -29,11 +29,13 @@ POLL_S = 1.0
 
 @dataclass(frozen=True)
 class Holder:
-    """The agent that has the lease. count: grows as long as it lives. url: with its token."""
+    """The agent that has the lease. count: grows as long as it lives. url: of its page. token: the owner's, for
+    programs; another at every start."""
 
     process: str
     count: int
-    url: str = field(default="", repr=False)
+    url: str = ""
+    token: str = field(default="", repr=False)
 
     @property
     def host(self) -> str:
@@ -125,12 +127,12 @@ class Lease:
         has = holder(self._folder)
         return has is not None and has.process == self._process
 
-    def renew(self, url: str) -> bool:
+    def renew(self, url: str, token: str = "") -> bool:
         """Whether it is still held; whoever has lost it must not write any more."""
         if not self.is_held:
             return False
         self._count += 1
-        write_json(self._folder / FILE, asdict(Holder(self._process, self._count, url)))
+        write_json(self._folder / FILE, asdict(Holder(self._process, self._count, url, token)))
         return True
 
     def give_back(self) -> None:

@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import logging
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -18,7 +17,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ from pellucid.agent.records import Address, Record
 from pellucid.agent.schedulers import LOCAL_POLL_S
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.system_errors import system_error
-from pellucid.instance.capabilities import Tokens
+from pellucid.instance.sessions import Access
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 IDLE_MINUTES = 30.0
-INNER = "pellucid-agent-"
+INNER, IDENTITY = "pellucid-agent-", "identity.json"
 QUIET_POLL_S = 1.0
 PATIENCE_S = 2
 
@@ -58,7 +57,7 @@ def agent_folder() -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser("pellucid.agent")
-    parser.add_argument("--port", type=int, default=0, help="port on this machine (default: the same as last time)")
+    parser.add_argument("--port", type=int, default=0, help="port on this machine (default: a free one)")
     parser.add_argument("--idle-minutes", type=float, default=IDLE_MINUTES, help="end after so long with nothing to do")
     parser.add_argument("--hub", action="store_true", help="JupyterHub started this, and says who may come in")
     parser.add_argument("--ready", type=int, default=-1, help=argparse.SUPPRESS)
@@ -83,67 +82,54 @@ def _front() -> "Front":
     return front
 
 
-@dataclass(frozen=True)
-class Identity:
-    """The same at every start, so that pages that are open go on working. inner: the folder of its socket."""
-
-    port: int
-    token: str = field(repr=False)
-    inner: str = ""
-
-    @classmethod
-    def of(cls, folder: Path) -> "Identity":
-        known = read_json(folder / "identity.json") or {}
-        token = known.get("token")
-        token = token if isinstance(token, str) else secrets.token_urlsafe(24)
-        return cls(int(known.get("port", 0)), token, str(known.get("inner", "")))
-
-    def write(self, folder: Path) -> None:
-        write_json(folder / "identity.json", asdict(self))
-
-
 class Agent:
-    """One person's agent, on this machine until it ends. front: of the Hub that started it, if one did."""
+    """One person's agent, on this machine until it ends. front: of the Hub that started it, if one did.
+
+    Its token and, unless it is chosen, its port are new at every start: another user may have had the port in between,
+    and a browser may have kept what was served there.
+    """
 
     def __init__(self, folder: Path, idle_s: float, front: "Front | None" = None) -> None:
         self._folder, self._idle_s, self._front = private_folder(folder), idle_s, front
         self._lease = Lease(self._folder)
         self._audit = Audit(self._folder / "audit.jsonl")
         self._used_at = time.monotonic()
+        self._access = Access()
 
     async def run(self, port: int, ready: int) -> None:
         """Until it is told to end, has nothing to do, or has lost its lease."""
         self._lease.take()
-        identity = Identity.of(self._folder)
-        if Path(identity.inner).name.startswith(INNER):  # Left by one that was killed.
-            shutil.rmtree(identity.inner, ignore_errors=True)
+        left = str((read_json(self._folder / IDENTITY) or {}).get("inner", ""))
+        if Path(left).name.startswith(INNER):  # Left by one that was killed.
+            shutil.rmtree(left, ignore_errors=True)
         inner = Path(tempfile.mkdtemp(prefix=INNER))
+        write_json(self._folder / IDENTITY, {"inner": str(inner)})
         try:
-            await self._serve(replace(identity, port=port or identity.port, inner=str(inner)), ready)
+            await self._serve(inner, port, ready)
         finally:
             self._lease.give_back()
             shutil.rmtree(inner, ignore_errors=True)
 
-    async def _serve(self, identity: Identity, ready: int) -> None:
+    async def _serve(self, inner: Path, port: int, ready: int) -> None:
         raise_descriptor_limit()
-        inner, changes = Path(identity.inner), Changes()
+        changes = Changes()
 
         def changed(record: Record) -> None:
             self._audit.note(record)
             changes.tell()
 
         self._keeper = Keeper(self._folder / "jobs", read_site(current().site_file), changed)
-        tokens = Tokens(own=identity.token)
-        app: ASGIApp = create_app(self._keeper, tokens, changes)
-        front = self._front
+        front, access = self._front, self._access
+        place = None if front is None else front.place
+        door = Door(str(inner / "socket"), self._find, self._use, None if front is None else front.gate, place=place)
+        app: ASGIApp = create_app(self._keeper, access, changes, door.run)
         config = uvicorn.Config(
-            app if front is None else front.guarded(app, tokens.own), log_level="warning", access_log=False,
+            app if front is None else front.guarded(app, access.token), log_level="warning", access_log=False,
             server_header=False, timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        door = Door(str(inner / "socket"), self._find, self._use, None if front is None else front.gate)
-        url = await self._opened(door, identity)
-        if not self._lease.renew(url):
+        url = access.address = await self._opened(door, port)
+        if not self._lease.renew(url, access.token):
             raise InvalidInput("Another agent was started at this moment.", do="Use that one.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
         if front is not None:
@@ -156,17 +142,16 @@ class Agent:
             for task in work:
                 task.cancel()
 
-    async def _opened(self, door: Door, identity: Identity) -> str:
+    async def _opened(self, door: Door, port: int) -> str:
         if self._front is not None:
             port = await door.open(self._front.hub.host, self._front.hub.port)
-            identity.write(self._folder)  # Next time's port is that of this one's last time.
-            return f"http://{HOST}:{port}/?token={identity.token}"
-        try:
-            port = await door.open(HOST, identity.port)
-        except OSError:  # Somebody else has last time's port.
-            port = await door.open(HOST, 0)
-        replace(identity, port=port).write(self._folder)
-        return f"http://{HOST}:{port}/?token={identity.token}"
+        else:
+            try:
+                port = await door.open(HOST, port)
+            except OSError as error:
+                do = "Choose another with --port, or leave it out: a free one is found."
+                raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", do=do) from error
+        return f"http://{HOST}:{port}/"
 
     def _use(self) -> None:
         self._used_at = time.monotonic()
@@ -175,7 +160,7 @@ class Agent:
         with suppress(NotFound):
             address = await asyncio.to_thread(self._keeper.address, id)
             if address is not None and address.host == socket.gethostname():
-                return Address(HOST, address.port, address.token, address.certificate)
+                return replace(address, host=HOST)
             return address
         return None
 
@@ -196,7 +181,7 @@ class Agent:
         while True:
             await asyncio.sleep(RENEWED_EVERY_S)
             try:
-                is_held = await asyncio.to_thread(self._lease.renew, url)
+                is_held = await asyncio.to_thread(self._lease.renew, url, self._access.token)
             except OSError as error:  # A full disk: the next time may do.
                 log.warning("the lease could not be renewed: %s", system_error(error))
                 continue

@@ -15,6 +15,7 @@ from typing import cast
 
 from pellucid.agent.heads import LONGEST_HEAD, Head, NotHttp, answer
 from pellucid.agent.records import Address
+from pellucid.instance.sessions import make_secret
 from pellucid.transport.connections import ConnectionRegistry
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,9 @@ BUFFER_BYTES = 2**18
 Finder = Callable[[str], Awaitable[Address | None]]
 """The address of a viewer by its id; None where there is none."""
 Gate = Callable[[Head], Awaitable[tuple[Head, bool]]]
-"""The head below the agent's own address, and whether to give it the viewer's token."""
+"""The head below the agent's own address, and whether the owner's program asks."""
+Placer = Callable[[Head, str], str]
+"""The address of a viewer's page, as the browser sees it that sent this head."""
 
 
 class Side(asyncio.Protocol):
@@ -139,13 +142,21 @@ class Entrance(Side):
 class Door:
     """own: the Unix socket of the agent's own pages. find: where viewers are. on_use: called for every request.
 
-    gate: before the viewers, where somebody else than they decides who may come in.
+    gate: before the viewers, where somebody else than they decides who may come in. run: names this run of the agent;
+    what a viewer issues through it works through it alone. place: where pages are; without it, at this door.
     """
 
     def __init__(
-        self, own: str, find: Finder, on_use: Callable[[], None] = lambda: None, gate: Gate | None = None
+        self,
+        own: str,
+        find: Finder,
+        on_use: Callable[[], None] = lambda: None,
+        gate: Gate | None = None,
+        run: str = "",
+        place: Placer | None = None,
     ) -> None:
         self._own, self._find, self._on_use, self._gate = own, find, on_use, gate
+        self.run, self._place, self._address = run or make_secret(), place, ""
         self._server: asyncio.Server | None = None
         self._connections = ConnectionRegistry(MAX_WAITING)
         self._contexts: dict[str, ssl.SSLContext] = {}
@@ -156,7 +167,9 @@ class Door:
         self._server = await loop.create_server(
             lambda: Entrance(self._lead, self._connections), host, port, backlog=BACKLOG
         )
-        return int(self._server.sockets[0].getsockname()[1])
+        port = int(self._server.sockets[0].getsockname()[1])
+        self._address = f"http://{host}:{port}"
+        return port
 
     async def close(self) -> None:
         if self._server is not None:
@@ -181,13 +194,19 @@ class Door:
             log.warning("A viewer cannot be reached: %s", error)
             entrance.refuse(502, "The viewer cannot be reached just now.")
             return
-        token = address.token if address is not None and is_vouched else ""
-        self._join(entrance, inner, head.forwarded(viewer, token) + rest)
+        stated = "" if viewer is None or address is None else self._stated(came, viewer, address, is_vouched)
+        self._join(entrance, inner, head.forwarded(viewer, stated) + rest)
+
+    def _stated(self, came: Head, viewer: str, address: Address, is_vouched: bool) -> str:
+        place = f"{self._address}/i/{viewer}/" if self._place is None else self._place(came, viewer)
+        return " ".join([address.token, self.run, place, *(["own"] if is_vouched else [])])
 
     async def _connected(self, entrance: Entrance, address: Address | None) -> Side:
         loop = asyncio.get_running_loop()
         if address is None:
             _, side = await loop.create_unix_connection(lambda: Inside(entrance), self._own)
+        elif address.socket:
+            _, side = await loop.create_unix_connection(lambda: Inside(entrance), address.socket)
         else:
             context = self._context(address) if address.certificate else None
             name = "" if context is not None else None

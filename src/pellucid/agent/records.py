@@ -54,12 +54,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a viewer listens. certificate: in PEM form, the only one to be believed; "" where no TLS is spoken."""
+    """Where a viewer listens. certificate: in PEM form, the only one to be believed; "" where no TLS is spoken. socket:
+    on the agent's machine, where only the owner can listen; another user may take over a port."""
 
     host: str
     port: int
     token: str = field(repr=False)
     certificate: str = field(default="", repr=False)
+    socket: str = ""
 
 
 @dataclass(frozen=True)

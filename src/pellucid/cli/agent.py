@@ -7,12 +7,12 @@ Not here: the agent that does it (agent), talking to it (client.agency).
 import argparse
 import json
 import time
-import webbrowser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pellucid.cli.arguments import count_argument, shape_argument
-from pellucid.cli.view import has_browser
+from pellucid.cli.browser import has_browser, open_browser
 from pellucid.client.agency import Agency
 from pellucid.client.pending import Pending, ask_for
 from pellucid.errors import InvalidInput
@@ -129,8 +129,8 @@ def show_list(options: argparse.Namespace) -> int:
     agency = Agency.found()
     told = [] if agency is None else agency.jobs()
     shown = [one for one in told if options.all or one["state"]["phase"] not in OVER]
-    tokens = {one["path"].partition("?token=")[2] for one in told}
-    own = [one for one in running() if one.url.partition("?token=")[2] not in tokens]
+    ports = {one["port"] for one in told}
+    own = [one for one in running() if urlsplit(one.address).port not in ports]
     for one in shown:
         print(_line(one))
     for record in own:
@@ -142,7 +142,7 @@ def show_list(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     for one in _named(options.id):
-        print(json.dumps({name: value for name, value in one.items() if name not in ("path", "direct")}, indent=2))
+        print(json.dumps({name: value for name, value in one.items() if name not in ("path", "port")}, indent=2))
     return 0
 
 
@@ -162,17 +162,11 @@ def logs(options: argparse.Namespace) -> int:
 
 def open_page(options: argparse.Namespace) -> int:
     agency = Agency.ready()
-    url = agency.url if options.id is None else _viewer_url(agency, _named([options.id])[0])
-    print(url)
+    id = "" if options.id is None else str(_named([options.id])[0]["id"])
+    print(agency.link(id) if id else agency.url)
     if not options.no_browser and has_browser():
-        webbrowser.open(url)
+        open_browser(agency.link(id) if id else agency.url)
     return 0
-
-
-def _viewer_url(agency: Agency, told: dict[str, Any]) -> str:
-    if not told["path"]:
-        raise InvalidInput(f"{told['name']} is {told['state']['phase']}.", do="Only a viewer that runs can be opened.")
-    return agency.address + str(told["path"])
 
 
 def _agency() -> Agency:

@@ -78,7 +78,7 @@ class _Shown(ExitStack):
         until = time.monotonic() + PATIENCE_S
         while not (volumes := self._viewer.scene.volumes):
             if time.monotonic() > until:
-                raise ViewerUnreachable(self._viewer.url, "it does not show what is streamed to it")
+                raise ViewerUnreachable(self._viewer.address, "it does not show what is streamed to it")
             time.sleep(0.05)
         source = volumes[0].source
         x, y, z = ((place + 0.5) * self._edge for place in places)

@@ -1,20 +1,21 @@
 """``pellucid view``: a volume in the browser.
 
-Here: the command's arguments, the address, opening the browser.
-Not here: the viewer (instance).
+Here: the command's arguments, its links.
+Not here: the viewer (instance), opening the browser (browser).
 """
 
 import argparse
-import os
 import sys
-import webbrowser
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import add_source, source_location
+from pellucid.cli.browser import has_browser, open_browser
 
 if TYPE_CHECKING:
+    from pellucid.instance.server import Instance
     from pellucid.transport.address import Certificate
 
 NEVER_S = 10 * 365 * 86400.0
@@ -70,9 +71,9 @@ def serve(source: str | None, options: argparse.Namespace) -> None:
     with _certificate(options.network) as certificate:
         instance = Instance(source, setup, options.port, options.state, certificate)
         with closing(instance), suppress(KeyboardInterrupt):  # The usual end, and no failure.
-            print(f"{instance.url}\nCtrl-C ends it.", flush=True)
+            _print_first(instance, options.network)
             if not options.no_browser and has_browser():
-                webbrowser.open(instance.url)
+                open_browser(instance.url)
             instance.run()
 
 
@@ -88,6 +89,18 @@ def _certificate(is_wanted: bool) -> "Iterator[Certificate | None]":
     yield make_certificate(scratch_folder())
 
 
-def has_browser() -> bool:
-    """Whether a browser would open in a window; one in the terminal would cover the address."""
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+def _print_first(instance: "Instance", has_programs: bool) -> None:
+    """The links; in a terminal, more of them on demand."""
+    is_asked = sys.stdin is not None and sys.stdin.isatty()
+    print(instance.url, flush=True)
+    if has_programs:
+        print(f"For programs: {instance.link('own')}", flush=True)
+    print(f"The link works once. {'Enter gives a fresh one. ' if is_asked else ''}Ctrl-C ends it.", flush=True)
+    if is_asked:
+        threading.Thread(target=_print_links, args=(instance,), daemon=True).start()
+
+
+def _print_links(instance: "Instance") -> None:
+    """A fresh link each time that Enter is pressed."""
+    for _ in sys.stdin:
+        print(instance.url, flush=True)

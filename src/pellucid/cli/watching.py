@@ -4,7 +4,6 @@ Here: shown_in: a viewer that runs or is started, and a stream into it.
 Not here: making slices (tomo), streams (transport), viewers (client).
 """
 
-import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import cbrt, ceil, prod
@@ -13,7 +12,7 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import Box, triple
-from pellucid.cli.view import has_browser
+from pellucid.cli.browser import has_browser, open_browser
 from pellucid.client.starting import connect, start
 from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Layout, Voxels
@@ -29,7 +28,7 @@ def viewer_at(url: str, device: str | None = None) -> Viewer:
     viewer = start(device=device, keep=True)
     progress.note(f"Look at it: {viewer.url}")
     if has_browser():
-        webbrowser.open(viewer.url)
+        open_browser(viewer.url)
     return viewer
 
 

@@ -27,28 +27,28 @@ ELSEWHERE = "Your agent runs on "
 
 
 class Agency:
-    """url: the agent's address with its token. bearer: instead of that, where it is behind a Hub."""
+    """url: the agent's address. bearer: its token, or this person's at the Hub that it is behind."""
 
-    def __init__(self, url: str, bearer: str = "") -> None:
-        self._connection = Connection(url, bearer=bearer)
+    def __init__(self, url: str, bearer: str, is_behind_hub: bool = False) -> None:
+        self._connection, self._is_behind_hub = Connection(url, bearer=bearer), is_behind_hub
 
     @classmethod
     def found(cls) -> "Agency | None":
         """The agent that runs behind the Hub, or on this machine, if one does. One on another cannot be reached."""
         if (hub := logged_in()) is not None:
             found = hub.found()
-            return None if found is None else cls(found.agent_url, found.token)
+            return None if found is None else cls(found.agent_url, found.token, is_behind_hub=True)
         has = holder(_folder())
         if has is not None and not has.is_here:
             do = "Run this command there. If that machine is gone, run pellucid open here to start another agent."
             raise InvalidInput(f"Your agent was started on {has.host}, and cannot be reached from here.", do=do)
-        return cls(has.url) if has is not None and has.is_alive and has.url else None
+        return cls(has.url, has.token) if has is not None and has.is_alive and has.url else None
 
     @classmethod
     def ready(cls) -> "Agency":
         """The agent that runs, or a new one."""
         if (hub := logged_in()) is not None:
-            return cls(hub.started().agent_url, hub.token)
+            return cls(hub.started().agent_url, hub.token, is_behind_hub=True)
         for _ in range(TRIES):
             with suppress(InvalidInput):  # One on another machine may be gone: one that is started here finds out.
                 if (agency := cls.found()) is not None:
@@ -65,13 +65,19 @@ class Agency:
 
     @property
     def url(self) -> str:
-        """Of the agent's own page, with its token; behind a Hub, people log in instead."""
-        return self._connection.url
+        """Of the agent's own page, with a code that works once; behind a Hub, people log in instead."""
+        if self._is_behind_hub:
+            return self.address
+        return self._connection.link(f"code={self._connection.ask('POST', '/api/codes')['code']}")
 
     @property
     def address(self) -> str:
-        """Without the token."""
+        """Without any secret."""
         return self._connection.address
+
+    def link(self, id: str) -> str:
+        """A link to a viewer that works once."""
+        return self.address + str(self._told("POST", f"/api/jobs/{id}/open", None)["path"])
 
     def start(self, wish: Mapping[str, Any]) -> dict[str, Any]:
         return self._told("POST", "/api/instances", wish)

@@ -1,6 +1,6 @@
 """Requests to an instance.
 
-Here: Connection: HTTP with the token, answers as JSON or bytes, refusals as the errors that they are.
+Here: Connection: HTTP with a secret, answers as JSON or bytes, refusals as the errors that they are.
 Not here: arrays on the same machine (lanes), what the requests mean (viewer).
 """
 
@@ -22,8 +22,9 @@ PIN = re.compile("[0-9a-f]{64}")
 
 
 class Connection:
-    """url: an instance's address with its token; what stands behind # is the SHA-256 of the only certificate to be
-    believed. bearer: who else than the token's owner is asking: this person at a Hub.
+    """url: a link to an instance: behind # ``code=`` (works once: it is used here), or ``share=``, and ``pin=``, the
+    SHA-256 of the only certificate to be believed. bearer: shown instead of a link's secret: the owner's token, or this
+    person's at a Hub.
 
     Any thread may ask: every request is a connection of its own.
     """
@@ -34,19 +35,25 @@ class Connection:
             port = parts.port
         except ValueError as error:
             raise _no_address(url) from error
-        self.token = parse_qs(parts.query).get("token", [""])[0]
-        self.bearer = bearer or self.token
-        if parts.scheme not in ("http", "https") or not parts.hostname or not self.bearer:
+        given = {name: values[0] for name, values in parse_qs(parts.fragment).items()}
+        self.bearer = bearer or given.get("share", "")
+        if parts.scheme not in ("http", "https") or not parts.hostname or not (self.bearer or given.get("code")):
             raise _no_address(url)
-        self.url = url
         self.port = port or {"http": 80, "https": 443}[parts.scheme]
         self.host, self._is_secure = parts.hostname, parts.scheme == "https"
-        self._pin = parts.fragment if PIN.fullmatch(parts.fragment) else ""
+        self._pin = given["pin"] if PIN.fullmatch(given.get("pin", "")) else ""
         self._prefix = parts.path.rstrip("/")
+        if not self.bearer:
+            body = {"code": given["code"], "address": self.address}
+            self.bearer = str(self.ask("POST", "/api/session", body)["token"])
+
+    def link(self, secret: str) -> str:
+        """The address with a secret behind it (``code=...`` or ``share=...``), for a browser or a program."""
+        return f"{self.address}#{secret}" + (f"&pin={self._pin}" if self._pin else "")
 
     @property
     def address(self) -> str:
-        """Without the token, to be shown."""
+        """Without any secret, to be shown."""
         return f"{'https' if self._is_secure else 'http'}://{self.host}:{self.port}{self._prefix}/"
 
     @property
@@ -63,7 +70,7 @@ class Connection:
     def exchange(self, method: str, path: str, body: bytes | memoryview | None = None, **query: object) -> bytes:
         """The bytes of an answer; a refusal is raised as the error that it was there."""
         target = f"{self._prefix}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
-        headers = {"Authorization": f"Bearer {self.bearer}"}
+        headers = {"Authorization": f"Bearer {self.bearer}"} if self.bearer else {}
         if body is not None:
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         try:
@@ -95,8 +102,9 @@ class Connection:
 
 
 def _no_address(url: str) -> InvalidInput:
-    shown = url.partition("?")[0]
-    return InvalidInput(f"{shown!r} is no address of a viewer.", do="Give all of it, with ?token= and what follows.")
+    shown = url.partition("#")[0].partition("?")[0]
+    do = "Give the whole link, with #code= or #share= and what follows."
+    return InvalidInput(f"{shown!r} is not a link to a viewer.", do=do)
 
 
 def _refusal(status: int, content: bytes) -> PellucidError:
@@ -104,10 +112,10 @@ def _refusal(status: int, content: bytes) -> PellucidError:
         told = json.loads(content)
         return raised(told)
     except (ValueError, KeyError, TypeError):
-        # The guard answers with a page for people.
+        # A proxy answers with a page for people.
         if status == 403:
-            do = "Give the whole address; it changes every time that a viewer is started."
-            return NotAllowed("The viewer does not know this token.", do=do)
+            do = "Use a fresh link: viewer.url, pellucid open and pellucid view give one."
+            return NotAllowed("The viewer does not know this link.", do=do)
         return InvalidInput(f"The viewer answered with status {status}.", do="Check that the address is a viewer's.")
 
 

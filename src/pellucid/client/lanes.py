@@ -44,17 +44,17 @@ class Showing:
 
 
 class Lanes:
-    """The ways to one instance. last: how the latest array travelled."""
+    """The ways to one instance. token: that they ask for. last: how the latest array travelled."""
 
-    def __init__(self, connection: Connection, unix_socket: str, transfer: str) -> None:
-        self._connection, self._told = connection, transfer
-        self.same_host = SameHost.reached(connection, unix_socket)
+    def __init__(self, connection: Connection, unix_socket: str, transfer: str, token: str) -> None:
+        self._connection, self._told, self._token = connection, transfer, token
+        self.same_host = SameHost.reached(connection.address, unix_socket, token)
         self.last: Report | None = None
 
     @cached_property
     def address(self) -> str:
         """Of the transport, as it is reached from here."""
-        return _reachable(self._told, self._connection)
+        return _reachable(self._told, self._connection, self._token)
 
     def show(self, given: Given, showing: Showing) -> None:
         if self.same_host is not None and given.array is None:  # Shared already, or to be written there once.
@@ -73,7 +73,7 @@ class Lanes:
     def stream(self, shape: Sequence[int], dtype: Any, showing: Showing) -> StreamWriter:
         options = self._options(showing.cancel)
         announced = announce(shape, dtype, showing.metadata(), showing.label, options.checksum, mode="stream")
-        return open_stream(Caller.to(self.address, self._connection.token, options), announced)
+        return open_stream(Caller.to(self.address, self._token, options), announced)
 
     def load(self, path: str, how: str) -> None:
         if self.same_host is not None:
@@ -84,13 +84,13 @@ class Lanes:
     def retrieve(self, layer: int, box: str) -> Voxels:
         if self.same_host is not None:
             return self.same_host.retrieve(layer, box)
-        request, token = {"layer": layer, "box": box}, self._connection.token
+        request, token = {"layer": layer, "box": box}, self._token
         received = retrieve(self.address, request, token=token, options=self._options())
         self._note(received.report)
         return received.array
 
     def _send(self, array: Voxels, showing: Showing, metadata: Mapping[str, Any]) -> None:
-        options, token = self._options(showing.cancel), self._connection.token
+        options, token = self._options(showing.cancel), self._token
         self._note(send(self.address, array, metadata, token=token, label=showing.label, options=options))
 
     def _options(self, cancel: threading.Event | None = None) -> Options:
@@ -104,7 +104,7 @@ class Lanes:
             LOG.info("%s.", report)
 
 
-def _reachable(told: str, connection: Connection) -> str:
+def _reachable(told: str, connection: Connection, token: str) -> str:
     """The address at which the instance's transport answers: directly, where pages come from or where it says that it
     is, else through the web server that the pages come from."""
     if not told:
@@ -114,7 +114,7 @@ def _reachable(told: str, connection: Connection) -> str:
     direct = [str(replace(address, host=host)) for host in dict.fromkeys((connection.host, address.host))]
     for found in (*direct, connection.web):
         try:
-            link, _ = Caller.to(found, connection.token, options).call("")
+            link, _ = Caller.to(found, token, options).call("")
         except PellucidError as error:  # Nobody, or somebody else.
             why = error
             continue

@@ -86,7 +86,7 @@ class Pending:
             if left_s <= 0:
                 raise TimeoutError(f"The viewer is {_state(self._told).phase} after {timeout_s} s.")
             self._told = self._agency.job(self.id, _state(self._told).phase, min(left_s, ASK_AGAIN_S))
-        return JobViewer(self, self._agency.address + self._told["path"])
+        return JobViewer(self, self._agency.link(self.id))
 
     def _is_ready(self) -> bool:
         state = _state(self._told)
@@ -129,10 +129,17 @@ class JobViewer(Viewer):
 
 @dataclass(frozen=True)
 class Kept(Record):
-    """A viewer that the agent keeps, wherever it runs. url: "" while it has none. id: by which the agent knows it."""
+    """A viewer that the agent keeps, wherever it runs. address: "" while it has none. id: by which the agent knows it.
+    port: on this machine, else 0."""
 
     id: str = ""
     state: State = READY
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        """To be opened in a browser, as the owner; "" while it cannot be. A fresh one comes each time."""
+        return Agency.ready().link(self.id) if self.address else ""
 
     @property
     def is_alive(self) -> bool:
@@ -187,9 +194,9 @@ def kept() -> list[Kept]:
 
 
 def _kept(agency: Agency, told: dict[str, Any]) -> Kept:
-    url = agency.address + told["path"] if told["path"] else ""
+    address = agency.address + told["path"] if told["path"] else ""
     state = _state(told)
-    return Kept(url, 0, state.node, told["created_at"], -1, told["id"], state)
+    return Kept(address, 0, state.node, told["created_at"], -1, id=told["id"], state=state, port=told["port"])
 
 
 def _state(told: dict[str, Any]) -> State:

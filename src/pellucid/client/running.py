@@ -14,7 +14,7 @@ from pellucid.client.login import bearer_for
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.jobs.states import State
 
-PROTOCOL = 2
+PROTOCOL = 3
 ENDING_S = 10.0
 LOOK_AGAIN_S = 0.5
 
@@ -22,11 +22,11 @@ LOOK_AGAIN_S = 0.5
 class RunningViewer:
     """device: that draws; pid: of the viewer's process on its machine.
 
-    end: waits for that process, where this program has started it.
+    end: waits for that process, where this program has started it. token: the owner's, from the viewer's record.
     """
 
-    def __init__(self, url: str, end: Callable[[float | None], None] | None = None) -> None:
-        self._connection = Connection(url, bearer=bearer_for(url))
+    def __init__(self, url: str, end: Callable[[float | None], None] | None = None, *, token: str = "") -> None:
+        self._connection = Connection(url, bearer=token or bearer_for(url))
         self._end = end
         about = self._connection.ask("GET", "/api/about")
         if about["version"] != PROTOCOL:
@@ -36,15 +36,22 @@ class RunningViewer:
         self.pid: int = about["pid"]
         self._unix_socket: str = about["socket"]
         self._transfer: str = about["transfer"]
+        self._transfer_token: str = about["transfer_token"]
 
     @property
     def url(self) -> str:
-        """To be opened in a browser; whoever has it owns the viewer."""
-        return self._connection.url
+        """To be opened in a browser, as the owner. It works once, within ten minutes: a fresh one comes each time."""
+        return self._connection.link(f"code={self.code}")
 
     @property
-    def token(self) -> str:
-        return self._connection.token
+    def address(self) -> str:
+        """Of the page, without any secret."""
+        return self._connection.address
+
+    @property
+    def code(self) -> str:
+        """A code that opens the viewer once, behind ``#code=``."""
+        return str(self._connection.ask("POST", "/api/codes")["code"])
 
     @property
     def port(self) -> int:
@@ -52,9 +59,25 @@ class RunningViewer:
 
     @property
     def links(self) -> dict[str, str]:
-        """Addresses to give away: ``look`` sees the picture, ``steer`` also turns it, ``own`` may do everything."""
-        base = self._connection.address
-        return {name: base + part for name, part in self._connection.ask("GET", "/api/sharing").items()}
+        """Links to give away: ``look`` sees the image, ``steer`` also turns it, ``own`` may do everything. They work
+        until they are revoked, or the viewer ends."""
+        return {name: self.share(name) for name in ("look", "steer", "own")}
+
+    def share(self, capability: str, name: str = "") -> str:
+        """A link to give away: to look, steer or own. The same name gives the same link, until it is revoked."""
+        if capability not in ("look", "steer", "own"):
+            raise InvalidInput(f"The capability is {capability!r}.", do="Use look, steer or own.")
+        made = self._connection.ask("POST", "/api/shares", {"capability": capability, "name": name})
+        return self._connection.link(str(made["url"]).removeprefix("#"))
+
+    def revoke(self, link: str) -> None:
+        """A link that ``share`` or ``links`` gave stops working, also for pages that are open."""
+        secret = link.partition("#")[2].partition("&")[0]
+        for one in self._connection.ask("GET", "/api/shares"):
+            if secret and secret == one["url"].removeprefix("#").partition("&")[0]:
+                self._connection.ask("DELETE", f"/api/shares/{one['id']}")
+                return
+        raise InvalidInput("The viewer has no such link.", do="Use a link that share() gave and that was not revoked.")
 
     def wait(self) -> None:
         """Until somebody ends the viewer: in the page, by Ctrl-C here, or by not using it for long."""

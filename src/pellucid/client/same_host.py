@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.client.arrays import Given
-from pellucid.client.connection import PATIENCE_S, Connection, raised
+from pellucid.client.connection import PATIENCE_S, raised
 from pellucid.errors import ViewerUnreachable
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
@@ -24,18 +24,18 @@ from pellucid.workers.line import Line
 class SameHost:
     """Nothing is copied, either way."""
 
-    def __init__(self, connection: Connection, unix_socket: str) -> None:
-        self._connection, self._socket = connection, unix_socket
+    def __init__(self, address: str, unix_socket: str, token: str) -> None:
+        self._address, self._socket, self._token = address, unix_socket, token
 
     @classmethod
-    def reached(cls, connection: Connection, unix_socket: str) -> "SameHost | None":
+    def reached(cls, address: str, unix_socket: str, token: str) -> "SameHost | None":
         """None from another machine, and for another person."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
             try:
                 trial.connect(unix_socket)
             except OSError:
                 return None
-        return cls(connection, unix_socket)
+        return cls(address, unix_socket, token)
 
     def offer(self, given: Given, label: Label, how: str) -> Report:
         """Hand memory over, which is filled first where it is not shared already. What is written to it afterwards is
@@ -58,7 +58,7 @@ class SameHost:
     def retrieve(self, layer: int, box: str) -> Voxels:
         answer, descriptor = self._ask({"retrieve": {"layer": layer, "box": box}})
         if descriptor is None:
-            raise ViewerUnreachable(self._connection.address, "no memory came with its answer")
+            raise ViewerUnreachable(self._address, "no memory came with its answer")
         shared = SharedArray(descriptor, answer["shape"], np.dtype(answer["dtype"]))
         with shared:
             return shared.array  # The view keeps the memory; the descriptor is not needed any more.
@@ -68,10 +68,10 @@ class SameHost:
         with closing(Line(connection)) as line:
             try:
                 connection.connect(self._socket)
-                line.send({"token": self._connection.token, **message}, descriptor)
+                line.send({"token": self._token, **message}, descriptor)
                 answer, received = line.receive(PATIENCE_S)
             except (OSError, EOFError) as error:
-                raise ViewerUnreachable(self._connection.address, str(error) or "it has ended") from error
+                raise ViewerUnreachable(self._address, str(error) or "it has ended") from error
         if "what" in answer:
             raise raised(answer)
         return answer, received

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from urllib.parse import urlsplit
 
 from pellucid.client.connection import raised
 from pellucid.client.login import logged_in
@@ -87,7 +88,7 @@ def start(
 
 
 def connect(url: str) -> "Viewer":
-    """A viewer that runs already, by the address that it was started with."""
+    """A viewer that runs already, by a link to it: one that works once (``viewer.url``), or a share link."""
     from pellucid.client.viewer import Viewer
 
     return Viewer(url)
@@ -102,13 +103,9 @@ def instances() -> "list[Record]":
     from pellucid.instance.records import running
 
     through_agent = kept()
-    tokens = {_token(one.url) for one in through_agent}
-    here = [one for one in running() if _token(one.url) not in tokens]
+    ports = {one.port for one in through_agent}
+    here = [one for one in running() if urlsplit(one.address).port not in ports]
     return sorted([*here, *through_agent], key=lambda record: record.started_at)
-
-
-def _token(url: str) -> str:
-    return url.partition("?token=")[2].partition("#")[0]
 
 
 def _is_elsewhere() -> bool:

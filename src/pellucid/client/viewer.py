@@ -42,9 +42,9 @@ Kind = TypeVar("Kind")
 class Viewer(RunningViewer):
     """A running viewer. Every call returns when it is done; any thread may call."""
 
-    def __init__(self, url: str, end: Callable[[float | None], None] | None = None) -> None:
-        super().__init__(url, end)
-        self._lanes = Lanes(self._connection, self._unix_socket, self._transfer)
+    def __init__(self, url: str, end: Callable[[float | None], None] | None = None, *, token: str = "") -> None:
+        super().__init__(url, end, token=token)
+        self._lanes = Lanes(self._connection, self._unix_socket, self._transfer, self._transfer_token)
 
     # What is shown
 

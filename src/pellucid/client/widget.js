@@ -33,16 +33,17 @@ async function reach(port) {
   const proxied = new URL(`proxy/${port}/`, base());
   if (await isProxied(proxied)) return proxied;
   const isHere = ["localhost", "127.0.0.1"].includes(window.location.hostname);
-  const direct = new URL(`http://${window.location.hostname}:${port}/`);
+  // By its number: another user may listen at another address that localhost stands for.
+  const direct = new URL(`http://127.0.0.1:${port}/`);
   return isHere && window.location.protocol === "http:" && (await isSomebody(direct)) ? direct : null;
 }
 
-// Without the token, which nobody else is to learn: a viewer then says that it is closed. The cookie of the notebook server
-// goes along, or its proxy would not let this through.
+// Without a code, which only the viewer is to learn: its page is open to all. The cookie of the notebook server goes along,
+// or its proxy would not let this through.
 async function isProxied(address) {
   try {
-    const answer = await fetch(new URL("api/about", address), { credentials: "same-origin" });
-    return answer.ok || (answer.status === 403 && (await answer.text()).includes("This viewer is closed"));
+    const answer = await fetch(address, { credentials: "same-origin" });
+    return answer.ok && (await answer.text()).includes("<title>Pellucid</title>");
   } catch {
     return false;
   }
@@ -81,7 +82,12 @@ async function render({ model, el }) {
     el.replaceChildren(await picture(model));
     return;
   }
-  address.searchParams.set("token", (await ask(model, "token")).token);
+  const { code } = await ask(model, "code");
+  if (!code) {
+    el.replaceChildren(await picture(model));
+    return;
+  }
+  address.hash = `code=${code}`;
   el.replaceChildren(frame(address, model.get("height")));
 }
 

@@ -3,7 +3,8 @@
 Here: ViewerWidget: what the notebook's page (widget.js) asks of the kernel.
 Not here: what else a cell shows (notebook), the viewer's page (web).
 
-The token is told when it is asked for and is no trait of the widget: traits may be saved with the notebook.
+A code is sent when it is asked for, each time a fresh one, and is no trait of the widget: traits may be saved with the
+notebook.
 """
 
 from pathlib import Path
@@ -40,10 +41,16 @@ class ViewerWidget(anywidget.AnyWidget):
         return {kind: part for kind, part in bundle.items() if kind != "text/plain"}
 
     def _answer(self, _: object, asked: Any, __: object) -> None:
-        if asked == "token":
-            self.send({"token": self._viewer.token})
+        if asked == "code":
+            self._send_code()
         elif asked == "picture":
             try:
                 self.send({"picture": True}, [self._viewer.picture()])
             except PellucidError as error:
                 self.send({"what": str(error)})
+
+    def _send_code(self) -> None:
+        try:
+            self.send({"code": self._viewer.code})
+        except PellucidError as error:
+            self.send({"what": str(error)})

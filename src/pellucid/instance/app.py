@@ -14,8 +14,19 @@ from pellucid.instance import connection
 from pellucid.instance.guard import Guard
 from pellucid.instance.http_server import ConnectionMiddleware
 from pellucid.instance.product import PRODUCT
-from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
-from pellucid.instance.routes import access, bulk, documentation, page, reconstruction, scene, sources, work
+from pellucid.instance.route_rules import RouteMiddleware, RouteTable, public
+from pellucid.instance.routes import (
+    access,
+    bulk,
+    documentation,
+    page,
+    reconstruction,
+    scene,
+    sessions,
+    sharing,
+    sources,
+    work,
+)
 from pellucid.instance.session import Session
 
 TICK_S = 1.0
@@ -37,19 +48,21 @@ def create_app(session: Session) -> FastAPI:
     )  # fmt: skip
     app.state.session = session
     access.add_refusals(app)
-    for module in (scene, sources, reconstruction, work):
+    for module in (scene, sources, reconstruction, work, sharing):
         app.include_router(module.router)
+    sessions.add(app, session.access)
     bulk.add(app, session)
     documentation.add(app)
     page.add(app)
 
-    @app.websocket("/ws", dependencies=[needs("look")])
+    # On this one both ends prove who they are before anything else is said.
+    @app.websocket("/ws", dependencies=[public()])
     async def websocket(websocket: WebSocket) -> None:
-        await connection.serve(websocket, session, websocket.scope["capability"])
+        await connection.serve(websocket, session, websocket.scope["channel"])
 
     app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
     app.add_middleware(ConnectionMiddleware, connections=session.connections)
-    app.add_middleware(Guard, tokens=session.tokens)
+    app.add_middleware(Guard, access=session.access)
     return app
 
 

@@ -1,12 +1,14 @@
 """One page's WebSocket.
 
-Here: the greeting, reading its messages, sending it what is in its outbox.
-Not here: what the messages mean (dialogue), who may connect (guard).
+Here: the proofs of both ends, the greeting, reading its messages, sending it what is in its outbox.
+Not here: what the messages mean (dialogue), how proofs are made (sessions).
 
 Reading and sending are two tasks: input never waits behind a picture.
 """
 
 import asyncio
+import secrets
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from fastapi import WebSocket, WebSocketDisconnect
@@ -14,31 +16,38 @@ from fastapi import WebSocket, WebSocketDisconnect
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.capabilities import allows
 from pellucid.instance.dialogue import obey
-from pellucid.instance.members import Member
-from pellucid.instance.protocol.incoming import Hello
-from pellucid.instance.protocol.outgoing import Refusal
-from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability, Client
+from pellucid.instance.members import ConnectionEnded, Member
+from pellucid.instance.protocol.incoming import Hello, Prove
+from pellucid.instance.protocol.outgoing import Proof, Refusal
+from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Client
 from pellucid.instance.protocol.wire import read, to_text
 from pellucid.instance.session import Session
+from pellucid.instance.sessions import Access, Channel, PageSession, sign
 
 WRONG_GREETING = 4000
+UNKNOWN = 4004
+"""The page is not one of this viewer, or could not prove it."""
 BUSY = 1013
 TOO_MANY = "Too many pages are open: close one."
 GREETING_S = 10.0
+Greeting = TypeVar("Greeting", Prove, Hello)
 
 
-async def serve(websocket: WebSocket, session: Session, capability: Capability) -> None:
+async def serve(websocket: WebSocket, session: Session, channel: Channel) -> None:
     """Talk with a page until it leaves."""
-    if not _has_place(session, capability):
+    if len(session.members) >= MOST_CLIENTS:
         await websocket.close(BUSY, TOO_MANY)
         return
     await websocket.accept()
+    address = tuple(websocket.scope.get("client") or ())
     member: Member | None = None
+    page: PageSession | None = None
     try:
-        member = await _greeted(websocket, capability)
-        if member is None:
+        page, member = await _greeted(websocket, session.access, channel)
+        if page is None or member is None:
             return
-        if not _has_place(session, capability):  # Others came while it said hello.
+        # Until now it has waited, as far as the registry of connections knows: what proves nothing is closed soon.
+        if not _has_place(session, member, address):
             await websocket.close(BUSY, TOO_MANY)
             return
         session.join(member)
@@ -53,30 +62,59 @@ async def serve(websocket: WebSocket, session: Session, capability: Capability) 
     finally:
         if member is not None:
             session.leave(member)
+        if page is not None:
+            session.access.leave(page)
+            session.connections.end(address)
 
 
-def _has_place(session: Session, capability: Capability) -> bool:
+def _has_place(session: Session, member: Member, address: tuple[Any, ...]) -> bool:
     """Whether another client may join: the last places are the owner's."""
-    reserved = 0 if allows(capability, "own") else RESERVED_FOR_OWNER
-    return len(session.members) < MOST_CLIENTS - reserved
+    is_owner = allows(member.client.capability, "own")
+    reserved = 0 if is_owner else RESERVED_FOR_OWNER
+    return len(session.members) < MOST_CLIENTS - reserved and session.connections.begin(address, is_owner)
 
 
-async def _greeted(websocket: WebSocket, capability: Capability) -> Member | None:
-    """Hear the page's hello; a page that speaks another version is told and let go."""
+async def _greeted(websocket: WebSocket, access: Access, channel: Channel) -> tuple[PageSession | None, Member | None]:
+    """Prove who this is, and have the page do the same; nothing else is said before that."""
     try:
         async with asyncio.timeout(GREETING_S):
-            hello = read(await _text(websocket))
-        if not isinstance(hello, Hello) or hello.version != VERSION:
-            raise InvalidInput("The page and the viewer are of different versions.", do="Reload the page.")
+            page, hello = await _proved(websocket, access, channel)
     except PellucidError as error:
         await websocket.send_text(to_text(Refusal(error.what, error.do)))
         await websocket.close(WRONG_GREETING)
-        return None
+        return None, None
     except TimeoutError:
         await websocket.close(WRONG_GREETING, "No greeting came.")
-        return None
-    client = Client(uuid4().hex[:8], hello.name, capability)
-    return Member(client, (hello.width, hello.height), hello.encodings)
+        return None, None
+    if page is None:
+        await websocket.close(UNKNOWN, "This viewer does not know the page.")
+        return None, None
+    access.keep(page)
+    client = Client(uuid4().hex[:8], hello.name, page.grant.capability)
+    size = (hello.width, hello.height)
+    return page, Member(client, size, hello.encodings, link=page.grant.link, token=page.token)
+
+
+async def _proved(websocket: WebSocket, access: Access, channel: Channel) -> tuple[PageSession | None, Hello]:
+    """The session of a page that holds its key; None for one that does not."""
+    wanted = _expected(await _text(websocket), Prove)
+    page = access.known(wanted.session, channel)
+    key, address = ("", "") if page is None else (page.key, page.address)
+    words = (wanted.nonce, secrets.token_hex(32), address)
+    # One that is not known gets a proof too, which is worth nothing: what is known here cannot be found out.
+    proof = sign(key or secrets.token_hex(32), "server", *words)
+    await websocket.send_text(to_text(Proof(words[1], proof)))
+    hello = _expected(await _text(websocket), Hello)
+    is_proved = secrets.compare_digest(hello.proof.encode(), sign(key, "page", *words).encode())
+    return page if page is not None and is_proved else None, hello
+
+
+def _expected(text: str, kind: type[Greeting]) -> Greeting:
+    message = read(text)
+    version = getattr(message, "version", VERSION)
+    if not isinstance(message, kind) or version != VERSION:
+        raise InvalidInput("The page and the viewer are of different versions.", do="Reload the page.")
+    return message
 
 
 async def _receive(websocket: WebSocket, session: Session, member: Member) -> None:
@@ -100,9 +138,12 @@ async def _text(websocket: WebSocket) -> str:
 
 
 async def _send(websocket: WebSocket, member: Member) -> None:
-    while True:
-        match await member.outbox.next():
-            case str() as text:
-                await websocket.send_text(text)
-            case bytes() as picture:
-                await websocket.send_bytes(picture)
+    try:
+        while True:
+            match await member.outbox.next():
+                case str() as text:
+                    await websocket.send_text(text)
+                case bytes() as picture:
+                    await websocket.send_bytes(picture)
+    except ConnectionEnded as end:
+        await websocket.close(end.code)

@@ -81,7 +81,7 @@ def _rest(session: Session, member: Member, message: incoming.Incoming) -> None:
             session.benches.set(scan, wish, is_open=is_open)
             if not is_open:
                 session.trials.abandon(member.id)
-        case incoming.Hello():
+        case incoming.Hello() | incoming.Prove():
             raise InvalidInput("Hello was said already.", do="Reload the page.")
 
 

@@ -1,76 +1,76 @@
-"""Who may come in: a token in the address, then a cookie; and no page of somebody else's.
+"""Who may come in: before every route, HTTP and WebSocket alike.
 
-Here: Guard, which stands before every route, HTTP and WebSocket alike, and says what the token allows.
-Not here: what the routes do (routes), what each capability is for (capabilities).
+Here: Guard, which reads the secret of a request and says what it allows; the headers of every answer.
+Not here: the secrets (sessions), what the routes do (routes), the proof on a page's WebSocket (connection).
 
-A program gives the token in the header ``Authorization: Bearer TOKEN``.
+A program shows its secret in ``Authorization: Bearer SECRET``, a page in ``Pellucid-Session: TOKEN``: behind a Hub the
+first is the Hub's. A download, which can have no header, has ``?ticket=``. Cookies are not used: a browser sends
+them to every port of this machine, and other users can listen there.
 """
 
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
+from starlette._utils import get_route_path
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pellucid.instance.capabilities import Tokens
-from pellucid.instance.protocol.parts import Capability
+from pellucid.errors import NotAllowed
+from pellucid.instance.process import refusal
+from pellucid.instance.sessions import Access, Channel, Grant
 
+FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
+"""A notebook on this machine shows the page in a frame. A framed page opens with a code alone, and keeps nothing."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
     "connect-src 'self'; worker-src 'self'; font-src 'self'; manifest-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    f"base-uri 'none'; form-action 'none'; frame-ancestors {FRAMED_BY}"
 )
-FRAMED_BY_NOTEBOOKS = " http://localhost:* http://127.0.0.1:*"
-"""Whoever gives the token may also show the page inside another: a notebook on this machine does."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-CLOSED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid</title>
-<h1>This viewer is closed to this address</h1>
-<p>%s</p>
-<p>Open the whole address that <code>pellucid view</code> printed, with everything after <code>?token=</code>.
-It changes every time the viewer is started.</p></html>
-"""
+PRIVATE = {"Cross-Origin-Resource-Policy": "same-origin"}
+"""Of everything but the page's own files: a page of another origin cannot show it."""
+AGENT, SESSION, TICKET = "pellucid-agent", "pellucid-session", "ticket="
 
 
 class Guard:
-    """Lets through who has a token, and sets the cookie that stands for it from then on.
+    """Behind it, ``scope["grant"]`` is what a request may do, ``scope["capability"]`` how much of that, both None where
+    it shows no access; and ``scope["channel"]`` is how it came. What a page of another address asks for is refused."""
 
-    Behind it, ``scope["capability"]`` is what the token allows.
-    """
-
-    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
-        self._app = app
-        self._tokens = tokens
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        given = _given(scope)
-        capability = self._tokens.capability(given)
-        fault = _fault(scope, given, capability)
-        if fault is None:
-            scope["capability"] = capability
-            await self._app(scope, receive, _marked(scope, send))
-        elif scope["type"] == "http":
-            await _closed(fault)(scope, receive, send)
-        else:
-            await send({"type": "websocket.close", "code": 1008, "reason": fault})
+        try:
+            self._identify(scope)
+        except NotAllowed as error:
+            await _refuse(scope, receive, send, error)
+            return
+        await self._app(scope, receive, _marked(scope, send))
 
+    def _identify(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if is_foreign(headers.get("origin"), headers.get("host", ""), headers.get("x-forwarded-host", "")):
+            raise NotAllowed("The request came from a page of another address.", do="Open the viewer's own page.")
+        channel = scope["channel"] = self._access.channel(headers.get(AGENT))
+        grant = scope["grant"] = self._grant(scope, headers, channel)
+        scope["capability"] = None if grant is None else grant.capability
 
-def _fault(scope: Scope, given: str, capability: Capability | None) -> str | None:
-    """Why this request may not come in."""
-    headers = Headers(scope=scope)
-    if is_foreign(headers.get("origin"), headers.get("host", ""), headers.get("x-forwarded-host", "")):
-        return "It was asked for by a page from elsewhere."
-    if not given:
-        return "The address has no token."
-    return "The token is not the right one." if capability is None else None
+    def _grant(self, scope: Scope, headers: Headers, channel: Channel) -> Grant | None:
+        query: str = scope["query_string"].decode("latin-1")
+        if scope.get("method") == "GET" and TICKET in query:
+            rest, _, ticket = query.rpartition(TICKET)
+            target = get_route_path(scope) + (f"?{rest.rstrip('&')}" if rest else "")
+            return self._access.grant_of_ticket(ticket, target, channel)
+        bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        return self._access.grant(headers.get(SESSION) or bearer, channel)
 
 
 def is_foreign(origin: str | None, host: str, forwarded: str) -> bool:
@@ -83,34 +83,6 @@ def is_foreign(origin: str | None, host: str, forwarded: str) -> bool:
     return origin is not None and _host_of(origin) not in known
 
 
-def _given(scope: Scope) -> str:
-    """The token: in the address, in a header, or in the cookie."""
-    headers = Headers(scope=scope)
-    bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
-    return _from_query(scope) or bearer or _from_cookie(headers, _cookie_name(scope))
-
-
-def _marked(scope: Scope, send: Send) -> Send:
-    """Send, with our headers on every answer."""
-
-    async def send_marked(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-            if token := _from_query(scope):
-                # Without a path: below a proxy's prefix it is then kept from everything else on that host.
-                headers.append("Set-Cookie", f"{_cookie_name(scope)}={token}; HttpOnly; SameSite=Strict")
-                headers["Content-Security-Policy"] = POLICY + FRAMED_BY_NOTEBOOKS
-        await send(message)
-
-    return send_marked
-
-
-def _closed(fault: str) -> Response:
-    return HTMLResponse(CLOSED % fault, status_code=403, headers=HEADERS)
-
-
 def _host_of(origin: str) -> str:
     """Host and port of an address; nothing where it is none."""
     try:
@@ -119,19 +91,21 @@ def _host_of(origin: str) -> str:
         return ""
 
 
-def _from_query(scope: Scope) -> str:
-    query: bytes = scope["query_string"]
-    return parse_qs(query.decode("latin-1")).get("token", [""])[0]
+async def _refuse(scope: Scope, receive: Receive, send: Send, error: NotAllowed) -> None:
+    if scope["type"] == "http":
+        await JSONResponse(refusal(error), 403, HEADERS | PRIVATE)(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": 1008, "reason": error.what})
 
 
-def _from_cookie(headers: Headers, name: str) -> str:
-    try:
-        cookies = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return str(cookies[name].value) if name in cookies else ""
+def _marked(scope: Scope, send: Send) -> Send:
+    """Send, with our headers on every answer."""
 
+    async def send_marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in (HEADERS if scope.get("is_public") else HEADERS | PRIVATE).items():
+                headers.setdefault(name, value)
+        await send(message)
 
-def _cookie_name(scope: Scope) -> str:
-    """Browsers keep cookies by host alone: the port in the name keeps two viewers on one machine apart."""
-    return f"pellucid-{(scope.get('server') or ('', 0))[1]}"
+    return send_marked

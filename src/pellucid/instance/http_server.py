@@ -66,7 +66,8 @@ class HttpServer(uvicorn.Server):
             with suppress(OSError):  # It went away by itself.
                 connection.shutdown(socket.SHUT_RDWR)
 
-        self._connections.add(address[:2], close, lambda: connection.fileno() < 0)
+        if connection.family != socket.AF_UNIX:
+            self._connections.add(address[:2], close, lambda: connection.fileno() < 0)
         opening = asyncio.create_task(self._serve_connection(connection))
         self._opening.add(opening)
         opening.add_done_callback(self._opening.discard)
@@ -89,16 +90,19 @@ class HttpServer(uvicorn.Server):
 
 
 class ConnectionMiddleware:
-    """Tells the registry that a connection is served, and for whom. Stands behind the guard."""
+    """Tells the registry that a connection is served, and for whom. Stands behind the guard.
+
+    One that has shown no access waits on, and is closed with those that wait; so does a page's WebSocket until both
+    ends have proved who they are (connection). Those of the Unix socket are the owner's, and are not counted."""
 
     def __init__(self, app: ASGIApp, connections: ConnectionRegistry) -> None:
         self._app, self._connections = app, connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket"):
+        if scope["type"] not in ("http", "websocket") or not scope["capability"] or not scope.get("client"):
             await self._app(scope, receive, send)
             return
-        address = tuple(scope.get("client") or ())
+        address = tuple(scope["client"])
         if not self._connections.begin(address, is_owner=allows(scope["capability"], "own")):
             await refuse(scope, receive, send, TooManyRequests(TOO_MANY, do="Try again in a moment."))
             return

@@ -21,6 +21,14 @@ MOST_UNDER_WAY = 2
 """Frames that were sent and not acknowledged: one is drawn by the page while the next travels."""
 
 
+class ConnectionEnded(Exception):
+    """The connection of a page is to be closed."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"closed with code {code}")
+        self.code = code
+
+
 class Outbox:
     """What still has to be sent, in order. A client that does not take it is told no more, and let go."""
 
@@ -28,6 +36,7 @@ class Outbox:
         self._waiting: deque[str | bytes] = deque()
         self._filled = asyncio.Event()
         self.is_overfull = False
+        self._end: int | None = None
 
     def put(self, told: Outgoing | Picture[Any]) -> None:
         if len(self._waiting) >= MOST_WAITING:
@@ -36,20 +45,28 @@ class Outbox:
             self._waiting.append(told.to_bytes() if isinstance(told, Picture) else to_text(told))
             self._filled.set()
 
+    def end(self, code: int) -> None:
+        """Have the connection closed with this code, before anything that still waits."""
+        self._end, self.is_overfull = code, True
+        self._filled.set()
+
     def __len__(self) -> int:
         return len(self._waiting)
 
     async def next(self) -> str | bytes:
-        while not self._waiting:
+        while not self._waiting and self._end is None:
             self._filled.clear()
             await self._filled.wait()
+        if self._end is not None:
+            raise ConnectionEnded(self._end)
         return self._waiting.popleft()
 
 
 @dataclass
 class Member:
     """needs_key: of the video, before anything else of it can be shown. probe, next_probe: the question that the Worker
-    answers, and the one after it. owed: of each view, the frame that was held back because too many were under way."""
+    answers, and the one after it. link: the share link that it came with. token: for its HTTP requests. owed: of each
+    view, the frame that was held back because too many were under way."""
 
     client: Client
     size: tuple[int, int]
@@ -59,6 +76,8 @@ class Member:
     needs_key: bool = True
     probe: "asyncio.Task[None] | None" = None
     next_probe: Probe | None = None
+    link: str = ""
+    token: str = field(default="", repr=False)
     _under_way: dict[int, float] = field(default_factory=dict)
     _owed: dict[View, Picture[FrameHeader]] = field(default_factory=dict)
 

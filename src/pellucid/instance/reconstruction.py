@@ -49,7 +49,7 @@ def start(session: Session, asked: ReconstructionRequest) -> str:
     if not asked.is_replaced and Path(session.roots.checked(asked.output)).exists():
         raise OutputExists(asked.output)
     words += ["--device", session.relay.device, *(["--view", "-"] if asked.is_watched else [])]
-    run = _Run(words, session.tasks.folder, session.url, limit_text(session.roots.readable))
+    run = _Run(words, session.tasks.folder, session.owner_url(), limit_text(session.roots.readable))
 
     async def work(id: str) -> None:
         await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))

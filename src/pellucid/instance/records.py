@@ -3,7 +3,7 @@
 Here: Record, writing it, listing those of viewers that are alive.
 Not here: attaching to one (client), viewers on other machines (agent).
 
-The address in a record has the owner's token: the folder and the files are closed to everybody else.
+A record has the owner's token: the folder and the files are closed to everybody else.
 """
 
 import atexit
@@ -14,10 +14,11 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from pellucid.errors import InvalidInput
+from pellucid.instance.sessions import make_code
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.processes import birth as birth_of
 from pellucid.rendering.documents import build
@@ -28,21 +29,26 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Record:
-    """A running viewer. url: the owner's address. started_at: seconds since 1970. birth: of the process."""
+    """A running viewer. address: of its page. started_at: seconds since 1970. birth: of the process. token: the
+    owner's, for programs. root: what keys of the owner's pages are made from."""
 
-    url: str = field(repr=False)  # What is printed, or kept in a notebook, must not let others in.
+    address: str
     pid: int
     host: str
     started_at: float
     birth: int
+    # What is printed, or kept in a notebook, must not let others in.
+    token: str = field(default="", repr=False)
+    root: str = field(default="", repr=False)
 
     @classmethod
-    def of_this_process(cls, url: str) -> "Record":
-        return cls(url, os.getpid(), socket.gethostname(), time.time(), birth_of(os.getpid()))
+    def of_this_process(cls, address: str, token: str, root: str) -> "Record":
+        return cls(address, os.getpid(), socket.gethostname(), time.time(), birth_of(os.getpid()), token, root)
 
     @property
-    def token(self) -> str:
-        return parse_qs(urlsplit(self.url).query).get("token", [""])[0]
+    def url(self) -> str:
+        """To be opened in a browser, as the owner. It works once: a fresh one comes each time."""
+        return f"{self.address}#code={make_code(self.token)}"
 
     @property
     def is_alive(self) -> bool:
@@ -87,7 +93,7 @@ def running(folder: Path | None = None) -> list[Record]:
 def left_at(port: int, folder: Path | None = None) -> Record | None:
     """What a viewer of this machine left behind that was killed at this port; who ends in order leaves nothing."""
     read = [_read(path) for path in (folder or records_folder()).glob(f"{socket.gethostname()}-*.json")]
-    left = [one for one in read if one is not None and not one.is_alive and urlsplit(one.url).port == port]
+    left = [one for one in read if one is not None and not one.is_alive and urlsplit(one.address).port == port]
     return max(left, key=lambda record: record.started_at, default=None)
 
 

@@ -1,6 +1,6 @@
 """What each route requires and accepts, checked before any of the request's body is read.
 
-Here: RouteRule, needs, which declares one, RouteTable and RouteMiddleware.
+Here: RouteRule, needs and public, which declare one, RouteTable and RouteMiddleware.
 Not here: who sent the request (guard), what the routes do (routes).
 
 A route without a rule is a mistake of ours: the application then does not start.
@@ -22,6 +22,7 @@ from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, T
 from pellucid.instance.capabilities import require
 from pellucid.instance.process import refusal
 from pellucid.instance.protocol.parts import Capability
+from pellucid.instance.sessions import FRESH_LINK
 
 MAX_JSON_BYTES = 2**20
 MAX_STREAM_BYTES = 2**40
@@ -34,9 +35,10 @@ CLOSE = {"Connection": "close"}
 
 @dataclass(frozen=True)
 class RouteRule:
-    """capability: which one a request must have. max_body_bytes: how long its body may be."""
+    """capability: which one a request must have; None where everybody may send it. max_body_bytes: how long its body
+    may be."""
 
-    capability: Capability
+    capability: Capability | None
     max_body_bytes: int = MAX_JSON_BYTES
 
     async def __call__(self) -> None:
@@ -46,6 +48,11 @@ class RouteRule:
 def needs(capability: Capability, max_body_bytes: int = MAX_JSON_BYTES) -> Any:
     """Declare a route's rule: one of its dependencies."""
     return Depends(RouteRule(capability, max_body_bytes))
+
+
+def public(max_body_bytes: int = MAX_JSON_BYTES) -> Any:
+    """Declare that everybody may use a route: nothing that it gives is secret, or it checks that itself."""
+    return Depends(RouteRule(None, max_body_bytes))
 
 
 class RouteTable:
@@ -96,7 +103,7 @@ def _rule_of(route: BaseRoute) -> RouteRule:
 class RouteMiddleware:
     """Refuses a request by its head, and cuts off a body that becomes longer than its route accepts.
 
-    Stands behind the guard, which sets ``scope["capability"]``.
+    Stands behind the guard, which sets ``scope["capability"]``; None where a request shows no access.
     """
 
     def __init__(self, app: ASGIApp, table: RouteTable) -> None:
@@ -120,7 +127,11 @@ class RouteMiddleware:
             raise _WrongMethod(what, do="See /api/docs for the methods of each address.")
         if rule is None:
             raise NotFound(scope["path"])
-        require(scope["capability"], rule.capability)
+        scope["is_public"] = rule.capability is None
+        if rule.capability is not None and scope["capability"] is None:
+            raise NotAllowed("The request shows no access that this viewer knows.", do=FRESH_LINK)
+        if rule.capability is not None:
+            require(scope["capability"], rule.capability)
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > rule.max_body_bytes:
             raise _BodyTooLarge(rule.max_body_bytes)

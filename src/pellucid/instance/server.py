@@ -16,7 +16,6 @@ from pellucid.formats.location import Location
 from pellucid.instance import loading, records, states
 from pellucid.instance.app import create_app
 from pellucid.instance.arrivals import Arrivals
-from pellucid.instance.capabilities import Tokens
 from pellucid.instance.handover import Handover
 from pellucid.instance.http_server import HttpServer
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
@@ -66,13 +65,16 @@ class Instance:
         self._pin = "" if certificate is None else certificate.pin
         self.session = Session(_as_before(setup, port))
         self._opened.callback(self.session.close)
+        self.unix_socket = self.session.tasks.folder / "web.socket"
         self._begin(source, state)
         self.session.on_end = self.stop
         self._opened.callback(Handover(self.session).close)
         self._listener = self._listening_for_arrays(limits, certificate)
         self._opened.callback(self._listener.close)
-        self.session.url = self.url
-        self._record = records.write(records.Record.of_this_process(self.url))
+        access = self.session.access
+        access.address = self.address
+        self.session.owner_url = lambda: self.url
+        self._record = records.write(records.Record.of_this_process(self.address, access.token, access.root))
         self._opened.callback(records.remove, self._record)
         raise_descriptor_limit()
         self._server = _server(self.session, certificate)
@@ -91,8 +93,9 @@ class Instance:
         where = HOST if certificate is None else EVERYWHERE
         limits = replace(limits, limit_bytes=self.session.arrays.most_bytes or limits.limit_bytes)
         arrivals = Arrivals(self.session)
-        token = self.session.tokens.own
-        listener = Listener(f"{where}:0", token=token, host=arrivals, limits=limits, certificate=certificate)
+        access = self.session.access
+        tokens = lambda: access.transfer_tokens  # noqa: E731
+        listener = Listener(f"{where}:0", token=tokens, host=arrivals, limits=limits, certificate=certificate)
         arrivals.receiving.cancel = listener.cancel
         self.session.take_connection = listener.serve
         host = HOST if certificate is None else socket.gethostname()
@@ -105,19 +108,30 @@ class Instance:
 
     @property
     def url(self) -> str:
-        """The address to open in a browser; whoever has it owns the viewer."""
-        return self.link("own")
+        """The address to open in a browser, as the owner. It works once: a fresh one comes each time."""
+        return f"{self.address}#code={self.session.access.make_code()}{self._pinned}"
+
+    @property
+    def address(self) -> str:
+        """Of the page, without any secret."""
+        place = f"https://{socket.gethostname()}" if self._pin else f"http://{HOST}"
+        return f"{place}:{self.port}/"
 
     def link(self, capability: Capability) -> str:
-        """The address that allows so much. Behind the # stands what its certificate is known by, for programs."""
-        place = f"https://{socket.gethostname()}" if self._pin else f"http://{HOST}"
-        pin = f"#{self._pin}" if self._pin else ""
-        return f"{place}:{self.port}/?token={self.session.tokens.of(capability)}{pin}"
+        """An address that allows so much, for others and for programs, until it is revoked."""
+        return f"{self.address}#share={self.session.access.share(capability).secret}{self._pinned}"
+
+    @property
+    def _pinned(self) -> str:
+        """What its certificate is known by, for programs."""
+        return f"&pin={self._pin}" if self._pin else ""
 
     def run(self) -> None:
         """Serve until stop is called or, in the main thread, Ctrl-C is pressed."""
         try:
-            self._server.run(sockets=[self._socket])
+            # By TLS an agent knows it by its certificate; else by a folder that nobody else can enter.
+            more = [] if self._pin else [_listening_locally(self.unix_socket)]
+            self._server.run(sockets=[self._socket, *more])
         finally:
             self.close()
 
@@ -140,7 +154,7 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
         uvicorn.Config(
             create_app(session),
             log_level="warning",
-            access_log=False,  # It would write the token.
+            access_log=False,  # It would write tickets.
             server_header=False,
             proxy_headers=False,  # The address of a connection is what it is registered by.
             ws="websockets-sansio",
@@ -155,9 +169,10 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
 
 
 def _as_before(setup: Setup, port: int) -> Setup:
-    """With the tokens of a viewer that was killed at this port: pages that wait for it find it again, links hold."""
+    """As a viewer that was killed at this port: it can prove itself to the owner's pages that wait for it. Links,
+    codes and tokens are new: they may have been sent to another program that had taken over the port."""
     left = records.left_at(port) if port else None
-    return setup if left is None or not left.token else replace(setup, tokens=Tokens(left.token))
+    return setup if left is None else replace(setup, root=left.root)
 
 
 def _listening(port: int, host: str) -> socket.socket:
@@ -171,6 +186,13 @@ def _listening(port: int, host: str) -> socket.socket:
         listener.close()
         do = "Choose another with --port, or leave it out: a free one is found."
         raise InvalidInput(f"Port {port} cannot be used: {error}.", do=do) from error
+    listener.listen()
+    return listener
+
+
+def _listening_locally(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
     listener.listen()
     return listener
 

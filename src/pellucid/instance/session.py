@@ -19,7 +19,7 @@ from pellucid.errors import PellucidError
 from pellucid.instance import edits
 from pellucid.instance.arrays import Arrays
 from pellucid.instance.benches import Benches
-from pellucid.instance.capabilities import Tokens, allows
+from pellucid.instance.capabilities import allows
 from pellucid.instance.catalogue import Catalogue, choices
 from pellucid.instance.controls import Controls
 from pellucid.instance.delivery import Delivery
@@ -32,6 +32,7 @@ from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import outgoing
 from pellucid.instance.protocol.parts import Capability, Limits
 from pellucid.instance.relay import Ahead
+from pellucid.instance.sessions import Access
 from pellucid.instance.shadings import Shadings
 from pellucid.instance.slicing import Slicing
 from pellucid.instance.tasks import Tasks
@@ -42,19 +43,22 @@ from pellucid.rendering.scene import Scene
 from pellucid.transport.connections import ConnectionRegistry
 from pellucid.workers.process import Deadlines
 
+WITHDRAWN = 4003
+"""Why a page's WebSocket is closed: its link was revoked."""
+
 
 @dataclass(frozen=True)
 class Setup:
     """How a viewer is started. roots: what it may open. clock: in seconds, for the grace period and for connections
-    that wait. most_bytes: of an array; 0 where only memory decides. ahead: its Worker, where that was started before
-    everything else."""
+    that wait. most_bytes: of an array; 0 where only memory decides. root: what keys of the owner's pages are made from,
+    where a viewer was killed at this port. ahead: its Worker, where that was started before everything else."""
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
     grace_s: float = GRACE_S
     clock: Callable[[], float] = time.monotonic
     deadlines: Deadlines = field(default_factory=Deadlines)
-    tokens: Tokens = field(default_factory=Tokens)
+    root: str = field(default="", repr=False)
     most_bytes: int = 0
     ahead: Ahead | None = None
 
@@ -63,7 +67,7 @@ class Session:
     """Parts are public: the modules around this one work on them."""
 
     def __init__(self, setup: Setup) -> None:
-        self.tokens, self.roots = setup.tokens, Roots(list(setup.roots))
+        self.access, self.roots = Access(root=setup.root), Roots(list(setup.roots))
         ahead = setup.ahead or Ahead.of(setup.device, setup.deadlines)
         self.relay, self.worker = ahead.relay, ahead.worker
         self.history, self.controls, self.members = History(Scene()), Controls(), dict[str, Member]()
@@ -79,7 +83,8 @@ class Session:
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.trials, self.benches = Trials(self.worker, self.roots), Benches(self.tasks)
         self.connections = ConnectionRegistry(clock=setup.clock)
-        self.socket = self.transfer = self.url = ""
+        self.socket = self.transfer = ""
+        self.owner_url: Callable[[], str] = lambda: ""
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None
         self.worker_events = WorkerEvents(self)
@@ -119,8 +124,8 @@ class Session:
         put = member.outbox.put
         capability = member.client.capability
         roots = self.roots.names if allows(capability, "own") else ()
-        now_ms, device = time.time() * 1000, self.relay.device
-        put(outgoing.Welcome(member.id, capability, PRODUCT, device, choices(), Limits(), roots, now_ms))
+        known = (PRODUCT, self.relay.device, choices(), Limits(), roots, time.time() * 1000)
+        put(outgoing.Welcome(member.id, capability, *known, member.token))
         if allows(capability, "own"):
             put(self.benches.message())
         self.members[member.id] = member
@@ -143,6 +148,13 @@ class Session:
             self.trials.abandon(member.id)
             self.tell(self.controls.message())
             self._fit()
+
+    def revoke(self, link: str) -> None:
+        """A share link stops working, also for pages that are open."""
+        self.access.revoke(link)
+        for member in self.members.values():
+            if member.link == link:
+                member.outbox.end(WITHDRAWN)
 
     def resize(self, member: Member, size: tuple[int, int]) -> None:
         member.size = size

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pellucid.errors import PellucidError, TransferBroken
 from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
 from pellucid.transport.connections import ConnectionRegistry
-from pellucid.transport.handshake import admit
+from pellucid.transport.handshake import Tokens, admit
 from pellucid.transport.lanes.lane import PROXY, has_rdma, lanes_here, machine
 from pellucid.transport.messages import Channel, Message, Patience
 
@@ -35,8 +35,8 @@ class Door:
     enter: called in a thread of the connection's own, with what it said it came for.
     """
 
-    def __init__(self, address: Address, token: str, enter: Enter, certificate: Certificate | None) -> None:
-        self._token = token
+    def __init__(self, address: Address, tokens: Tokens, enter: Enter, certificate: Certificate | None) -> None:
+        self._tokens = tokens
         self._enter = enter
         self._tls = certificate.context() if certificate else None
         name = f"pellucid-{secrets.token_hex(8)}"
@@ -93,7 +93,7 @@ class Door:
                 patience = Patience(HANDSHAKE_S, self._is_closing)
                 _shake_hands(connection)
                 channel = Channel(connection, patience, is_local)
-                opening = admit(channel, self._token, offer)
+                opening = admit(channel, self._tokens(), offer)
             except BaseException:
                 connection.close()
                 raise

@@ -10,10 +10,13 @@ and the listening end with another. Somebody who took over the port learns nothi
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable, Sequence
 
 from pellucid.errors import InvalidInput, TokenRefused, TransferInvalid
 from pellucid.transport.messages import Channel, Message, refusal
 
+Tokens = Callable[[], Sequence[str]]
+"""The tokens that a listening end takes, at this moment."""
 VERSION = "1"
 GREETING = "pellucid-transfer"
 
@@ -44,13 +47,16 @@ def introduce(channel: Channel, token: str, purpose: dict[str, str]) -> Message:
     return welcome
 
 
-def admit(channel: Channel, token: str, offer: dict[str, str]) -> Message:
-    """The listening end's part. offer: what the connecting end may use. Gives what it came for."""
+def admit(channel: Channel, tokens: Sequence[str], offer: dict[str, str]) -> Message:
+    """The listening end's part. tokens: any of which will do. offer: what the connecting end may use. Gives what it
+    came for."""
     nonce = secrets.token_hex(32)
     channel.write(Message(GREETING, {"version": VERSION, "nonce": nonce}))
     opening = channel.expect("open")
     nonces = (nonce, opening.get("nonce"))
-    if not hmac.compare_digest(opening.get("proof").encode(), prove(token, "connect", nonces).encode()):
+    shown = opening.get("proof").encode()
+    token = next((one for one in tokens if hmac.compare_digest(shown, prove(one, "connect", nonces).encode())), None)
+    if token is None:
         error = TokenRefused("The receiving end")
         channel.write(refusal(error))
         raise error

@@ -20,7 +20,7 @@ from pellucid.errors import InvalidInput, PellucidError, TransferBroken, Transfe
 from pellucid.transport.address import Address, Certificate
 from pellucid.transport.announcement import Announcement, announce
 from pellucid.transport.door import Door
-from pellucid.transport.handshake import checked_token
+from pellucid.transport.handshake import Tokens, checked_token
 from pellucid.transport.host import DEFAULT_LIMITS, Host, Limits, Mailbox, Received
 from pellucid.transport.lanes.lane import Link, checked_lane
 from pellucid.transport.messages import POLL_S, Channel, Message, Patience, refusal
@@ -43,7 +43,8 @@ class _Active:
 
 
 class Listener:
-    """Waits for connections in threads of its own until it is closed.
+    """Waits for connections in threads of its own until it is closed. token: what both ends hold, or what gives those
+    that are taken at the moment.
 
     >>> with Listener(token="a long secret") as listener:
     ...     str(listener.address).startswith("127.0.0.1:")
@@ -54,7 +55,7 @@ class Listener:
         self,
         address: str = "127.0.0.1:0",
         *,
-        token: str,
+        token: str | Tokens,
         host: Host | None = None,
         limits: Limits = DEFAULT_LIMITS,
         certificate: Certificate | None = None,
@@ -66,7 +67,10 @@ class Listener:
         self._partials = Partials(limits.keep_s, limits.limit_bytes)
         self._lock = threading.Lock()
         self.is_closing = threading.Event()
-        self._door = Door(Address.parse(address), checked_token(token), self._enter, certificate)
+        if isinstance(token, str):
+            known = (checked_token(token),)
+            token = lambda: known  # noqa: E731
+        self._door = Door(Address.parse(address), token, self._enter, certificate)
         self.address = self._door.address
 
     def serve(self, connection: socket.socket) -> None:

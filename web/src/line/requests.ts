@@ -1,7 +1,9 @@
-// What goes over HTTP. Here: one function per route, answers typed, refusals as errors with a remedy.
+// What goes over HTTP, with the token of this page, once the viewer has proved itself. Here: one function per route, answers typed, refusals as errors with a remedy.
 // Not here: what happens on the WebSocket (socket.ts).
 
+import { access } from "./access";
 import type {
+  Capability,
   ExportRequest,
   FileFacts,
   Folder,
@@ -14,8 +16,9 @@ import type {
   Revision,
   SavedState,
   ShadingMade,
-  Sharing,
+  Share,
   TaskStarted,
+  Ticket,
   Uploaded,
 } from "../protocol";
 
@@ -32,8 +35,11 @@ export class RequestRefused extends Error {
 
 export async function ask(address: string, method = "GET", body?: BodyInit, signal?: AbortSignal): Promise<Response> {
   let answer: Response;
+  const token = await access().ready();
+  if (token === null) throw new RequestRefused("The viewer does not answer.", "Try again when the line is back.");
   try {
     const headers = new Headers(typeof body === "string" ? { "Content-Type": "application/json" } : undefined);
+    headers.set("Pellucid-Session", token);
     answer = await fetch(address, { method, headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) });
   } catch {
     throw new RequestRefused("The viewer does not answer.", "Try again when the line is back.");
@@ -72,7 +78,12 @@ export const profile = (request: ProfileRequest): Promise<Profile> => post("api/
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
 export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);
 export const makeLink = (): Promise<Link> => post("api/links");
-export const sharing = (): Promise<Sharing> => get("api/sharing");
+export const openLink = (name: string): Promise<Revision> => post(`api/links/${name}/open`);
+export const shares = (): Promise<Share[]> => get("api/shares");
+export const makeShare = (capability: Capability, name: string): Promise<Share> => post("api/shares", { capability, name });
+export const revokeShare = (id: string): Promise<Response> => ask(`api/shares/${id}`, "DELETE");
+/** An address that the browser can fetch by itself, for a minute. */
+export const ticketFor = (path: string): Promise<Ticket> => post("api/tickets", { path });
 export const savedState = (): Promise<SavedState> => get("api/state");
 export const restore = (state: SavedState): Promise<Revision> => post("api/state", state, "PUT");
 

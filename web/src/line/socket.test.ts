@@ -1,7 +1,11 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
 import type { Line } from "../state/state";
+import { Access, signed } from "./access";
 import { Socket, type World } from "./socket";
+
+const ADDRESS = "http://127.0.0.1:8000/hub/";
+const KEY = "the key";
 
 class FakeSocket extends EventTarget {
   binaryType = "";
@@ -37,26 +41,90 @@ function setUp(status = 0) {
     later: (act, ms) => timers.push({ act, ms }),
     never: () => undefined,
     now: () => 1000,
-    address: "http://localhost:8000/hub/?token=secret",
+    address: ADDRESS,
   };
+  const access = new Access({
+    address: ADDRESS,
+    fragment: "#code=once",
+    storage: null,
+    fetch: () => Promise.resolve(Response.json({ session: "session", key: KEY, token: "first", capability: "own", state: "" })),
+  });
   const texts: unknown[] = [];
   const onOpen = vi.fn();
-  const socket = new Socket({ onLine: (line) => lines.push(line), onOpen, onText: (text) => texts.push(text), onBytes: () => undefined }, world);
+  const socket = new Socket({ onLine: (line) => lines.push(line), onOpen, onText: (text) => texts.push(text), onBytes: () => undefined }, world, access);
   socket.open();
-  return { socket, sockets, timers, lines, addresses, texts, onOpen };
+  return { socket, sockets, timers, lines, addresses, texts, onOpen, access };
+}
+
+/** The same, with the proof behind it. */
+async function proven() {
+  const all = setUp();
+  await all.access.open();
+  const socket = all.sockets[0];
+  socket?.dispatchEvent(new Event("open"));
+  const { nonce } = JSON.parse(socket?.sent.pop() ?? "") as { nonce: string };
+  socket?.say(JSON.stringify({ type: "proof", nonce: "theirs", proof: signed(KEY, "server", nonce, "theirs", ADDRESS) }));
+  return all;
 }
 
 describe("the line", () => {
-  it("is a WebSocket beside the page, without the token", () => {
-    expect(setUp().addresses).toEqual(["ws://localhost:8000/hub/ws"]);
+  it("believes nothing that comes before the proof", async () => {
+    const { sockets, texts, access } = setUp();
+    const welcomed = vi.spyOn(access, "welcomed");
+    await access.open();
+    sockets[0]?.dispatchEvent(new Event("open"));
+    sockets[0]?.say('{"type": "welcome", "token": "forged"}');
+    expect([welcomed.mock.calls, texts, sockets[0]?.readyState]).toEqual([[], [], WebSocket.CLOSED]);
   });
 
-  it("is open once the instance has welcomed us", () => {
-    const { sockets, lines, onOpen, texts } = setUp();
+  it("is a WebSocket beside the page, without anything secret", () => {
+    expect(setUp().addresses).toEqual(["ws://127.0.0.1:8000/hub/ws"]);
+  });
+
+  it("is open once the instance has proved itself and welcomed us", async () => {
+    const { sockets, lines, onOpen, texts, access } = setUp();
+    await access.open();
     sockets[0]?.dispatchEvent(new Event("open"));
-    expect(onOpen).toHaveBeenCalledOnce();
-    sockets[0]?.say('{"type": "welcome"}');
-    expect([lines, texts]).toEqual([[{ phase: "open" }], [{ type: "welcome" }]]);
+    const { nonce, session } = JSON.parse(sockets[0]?.sent[0] ?? "") as { nonce: string; session: string };
+    expect([session, onOpen.mock.calls]).toEqual(["session", []]);
+    sockets[0]?.say(JSON.stringify({ type: "proof", nonce: "theirs", proof: signed(KEY, "server", nonce, "theirs", ADDRESS) }));
+    expect(onOpen).toHaveBeenCalledExactlyOnceWith(signed(KEY, "page", nonce, "theirs", ADDRESS));
+    const welcome = { type: "welcome", token: "second" };
+    sockets[0]?.say(JSON.stringify(welcome));
+    expect([lines, texts]).toEqual([[{ phase: "open" }], [welcome]]);
+    await expect(access.ready()).resolves.toBe("second");
+  });
+
+  it.each([
+    ["another key", "another", ADDRESS],
+    ["another address", KEY, "http://127.0.0.1:9000/"],
+  ])("tells nothing to what proves itself with %s", async (_, key, address) => {
+    vi.useFakeTimers();
+    const { sockets, lines, onOpen, timers, access } = setUp();
+    await access.open();
+    sockets[0]?.dispatchEvent(new Event("open"));
+    const { nonce } = JSON.parse(sockets[0]?.sent[0] ?? "") as { nonce: string };
+    sockets[0]?.say(JSON.stringify({ type: "proof", nonce: "theirs", proof: signed(key, "server", nonce, "theirs", address) }));
+    expect([onOpen.mock.calls, sockets[0]?.sent.length, timers.length]).toEqual([[], 1, 1]);
+    expect(sockets[0]?.readyState).toBe(WebSocket.CLOSED);
+    expect(lines[0]).toMatchObject({ phase: "waiting", what: "What answers here is not the viewer that this page was opened with." });
+    const request = access.ready();
+    await vi.runAllTimersAsync();
+    await expect(request).resolves.toBeNull();
+    vi.useRealTimers();
+  });
+
+  it("sends no request after it broke, until there is another proof", async () => {
+    vi.useFakeTimers();
+    const { sockets, access } = setUp();
+    await access.open();
+    access.welcomed("second");
+    await expect(access.ready()).resolves.toBe("second");
+    sockets[0]?.fail(1006);
+    const request = access.ready();
+    await vi.runAllTimersAsync();
+    await expect(request).resolves.toBeNull();
+    vi.useRealTimers();
   });
 
   it("is tried again, later each time", async () => {
@@ -71,7 +139,18 @@ describe("the line", () => {
     expect(lines.at(-1)).toMatchObject({ phase: "waiting", what: "The viewer does not answer" });
   });
 
-  it("says that the address is not complete", async () => {
+  it("is given up where the link was revoked or is not known", () => {
+    for (const [code, what] of [
+      [4003, "Your access was withdrawn."],
+      [4004, "The viewer does not know this page any more."],
+    ] as const) {
+      const { sockets, lines, timers } = setUp();
+      sockets[0]?.fail(code);
+      expect([lines[0], timers]).toMatchObject([{ phase: "closed", what }, []]);
+    }
+  });
+
+  it("says that the page may not talk to the viewer", async () => {
     const { sockets, lines } = setUp(403);
     sockets[0]?.fail(1006);
     await vi.waitFor(() => expect(lines[0]).toMatchObject({ phase: "waiting", what: "This page may not talk to the viewer." }));
@@ -85,7 +164,7 @@ describe("the line", () => {
   });
 
   it("keeps what an instance said when it ended, and looks for the next one", async () => {
-    const { sockets, lines, timers } = setUp();
+    const { sockets, lines, timers } = await proven();
     sockets[0]?.say('{"type": "ended", "what": "Nobody was there.", "do": ""}');
     sockets[0]?.fail(4001);
     await vi.waitFor(() => expect(timers).toHaveLength(1));

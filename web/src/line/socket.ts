@@ -1,14 +1,14 @@
 // The line to the instance: opened, kept open, opened again when it breaks.
-// Here: the WebSocket, waiting longer each time, why it failed. Not here: what messages mean (session/).
+// Here: the WebSocket, the proof that it leads to the viewer before anything else is sent, waiting longer each time, why it failed. Not here: what messages mean (session/).
 
-import type { About, Incoming, Outgoing, Refused } from "../protocol";
-import { VERSION } from "../protocol";
+import type { Incoming, Outgoing } from "../protocol";
+import { type Access, FRESH_LINK } from "./access";
 import type { Line } from "../state/state";
 
 export interface Listener {
   onLine: (line: Line) => void;
-  /** The line is open: say hello. */
-  onOpen: () => void;
+  /** The viewer has proved itself: say hello, with this page's own proof. */
+  onOpen: (proof: string) => void;
   onText: (message: Outgoing) => void;
   onBytes: (message: ArrayBuffer) => void;
 }
@@ -29,6 +29,7 @@ const GROWTH = 1.6;
 const OTHER_VERSION = 4000;
 const ENDED = 4001;
 const WITHDRAWN = 4003;
+const UNKNOWN = 4004;
 const BUSY = 1013;
 
 export class Socket {
@@ -36,10 +37,12 @@ export class Socket {
   private waitMs = FIRST_WAIT_MS;
   private timer = 0;
   private hasEnded = false;
+  private isProven = false;
 
   constructor(
     private readonly listener: Listener,
     private readonly world: World,
+    private readonly access: Pick<Access, "challenge" | "answer" | "welcomed" | "lost">,
   ) {}
 
   /** Try now, whatever was planned. */
@@ -51,12 +54,13 @@ export class Socket {
     const socket = this.world.connect(address);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
+    this.isProven = false;
     let wasOpen = false;
     socket.addEventListener("open", () => {
       wasOpen = true;
-      this.listener.onOpen();
+      socket.send(JSON.stringify(this.access.challenge()));
     });
-    socket.addEventListener("message", (event: MessageEvent<unknown>) => this.receive(event.data));
+    socket.addEventListener("message", (event: MessageEvent<unknown>) => this.receive(event.data, socket));
     socket.addEventListener("close", (event) => {
       if (this.socket === socket) void this.closed(event.code, wasOpen);
     });
@@ -75,11 +79,14 @@ export class Socket {
     socket?.close();
   }
 
-  private receive(message: unknown): void {
+  private receive(message: unknown, socket: WebSocket): void {
+    if (socket !== this.socket) return;
+    if (!this.isProven) return this.check(message, socket);
     if (message instanceof ArrayBuffer) return this.listener.onBytes(message);
     if (typeof message !== "string") return;
     const heard = JSON.parse(message) as Outgoing;
     if (heard.type === "welcome") {
+      this.access.welcomed(heard.token);
       this.waitMs = FIRST_WAIT_MS;
       this.hasEnded = false;
       this.listener.onLine({ phase: "open" });
@@ -88,12 +95,34 @@ export class Socket {
     this.listener.onText(heard);
   }
 
+  /** Nothing is believed before the proof. */
+  private check(message: unknown, socket: WebSocket): void {
+    const heard = typeof message === "string" ? (JSON.parse(message) as Outgoing) : null;
+    if (heard?.type === "refusal") return; // Of another version: the code that follows says so.
+    const proof = heard?.type === "proof" ? this.access.answer(heard) : null;
+    if (proof === null) {
+      socket.close();
+      return this.doubt();
+    }
+    this.isProven = true;
+    return this.listener.onOpen(proof);
+  }
+
+  /** What answers cannot prove that it is the viewer: it learns nothing, and the viewer may be back later. */
+  private doubt(): void {
+    this.socket = null;
+    this.access.lost();
+    this.wait("What answers here is not the viewer that this page was opened with.", `Nothing was sent to it. If the viewer was started again, open a fresh link. ${FRESH_LINK}`);
+  }
+
   private async closed(code: number, wasOpen: boolean): Promise<void> {
     this.socket = null;
+    this.access.lost();
     if (code === OTHER_VERSION) {
       return this.give("This page and the viewer are of different versions.", "Reload the page.");
     }
     if (code === WITHDRAWN) return this.give("Your access was withdrawn.", "Ask the owner for a new address.");
+    if (code === UNKNOWN) return this.give("The viewer does not know this page any more.", FRESH_LINK);
     if (code === BUSY) return this.wait("Too many pages watch this viewer.", "Close one of them; this page tries again by itself.");
     // The ended one has said why, and stays on the screen; one that is started again at this address is found.
     if (code === ENDED || this.hasEnded) return this.retry();
@@ -104,15 +133,8 @@ export class Socket {
   /** A WebSocket does not say why it failed: plain HTTP does. */
   private async reason(): Promise<[string, string]> {
     try {
-      const answer = await this.world.fetch("api/about");
-      if (answer.status === 403) {
-        return [
-          "This page may not talk to the viewer.",
-          "Open the whole address that was printed when the viewer was started; it changes each time.",
-        ];
-      }
-      const about = (await answer.json()) as About | Refused;
-      if ("version" in about && about.version !== VERSION) return ["This page and the viewer are of different versions.", "Reload the page."];
+      const answer = await this.world.fetch("icon.svg");
+      if (!answer.ok) return ["This page may not talk to the viewer.", "Reload the page, and log in where that is asked for."];
       return ["Connecting", "The viewer is there, and does not take the line yet."];
     } catch {
       return ["The viewer does not answer", "Is it still running? This page reconnects by itself when it is."];

@@ -6,7 +6,8 @@ import type { Voxel } from "../geometry/slices";
 import { Painter, type Painted } from "../line/painter";
 import { unpack } from "../line/packet";
 import { supportedEncodings } from "../line/decoder";
-import { RequestRefused } from "../line/requests";
+import { type Access, NoAccess } from "../line/access";
+import { openLink, RequestRefused } from "../line/requests";
 import { Socket } from "../line/socket";
 import type { Camera, Change, Encoding, Hit, Incoming, Outgoing, Refusal, View } from "../protocol";
 import { LARGEST_EDGE, VERSION } from "../protocol";
@@ -32,7 +33,10 @@ export class Session {
   private paintedAtMs: number[] = [];
   private noticeCount = 0;
 
-  constructor(readonly store: Store) {
+  constructor(
+    readonly store: Store,
+    private readonly access: Access,
+  ) {
     this.painter = new Painter({
       onPainted: (painted) => this.painted(painted),
       onSlice: () => undefined,
@@ -41,7 +45,7 @@ export class Session {
     this.socket = new Socket(
       {
         onLine: (line) => store.dispatch({ type: "line", line }),
-        onOpen: () => this.greet(),
+        onOpen: (proof) => this.greet(proof),
         onText: (message) => this.hear(message),
         onBytes: (bytes) => void this.painter.receive(unpack(bytes), performance.now()),
       },
@@ -53,6 +57,7 @@ export class Session {
         now: () => performance.now(),
         address: document.baseURI,
       },
+      access,
     );
     this.patcher = new Patcher(store, (message) => this.send(message));
     this.looker = new Looker((message) => this.send(message));
@@ -64,7 +69,15 @@ export class Session {
     // There it would cover the scene.
     if (matchMedia(NARROW).matches) this.page({ isPanelOpen: false });
     this.encodings = await supportedEncodings();
+    try {
+      await this.access.open();
+    } catch (error) {
+      if (!(error instanceof NoAccess)) throw error;
+      this.store.dispatch({ type: "line", line: { phase: "closed", what: error.what, remedy: error.remedy } });
+      return;
+    }
     this.socket.open();
+    if (this.access.state) void this.attempt(openLink(this.access.state));
     // A tab that was asleep, or a machine that was: do not wait out the pause.
     addEventListener("online", () => this.reconnect());
     document.addEventListener("visibilitychange", () => {
@@ -145,11 +158,11 @@ export class Session {
     }
   }
 
-  private greet(): void {
+  private greet(proof: string): void {
     this.painter.reset();
     this.prober.forget();
     this.patcher.reset();
-    this.send({ type: "hello", version: VERSION, ...this.size, encodings: [...this.encodings] });
+    this.send({ type: "hello", version: VERSION, proof, ...this.size, encodings: [...this.encodings] });
   }
 
   private hear(message: Outgoing): void {

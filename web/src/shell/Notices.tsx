@@ -5,9 +5,11 @@ import { createPortal } from "react-dom";
 import { Button, IconButton } from "../parts/Button";
 import { useOpenDialog } from "../parts/Dialog";
 import { bytes } from "../geometry/measures";
+import { ticketFor } from "../line/requests";
+import { follow } from "../parts/files";
 import type { Progress } from "../protocol";
 import { opened, reconstruct } from "../session/opening";
-import { useSession } from "../session/session";
+import { type Session, useSession } from "../session/session";
 import { useSelect } from "../state/store";
 
 export function Notices(): ReactNode {
@@ -64,9 +66,9 @@ function Task({ task }: { task: Progress }): ReactNode {
     return (
       <div className="notice pane is-success">
         <p>{task.name}: done.</p>
-        <a className="button is-main" href={task.url} download onClick={() => session.store.dispatch({ type: "dismiss-task", task: task.task })}>
+        <Button look="main" onClick={() => void saved(session, task)}>
           Save
-        </a>
+        </Button>
         <IconButton icon="close" label="Dismiss" onClick={() => session.store.dispatch({ type: "dismiss-task", task: task.task })} />
       </div>
     );
@@ -93,6 +95,13 @@ function Task({ task }: { task: Progress }): ReactNode {
       <IconButton icon="close" label={`Stop: ${task.name}`} onClick={() => session.send({ type: "cancel_task", task: task.task })} />
     </div>
   );
+}
+
+async function saved(session: Session, { task, url }: Progress): Promise<void> {
+  const ticket = await session.attempt(ticketFor(url));
+  if (!ticket) return;
+  follow(ticket.url, "");
+  session.store.dispatch({ type: "dismiss-task", task });
 }
 
 function amount({ done, total, unit }: Progress): string {

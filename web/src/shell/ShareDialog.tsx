@@ -1,14 +1,14 @@
-// Giving the viewer to others, and keeping what is shown: addresses, short links, the state as a file.
+// Giving the viewer to others, and keeping what is shown: share links, short links, the state as a file.
 
 import { useEffect, useState, type ReactNode } from "react";
-import { makeLink, restore, savedState, sharing } from "../line/requests";
+import { makeLink, makeShare, restore, revokeShare, savedState, shares } from "../line/requests";
 import { Button } from "../parts/Button";
 import { DialogWindow } from "../parts/Dialog";
 import { choose, saveText } from "../parts/files";
-import type { SavedState, Sharing } from "../protocol";
+import type { Capability, SavedState, Share } from "../protocol";
 import { useSession, type Session } from "../session/session";
 
-const LINKS: readonly { name: keyof Sharing; label: string; hint: string }[] = [
+const LINKS: readonly { name: Capability; label: string; hint: string }[] = [
   { name: "look", label: "Look", hint: "sees the picture" },
   { name: "steer", label: "Steer", hint: "turns it, changes colours" },
   { name: "own", label: "Own", hint: "opens files, writes code" },
@@ -16,21 +16,31 @@ const LINKS: readonly { name: keyof Sharing; label: string; hint: string }[] = [
 
 export function ShareDialog(): ReactNode {
   const session = useSession();
-  const [addresses, setAddresses] = useState<Sharing | null>(null);
-  const [link, setLink] = useState("");
+  const [links, setLinks] = useState<readonly Share[]>([]);
   useEffect(() => {
-    void session.attempt(sharing()).then(setAddresses);
+    void session.attempt(shares()).then((found) => setLinks(found ?? []));
   }, [session]);
+  const after = async (act: Promise<unknown>): Promise<void> => {
+    await session.attempt(act);
+    setLinks((await session.attempt(shares())) ?? []);
+  };
   return (
     <DialogWindow title="Share" onClose={() => session.openDialog("none")}>
       <h3>Watch together</h3>
-      {LINKS.map(({ name, label, hint }) => (
-        <Address key={name} label={label} hint={hint} address={addresses ? absolute(addresses[name]) : "…"} />
+      <p className="hint">A link works until you revoke it or the viewer ends.</p>
+      <div className="row">
+        {LINKS.map(({ name, label, hint }) => (
+          <Button key={name} icon="link" title={`Make a link: ${hint}`} onClick={() => void after(makeShare(name, ""))}>
+            {label}
+          </Button>
+        ))}
+      </div>
+      {links.map((share) => (
+        <Address key={share.id} label={labelOf(share)} hint={hintOf(share)} address={absolute(share.url)} onRevoke={() => void after(revokeShare(share.id))} />
       ))}
       <h3>Keep this view</h3>
-      {link ? <Address label="Link" hint="shows this scene again" address={link} /> : null}
       <div className="row">
-        <Button icon="link" onClick={() => void session.attempt(makeLink()).then((made) => (made ? setLink(absolute(made.url)) : undefined))}>
+        <Button icon="link" onClick={() => void after(makeLink())}>
           Make a short link
         </Button>
         <Button icon="download" onClick={() => void session.attempt(savedState()).then((state) => (state ? saveText(JSON.stringify(state, null, 1), "scene.json") : undefined))}>
@@ -44,7 +54,11 @@ export function ShareDialog(): ReactNode {
   );
 }
 
-function Address({ label, hint, address }: { label: string; hint: string; address: string }): ReactNode {
+const kindOf = (share: Share): (typeof LINKS)[number] | undefined => LINKS.find(({ name }) => name === share.capability);
+const labelOf = (share: Share): string => (share.state ? "Link" : (kindOf(share)?.label ?? ""));
+const hintOf = (share: Share): string => (share.state ? "shows this scene again; may steer" : (kindOf(share)?.hint ?? ""));
+
+function Address({ label, hint, address, onRevoke }: { label: string; hint: string; address: string; onRevoke: () => void }): ReactNode {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(address);
@@ -59,6 +73,7 @@ function Address({ label, hint, address }: { label: string; hint: string; addres
       </span>
       <input className="field" readOnly aria-label={`Address to ${label.toLowerCase()}`} value={address} onFocus={(event) => event.currentTarget.select()} />
       <Button onClick={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button>
+      <Button onClick={onRevoke}>Revoke</Button>
     </div>
   );
 }

@@ -112,6 +112,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
       return withReconstructions(state, message);
     case "ended":
       return { ...state, line: { phase: "closed", what: message.what, remedy: message.do } };
+    case "proof":
     case "refusal":
     case "probed":
       return state;

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
+from pellucid.agent.heads import Head
 from pellucid.agent.hub.activity import Activity
 from pellucid.agent.hub.guard import Gate, HubGuard
 from pellucid.agent.hub.people import People
@@ -45,6 +46,13 @@ class Front:
     def guarded(self, app: ASGIApp, token: str) -> ASGIApp:
         """The agent's own pages, below the Hub's prefix for whoever the Hub vouches for."""
         return HubGuard(app, self.hub, self._people, self._activity, token)
+
+    def place(self, came: Head, viewer: str) -> str:
+        """The address of a viewer's page behind the Hub. What the Hub's proxy says of it is believed."""
+        proto = (came.header("x-forwarded-proto") or "http").partition(",")[0].strip()
+        host = (came.header("x-forwarded-host") or came.header("host") or "").partition(",")[0].strip()
+        path = came.target.partition(f"/i/{viewer}/")[0]
+        return f"{proto}://{host}{path}/i/{viewer}/".replace(" ", "")
 
     async def report(self, keeper: "Keeper") -> None:
         """Until it is cancelled."""

@@ -17,7 +17,7 @@ from pellucid.agent.hub.activity import Activity
 from pellucid.agent.hub.login import LASTS_S, LogIn
 from pellucid.agent.hub.people import HubSilent, People
 from pellucid.agent.hub.surroundings import Surroundings
-from pellucid.instance.guard import HEADERS, is_foreign
+from pellucid.instance.guard import HEADERS, SESSION, is_foreign
 
 COOKIE, STATE_COOKIE, SESSION_COOKIE = "pellucid-agent", "pellucid-log-in", "jupyterhub-session-id"
 READING = ("GET", "HEAD")
@@ -62,7 +62,7 @@ class HubGuard:
 
     def _as_own(self, scope: Scope) -> Scope:
         """The same request as the agent's own guard expects it, below the prefix."""
-        names = (b"authorization", b"cookie")
+        names = (b"authorization", b"cookie", SESSION.encode())
         kept = [(name, value) for name, value in scope["headers"] if name not in names]
         kept.append((b"authorization", f"Bearer {self._token}".encode()))
         path = scope["path"] if scope["path"] != self._hub.prefix else f"{self._hub.prefix}/"

@@ -1,10 +1,12 @@
 // Asking the agent, and making what is shown.
 
+import { request } from "./access.js";
+
 export const OVER = ["ended", "failed", "lost"];
 
 export async function ask(method, path, body) {
   const sent = body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const answer = await fetch(path, { method, ...sent });
+  const answer = await request(path, { method, ...sent });
   const content = await answer.json().catch(() => ({ what: "The agent cannot be reached.", do: "Reload this page." }));
   if (!answer.ok) throw new Error(`${content.what} ${content.do}`);
   return content;
@@ -41,6 +43,22 @@ export function button(text, act, kind = "") {
 
 export function link(text, href, kind = "") {
   return element(kind ? `a.button.${kind}` : "a.button", text, { href, target: "_blank", rel: "noopener" });
+}
+
+// Opens an address that is asked for when it is needed. The tab is made at once: later, a browser would block it.
+export function opener(text, address, kind = "") {
+  return button(text, async () => {
+    const tab = window.open("", "_blank");
+    try {
+      const href = new URL(await address(), location.href).href;
+      if (!tab) throw new Error("The browser did not open a tab. Allow it for this page.");
+      tab.opener = null;
+      tab.location.replace(href);
+    } catch (error) {
+      tab?.close();
+      throw error;
+    }
+  }, kind);
 }
 
 const ICONS = {

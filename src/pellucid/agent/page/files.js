@@ -1,6 +1,7 @@
 // The person's files: shown, chosen, looked into, fetched and sent.
 
-import { ask, button, calm, clock, element, icon, link, refuse, size } from "./asking.js";
+import { headersFor, lost, ticketFor } from "./access.js";
+import { ask, button, calm, clock, element, icon, refuse, size } from "./asking.js";
 import { askForTask, askForViewer } from "./forms.js";
 
 const VIEWABLE = ["volume", "mesh", "points"];
@@ -9,6 +10,13 @@ let shown = { path: "", entries: [] };
 let looking = 0;
 
 const content = (path, show = "") => `api/files/content?path=${encodeURIComponent(path)}${show}`;
+
+function download(path) {
+  return button("Download", async () => {
+    const made = element("a", "", { href: await ticketFor(content(path)), download: "" });
+    made.click();
+  });
+}
 
 async function go(folder) {
   shown = await ask("GET", `api/files?folder=${encodeURIComponent(folder)}`);
@@ -93,7 +101,7 @@ function taskButtons(entries, facts = null) {
   return element("div.actions", [
     task("Convert", "convert"), isScan && task("Reconstruct", "reconstruct"), task("Picture", "render"),
     task("Slices", "slices"), entries.length === 1 && task("Mesh", "mesh"), task("Share", "share"),
-    facts && link("Download", content(files[0])),
+    facts && download(files[0]),
   ]);
 }
 
@@ -101,7 +109,7 @@ function showOne(place, entry) {
   const state = element("p.hint", VIEWABLE.includes(entry.kind) ? "Looking into it …" : "");
   const facts = element("dl.facts");
   const view = button("View", () => askForViewer(entry.path, facts.found), "is-main");
-  const more = element("div.actions", [link("Download", content(entry.path)), button("Share", () => askForTask("share", [entry.path]))]);
+  const more = element("div.actions", [download(entry.path), button("Share", () => askForTask("share", [entry.path]))]);
   place.replaceChildren(element("h2", entry.name, { title: entry.path }), state, facts, more);
   if (!VIEWABLE.includes(entry.kind)) return;
   more.prepend(view);
@@ -141,18 +149,22 @@ function send(file) {
   const bar = element("progress.progress", "", { value: 0 });
   const line = element("div.sending", [element("p.hint", `Sending ${file.name}`), bar]);
   place.prepend(line);
-  return new Promise((resolve, reject) => {
+  return headersFor().then((headers) => new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("PUT", `api/files/content?folder=${encodeURIComponent(shown.path)}&name=${encodeURIComponent(file.name)}`);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", (event) => { bar.value = event.loaded / event.total; });
-    request.addEventListener("error", () => reject(new Error("The agent cannot be reached. Reload this page.")));
+    request.addEventListener("error", () => {
+      lost();
+      reject(new Error("The agent cannot be reached. This page tries again by itself."));
+    });
     request.addEventListener("load", () => {
       if (request.status < 300) return resolve();
       const said = JSON.parse(request.responseText);
       return reject(new Error(`${said.what} ${said.do}`));
     });
     request.send(file);
-  }).finally(() => line.remove());
+  })).finally(() => line.remove());
 }
 
 async function sendAll(files) {

@@ -1,5 +1,6 @@
 // The page of one person's agent: files at the left, what runs at the right.
 
+import { open } from "./access.js";
 import { ask, element, refuse } from "./asking.js";
 import { browse } from "./files.js";
 import { setSite } from "./forms.js";
@@ -17,13 +18,18 @@ function showHub(hub) {
   document.querySelector("header").append(...made);
 }
 
+let isOpen = true;
 try {
+  await open();
   const about = await ask("GET", "api/about");
   setSite(about);
   document.getElementById("site").textContent = where(about);
   if (about.hub) showHub(about.hub);
 } catch (error) {
+  isOpen = false;
   refuse(error);
 }
-browse();
-watch();
+if (isOpen) {
+  browse();
+  watch();
+}

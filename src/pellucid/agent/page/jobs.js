@@ -1,6 +1,7 @@
 // What runs, waits and has ended: listed, opened, stopped.
 
-import { OVER, ask, button, clock, element, link, refuse, size } from "./asking.js";
+import { request, ticketFor } from "./access.js";
+import { OVER, ask, button, clock, element, link, opener, refuse, size } from "./asking.js";
 
 const REFRESH_MS = 1000;
 const PICTURE = /\.(png|jpe?g|gif|webp|mp4|webm|txt|json|csv)$/i;
@@ -29,7 +30,7 @@ async function showLog(job) {
   dialog.querySelector("h2").textContent = job.name;
   dialog.querySelector("pre").textContent = "";
   dialog.showModal();
-  const text = await (await fetch(`api/jobs/${job.id}/log`)).text();
+  const text = await (await request(`api/jobs/${job.id}/log`)).text();
   dialog.querySelector("pre").textContent = text.trim() || "Nothing has been written.";
 }
 
@@ -41,14 +42,14 @@ function result({ progress, state }) {
   if (!made || state.phase !== "ended") return null;
   // Only a page from this machine or by https may use the clipboard.
   if (/^https?:/.test(made)) return navigator.clipboard ? button("Copy link", () => navigator.clipboard.writeText(made)) : link("Open link", made);
-  if (PICTURE.test(made)) return link("Open result", `api/files/content?show=1&path=${encodeURIComponent(made)}`);
+  if (PICTURE.test(made)) return opener("Open result", () => ticketFor(`api/files/content?show=1&path=${encodeURIComponent(made)}`));
   return button("Open result", () => startViewer({ source: made, roots: [folderOf(made)] }));
 }
 
 function actions(job) {
   const goOn = job.saved && isOver(job) && button("Go on", () => startViewer({ state: job.saved, name: job.name }));
   return element("div.actions", [
-    job.path && link("Open", job.path, "is-main"),
+    job.path && opener("Open", async () => (await ask("POST", `api/jobs/${job.id}/open`)).path, "is-main"),
     result(job),
     goOn,
     button("Log", () => showLog(job), "is-plain"),

@@ -49,7 +49,7 @@ class Refused:
 @dataclass(frozen=True)
 class About:
     """GET /api/about. For the owner: socket, where memory changes hands on this machine; transfer, the address of the
-    transport, which takes arrays from any machine that can reach it, and wants the owner's token."""
+    transport, which takes arrays from any machine that can reach it; transfer_token, which both of them ask for."""
 
     version: int
     product: str
@@ -58,6 +58,7 @@ class About:
     pid: int
     socket: str
     transfer: str
+    transfer_token: str
 
 
 @dataclass(frozen=True)
@@ -117,19 +118,11 @@ class SavedState:
 
 @dataclass(frozen=True)
 class Link:
-    """POST /api/links: the state kept under a short name; ``pellucid view --state NAME`` shows it again too."""
+    """POST /api/links: the state kept under a short name; ``pellucid view --state NAME`` shows it again too. url:
+    behind the page's address; it may steer, and open this state."""
 
     name: str
     url: str
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """GET /api/sharing: the address to give away for each capability."""
-
-    look: str
-    steer: str
-    own: str
 
 
 @dataclass(frozen=True)
@@ -333,7 +326,7 @@ class StatisticsNow:
 
 
 ANSWERS = (
-    Refused, About, Snapshot, Revision, SavedState, Link, Sharing, Folder, FileFacts, Uploaded, ArrayPlace, ShadingMade,
+    Refused, About, Snapshot, Revision, SavedState, Link, Folder, FileFacts, Uploaded, ArrayPlace, ShadingMade,
     Preset, Profile, TaskStarted, TaskStatus, StatisticsNow,
 )  # fmt: skip
 BODIES = (

@@ -25,6 +25,7 @@ from pellucid.instance.protocol.parts import (
     Fraction,
     Name,
     Request,
+    Secret,
     View,
     Voxel,
 )
@@ -33,13 +34,25 @@ from pellucid.rendering.camera import Camera
 
 
 @dataclass(frozen=True)
+class Prove:
+    """The first message: the viewer is to prove that it holds the key of this page's session. nonce: random."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    session: Secret
+    nonce: Secret
+    type: Literal["prove"] = "prove"
+
+
+@dataclass(frozen=True)
 class Hello:
-    """The first message: the version spoken, who it is, the pixels there are, the encodings that can be shown."""
+    """The second message, once the viewer has proved itself: the page's own proof, the version spoken, the name of the
+    user, the pixels there are, the encodings that can be shown."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     version: int
     width: Edge
     height: Edge
+    proof: Secret = ""
     name: Name = ""
     encodings: tuple[Encoding, ...] = ("jpeg", "png")
     type: Literal["hello"] = "hello"
@@ -209,12 +222,12 @@ class SetUp:
 
 
 Incoming = (
-    Hello | Resize | Look | Patch | Undo | Redo | Compare | Slices | Probe | Acknowledge | KeyFrame
+    Prove | Hello | Resize | Look | Patch | Undo | Redo | Compare | Slices | Probe | Acknowledge | KeyFrame
     | AskControls | GiveControls | Prolong | CancelTask | SetUp
 )  # fmt: skip
 
 NEEDED: dict[type[Incoming], Capability] = {
-    Hello: "look", Resize: "look", Acknowledge: "look", KeyFrame: "look", Probe: "look",
+    Prove: "look", Hello: "look", Resize: "look", Acknowledge: "look", KeyFrame: "look", Probe: "look",
     Look: "steer", Patch: "steer", Undo: "steer", Redo: "steer", Compare: "steer", Slices: "steer",
     AskControls: "steer", GiveControls: "steer", Prolong: "steer", CancelTask: "steer",
     SetUp: "own",

@@ -35,10 +35,21 @@ from pellucid.rendering.scene import Scene
 
 
 @dataclass(frozen=True)
+class Proof:
+    """The answer to Prove: the keyed hash (HMAC-SHA256 under the session's key, in hex) of "server", the page's nonce,
+    this nonce and the page's address, with a space between. The page's own proof begins with "page" instead."""
+
+    nonce: str
+    proof: str
+    type: Literal["proof"] = "proof"
+
+
+@dataclass(frozen=True)
 class Welcome:
     """The answer to Hello: everything there is to know; State, Layers, Shadings, Controls and Idle follow with more.
 
-    client: the id of this page. roots: where the file browser may look; empty for whoever may not own.
+    client: the id of this page. token: for its HTTP requests from now on. roots: where the file browser may look;
+    empty where the capability is not own.
     """
 
     client: str
@@ -49,6 +60,7 @@ class Welcome:
     limits: Limits
     roots: tuple[str, ...]
     clock_at_ms: float
+    token: str = ""
     version: int = VERSION
     type: Literal["welcome"] = "welcome"
 
@@ -247,7 +259,7 @@ class SliceHeader:
 
 
 Outgoing = (
-    Welcome | State | Moved | Layers | Shadings | Refusal | Controls | WorkerStatus | Progress | Idle | Ended | Probed
-    | CrossHair | Reconstructions
+    Proof | Welcome | State | Moved | Layers | Shadings | Refusal | Controls | WorkerStatus | Progress | Idle | Ended
+    | Probed | CrossHair | Reconstructions
 )  # fmt: skip
 Header = FrameHeader | SliceHeader

@@ -18,7 +18,7 @@ from pellucid.rendering.scene import ShadingName
 from pellucid.rendering.user_shading import Parameter
 from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 
-VERSION = 2
+VERSION = 3
 """Of the messages. A page and an instance of different versions do not talk."""
 LARGEST_MESSAGE_BYTES = 256 * 1024
 """Of a WebSocket message to the instance; larger ones end the connection."""
@@ -47,6 +47,7 @@ Json = object
 Edge = Annotated[int, Field(ge=1, le=LARGEST_EDGE)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(max_length=200)]
+Secret = Annotated[str, Field(max_length=200)]
 Request = Annotated[str, Field(max_length=64)]
 """Chosen by whoever asks; the answer or refusal carries it."""
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)

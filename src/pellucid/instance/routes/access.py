@@ -1,7 +1,7 @@
 """What every route shares: the session, the capability of a request, and how it refuses.
 
-Here: the session of a request, refusals as answers.
-Not here: tokens (guard), what a route requires (route_rules), the routes.
+Here: the session of a request, what it may do and how it came, refusals as answers.
+Not here: secrets (guard, sessions), what a route requires (route_rules), the routes.
 """
 
 import logging
@@ -18,6 +18,7 @@ from pellucid.instance.process import refusal
 from pellucid.instance.protocol.http import Refused
 from pellucid.instance.protocol.parts import Capability
 from pellucid.instance.session import Session
+from pellucid.instance.sessions import Channel, Grant
 
 log = logging.getLogger(__name__)
 STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, WorkerLost: 503}
@@ -41,6 +42,22 @@ async def capability_of(request: Request) -> Capability:
 
 
 Has = Annotated[Capability, Depends(capability_of)]
+
+
+def grant_of(request: Request) -> Grant:
+    grant: Grant = request.scope["grant"]
+    return grant
+
+
+Granted = Annotated[Grant, Depends(grant_of)]
+
+
+def channel_of(request: Request) -> Channel:
+    channel: Channel = request.scope["channel"]
+    return channel
+
+
+Came = Annotated[Channel, Depends(channel_of)]
 
 
 def add_refusals(app: FastAPI) -> None:

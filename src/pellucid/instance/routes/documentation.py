@@ -10,18 +10,18 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
-from pellucid.instance.route_rules import needs
+from pellucid.instance.route_rules import public
 
 HEAD = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid: HTTP interface</title>
 <h1>Pellucid: HTTP interface</h1>
-<p>The same for programs: <a href="openapi.json">openapi.json</a>. A program sends its token as
-<code>Authorization: Bearer TOKEN</code>. A refusal has the body {what, do, line}.</p>
+<p>The same for programs: <a href="openapi.json">openapi.json</a>. A program sends its secret as
+<code>Authorization: Bearer SECRET</code>. A refusal has the body {what, do, line}.</p>
 <table><tr><th>request</th><th>what it does</th><th>parameters</th><th>body</th><th>answer</th></tr>
 """
 
 
 def add(app: FastAPI) -> None:
-    rule = [needs("look", max_body_bytes=0)]
+    rule = [public(max_body_bytes=0)]
 
     @app.get("/api/openapi.json", dependencies=rule, include_in_schema=False)
     async def schema() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The page itself.
 
-Here: the built page's files, or how to get them where they are missing.
+Here: the built page's files, in which nothing is secret, or how to get them where they are missing.
 Not here: anything that the page asks for later.
 """
 
@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 
 from fastapi import FastAPI, Response
 
-from pellucid.instance.route_rules import needs
+from pellucid.instance.route_rules import public
 
 BUILT = files("pellucid.instance") / "site"
 MISSING = (
@@ -34,7 +34,7 @@ def _below(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
 
 
 def add(app: FastAPI) -> None:
-    found, rule = page_files(), [needs("look", max_body_bytes=0)]
+    found, rule = page_files(), [public(max_body_bytes=0)]
     if not found:
         missing = lambda: Response(MISSING, 503, media_type="text/plain")  # noqa: E731
         app.add_api_route("/", missing, dependencies=rule, include_in_schema=False)

@@ -22,7 +22,7 @@ from pellucid.instance.protocol.incoming import Look
 from pellucid.instance.protocol.outgoing import Moved
 from pellucid.instance.protocol.parts import LARGEST_EDGE, VERSION
 from pellucid.instance.route_rules import needs
-from pellucid.instance.routes.access import REFUSALS, Has, Here
+from pellucid.instance.routes.access import REFUSALS, Granted, Has, Here
 from pellucid.rendering.preset_files import read_preset, to_paraview
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.workers import commands
@@ -34,9 +34,10 @@ LOOK, STEER = [needs("look")], [needs("steer")]
 
 
 @router.get("/about", dependencies=LOOK)
-async def about(session: Here, has: Has) -> http.About:
+async def about(session: Here, has: Has, grant: Granted) -> http.About:
     """Versions, what this token allows, and where arrays can be handed over."""
-    places = (session.socket, session.transfer) if allows(has, "own") else ("", "")
+    token = session.access.transfer_token(grant)
+    places = (session.socket, session.transfer, token) if allows(has, "own") else ("", "", "")
     return http.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), *places)
 
 

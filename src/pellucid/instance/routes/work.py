@@ -1,16 +1,15 @@
-"""Code, exports, states and links over HTTP.
+"""Code, exports and states over HTTP.
 
-Here: shadings, exports, movies, tasks, saved states, short links, sharing, the end.
-Not here: what they do (loading, exports, states).
+Here: shadings, exports, movies, tasks, saved states, the end.
+Not here: what they do (loading, exports, states), links to them (sharing).
 """
 
 import asyncio
-from typing import Annotated
 
-from fastapi import APIRouter, Path
-from fastapi.responses import FileResponse, RedirectResponse
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
 
-from pellucid.instance import exports, loading, states
+from pellucid.instance import exports, loading
 from pellucid.instance.protocol import http
 from pellucid.instance.route_rules import needs
 from pellucid.instance.routes.access import REFUSALS, Here
@@ -20,7 +19,6 @@ router = APIRouter(tags=["work"], responses=REFUSALS)
 STEER, OWN = [needs("steer")], [needs("own")]
 MAX_STATE_BYTES = 4 * 2**20
 """Shadings of up to 64 KiB each come along."""
-Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
 
 
 @router.post("/api/shadings", dependencies=OWN)
@@ -79,33 +77,6 @@ async def state(session: Here) -> http.SavedState:
 async def restore(saved: http.SavedState, session: Here) -> http.Revision:
     """Show a saved state."""
     return http.Revision(await loading.restore(session, saved))
-
-
-@router.post("/api/links", dependencies=OWN)
-async def link(session: Here) -> http.Link:
-    """Keep the state under a short name."""
-    name = await asyncio.to_thread(states.keep, loading.save(session))
-    return http.Link(name, f"s/{name}")
-
-
-@router.post("/api/links/{name}/open", dependencies=OWN)
-async def open_link(name: Name, session: Here) -> http.Revision:
-    """Show a state that was kept."""
-    return http.Revision(await loading.restore(session, await asyncio.to_thread(states.kept, name)))
-
-
-@router.get("/s/{name}", dependencies=OWN, include_in_schema=False)
-async def follow_link(name: Name, session: Here) -> RedirectResponse:
-    """Show a state that was kept, then the page."""
-    await loading.restore(session, await asyncio.to_thread(states.kept, name))
-    return RedirectResponse("../")
-
-
-@router.get("/api/sharing", dependencies=OWN)
-async def sharing(session: Here) -> http.Sharing:
-    """Addresses for others, relative to the page."""
-    tokens = session.tokens
-    return http.Sharing(f"?token={tokens.look}", f"?token={tokens.steer}", f"?token={tokens.own}")
 
 
 @router.post("/api/shutdown", dependencies=OWN, status_code=204)

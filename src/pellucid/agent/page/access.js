@@ -1,0 +1,89 @@
+// What lets this page in: the code in its address once, then a token, which is sent only while the agent is known.
+//
+// Another user of this machine may take over the port of an agent that has ended. So after a request has failed, what
+// answers has to prove that it holds the key of this page's session before it is sent the token again. The key stays in
+// this page's memory. Behind a Hub the browser's log-in lets the page in, and it needs neither.
+
+const ADDRESS = new URL(".", location.href).href.replace(/[?#].*$/, "");
+const PLACE = `pellucid ${ADDRESS}`;
+const FRESH_LINK = "Run pellucid open: it gives a fresh link.";
+let session = null;
+let isKnown = false;
+
+async function opened(body) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch("api/session", { method: "POST", headers, body: JSON.stringify({ ...body, address: ADDRESS }) });
+  const content = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(`${content.what ?? "The agent did not let this page in."} ${content.do ?? FRESH_LINK}`);
+  return content;
+}
+
+// With the code of the address; else with the token from before a reload; else nothing, which is enough behind a Hub.
+export async function open() {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  const kept = window.top === window ? sessionStorage.getItem(PLACE) : null;
+  if (location.hash) history.replaceState(null, "", location.pathname);
+  addEventListener("hashchange", () => location.hash && location.reload());
+  const ways = [code && { code }, kept && { resume: kept }].filter(Boolean);
+  let fault = null;
+  for (const way of ways) {
+    try {
+      session = await opened(way);
+      isKnown = true;
+      if (window.top === window) sessionStorage.setItem(PLACE, session.token);
+      return;
+    } catch (error) {
+      fault ??= error;
+    }
+  }
+  if (fault) throw fault;
+}
+
+async function signed(words) {
+  const bytes = (text) => new TextEncoder().encode(text);
+  const key = await crypto.subtle.importKey("raw", bytes(session.key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const made = new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes(words.join(" "))));
+  return [...made].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function prove() {
+  const nonce = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch("api/prove", { method: "POST", headers, body: JSON.stringify({ session: session.session, nonce }) });
+  const { proof } = await answer.json().catch(() => ({}));
+  if (!proof || proof !== (await signed(["http", nonce, ADDRESS]))) {
+    throw new Error(`What answers here is not the agent that this page was opened with. Nothing was sent to it. ${FRESH_LINK}`);
+  }
+  isKnown = true;
+}
+
+// The headers of a request, once it is known who answers.
+export async function headersFor(more = {}) {
+  if (session && !isKnown) await prove();
+  return session ? { ...more, "Pellucid-Session": session.token } : more;
+}
+
+// A request failed: whoever answers next has to prove itself.
+export function lost() {
+  isKnown = false;
+}
+
+export async function request(path, options = {}) {
+  const headers = await headersFor(options.headers);
+  try {
+    const answer = await fetch(path, { ...options, headers });
+    if (answer.status === 403) lost();
+    return answer;
+  } catch {
+    lost();
+    throw new Error("The agent cannot be reached. This page tries again by itself.");
+  }
+}
+
+// An address that the browser can fetch by itself, for a minute; behind a Hub any can be.
+export async function ticketFor(path) {
+  if (!session) return path;
+  const answer = await request("api/tickets", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ path }) });
+  if (!answer.ok) throw new Error(`The agent refused the download. ${FRESH_LINK}`);
+  return (await answer.json()).url;
+}

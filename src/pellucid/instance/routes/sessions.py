@@ -1,0 +1,59 @@
+"""Access over HTTP, for a viewer and for an agent alike.
+
+Here: sessions of pages, the server's proof, codes, tickets.
+Not here: how they are checked (sessions), share links (sharing).
+"""
+
+from fastapi import FastAPI
+
+from pellucid.errors import InvalidInput
+from pellucid.instance.protocol import access as bodies
+from pellucid.instance.route_rules import needs, public
+from pellucid.instance.routes.access import REFUSALS, Came, Granted
+from pellucid.instance.sessions import Access, Channel, Grant, PageSession, sign
+
+MAX_BODY_BYTES = 16 * 1024
+PUBLIC, OWN, LOOK = [public(MAX_BODY_BYTES)], [needs("own")], [needs("look")]
+
+
+def add(app: FastAPI, access: Access) -> None:
+    @app.post("/api/session", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
+    async def session(wanted: bodies.SessionRequest, channel: Came) -> bodies.PageAccess:
+        """A session for a page: with a code, with a share link, or with its token from before."""
+        page = _session(access, wanted, channel)
+        grant = page.grant
+        return bodies.PageAccess(page.id, page.key, page.token, grant.capability, grant.state)
+
+    @app.post("/api/prove", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
+    async def prove(wanted: bodies.ProofRequest, channel: Came) -> bodies.ServerProof:
+        """Prove that this is the process that the page began with."""
+        page = access.known(wanted.session, channel)
+        key, address = ("", "") if page is None else (page.key, page.address)
+        return bodies.ServerProof(sign(key, "http", wanted.nonce, address) if key else "")
+
+    @app.post("/api/codes", tags=["access"], responses=REFUSALS, dependencies=OWN)
+    async def code(channel: Came) -> bodies.NewCode:
+        """A code that opens the page once, as the owner."""
+        return bodies.NewCode(access.make_code(channel.agent))
+
+    @app.post("/api/tickets", tags=["access"], responses=REFUSALS, dependencies=LOOK)
+    async def ticket(wanted: bodies.TicketRequest, grant: Granted) -> bodies.Ticket:
+        """An address of a download for one minute, without any header."""
+        made = access.ticket("/" + wanted.path.lstrip("/"), grant)
+        return bodies.Ticket(f"{wanted.path}{'&' if '?' in wanted.path else '?'}ticket={made}")
+
+
+def _session(access: Access, wanted: bodies.SessionRequest, channel: Channel) -> PageSession:
+    if wanted.resume:
+        return access.resume(wanted.resume, wanted.address, channel)
+    return access.begin(_grant(access, wanted, channel), wanted.address, channel)
+
+
+def _grant(access: Access, wanted: bodies.SessionRequest, channel: Channel) -> Grant:
+    if channel.is_owner:
+        return Grant("own", channel.agent)
+    if wanted.code:
+        return access.redeem(wanted.code, channel)
+    if wanted.share:
+        return access.open_share(wanted.share, channel)
+    raise InvalidInput("The request for a session has no code.", do="Give one of code, share and resume.")

@@ -1,0 +1,61 @@
+"""Links to give away, over HTTP.
+
+Here: share links, short links of saved states.
+Not here: the secrets in them (sessions), saving states (states, work).
+"""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from pellucid.instance import loading, states
+from pellucid.instance.capabilities import require
+from pellucid.instance.protocol import access, http
+from pellucid.instance.route_rules import needs
+from pellucid.instance.routes.access import REFUSALS, Came, Granted, Here
+from pellucid.instance.sessions import ShareLink
+
+router = APIRouter(tags=["sharing"], responses=REFUSALS)
+LOOK, OWN = [needs("look")], [needs("own")]
+Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
+
+
+@router.get("/api/shares", dependencies=OWN)
+async def shares(session: Here, channel: Came) -> list[access.Share]:
+    """The share links that work at this address."""
+    return [_told(one) for one in session.access.shares if one.grant.agent == channel.agent]
+
+
+@router.post("/api/shares", dependencies=OWN)
+async def make_share(wanted: access.NewShare, session: Here, channel: Came) -> access.Share:
+    """A link to give away, until it is revoked."""
+    return _told(session.access.share(wanted.capability, wanted.name, channel.agent))
+
+
+@router.delete("/api/shares/{id}", dependencies=OWN, status_code=204)
+async def revoke_share(id: str, session: Here) -> None:
+    """Revoke a link: it stops working, also for pages that are open."""
+    session.revoke(id)
+
+
+@router.post("/api/links", dependencies=OWN)
+async def link(session: Here, channel: Came) -> http.Link:
+    """Keep the state under a short name; the link may steer, and open this state."""
+    name = await asyncio.to_thread(states.keep, loading.save(session))
+    share = session.access.share("steer", "", channel.agent, state=name)
+    return http.Link(name, _told(share).url)
+
+
+@router.post("/api/links/{name}/open", dependencies=LOOK)
+async def open_link(name: Name, session: Here, grant: Granted) -> http.Revision:
+    """Show a state that was kept: the owner any, others the one that their link is for."""
+    if grant.state != name:
+        require(grant.capability, "own")
+    return http.Revision(await loading.restore(session, await asyncio.to_thread(states.kept, name)))
+
+
+def _told(share: ShareLink) -> access.Share:
+    state = f"&state={share.grant.state}" if share.grant.state else ""
+    url = f"#share={share.secret}{state}"
+    return access.Share(share.id, share.name, share.grant.capability, url, share.grant.state)
