@@ -22,6 +22,7 @@ from pellucid.errors import (
 from pellucid.formats import registry
 from pellucid.formats.chunked import tensor
 from pellucid.formats.location import Location
+from pellucid.formats.protocol import Layout, Level
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write
 from tests.formats.test_precomputed import put_scale
 from tests.s3_server import S3Server, free_port
@@ -240,3 +241,22 @@ def test_errors_of_tensorstore_in_our_words(text: str, kind: type[PellucidError]
     error = tensor.translate(text, "place/a.zarr", is_writing=True)
     assert type(error) is kind
     assert says in str(error)
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_shards_of_many_chunks_are_read(codec: str, s3: S3Server) -> None:
+    """From a server that sends a part of an object with the status of all of it; a missing shard is zeros."""
+    where = s3.url(f"shards-{codec}/scan.zarr")
+    voxels = np.random.default_rng(0).integers(1, 60_000, (40, 40, 40)).astype(np.uint16)
+    wanted = Layout((Level(voxels.shape, (8, 8, 8)),), voxels.dtype, codec=codec, shard=(16, 16, 16))
+    writer = registry.open_writer(Location(where), wanted)
+    part = Box((0, 0, 0), (32, 40, 40))
+    writer.write(part, voxels[part.slices])
+    writer.finish()
+    reader = open_at(where)
+    box = Box((3, 9, 17), (37, 33, 40))
+    out = np.empty(box.shape, np.uint16)
+    voxels[32:] = 0
+    for _ in range(2):
+        reader.read(box, out)
+        np.testing.assert_array_equal(out, voxels[box.slices])

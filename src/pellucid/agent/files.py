@@ -13,6 +13,7 @@ from typing import Literal
 
 from pellucid.errors import InvalidInput, NotFound, OutputExists, Unreadable
 from pellucid.instance.files import Roots, kind_of
+from pellucid.printable import printable
 
 MOST_LISTED = 2000
 PIECE_BYTES = 2**18
@@ -140,10 +141,12 @@ def _sorted(folder: Path) -> list[Path]:
 
 
 def _entry(path: Path, name: str) -> Entry:
+    # A name that is not UTF-8 is shown, but no page can send it back.
     kind: Kind = kind_of(path) or "file"
+    name, shown = printable(name), printable(str(path))
     try:
         status = path.stat()
     except OSError:  # Gone since it was listed, or a link that leads nowhere.
-        return Entry(name, str(path), kind, False, None, 0.0)
+        return Entry(name, shown, kind, False, None, 0.0)
     is_folder = path.is_dir()
-    return Entry(name, str(path), kind, is_folder, None if is_folder else status.st_size, status.st_mtime)
+    return Entry(name, shown, kind, is_folder, None if is_folder else status.st_size, status.st_mtime)

@@ -13,6 +13,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.jobs.job import Resources
 from pellucid.jobs.site import Site
+from pellucid.rendering.documents import check_storable
 
 COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct", "share")
 """What may run as a task; nothing that itself waits for somebody."""
@@ -54,6 +55,9 @@ class ViewerWish:
     grace_s: float = GRACE_S
     overrides: Overrides = Overrides()
 
+    def __post_init__(self) -> None:
+        check_storable(self, "the request")
+
     @property
     def title(self) -> str:
         return self.name or (Location.parse(self.source).name if self.source else "viewer")
@@ -87,6 +91,7 @@ class TaskWish:
     overrides: Overrides = Overrides()
 
     def __post_init__(self) -> None:
+        check_storable(self, "the request")
         if not self.arguments or self.arguments[0] not in COMMANDS:
             asked = self.arguments[0] if self.arguments else ""
             raise InvalidInput(f"{asked!r} cannot run as a task.", do=f"Choose one of: {', '.join(COMMANDS)}.")

@@ -11,6 +11,7 @@ from pellucid.errors import NotFound
 from pellucid.instance.protocol.outgoing import Reconstructions
 from pellucid.instance.protocol.reconstruction import Bench, ReconstructionRequest, ReconstructionRun, Wish
 from pellucid.instance.tasks import Tasks
+from pellucid.rendering.documents import check_storable
 
 MOST_KEPT = 20
 
@@ -34,6 +35,7 @@ class Benches:
 
     def set(self, scan: str, wish: Wish | None, *, is_open: bool) -> None:
         """The latest wins; what was touched longest ago is forgotten."""
+        check_storable((scan, wish), "the request")
         if is_open:
             self._open = scan
         elif self._open == scan:

@@ -13,6 +13,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.registry import KINDS
 from pellucid.instance.protocol.http import Entry, Folder
 from pellucid.instance.protocol.parts import EntryKind
+from pellucid.printable import printable
 from pellucid.rendering.geometry.mesh_files import MESH_FILES
 from pellucid.rendering.geometry.point_files import POINT_FILES
 from pellucid.workers.folder_limit import FolderLimit
@@ -80,7 +81,7 @@ class Roots:
         """Where a path leads; outside the roots, also through links, is refused."""
         try:
             resolved = path.resolve()
-        except (OSError, RuntimeError) as error:  # A loop of links.
+        except (OSError, RuntimeError, ValueError) as error:  # A loop of links; a name that no file can have.
             raise NotFound(str(path)) from error
         if not any(resolved.is_relative_to(root) for root in self._local):
             raise self._refusal(str(path))
@@ -149,9 +150,11 @@ def kind_of(path: Path) -> EntryKind | None:
 
 
 def _entry(path: Path, name: str) -> Entry:
+    # A name that is not UTF-8 is shown, but no page can send it back.
+    kind, name, shown = kind_of(path) or "folder", printable(name), printable(str(path))
     try:
         status = path.stat()
     except OSError:  # Gone since it was listed, or a link that leads nowhere.
-        return Entry(name, str(path), kind_of(path) or "folder", None, 0.0)
+        return Entry(name, shown, kind, None, 0.0)
     size = None if path.is_dir() else status.st_size
-    return Entry(name, str(path), kind_of(path) or "folder", size, status.st_mtime * 1000)
+    return Entry(name, shown, kind, size, status.st_mtime * 1000)

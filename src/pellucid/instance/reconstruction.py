@@ -24,6 +24,7 @@ from pellucid.formats.location import Location
 from pellucid.instance.protocol.reconstruction import ReconstructionRequest
 from pellucid.instance.session import Session
 from pellucid.instance.trials import checked_scan
+from pellucid.rendering.documents import check_storable
 from pellucid.tomo.command_line import Parameters, arguments, spelled
 
 LOOK_S = 0.2
@@ -45,6 +46,7 @@ def command_text(session: Session, asked: ReconstructionRequest) -> str:
 
 def start(session: Session, asked: ReconstructionRequest) -> str:
     """Begin; the id of the task."""
+    check_storable(asked, "the request")
     words = command(session, asked)
     if not asked.is_replaced and Path(session.roots.checked(asked.output)).exists():
         raise OutputExists(asked.output)

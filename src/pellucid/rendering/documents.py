@@ -10,6 +10,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pellucid.errors import InvalidInput
 
+MAX_INTEGER = 2**63 - 1
+MAX_SHOWN = 200
+
 
 def build(kind: Any, value: Any, where: str) -> Any:
     """A value of a declared type from what JSON gives; the message of a refusal names the place."""
@@ -54,11 +57,37 @@ def _build_plain(kind: Any, value: Any, where: str) -> Any:
             return float(value)
         except OverflowError:
             _refuse(where, value, "a number below 1e308")
+    check_storable(value, where)
     return (
         value
         if type(value) is kind
         else _refuse(where, value, {float: "a number", int: "a whole number"}.get(kind, kind.__name__))
     )
+
+
+def check_storable(value: Any, where: str) -> None:
+    """Refuse what can be sent as JSON and breaks whoever reads it later: numbers without end, halves of letters.
+
+    value: what JSON can hold, or a dataclass of it.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        value = vars(value)
+    if type(value) is int and not -MAX_INTEGER <= value <= MAX_INTEGER:
+        _refuse(where, value, "a whole number of at most 64 bits")
+    if type(value) is str and not _is_encodable(value):
+        _refuse(where, value, "text that can be written as UTF-8")
+    if isinstance(value, dict | list | tuple):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            check_storable(one, f"{where}.{key}")
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether a text can be sent and stored: JSON can hold half of a letter, which nothing else can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _fitting(kinds: tuple[Any, ...], value: Any) -> Any:
@@ -68,4 +97,11 @@ def _fitting(kinds: tuple[Any, ...], value: Any) -> Any:
 
 
 def _refuse(where: str, value: Any, wanted: str) -> Any:
-    raise InvalidInput(f"{where} is {value!r}.", do=f"Give {wanted}.")
+    raise InvalidInput(f"{where} is {_shortened(value)}.", do=f"Give {wanted}.")
+
+
+def _shortened(value: Any) -> str:
+    if type(value) is int and abs(value) > MAX_INTEGER:
+        return "a whole number of more than 64 bits"  # Python refuses to print very long ones.
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

@@ -102,21 +102,9 @@ class FileChunks:
             out[outer] = self.form.fill
             return
         try:
-            self._decode(stored, inner, out[outer])
+            decode_chunk(self.form, stored, inner, out[outer])
         except CodecFault as fault:
             raise Damaged(str(self._path(cell)), str(fault)) from fault
-
-    def _decode(self, stored: Bytes, inner: Slices, target: Voxels) -> None:
-        """Decode a chunk and put its inner part into the target; straight into it where it is one run of memory."""
-        form = self.form
-        extent, stored = _unframe(stored, form.chunk) if form.is_framed else (form.chunk, stored)
-        is_whole = target.shape == extent and not any(part.start for part in inner)
-        if is_whole and target.flags.c_contiguous and target.dtype == form.dtype:
-            form.codec.decode(stored, target.reshape(-1).view(np.uint8))
-            return
-        buffer = scratch("voxels", prod(extent) * form.dtype.itemsize)
-        form.codec.decode(stored, buffer)
-        _paste(buffer.view(form.dtype).reshape(extent), inner, target, form.fill)
 
     def _encode(self, cell: Index, start: Index, voxels: Voxels) -> list[Bytes] | None:
         """The bytes of a chunk, in this thread's memory; None where all of it is fill and needs no storing."""
@@ -140,6 +128,18 @@ class FileChunks:
             chunk[...] = form.fill
         chunk[tuple(slice(n) for n in extent)] = part
         return chunk
+
+
+def decode_chunk(form: ChunkForm, stored: Bytes, inner: Slices, target: Voxels) -> None:
+    """Decode a chunk and put its inner part into the target; straight into it where it is one run of memory."""
+    extent, stored = _unframe(stored, form.chunk) if form.is_framed else (form.chunk, stored)
+    is_whole = target.shape == extent and not any(part.start for part in inner)
+    if is_whole and target.flags.c_contiguous and target.dtype == form.dtype:
+        form.codec.decode(stored, target.reshape(-1).view(np.uint8))
+        return
+    buffer = scratch("voxels", prod(extent) * form.dtype.itemsize)
+    form.codec.decode(stored, buffer)
+    _paste(buffer.view(form.dtype).reshape(extent), inner, target, form.fill)
 
 
 def touched_cells(start: Index, stop: Index, chunk: Index) -> Iterator[Index]:

@@ -6,6 +6,7 @@ Not here: files of one chunk (chunks), the sharding codec's metadata (zarr_metad
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -23,9 +24,58 @@ from pellucid.formats.protocol import Voxels
 
 ShardIndex = np.ndarray[Any, np.dtype[np.uint64]]
 
-_MISSING = 2**64 - 1
+MISSING = 2**64 - 1
 _CHECKSUM_BYTES = 4
 _HELD_INDEXES = 256
+
+
+@dataclass(frozen=True)
+class ShardLayout:
+    """How chunks lie in a shard. shard, chunk: voxels of each. is_index_last: at the end of a shard, or first."""
+
+    shard: Index
+    chunk: Index
+    is_index_last: bool = True
+
+    @property
+    def counts(self) -> Index:
+        """Chunks of a shard along every axis."""
+        return tuple(s // n for s, n in zip(self.shard, self.chunk, strict=True))
+
+    @property
+    def index_bytes(self) -> int:
+        return prod(self.counts) * 16 + _CHECKSUM_BYTES
+
+    def place(self, cell: Index) -> int:
+        """Where in its shard's index a chunk is."""
+        within = tuple(i % n for i, n in zip(cell, self.counts, strict=True))
+        return int(np.ravel_multi_index(within, self.counts))
+
+    def cells(self, shard: Index, form: ChunkForm) -> list[Index]:
+        """The chunks of a shard that lie in the array."""
+        ranges = (
+            range(i * k, min(i * k + k, -(-s // n)))
+            for i, k, n, s in zip(shard, self.counts, form.chunk, form.shape, strict=True)
+        )
+        return list(product(*ranges))
+
+    def index_in(self, name: str, content: bytes) -> ShardIndex:
+        """The index of a whole shard."""
+        if len(content) < self.index_bytes:
+            raise _too_short(name, len(content), self.index_bytes)
+        return parse_index(name, content[-self.index_bytes :] if self.is_index_last else content[: self.index_bytes])
+
+
+def parse_index(name: str, stored: bytes) -> ShardIndex:
+    """Position and length of every chunk of a shard, once the checksum is right."""
+    entries, checksum = stored[:-_CHECKSUM_BYTES], stored[-_CHECKSUM_BYTES:]
+    if crc32c(entries) != int.from_bytes(checksum, "little"):
+        raise Damaged(name, "the checksum of its index is wrong")
+    return np.frombuffer(entries, "<u8").reshape(-1, 2)
+
+
+def _too_short(name: str, size: int, needs: int) -> Damaged:
+    return Damaged(name, f"it has {size:,} bytes and its index alone needs {needs:,}")
 
 
 class ShardedChunks(FileChunks):
@@ -36,13 +86,11 @@ class ShardedChunks(FileChunks):
     ) -> None:
         super().__init__(folder, form, fallback)
         self.grain = shard
-        self._per_shard = tuple(s // n for s, n in zip(shard, form.chunk, strict=True))
-        self._index_bytes = prod(self._per_shard) * 16 + _CHECKSUM_BYTES
-        self._at_end = at_end
+        self._layout = ShardLayout(shard, form.chunk, at_end)
         self._held: dict[Path, tuple[tuple[int, int, int], ShardIndex]] = {}
 
     def _path(self, cell: Index) -> Path:
-        return self.folder / self.form.key(tuple(i // n for i, n in zip(cell, self._per_shard, strict=True)))
+        return self.folder / self.form.key(tuple(i // n for i, n in zip(cell, self._layout.counts, strict=True)))
 
     def _load(self, cell: Index) -> Bytes | None:
         path = self._path(cell)
@@ -57,8 +105,8 @@ class ShardedChunks(FileChunks):
                 os.close(file)
 
     def _load_from(self, path: Path, file: int, cell: Index) -> Bytes | None:
-        offset, length = map(int, self._index(path, file)[self._place(cell)])
-        if offset == _MISSING and length == _MISSING:
+        offset, length = map(int, self._index(path, file)[self._layout.place(cell)])
+        if offset == MISSING and length == MISSING:
             return None
         if offset + length > os.fstat(file).st_size:
             raise Damaged(str(path), "its index points past its end")
@@ -78,31 +126,23 @@ class ShardedChunks(FileChunks):
         return index
 
     def _read_index(self, path: Path, file: int, size: int) -> ShardIndex:
-        if size < self._index_bytes:
-            raise Damaged(str(path), f"it has {size:,} bytes and its index alone needs {self._index_bytes:,}")
-        stored = os.pread(file, self._index_bytes, size - self._index_bytes if self._at_end else 0)
-        entries, checksum = stored[:-_CHECKSUM_BYTES], stored[-_CHECKSUM_BYTES:]
-        if crc32c(entries) != int.from_bytes(checksum, "little"):
-            raise Damaged(str(path), "the checksum of its index is wrong")
-        return np.frombuffer(entries, "<u8").reshape(-1, 2)
-
-    def _place(self, cell: Index) -> int:
-        """Where in its shard's index a chunk is."""
-        within = tuple(i % n for i, n in zip(cell, self._per_shard, strict=True))
-        return int(np.ravel_multi_index(within, self._per_shard))
+        length = self._layout.index_bytes
+        if size < length:
+            raise _too_short(str(path), size, length)
+        return parse_index(str(path), os.pread(file, length, size - length if self._layout.is_index_last else 0))
 
     def _write_aligned(self, start: Index, stop: Index, voxels: Voxels) -> None:
-        if not self._at_end:  # Where the index comes first, a shard cannot be written as it is encoded.
+        if not self._layout.is_index_last:  # Where the index comes first, a shard cannot be written as it is encoded.
             self._fallback().write(start, stop, voxels)
             return
         in_threads(lambda shard: self._write_shard(shard, start, voxels), touched_cells(start, stop, self.grain))
 
     def _write_shard(self, shard: Index, start: Index, voxels: Voxels) -> None:
-        cells = self._cells(shard)
+        cells = self._layout.cells(shard, self.form)
         path = self._path(cells[0])
-        index = np.full((prod(self._per_shard), 2), _MISSING, "<u8")
+        index = np.full((prod(self._layout.counts), 2), MISSING, "<u8")
         write_whole(path, self._pieces(cells, start, voxels, index))
-        if (index == _MISSING).all():
+        if (index == MISSING).all():
             with writing(path):
                 path.unlink(missing_ok=True)
 
@@ -112,19 +152,11 @@ class ShardedChunks(FileChunks):
         for cell in cells:
             encoded = self._encode(cell, start, voxels)
             if encoded is not None:
-                index[self._place(cell)] = (position, len(encoded[0]))
+                index[self._layout.place(cell)] = (position, len(encoded[0]))
                 position += len(encoded[0])
                 yield encoded[0]
         entries = index.tobytes()
         yield entries + crc32c(entries).to_bytes(_CHECKSUM_BYTES, "little")
-
-    def _cells(self, shard: Index) -> list[Index]:
-        """The chunks of a shard that lie in the array."""
-        ranges = (
-            range(i * k, min(i * k + k, -(-s // n)))
-            for i, k, n, s in zip(shard, self._per_shard, self.form.chunk, self.shape, strict=True)
-        )
-        return list(product(*ranges))
 
 
 def _crc32c_table() -> tuple[int, ...]:

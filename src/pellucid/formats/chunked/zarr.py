@@ -26,7 +26,8 @@ from pellucid.formats.chunked.levels import (
     level_shard,
 )
 from pellucid.formats.chunked.ome import Multiscale, compose_multiscale, parse_multiscale, parse_orientation
-from pellucid.formats.chunked.shards import ShardedChunks
+from pellucid.formats.chunked.remote_shards import RemoteShards
+from pellucid.formats.chunked.shards import ShardedChunks, ShardLayout
 from pellucid.formats.chunked.store import Json, LocalStore, Store, inner_path, open_store, read_json, write_json
 from pellucid.formats.chunked.zarr_metadata import ArrayMetadata, compose_v2, compose_v3, parse_array
 from pellucid.formats.limits import refuse_shards
@@ -136,9 +137,12 @@ def _stored_level(store: Store, metadata: ArrayMetadata, axes: Axes) -> StoredLe
 def open_array(store: Store, metadata: ArrayMetadata) -> StoredArray:
     """The fastest way to an array's chunks: our own for local files, tensorstore for the rest."""
     through_tensorstore = partial(_open_tensor, store, metadata.version)
-    if not isinstance(store, LocalStore) or metadata.codec is None:
+    if metadata.codec is None:
         return through_tensorstore()
     form = ChunkForm(metadata.shape, metadata.chunk, metadata.dtype, metadata.codec, metadata.key, metadata.fill)
+    if not isinstance(store, LocalStore):
+        layout = metadata.shard and ShardLayout(metadata.shard, metadata.chunk, metadata.is_index_at_end)
+        return RemoteShards(store, form, layout, through_tensorstore()) if layout else through_tensorstore()
     if metadata.shard is None:
         return FileChunks(store.folder, form, through_tensorstore)
     return ShardedChunks(store.folder, form, metadata.shard, through_tensorstore, at_end=metadata.is_index_at_end)
