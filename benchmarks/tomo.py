@@ -1,13 +1,13 @@
-"""Everything about reconstruction: slices beside ASTRA, scikit-image and algotom; rings; from file to file.
+"""Everything about reconstruction: slices beside ASTRA, scikit-image and algotom; iterations; rings; file to file.
 
     python -m benchmarks.tomo [--quick]
 
 Here: nothing but the order.
-Not here: the measurements (reconstruct, rings, conveyor), of which each has a table of its own.
+Not here: the measurements (reconstruct, iterations, rings, conveyor), of which each has a table of its own.
 """
 
-from benchmarks import conveyor, reconstruct, rings
+from benchmarks import conveyor, iterations, reconstruct, rings
 
 if __name__ == "__main__":
-    for part in (reconstruct, rings, conveyor):
+    for part in (reconstruct, iterations, rings, conveyor):
         part.main()
