@@ -152,5 +152,5 @@ def wished(announcement: Announcement) -> Wish:
     except ValidationError as error:
         do = 'Send {"pellucid": {"how": "replace"}}, or nothing of that name.'
         raise InvalidInput(f"The metadata was not understood: {first_fault(error)}.", do=do) from error
-    except ValueError:  # No JSON.
+    except (ValueError, RecursionError):  # No JSON, or deeper than any that is meant for this.
         return Wish()

@@ -233,7 +233,7 @@ class Listener:
 def _request(message: Message) -> dict[str, Any]:
     try:
         request = json.loads(message.body or b"{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TransferInvalid("its request is no JSON") from error
     if not isinstance(request, dict):
         raise TransferInvalid("its request is no JSON object")
