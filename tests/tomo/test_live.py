@@ -130,3 +130,22 @@ def test_frames_that_are_allocated_and_empty_have_not_come(tmp_path: Path) -> No
     pictures = followed(path, grow)
     assert [picture.views for picture in pictures] == list(STEPS[1:])
     assert_slices_of(pictures[-1], whole(SCAN))
+
+
+def test_views_that_come_in_any_order_are_followed_and_their_axis_found(tmp_path: Path) -> None:
+    """At first there are too few views for an axis; what few of them say is checked when there are more."""
+    path, order = tmp_path / "scan.h5", np.random.default_rng(0).permutation(len(ANGLES))
+    assert SCAN.flats is not None and SCAN.darks is not None
+    arrays = {"data_white": SCAN.flats.read(), "data_dark": SCAN.darks.read(), "theta": np.degrees(ANGLES[order])}
+    frames = SCAN.projections.read()[order]
+
+    def grow(count: int) -> None:
+        with h5py.File(path, "w") as file:
+            for name, array in {**arrays, "data": frames[:count]}.items():
+                file[f"exchange/{name}"] = array
+
+    images = followed(path, lambda count: grow(max(count, 3)), Recipe(center="auto"))
+    assert [image.views for image in images] == [3, 7, 40, 60]
+    assert images[0].axis == (COLUMNS - 1) / 2
+    assert images[-1].axis == pytest.approx(AXIS, abs=0.25)
+    assert_slices_of(images[-1], whole(SCAN, images[-1].axis))

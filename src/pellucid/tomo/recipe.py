@@ -99,8 +99,8 @@ class Recipe:
         return not self.is_offset and (AUTOMATIC in (self.tilt, self.roll_deg) or is_usual)
 
     def as_words(self) -> dict[str, Any]:
-        """For the report of a run: every choice by its name."""
-        return asdict(self)
+        """For the report of a run: every choice by its name, with the iterations that were made."""
+        return {**asdict(self), "iterations": self.iteration_count}
 
 
 def read_recipe(words: dict[str, Any]) -> Recipe:

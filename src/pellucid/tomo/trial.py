@@ -33,7 +33,7 @@ ROUGH_VIEWS = 1024
 ROUGH_PHASE_VIEWS = 180
 """Of a rough slice, at most."""
 
-CPU_UPDATES = (1e8, 1e9)
+CPU_UPDATES = (2e8, 2e9)
 CUDA_UPDATES = (1e10, 1e11)
 """Of a pixel by a view, that the iterations of a rough slice and of one at rest may take: about 0.5 s, and 5 s."""
 
