@@ -20,7 +20,7 @@ from pellucid.formats.hdf5.filters import Filter, Pipeline
 from pellucid.formats.hdf5.grid import Axes
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.names import level_names
-from pellucid.formats.hdf5.scales import spacing_of_scales
+from pellucid.formats.hdf5.scales import axis_labels, spacing_of_scales
 from pellucid.formats.protocol import VOXEL_TYPES, Level, Spacing
 from pellucid.formats.units import short_unit
 
@@ -35,13 +35,13 @@ def axes_of(dataset: Any, path: str) -> Axes:
     shape = tuple(dataset.shape or ())
     guess = unnamed_letters(f"{path}:{dataset.name}", shape)
     refuse_empty_axes(f"{path}:{dataset.name}", shape)
-    labels = "".join(_label(dataset, axis) for axis in range(dataset.ndim))
+    labels = "".join(_label(text) for text in axis_labels(dataset))
     usable = len(labels) == dataset.ndim == len(set(labels)) and set("zyx") <= set(labels)
     return Axes(labels if usable else guess, shape)
 
 
-def _label(dataset: Any, axis: int) -> str:
-    label = str(dataset.dims[axis].label).strip().lower()
+def _label(text: str) -> str:
+    label = text.strip().lower()
     return {"time": "t", "channel": "c"}.get(label, label if label in tuple("tczyx") else "")
 
 
