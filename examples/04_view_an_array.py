@@ -1,11 +1,13 @@
-"""Show an array in a browser, steer the view from here, and take picture and voxels back."""
+"""Show an array in a browser, change the view from here, and take an image and voxels back."""
+
+from contextlib import suppress
 
 import numpy as np
 
 import pellucid as pl
 
 with pl.start() as viewer:  # a process of its own; ends with this block
-    print("open in a browser:", viewer.url.partition("?")[0])  # all of viewer.url lets others in
+    print("open in a browser:", viewer.url, flush=True)  # for you alone: it lets others in
 
     z, y, x = np.ogrid[-1:1:64j, -1:1:64j, -1:1:64j]
     shell = np.exp(-20 * (np.sqrt(x**2 + y**2 + z**2) - 0.7) ** 2)
@@ -13,8 +15,11 @@ with pl.start() as viewer:  # a process of its own; ends with this block
 
     viewer.shading = "occlusion"
     viewer.camera = viewer.camera.orbited(azimuth_deg=30, elevation_deg=15)
-    picture = viewer.screenshot(320, 240)
-    print("picture", picture.shape, picture.dtype, "brightest", int(picture[..., :3].max()))
+    image = viewer.screenshot(320, 240)
+    print("image", image.shape, image.dtype, "brightest", int(image[..., :3].max()))
 
     middle = viewer.retrieve_volume(pl.Box((32, 0, 0), (33, 64, 64)))
     print("middle slice as it was given:", bool(np.array_equal(middle, shell[32:33].astype(np.float32))))
+
+    with suppress(EOFError, KeyboardInterrupt):
+        input("Press Enter to end the viewer. ")

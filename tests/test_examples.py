@@ -7,18 +7,19 @@ import sys
 from pathlib import Path
 
 import h5py
+import httpx
 import pytest
 
 from pellucid.volume.sample import sample
 from tests.suite_report import ROOT
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+VIEWER = ROOT / "examples" / "04_view_an_array.py"
+EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if path != VIEWER]
 LIMIT_S = 20
 PRINTS = {
     "01_open_and_cut": r"\(64, 96, 96\) voxels of uint8.*values from 10 to 200.*corner: mean 10;",
     "02_convert_and_pyramid": r"level 1: \(48, 64, 80\).*the same: True.*\(10, 128, 160\) voxels of uint8, 0 to 255",
     "03_many_blocks": r"(\d{5}) peaks in 27 blocks, \1 in one piece",
-    "04_view_an_array": r"picture \(240, 320, 4\) uint8 brightest \d{2,3}.*as it was given: True",
 }
 
 
@@ -26,6 +27,23 @@ PRINTS = {
 def test_example(example: Path, tmp_path: Path) -> None:
     printed = run(example, tmp_path)
     assert re.search(PRINTS[example.stem], printed, re.DOTALL), printed
+
+
+def test_a_viewer_can_be_opened_at_its_address_until_enter_is_pressed(tmp_path: Path) -> None:
+    command, pipe = [sys.executable, str(VIEWER)], subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(tmp_path), stdin=pipe, stdout=pipe, text=True
+    ) as running:
+        assert running.stdout is not None
+        first, *rest = (running.stdout.readline() for _ in range(3))  # All that it prints before it waits.
+        address = first.removeprefix("open in a browser: ").strip()
+        page = httpx.get(address, follow_redirects=True)
+        assert (page.status_code, "Pellucid" in page.text) == (200, True)
+        running.communicate("\n")
+    assert re.search(r"image \(240, 320, 4\) uint8 brightest \d{2,3}.*as it was given: True", "".join(rest), re.DOTALL)
+    assert running.returncode == 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address)
 
 
 def test_what_the_readme_shows_first_works_as_printed(tmp_path: Path) -> None:
@@ -40,11 +58,11 @@ def test_what_the_readme_shows_first_works_as_printed(tmp_path: Path) -> None:
 
 def run(program: Path, folder: Path, limit_s: float = LIMIT_S) -> str:
     """What a program prints, run in a folder."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_CACHE_FOLDER": str(folder / "cache")}
     done = subprocess.run(
         [sys.executable, str(program)],
         cwd=folder,
-        env=environment,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=limit_s,
@@ -52,3 +70,7 @@ def run(program: Path, folder: Path, limit_s: float = LIMIT_S) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_CACHE_FOLDER": str(folder / "cache")}

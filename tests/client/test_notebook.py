@@ -58,4 +58,9 @@ def test_outside_a_notebook_it_is_a_line_of_text(running: pellucid.Viewer) -> No
 
 def test_the_example_is_kept_without_results() -> None:
     example = json.loads(EXAMPLE.read_text())
-    assert [cell["outputs"] for cell in example["cells"] if cell["cell_type"] == "code"] == [[]] * 5
+    assert [cell["outputs"] for cell in example["cells"] if cell["cell_type"] == "code"] == [[]] * 4
+
+
+def test_running_all_cells_leaves_the_viewer_open() -> None:
+    cells = [cell for cell in json.loads(EXAMPLE.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert not any("shutdown" in "".join(cell["source"]) for cell in cells)

@@ -17,6 +17,11 @@ from tests.suite_report import ROOT
 from tests.transport.namespaces import TwoHosts, two_hosts
 
 SECTION = (ROOT / "README.md").read_text().partition("## Send from another machine\n")[2].partition("\n## ")[0]
+BALL = sum(
+    x * x + y * y + z * z < 60 * 60 and (x < 0 or y >= 0)
+    for z in range(-64, 64) for y in range(-64, 64) for x in range(-64, 64)
+)  # fmt: skip
+"""How many voxels it has."""
 NAMES = Path("/etc/netns")
 """Where ``ip netns exec`` takes the hosts file of a namespace from."""
 
@@ -82,17 +87,28 @@ def showing(hosts: TwoHosts, folder: Path, environment: dict[str, str]) -> Itera
             child.terminate()
 
 
+LOOK = """
+import sys, pellucid
+viewer = pellucid.connect(sys.argv[1])
+(layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
+voxels, pixels = viewer.retrieve_volume(), viewer.screenshot(160, 120)[..., :3].max(axis=-1)
+seen = pixels[60, 50] > 60, pixels[60, 110] > 60, pixels[0, 0] == 0
+print(layer["name"], int(voxels.max()), int((voxels > 0).sum()), *seen)
+"""
+"""Its name, the voxels, and whether the ball is seen at the left and the right, and nothing in the corner."""
+
+
 def test_send_from_another_machine(hosts: TwoHosts, tmp_path: Path, environment: dict[str, str]) -> None:
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler")
     with showing(hosts, tmp_path, environment) as address:
-        for start, said in (("python", r"through tcp in"), ("cc", r"^8\.4 MB through tcp in")):
+        for start, said in (("python", r"through tcp in"), ("cc", r"^4\.2 MB through tcp in")):
             shell = [*hosts.inside(hosts.near), "sh", "-c", command(start, address)]
             sent = subprocess.run(
                 shell, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
             )
             assert sent.returncode == 0 and re.search(said, sent.stdout), sent.stdout + sent.stderr
-            asking = "import sys, pellucid; print(pellucid.connect(sys.argv[1])._connection.ask('GET', '/api/scene'))"
-            asked = [*hosts.inside(hosts.near), sys.executable, "-c", asking, address]
+            asked = [*hosts.inside(hosts.near), sys.executable, "-c", LOOK, address]
             shown = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout
-            assert {"python": "from Python", "cc": "from C"}[start] in shown
+            name = {"python": "from Python", "cc": "from C"}[start]
+            assert shown.strip() == f"{name} 3600 {BALL} True True True"

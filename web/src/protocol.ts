@@ -523,11 +523,12 @@ export interface MeshDescription {
   readonly triangles: number;
 }
 
-/** What is in the scene, described, in its order. */
+/** What is in the scene, described, in its order. view: which scene, where two are side by side. */
 export interface Layers {
   readonly layers: readonly LayerDescription[];
   readonly points: readonly PointsDescription[];
   readonly meshes: readonly MeshDescription[];
+  readonly view: View;
   readonly type: "layers";
 }
 
@@ -933,7 +934,8 @@ export interface Folder {
 /** GET /api/files/facts?path=: what a file holds, without reading its voxels.
  * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
  * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
- * could be one, if somebody says what its datasets are. */
+ * could be one, if somebody says what its datasets are. is_headerless: its name alone may say what its shape and type
+ * are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0. */
 export interface FileFacts {
   readonly path: string;
   readonly shape: readonly [number, number, number] | null;
@@ -948,6 +950,7 @@ export interface FileFacts {
   readonly problem: string;
   readonly is_scan: boolean;
   readonly may_be_scan: boolean;
+  readonly is_headerless: boolean;
 }
 
 /** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */

@@ -7,6 +7,7 @@ Not here: finding the facts out (workers), files and folders (files).
 from dataclasses import replace
 from typing import Literal, get_args
 
+from pellucid.box import Shape
 from pellucid.formats.location import Location
 from pellucid.instance.edits import name_of, sources_in_order
 from pellucid.instance.history import Pair
@@ -58,6 +59,15 @@ class Catalogue:
         described = self._described.get(source)
         return described.facts if described else None
 
+    def shapes(self, scene: Scene) -> list[Shape | None]:
+        """Of its volumes; None where that is not known."""
+        return [None if (facts := self.facts(layer.source)) is None else facts.shape for layer in scene.volumes]
+
+    def messages(self, pair: Pair) -> tuple[Layers, ...]:
+        """Descriptions of the scene, and of the one beside it."""
+        main = self.message(pair.scene)
+        return (main,) if pair.other is None else (main, replace(self.message(pair.other), view="other"))
+
     def message(self, scene: Scene) -> Layers:
         return Layers(
             tuple(self._layer(layer.source) for layer in scene.volumes),
@@ -65,11 +75,12 @@ class Catalogue:
             tuple(self._mesh(layer.source) for layer in scene.meshes),
         )
 
-    def news(self, scene: Scene) -> Layers | None:
-        """The descriptions where they are not those of the scene before; else None."""
-        shown = self._version, sources_in_order(scene)
+    def news(self, pair: Pair) -> tuple[Layers, ...]:
+        """The descriptions where they are not those of the scenes before; else none."""
+        other = None if pair.other is None else sources_in_order(pair.other)
+        shown = self._version, sources_in_order(pair.scene), other
         was, self._told = self._told, shown
-        return self.message(scene) if shown != was else None
+        return self.messages(pair) if shown != was else ()
 
     def name(self, source: str) -> str:
         return self.names.get(source) or name_of(source)
@@ -103,7 +114,7 @@ def _histogram(facts: Facts) -> Histogram:
 
 
 def placed(pair: Pair, described: Described, how: How) -> Pair:
-    """The scene with what was described: alone, or beside what is there."""
+    """The scene with what was described: alone, or with what is in it. A scene side by side with it stays."""
     scene, is_alone = pair.scene, how == "replace" or not _has_anything(pair.scene)
     if is_alone:
         scene = Scene(camera=described.camera, background=scene.background, annotations=scene.annotations)
@@ -114,7 +125,7 @@ def placed(pair: Pair, described: Described, how: How) -> Pair:
     if described.mesh is not None:
         scene = replace(scene, meshes=(*scene.meshes, described.mesh))
     check_layers(scene)
-    return Pair(scene, None if is_alone else pair.other)
+    return Pair(scene, pair.other)
 
 
 def _has_anything(scene: Scene) -> bool:

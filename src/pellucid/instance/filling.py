@@ -136,7 +136,7 @@ class Filling:
         session.catalogue.add(self.source, described)
         if described.volume is not None and self._layer is not None:
             self._replace(replace(self._layer, transfer=described.volume.transfer), is_moving=True)
-        session.tell(session.catalogue.message(session.history.scene))
+        loading.tell_layers(session)
 
     async def _settle(self) -> None:
         session = self._session
@@ -146,7 +146,7 @@ class Filling:
             await self._describe()
         session.picturing.want(is_moving=False)
         session.slicing.cut_anew(self.source)
-        session.tell(session.catalogue.message(session.history.scene))
+        loading.tell_layers(session)
 
     async def _describe(self) -> None:
         session, is_labels = self._session, self._offer.how == "labels"

@@ -37,6 +37,10 @@ class History:
         self._run = ""
 
     @property
+    def pair(self) -> Pair:
+        return self._now
+
+    @property
     def scene(self) -> Scene:
         return self._now.scene
 

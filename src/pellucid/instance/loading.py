@@ -77,7 +77,7 @@ def place(session: Session, described: commands.Described, how: How) -> VolumeLa
     """Show what was described, labels on the volume that they belong to; the layer that a volume became."""
     if how == "labels":
         described = replace(described, volume=_over_volume(session, described))
-    take(session, placed(Pair(session.history.scene, session.history.other), described, how))
+    take(session, placed(session.history.pair, described, how))
     return described.volume
 
 
@@ -106,7 +106,12 @@ def measure(session: Session, source: str) -> None:
 
 def _was_measured(session: Session, source: str, measured: commands.Measured) -> None:
     session.catalogue.measured(source, measured)
-    session.tell(session.catalogue.message(session.history.scene))
+    tell_layers(session)
+
+
+def tell_layers(session: Session) -> None:
+    for layers in session.catalogue.messages(session.history.pair):
+        session.tell(layers)
 
 
 def take(session: Session, pair: Pair) -> None:

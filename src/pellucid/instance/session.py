@@ -131,13 +131,13 @@ class Session:
         self.members[member.id] = member
         self.controls.join(member.client)
         put(self.state_for(capability))
-        put(self.catalogue.message(self.history.scene))
+        for layers in self.catalogue.messages(self.history.pair):
+            put(layers)
         put(self.shadings.message(allows(capability, "own")))
         put(self.worker_events.status)
         put(self.idle.message())
-        put(self.slicing.message())
-        for picture in self.slicing.pictures():
-            put(picture)
+        for message in self.slicing.messages():
+            put(message)
         self.tell(self.controls.message())
         self.delivery.show_last(member)
         self._fit()
@@ -200,9 +200,9 @@ class Session:
         self.scene_changed(by, request, is_moving)
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
-        if (layers := self.catalogue.news(self.history.scene)) is not None:
+        for layers in self.catalogue.news(self.history.pair):
             self.tell(layers)
-            self.slicing.fit([layer.shape for layer in layers.layers])
+        self.slicing.fit(self.catalogue.shapes(self.history.scene))
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request))
         self.picturing.want(is_moving)

@@ -50,9 +50,9 @@ class Slicing:
     def message(self) -> CrossHair:
         return CrossHair(self.voxel, self._cut.layer if self._cut else 0, self._by)
 
-    def pictures(self) -> list[Picture[SliceHeader]]:
-        """What everybody sees now, for somebody who has just come."""
-        return list(self._last.values()) if self._cut else []
+    def messages(self) -> "list[CrossHair | Picture[SliceHeader]]":
+        """The cross-hair and the slices as they are now, for a client that has just come."""
+        return [self.message(), *(self._last.values() if self._cut else ())]
 
     def set(self, cut: Cut | None, by: str) -> None:
         self._cut, self._by = cut, by
@@ -61,7 +61,7 @@ class Slicing:
             self._done = None
         self.refresh()
 
-    def fit(self, shapes: Sequence[Voxel]) -> None:
+    def fit(self, shapes: Sequence[Voxel | None]) -> None:
         """Other volumes are shown, of these shapes: move the cross-hair inside; end it where there is none."""
         cut = self._cut
         if cut is None:
@@ -69,8 +69,8 @@ class Slicing:
         layer = cut.layer if cut.layer < len(shapes) else 0
         if not shapes:
             self.set(None, "")
-        elif all(shapes[layer]):  # Else it is not known yet.
-            inside = triple(min(a, n - 1) for a, n in zip(cut.voxel, shapes[layer], strict=True))
+        elif (shape := shapes[layer]) is not None:
+            inside = triple(min(a, n - 1) for a, n in zip(cut.voxel, shape, strict=True))
             self._cut = Cut(inside, layer, cut.edge)
         if self._cut != cut:
             self._tell(self.message())

@@ -21,7 +21,8 @@ export function FileBrowser(): ReactNode {
   const session = useSession();
   const [place, setPlace] = useState(() => firstPlace(session.store.get()));
   const [search, setSearch] = useState("");
-  const [chosen, setChosen] = useState<Entry | null>(null);
+  const chosen = useSelect((state) => state.interface.chosenFile);
+  const setChosen = (chosenFile: Entry | null): void => session.page({ chosenFile });
   const { folder, problem } = useFolder(place, search);
   const enter = (path: string): void => {
     setPlace(path);
@@ -41,7 +42,7 @@ export function FileBrowser(): ReactNode {
         <Button icon="upload" look="plain" onClick={() => void choose("").then((file) => (file ? uploaded(session, file) : undefined))}>
           From this computer
         </Button>
-        <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none" })} />
+        <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none", chosenFile: null })} />
       </header>
       <div className="drawer-tools">
         <label className="search">
@@ -75,7 +76,7 @@ export function FileBrowser(): ReactNode {
         </ul>
         {folder?.is_cut ? <p className="empty hint">There is more: search for a part of the name.</p> : null}
       </div>
-      {chosen ? <Facts entry={chosen} /> : null}
+      {chosen ? <Facts key={chosen.path} entry={chosen} /> : null}
     </aside>
   );
 }

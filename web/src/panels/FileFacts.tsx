@@ -8,6 +8,8 @@ import type { Entry, FileFacts, LoadRequest } from "../protocol";
 import { opened, reconstruct } from "../session/opening";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
+import { guessedLayout, neededBytes, rawLocation, type RawLayout } from "./raw";
+import { RawForm } from "./RawForm";
 
 /** Rows ask one after another: the Worker that looks into files also draws. */
 let turn: Promise<unknown> = Promise.resolve();
@@ -52,16 +54,19 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
   const isVolume = entry.kind === "volume";
   // Facts are told of volumes; points and meshes are opened to see what they are.
   const { facts, problem } = useFacts(isVolume ? (dataset ? `${entry.path}:${dataset}` : entry.path) : "");
-  const path = dataset ? `${entry.path}:${dataset}` : entry.path;
+  const [typed, setLayout] = useState<RawLayout | null>(null);
+  const layout = facts?.is_headerless ? (typed ?? guessedLayout(entry.name, entry.bytes ?? 0)) : null;
+  const path = layout ? rawLocation(entry.path, layout) : dataset ? `${entry.path}:${dataset}` : entry.path;
   const open = (how: NonNullable<LoadRequest["how"]>): void => void opened(session, { path, how });
   if (facts?.is_scan) return <ScanFacts entry={entry} facts={facts} />;
   const isUndecided = dataset === "" && (facts?.datasets.length ?? 0) > 1;
-  const isOpenable = !isVolume || (problem === null && facts?.problem === "" && !isUndecided);
+  const isFitting = layout !== null && layout.offset + neededBytes(layout) <= (entry.bytes ?? 0);
+  const isOpenable = !isVolume || (problem === null && (layout ? isFitting : facts?.problem === "" && !isUndecided));
   return (
     <div className="facts">
       <h3 title={entry.path}>{entry.name}</h3>
       {problem ? <Problem problem={problem} /> : null}
-      {facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">looking…</p>}
+      {layout ? <RawForm bytes={entry.bytes ?? 0} layout={layout} onChange={setLayout} /> : facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">looking…</p>}
       {facts && facts.datasets.length > 1 ? (
         <select className="field" aria-label="Dataset" value={dataset} onChange={(event) => setDataset(event.currentTarget.value)}>
           <option value="">Choose what to open…</option>

@@ -121,5 +121,5 @@ function toggleCompare(session: Session): void {
 function closeAll(session: Session): void {
   const { measureStart } = session.store.get();
   if (measureStart) return session.store.dispatch({ type: "measure-start", start: null });
-  session.page({ drawer: "none", dialog: "none", scan: "", tool: "turn", isQuiet: false });
+  session.page({ drawer: "none", chosenFile: null, dialog: "none", scan: "", tool: "turn", isQuiet: false });
 }

@@ -1,13 +1,15 @@
 // Opening files: those the instance sees, and those of the person's own machine.
 
 import { bytes } from "../geometry/measures";
-import { load, upload } from "../line/requests";
+import { factsOf, load, upload } from "../line/requests";
 import type { LoadRequest } from "../protocol";
 import { LARGEST_UPLOAD_BYTES } from "../protocol";
 import type { Session } from "./session";
 
+const MAYBE_HEADERLESS = /\.(raw|bin|dat|vol)$/i;
+
 export async function opened(session: Session, request: LoadRequest): Promise<void> {
-  if (await session.attempt(load(request))) session.page({ drawer: "none", editedView: "main" });
+  if (await session.attempt(load(request))) session.page({ drawer: "none", chosenFile: null, editedView: "main" });
 }
 
 /** Go from a scan to its volume. */
@@ -24,5 +26,10 @@ export async function uploaded(session: Session, file: File, how: LoadRequest["h
   const dismiss = session.notify("plain", `Sending ${file.name} (${bytes(file.size)})…`);
   const place = await session.attempt(upload(file));
   dismiss();
-  if (place) await opened(session, { path: place.path, ...(how ? { how } : {}) });
+  if (!place) return;
+  const facts = MAYBE_HEADERLESS.test(file.name) ? await session.attempt(factsOf(place.path)) : null;
+  if (facts?.is_headerless && facts.problem) {
+    // What it holds has to be said first.
+    session.page({ drawer: "files", chosenFile: { name: file.name, path: place.path, kind: "volume", bytes: file.size, modified_at_ms: file.lastModified } });
+  } else await opened(session, { path: place.path, ...(how ? { how } : {}) });
 }

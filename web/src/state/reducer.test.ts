@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { FrameHeader, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
-import { SCENE, STATE, VOLUME } from "../testing/examples";
+import type { FrameHeader, Layers, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
+import { LAYER, SCENE, STATE, VOLUME } from "../testing/examples";
 import { WISH } from "../testing/scans";
 import { reduce } from "./reducer";
 import { canSteer, pictureState, sceneOf } from "./selectors";
@@ -10,6 +10,8 @@ const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: 
 const OPEN = hear(BEGINNING, { type: "heard", message: STATE, atMs: 0 });
 const AMBIENT = { path: ["light", "ambient"], value: 0.9 };
 const RUNNING: Progress = { task: "7", name: "movie", done: 1, total: 4, unit: "frames", state: "running", seconds_left: null, url: "", type: "progress" };
+const layers = (name: string, view: "main" | "other"): Layers => ({ layers: [{ ...LAYER, name }], points: [], meshes: [], view, type: "layers" });
+const nameIn = (state: PageState): string | undefined => state.layers?.layers[0]?.name;
 
 describe("the state", () => {
   it("takes the first camera from the instance, and keeps its own afterwards", () => {
@@ -28,6 +30,14 @@ describe("the state", () => {
     const ended: Reconstructions = { ...message, runs: [{ ...run, status: { ...status, state: "finished" } }] };
     const later = hear(OPEN, { type: "heard", message: ended, atMs: 0 });
     expect([later.interface.scan, later.wishes, later.runs["/a.h5"]?.status?.state]).toEqual(["", {}, "finished"]);
+  });
+
+  it("describes the scene that is edited, where two are side by side", () => {
+    const both = [{ ...STATE, other: SCENE }, layers("now.npy", "main"), layers("before.npy", "other")].reduce<PageState>((state, message) => hear(state, { type: "heard", message, atMs: 0 }), OPEN);
+    expect(nameIn(both)).toBe("now.npy");
+    const edited = reduce(both, { type: "interface", change: { editedView: "other" } });
+    expect(nameIn(edited)).toBe("before.npy");
+    expect(nameIn(reduce(edited, { type: "interface", change: { editedView: "main" } }))).toBe("now.npy");
   });
 
   it("looks anew at another volume", () => {

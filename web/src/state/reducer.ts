@@ -52,7 +52,7 @@ export function reduce(state: PageState, action: Action): PageState {
     case "hit":
       return state.hit === action.hit ? state : { ...state, hit: action.hit };
     case "interface":
-      return { ...state, interface: { ...state.interface, ...action.change } };
+      return withLayers({ ...state, interface: { ...state.interface, ...action.change } });
     case "notice":
       return { ...state, notices: [...state.notices.filter((one) => one.what !== action.notice.what), action.notice].slice(-MOST_NOTICES) };
     case "dismiss":
@@ -95,7 +95,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "moved":
       return { ...state, camera: message.camera };
     case "layers":
-      return withChosen({ ...state, layers: message });
+      return withChosen(withLayers({ ...state, layersOf: { ...state.layersOf, [message.view ?? "main"]: message } }));
     case "shadings":
       return { ...state, shadings: message.shadings };
     case "controls":
@@ -117,6 +117,12 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "probed":
       return state;
   }
+}
+
+/** What the panel describes is the scene that is edited. */
+function withLayers(state: PageState): PageState {
+  const { main = null, other } = state.layersOf;
+  return { ...state, layers: state.interface.editedView === "other" && state.server?.other && other ? other : main };
 }
 
 type Server = NonNullable<PageState["server"]>;

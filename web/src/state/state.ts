@@ -7,6 +7,7 @@ import type {
   Change,
   Controls,
   CrossHair,
+  Entry,
   FrameHeader,
   Hit,
   Idle,
@@ -74,6 +75,8 @@ export interface Interface {
   isScaleShown: boolean;
   tool: Tool;
   drawer: Drawer;
+  /** The file in the drawer whose facts are shown. */
+  chosenFile: Entry | null;
   dialog: Dialog;
   /** The scan that is about to be reconstructed, by its path; empty where there is none. */
   scan: string;
@@ -108,7 +111,10 @@ export interface PageState {
   queued: readonly Change[];
   camera: Camera | null;
   firstCamera: Camera | null;
+  /** Of the scene that is edited. */
   layers: Layers | null;
+  /** Of each of two scenes side by side. */
+  layersOf: Readonly<Partial<Record<View, Layers>>>;
   shadings: readonly Shading[];
   controls: Controls | null;
   worker: WorkerStatus | null;
@@ -137,6 +143,7 @@ export const BEGINNING: PageState = {
   camera: null,
   firstCamera: null,
   layers: null,
+  layersOf: {},
   shadings: [],
   controls: null,
   worker: null,
@@ -158,6 +165,7 @@ export const BEGINNING: PageState = {
     isScaleShown: true,
     tool: "turn",
     drawer: "none",
+    chosenFile: null,
     dialog: "none",
     scan: "",
     chosen: { kind: "volumes", index: 0 },

@@ -157,7 +157,8 @@ class FileFacts:
 
     datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
     is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
-    could be one, if somebody says what its datasets are.
+    could be one, if somebody says what its datasets are. is_headerless: its name alone may say what its shape and type
+    are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0.
     """
 
     path: str
@@ -173,6 +174,7 @@ class FileFacts:
     problem: str
     is_scan: bool = False
     may_be_scan: bool = False
+    is_headerless: bool = False
 
 
 @dataclass(frozen=True)

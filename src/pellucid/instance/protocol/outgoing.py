@@ -94,11 +94,12 @@ class Moved:
 
 @dataclass(frozen=True)
 class Layers:
-    """What is in the scene, described, in its order."""
+    """What is in the scene, described, in its order. view: which scene, where two are side by side."""
 
     layers: tuple[LayerDescription, ...]
     points: tuple[PointsDescription, ...]
     meshes: tuple[MeshDescription, ...]
+    view: View = "main"
     type: Literal["layers"] = "layers"
 
 

@@ -17,6 +17,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.formats.registry import KINDS
 from pellucid.formats.shared import SharedArray
 from pellucid.formats.system_errors import system_error
 from pellucid.instance import loading
@@ -53,7 +55,7 @@ async def facts(path: str, session: Here) -> http.FileFacts:
     return http.FileFacts(
         path, told.shape, told.spacing, told.unit, told.dtype, told.levels, told.times, told.channels,
         nbytes * max(1, told.times) * max(1, told.channels), told.datasets, told.problem,
-        told.is_scan, told.may_be_scan,
+        told.is_scan, told.may_be_scan, Location.parse(source).path.lower().endswith(KINDS["raw"].suffixes),
     )  # fmt: skip
 
 

@@ -1,0 +1,67 @@
+// The shape and type of a file without a header. Here: asking for them, with a guess to begin with.
+
+import { useState, type ReactNode } from "react";
+import { bytes as bytesText } from "../geometry/measures";
+import { Select } from "../parts/Choice";
+import { NumberField } from "../parts/NumberField";
+import { neededBytes, TYPES, type RawLayout } from "./raw";
+
+const ORDERS = [
+  { value: "le", label: "little endian" },
+  { value: "be", label: "big endian" },
+] as const;
+const AXES = ["z", "y", "x"] as const;
+
+interface RawFormProps {
+  bytes: number;
+  layout: RawLayout;
+  onChange: (layout: RawLayout) => void;
+}
+
+export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
+  // Until an offset is typed, what is left over is taken for a header.
+  const [isOffsetTyped, setOffsetTyped] = useState(false);
+  const change = (part: Partial<RawLayout>): void => {
+    const next = { ...layout, ...part };
+    onChange(isOffsetTyped || part.offset !== undefined ? next : { ...next, offset: Math.max(0, bytes - neededBytes(next)) });
+  };
+  const resize = (axis: number, length: number): void => {
+    const [z, y, x] = layout.shape.map((one, index) => (index === axis ? Math.round(length) : one));
+    change({ shape: [z ?? 1, y ?? 1, x ?? 1] });
+  };
+  return (
+    <div className="stack" role="group" aria-label="Shape and type">
+      <p className="hint">This file has no header. What is in it?</p>
+      <div className="row">
+        <span className="label">Voxels</span>
+        {AXES.map((axis, index) => (
+          <label key={axis} className="row">
+            <b className={`is-${axis}`}>{axis}</b>
+            <NumberField className="field is-number is-small" label={`Voxels along ${axis}`} value={layout.shape[index] ?? 1} low={1} text={String} onChange={(length) => resize(index, length)} />
+          </label>
+        ))}
+      </div>
+      <Select label="Type" value={layout.dtype} options={TYPES.map((value) => ({ value, label: value }))} onChange={(dtype) => change({ dtype })} />
+      <Select label="Byte order" value={layout.order} options={ORDERS} onChange={(order) => change({ order })} />
+      <div className="row">
+        <span className="label">Bytes before the first voxel</span>
+        <NumberField
+          label="Bytes before the first voxel"
+          value={layout.offset}
+          low={0}
+          text={String}
+          onChange={(offset) => {
+            setOffsetTyped(true);
+            change({ offset: Math.round(offset) });
+          }}
+        />
+      </div>
+      <Size bytes={bytes} needed={layout.offset + neededBytes(layout)} />
+    </div>
+  );
+}
+
+function Size({ bytes, needed }: { bytes: number; needed: number }): ReactNode {
+  if (needed > bytes) return <p className="is-bad">That needs {bytesText(needed)}, and the file has {bytesText(bytes)}.</p>;
+  return <p className="hint">{needed === bytes ? "That is just the size of the file." : `${bytesText(bytes - needed)} at the end are left out.`}</p>;
+}
