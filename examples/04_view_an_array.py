@@ -7,7 +7,7 @@ import numpy as np
 import pellucid as pl
 
 with pl.start() as viewer:  # a process of its own; ends with this block
-    print("open in a browser:", viewer.url, flush=True)  # for you alone: it lets others in
+    print("open in a browser:", viewer.url, flush=True)  # works once
 
     z, y, x = np.ogrid[-1:1:64j, -1:1:64j, -1:1:64j]
     shell = np.exp(-20 * (np.sqrt(x**2 + y**2 + z**2) - 0.7) ** 2)
