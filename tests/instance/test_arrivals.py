@@ -192,8 +192,8 @@ def test_a_page_stops_it(instance: Instance, large: Voxels, monkeypatch: pytest.
         sending, failures = in_background(sent, instance, large)
         assert reached.wait(30)
         page.say("cancel_task", task=receiving(page)["task"])
-        page.say("probe", request="7", x=0.5, y=0.5)
-        page.hear_text("probed")  # What was said before is done by now.
+        page.say("prolong")
+        page.hear_text("idle")  # What was said before is done by now.
         may_go_on.set()
         sending.join(30)
         assert "was cancelled" in told_of_break(page)["what"]

@@ -37,7 +37,7 @@ def lines(instance: Instance, count: int, said: bytes = b"") -> Iterator[list[so
 def unfinished(instance: Instance, has: Capability) -> bytes:
     """The head of a request whose body never comes."""
     return (
-        f"POST /api/presets/read HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 9\r\n"
+        f"PATCH /api/scene HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 9\r\n"
         f"Content-Type: application/json\r\nAuthorization: Bearer {secret(instance, has)}\r\n\r\n"
     ).encode()
 

@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 from pellucid.instance import delivery
-from pellucid.instance.delivery import Delivery, Shot
+from pellucid.instance.delivery import GUEST_KEY_S, Delivery, Shot
 from pellucid.instance.encoding import EncodingFailed, VideoEncoder, encode_png
 from pellucid.instance.jpeg import JpegEncoder
 from pellucid.instance.members import Member
+from pellucid.instance.protocol.incoming import Acknowledge
+from pellucid.instance.protocol.outgoing import FrameHeader
 from pellucid.instance.protocol.parts import Client, Encoding
+from pellucid.instance.protocol.wire import Picture
 from pellucid.instance.timing import Timing
 from pellucid.rendering.camera import Camera
 
@@ -196,3 +199,44 @@ def test_a_frame_that_cannot_be_video_is_sent_as_a_jpeg_and_the_next_is_video(mo
     first, second = asyncio.run(sent())
     assert isinstance(first, bytes) and b'"jpeg"' in first
     assert isinstance(second, bytes) and b'"h264"' in second
+
+
+def test_guests_get_a_key_frame_together_once_a_second() -> None:
+    now = [100.0]
+    owner, guests = member("owner", "h264"), [member(name, "h264") for name in "ab"]
+    for guest in guests:
+        guest.client = Client(guest.id, "", "look")
+    watching = [owner, *guests]
+
+    async def keys(count: int, needing: list[Member]) -> int:
+        """Of so many frames, those that are key frames, while these ask for one before each."""
+        before = [one.encoded for one in sent]
+        for _ in range(count):
+            for one in needing:
+                one.needs_key = True
+            await delivering.deliver(shot(False, []))
+            for one in watching:
+                for number in list(one._under_way):
+                    one.acknowledge(Acknowledge(number))
+        return sum(one.header.is_key for one in sent[len(before) :])
+
+    sent: list[Picture[FrameHeader]] = []
+
+    async def run() -> list[int]:
+        await keys(1, watching)
+        flood = await keys(5, guests)
+        now[0] += GUEST_KEY_S
+        later = await keys(5, guests)
+        owners = await keys(3, [owner])
+        delivering.close()
+        return [flood, later, owners]
+
+    delivering = Delivery(Timing(), lambda: watching, lambda: now[0])
+    send = owner.send_frame
+
+    def noted(picture: Picture[FrameHeader]) -> bool:
+        sent.append(picture)
+        return send(picture)
+
+    owner.send_frame = noted  # type: ignore[method-assign]
+    assert asyncio.run(run()) == [0, 1, 3]

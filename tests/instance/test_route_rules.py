@@ -15,7 +15,14 @@ from pellucid.agent.keeper import Keeper
 from pellucid.instance.app import create_app
 from pellucid.instance.capabilities import RANKS, allows
 from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES, Capability
-from pellucid.instance.route_rules import MAX_STREAM_BYTES, RouteRule, RouteTable
+from pellucid.instance.route_rules import (
+    MAX_GUEST_HEAVY,
+    MAX_STREAM_BYTES,
+    RouteMiddleware,
+    RouteRule,
+    RouteTable,
+    needs,
+)
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Session, Setup
 from pellucid.instance.sessions import Access
@@ -156,3 +163,36 @@ def test_half_an_upload_leaves_no_file(app: FastAPI) -> None:
     status, _ = answer(app, "PUT /api/upload", "own", body, {"transfer-encoding": "chunked"})
     assert status == 413 and body.read_bytes > LARGEST_UPLOAD_BYTES
     assert list((app.state.session.tasks.folder / "uploads").iterdir()) == []
+
+
+def test_guests_have_few_heavy_requests_at_a_time() -> None:
+    app, statuses, end = FastAPI(openapi_url=None), list[int](), asyncio.Event()
+
+    @app.get("/heavy", dependencies=[needs("steer", is_heavy=True)])
+    async def heavy() -> None:
+        await end.wait()
+
+    async def ask(has: Capability) -> None:
+        scope = {"type": "http", "method": "GET", "path": "/heavy", "root_path": "", "query_string": b"",
+                 "headers": [], "capability": has}  # fmt: skip
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        await checked(scope, Body().receive, send)
+
+    async def run() -> None:
+        asked = [asyncio.create_task(ask("steer")) for _ in range(MAX_GUEST_HEAVY + 3)]
+        asked += [asyncio.create_task(ask("own")) for _ in range(5)]
+        while len(statuses) < 3:
+            await asyncio.sleep(0)
+        assert statuses == [429] * 3
+        end.set()
+        await asyncio.gather(*asked)
+        statuses.clear()
+        await ask("steer")
+
+    checked = RouteMiddleware(app, RouteTable(app.routes))
+    asyncio.run(run())
+    assert statuses == [200]

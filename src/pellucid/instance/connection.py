@@ -16,11 +16,14 @@ from fastapi import WebSocket, WebSocketDisconnect
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.capabilities import allows
 from pellucid.instance.dialogue import obey
+from pellucid.instance.guest_limits import limited_size
 from pellucid.instance.members import ConnectionEnded, Member
-from pellucid.instance.protocol.incoming import Hello, Prove
+from pellucid.instance.message_rates import MessageLimiter
+from pellucid.instance.protocol.incoming import Hello, Incoming, Prove
 from pellucid.instance.protocol.outgoing import Proof, Refusal
 from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Client
 from pellucid.instance.protocol.wire import read, to_text
+from pellucid.instance.redaction import refuse
 from pellucid.instance.session import Session
 from pellucid.instance.sessions import Access, Channel, PageSession, sign
 
@@ -91,7 +94,7 @@ async def _greeted(websocket: WebSocket, access: Access, channel: Channel) -> tu
         return None, None
     access.keep(page)
     client = Client(uuid4().hex[:8], hello.name, page.grant.capability)
-    size = (hello.width, hello.height)
+    size = limited_size((hello.width, hello.height), page.grant.capability)
     return page, Member(client, size, hello.encodings, link=page.grant.link, token=page.token)
 
 
@@ -118,15 +121,27 @@ def _expected(text: str, kind: type[Greeting]) -> Greeting:
 
 
 async def _receive(websocket: WebSocket, session: Session, member: Member) -> None:
-    while not member.outbox.is_overfull:
-        text = await _text(websocket)
-        request = ""
+    def act(message: Incoming) -> None:
         try:
-            message = read(text)
-            request = getattr(message, "request", "")
             obey(session, member, message)
         except PellucidError as error:
-            member.outbox.put(session.refusal(error, request))
+            refuse(session, member, error, getattr(message, "request", ""))
+
+    limiter = MessageLimiter(member.client.capability, act, asyncio.get_running_loop().call_later)
+    try:
+        while not member.outbox.is_overfull:
+            text = await _text(websocket)
+            await asyncio.sleep(limiter.wait_s())
+            try:
+                message = read(text)
+            except PellucidError as error:
+                refuse(session, member, error)
+                continue
+            if (delay_s := limiter.offer(message)) > 0:
+                await asyncio.sleep(delay_s)
+                act(message)
+    finally:
+        limiter.close()
 
 
 async def _text(websocket: WebSocket) -> str:

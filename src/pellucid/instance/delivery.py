@@ -34,6 +34,8 @@ from pellucid.settings import current
 
 log = logging.getLogger(__name__)
 
+GUEST_KEY_S = 1.0
+"""Between key frames for guests: each costs everybody as much as ten other frames."""
 THREADS = 3
 """One for each encoding."""
 
@@ -61,8 +63,14 @@ class Shot:
 class Delivery:
     """All methods are called on the event loop; encoding runs on threads."""
 
-    def __init__(self, timing: Timing, members: Callable[[], Iterable[Member]]) -> None:
-        self._timing, self._members = timing, members
+    def __init__(
+        self,
+        timing: Timing,
+        members: Callable[[], Iterable[Member]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._timing, self._members, self._clock = timing, members, clock
+        self._key_at = float("-inf")
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="pellucid-encode")
         self._jpeg = JpegEncoder(min(current().threads, MOST_THREADS))
         self._videos: dict[View, VideoEncoder] = {}
@@ -140,9 +148,18 @@ class Delivery:
         return max(self._sent[view, other] for other in encodings)
 
     async def _encoded(self, shot: Shot, encoding: Encoding, takers: list[Member]) -> Picture[FrameHeader]:
-        needs_key = any(member.needs_key and member.is_free for member in takers)
+        needs_key = encoding == "h264" and self._needs_key(takers)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._encode, shot, encoding, needs_key)
+
+    def _needs_key(self, takers: list[Member]) -> bool:
+        """Whether a key frame is due: at once for the owner; guests get one together, at most every second."""
+        waiting = [member for member in takers if member.needs_key and member.is_free]
+        is_due = self._clock() - self._key_at >= GUEST_KEY_S
+        if not waiting or not (is_due or any(member.requester.is_owner for member in waiting)):
+            return False
+        self._key_at = self._clock()
+        return True
 
     def _drop(self, takers: list[Member]) -> None:
         self._timing.dropped += 1

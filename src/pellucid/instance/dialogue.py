@@ -5,15 +5,17 @@ Not here: the WebSocket (connection), the parts that do it (session and its part
 """
 
 import asyncio
+from contextlib import nullcontext
 
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.capabilities import require
 from pellucid.instance.history import Pair
 from pellucid.instance.members import Member
-from pellucid.instance.naming import check_sources
+from pellucid.instance.naming import check_change
 from pellucid.instance.protocol import incoming
 from pellucid.instance.protocol.outgoing import Moved, Probed
 from pellucid.instance.protocol.parts import Hit
+from pellucid.instance.redaction import refuse
 from pellucid.instance.session import Session
 from pellucid.instance.slicing import Cut
 from pellucid.workers import commands
@@ -76,7 +78,7 @@ def _rest(session: Session, member: Member, message: incoming.Incoming) -> None:
         case incoming.Prolong():
             session.tell(session.idle.message())
         case incoming.CancelTask(task):
-            session.tasks.cancel(task)
+            session.tasks.cancel(task, member.requester)
         case incoming.SetUp(scan, wish, is_open):
             session.benches.set(scan, wish, is_open=is_open)
             if not is_open:
@@ -94,7 +96,7 @@ def _look(session: Session, member: Member, message: incoming.Look) -> None:
 def _patch(session: Session, member: Member, message: incoming.Patch) -> None:
     session.history.require(message.revision)
     pair = session.history.patched(message.changes, message.view)
-    check_sources(session, pair, member.client.capability)
+    check_change(session, pair, member.client.capability)
     names = ".".join(str(step) for change in message.changes for step in change.path)
     session.change(pair, member.id, message.request, f"{member.id}/{names}", message.is_moving)
 
@@ -130,13 +132,14 @@ async def _answer(session: Session, member: Member, message: incoming.Probe) -> 
     view = 0 if message.view == "main" else 1
     command = lambda request: commands.Probe(request, view, message.x, message.y)  # noqa: E731
     try:
-        found: commands.Probed = await asyncio.wrap_future(session.worker.ask("looking under the pointer", command))
+        async with nullcontext() if member.requester.is_owner else session.guest_turn:
+            found: commands.Probed = await asyncio.wrap_future(session.worker.ask("looking under the pointer", command))
         hit = None
         if found.position is not None:
             hit = Hit(found.position, found.layer, found.voxel, found.value, found.label)
         member.outbox.put(Probed(message.request, hit))
     except PellucidError as error:
-        member.outbox.put(session.refusal(error, message.request))
+        refuse(session, member, error, message.request)
     finally:
         member.probe = None
         if (waiting := member.next_probe) is not None:

@@ -12,12 +12,11 @@ from typing import Any
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
+from pellucid.instance.guest_limits import LAYER_LISTS, check_layer_counts
 from pellucid.instance.protocol.parts import Change
 from pellucid.rendering.checking import check_layers
 from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
-
-LAYERS = ("volumes", "points", "meshes", "slices")
 
 
 def changed(scene: Scene, changes: Sequence[Change]) -> Scene:
@@ -32,6 +31,7 @@ def changed(scene: Scene, changes: Sequence[Change]) -> Scene:
             raise InvalidInput("The camera is no part of a patch.", do="Send look, or PUT /api/camera.")
         _refuse_odd_numbers(change)
         _put(document, change)
+    check_layer_counts(document)
     built: Scene = build(Scene, document, "scene")
     check_layers(built)
     return built
@@ -76,18 +76,19 @@ def _nowhere(change: Change) -> InvalidInput:
 
 def sources(scene: Scene) -> set[str]:
     """Everything that a scene names."""
-    return {layer.source for kind in LAYERS for layer in getattr(scene, kind)}
+    return {layer.source for kind in LAYER_LISTS for layer in getattr(scene, kind)}
 
 
 def sources_in_order(scene: Scene) -> tuple[tuple[str, ...], ...]:
     """What a scene names, layer by layer."""
-    return tuple(tuple(layer.source for layer in getattr(scene, kind)) for kind in LAYERS)
+    return tuple(tuple(layer.source for layer in getattr(scene, kind)) for kind in LAYER_LISTS)
 
 
 def shortened(scene: Scene) -> Scene:
     """The scene with names instead of paths, for whoever may not own."""
     layers: dict[str, Any] = {
-        kind: tuple(replace(layer, source=name_of(layer.source)) for layer in getattr(scene, kind)) for kind in LAYERS
+        kind: tuple(replace(layer, source=name_of(layer.source)) for layer in getattr(scene, kind))
+        for kind in LAYER_LISTS
     }
     return replace(scene, **layers)
 

@@ -14,6 +14,8 @@ from typing import Any
 from pellucid.box import Box
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.instance.guest_limits import check_movie
+from pellucid.instance.members import Requester
 from pellucid.instance.protocol.http import ExportRequest, MovieRequest
 from pellucid.instance.session import Session
 from pellucid.instance.tasks import Result
@@ -75,8 +77,10 @@ def _zipped(folder: Path) -> Path:
     return Path(archive)
 
 
-def start_movie(session: Session, asked: MovieRequest) -> str:
+def start_movie(session: Session, asked: MovieRequest, by: Requester) -> str:
     """Once around, as an MP4."""
+    check_movie(asked, by.capability)
+    session.tasks.check_room(by)
     scene = session.shadings.drawable(session.history.scene)
     count = max(2, round(asked.seconds * asked.frames_per_second))
     cameras = list(turntable(scene.camera, count))
@@ -96,4 +100,4 @@ def start_movie(session: Session, asked: MovieRequest) -> str:
         await asyncio.to_thread(save_movie, target, draw, count, float(asked.frames_per_second))
         return Result(target, "video/mp4")
 
-    return session.tasks.start("Making a movie", work, lambda: is_cancelled.append(True))
+    return session.tasks.start("Making a movie", work, lambda: is_cancelled.append(True), by)

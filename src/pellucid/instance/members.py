@@ -1,19 +1,33 @@
 """One client of an instance: what it can show, and what it still has to acknowledge.
 
-Here: Member and its Outbox.
+Here: Member and its Outbox; Requester, who asks.
 Not here: the WebSocket (connection), who has the controls (controls).
 """
 
 import asyncio
+import itertools
 import time
-from collections import deque
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pellucid.instance.capabilities import allows
 from pellucid.instance.pace import Quality
 from pellucid.instance.protocol.incoming import Acknowledge, Probe
-from pellucid.instance.protocol.outgoing import FrameHeader, Outgoing
-from pellucid.instance.protocol.parts import Client, Encoding, View
+from pellucid.instance.protocol.outgoing import Controls as ControlsMessage
+from pellucid.instance.protocol.outgoing import (
+    CrossHair,
+    FrameHeader,
+    Idle,
+    Layers,
+    Moved,
+    Outgoing,
+    Progress,
+    Shadings,
+    State,
+    WorkerStatus,
+)
+from pellucid.instance.protocol.parts import Capability, Client, Encoding, View
 from pellucid.instance.protocol.wire import Picture, to_text
 
 MOST_WAITING = 512
@@ -29,20 +43,47 @@ class ConnectionEnded(Exception):
         self.code = code
 
 
+@dataclass(frozen=True)
+class Requester:
+    """Who asks for something. link: the share link that they came with; "" for the owner's own programs and pages."""
+
+    capability: Capability
+    link: str = ""
+
+    @property
+    def is_owner(self) -> bool:
+        return allows(self.capability, "own")
+
+    def includes(self, other: "Requester") -> bool:
+        """Whether what this one asked for is the other's too: the owner's is everything."""
+        return other.is_owner or self == other
+
+
+OWNER = Requester("own")
+_REPLACED = (Moved, CrossHair, ControlsMessage, Idle, Layers, Shadings, WorkerStatus)
+"""Messages of which only the latest matters."""
+
+
 class Outbox:
-    """What still has to be sent, in order. A client that does not take it is told no more, and let go."""
+    """What still has to be sent, in order. A client that does not take it is told no more, and let go.
+
+    A message that says how something is now takes the place of one that waits: others who change much fill nothing.
+    """
 
     def __init__(self) -> None:
-        self._waiting: deque[str | bytes] = deque()
+        self._waiting: dict[Hashable, str | bytes] = {}
+        self._numbers = itertools.count()
         self._filled = asyncio.Event()
         self.is_overfull = False
         self._end: int | None = None
 
     def put(self, told: Outgoing | Picture[Any]) -> None:
+        key = _key_of(told) or next(self._numbers)
+        self._waiting.pop(key, None)
         if len(self._waiting) >= MOST_WAITING:
             self.is_overfull = True
         if not self.is_overfull:
-            self._waiting.append(told.to_bytes() if isinstance(told, Picture) else to_text(told))
+            self._waiting[key] = told.to_bytes() if isinstance(told, Picture) else to_text(told)
             self._filled.set()
 
     def end(self, code: int) -> None:
@@ -59,7 +100,17 @@ class Outbox:
             await self._filled.wait()
         if self._end is not None:
             raise ConnectionEnded(self._end)
-        return self._waiting.popleft()
+        return self._waiting.pop(next(iter(self._waiting)))
+
+
+def _key_of(told: Outgoing | Picture[Any]) -> Hashable:
+    """What it is the latest of; None where every single one matters, such as the answer to a request."""
+    if isinstance(told, Progress):
+        return Progress, told.task
+    if isinstance(told, State):
+        return None if told.request else State
+    kind: type[object] = type(told)
+    return kind if kind in _REPLACED else None
 
 
 @dataclass
@@ -84,6 +135,10 @@ class Member:
     @property
     def id(self) -> str:
         return self.client.id
+
+    @property
+    def requester(self) -> Requester:
+        return Requester(self.client.capability, self.link)
 
     @property
     def is_free(self) -> bool:

@@ -6,6 +6,7 @@ Not here: who sent the request (guard), what the routes do (routes).
 A route without a rule is a mistake of ours: the application then does not start.
 """
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,8 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests
-from pellucid.instance.capabilities import require
+from pellucid.instance.capabilities import allows, require
+from pellucid.instance.message_rates import Rate
 from pellucid.instance.process import refusal
 from pellucid.instance.protocol.parts import Capability
 from pellucid.instance.sessions import FRESH_LINK
@@ -27,6 +29,9 @@ from pellucid.instance.sessions import FRESH_LINK
 MAX_JSON_BYTES = 2**20
 MAX_STREAM_BYTES = 2**40
 """Of a body that its route writes away as it comes, and checks as it does."""
+MAX_GUEST_REQUESTS_PER_SECOND = 100
+MAX_GUEST_HEAVY = 2
+"""Of all guests together."""
 BAD_REQUEST, FORBIDDEN, NOT_FOUND, WRONG_METHOD, TOO_LARGE, TOO_MANY = 400, 403, 404, 405, 413, 429
 BODILESS = {"GET", "HEAD", "DELETE"}
 POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
@@ -36,18 +41,19 @@ CLOSE = {"Connection": "close"}
 @dataclass(frozen=True)
 class RouteRule:
     """capability: which one a request must have; None where everybody may send it. max_body_bytes: how long its body
-    may be."""
+    may be. is_heavy: it takes so much work that guests may have only a few at a time."""
 
     capability: Capability | None
     max_body_bytes: int = MAX_JSON_BYTES
+    is_heavy: bool = False
 
     async def __call__(self) -> None:
         """A dependency of the route, which is where RouteTable finds it; the check is the middleware's."""
 
 
-def needs(capability: Capability, max_body_bytes: int = MAX_JSON_BYTES) -> Any:
+def needs(capability: Capability, max_body_bytes: int = MAX_JSON_BYTES, is_heavy: bool = False) -> Any:
     """Declare a route's rule: one of its dependencies."""
-    return Depends(RouteRule(capability, max_body_bytes))
+    return Depends(RouteRule(capability, max_body_bytes, is_heavy))
 
 
 def public(max_body_bytes: int = MAX_JSON_BYTES) -> Any:
@@ -108,17 +114,27 @@ class RouteMiddleware:
 
     def __init__(self, app: ASGIApp, table: RouteTable) -> None:
         self._app, self._table = app, table
+        self._guests, self._heavy = Rate(MAX_GUEST_REQUESTS_PER_SECOND), 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        has: Capability | None = scope["capability"]
+        if is_guest := has is not None and not allows(has, "own"):
+            await asyncio.sleep(self._guests.take())
         try:
             rule = self._checked(scope)
+            if is_guest and rule.is_heavy and self._heavy >= MAX_GUEST_HEAVY:
+                raise TooManyRequests("Other requests of guests are being worked on.", do="Try again in a moment.")
         except PellucidError as error:
             await refuse(scope, receive, send, error)
             return
-        await self._app(scope, _limited(receive, rule.max_body_bytes), send)
+        self._heavy += (weight := int(is_guest and rule.is_heavy))
+        try:
+            await self._app(scope, _limited(receive, rule.max_body_bytes), send)
+        finally:
+            self._heavy -= weight
 
     def _checked(self, scope: Scope) -> RouteRule:
         rule, is_known = self._table.find(scope)

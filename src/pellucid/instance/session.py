@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pellucid.errors import PellucidError
 from pellucid.instance import edits
 from pellucid.instance.arrays import Arrays
 from pellucid.instance.benches import Benches
-from pellucid.instance.capabilities import allows
+from pellucid.instance.capabilities import RANKS, allows
 from pellucid.instance.catalogue import Catalogue, choices
 from pellucid.instance.controls import Controls
 from pellucid.instance.delivery import Delivery
 from pellucid.instance.files import Roots
+from pellucid.instance.guest_limits import limited_size
 from pellucid.instance.history import History, Pair
 from pellucid.instance.idle import GRACE_S, Idleness
 from pellucid.instance.members import Member
@@ -79,10 +79,10 @@ class Session:
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
         self.slicing = Slicing(self.history, self.worker, self.tell)
-        self.tasks = Tasks(self.idle, lambda told: self.tell(told, "steer"))
+        self.tasks = Tasks(self.idle, self.members.values)
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.trials, self.benches = Trials(self.worker, self.roots), Benches(self.tasks)
-        self.connections = ConnectionRegistry(clock=setup.clock)
+        self.connections, self.guest_turn = ConnectionRegistry(clock=setup.clock), asyncio.Lock()
         self.socket = self.transfer = ""
         self.owner_url: Callable[[], str] = lambda: ""
         self.on_end: Callable[[], None] = lambda: None
@@ -157,13 +157,14 @@ class Session:
                 member.outbox.end(WITHDRAWN)
 
     def resize(self, member: Member, size: tuple[int, int]) -> None:
-        member.size = size
+        member.size = limited_size(size, member.client.capability)
         self._fit()
 
     def _fit(self) -> None:
-        """Pictures have the size of who has the controls; where nobody has them, of who came last."""
+        """Images have the size of who has the controls; without one, of the owner, or else of who came last."""
         holder = self.members.get(self.controls.holder or "")
-        member = holder or next(reversed(self.members.values()), None)
+        latest = max(reversed(self.members.values()), key=lambda one: RANKS[one.client.capability], default=None)
+        member = holder or latest
         if member is not None and (member.size != self.picturing.size or not self.timing.frames):
             self.picturing.size = member.size
             self.picturing.want(is_moving=bool(self.timing.frames))
@@ -188,10 +189,6 @@ class Session:
             scene, other = edits.shortened(scene), None if other is None else edits.shortened(other)
         return outgoing.State(history.revision, scene, other, by, request, history.can_undo, history.can_redo)
 
-    def refusal(self, error: PellucidError, request: str = "") -> outgoing.Refusal:
-        line = int(getattr(error, "line", 0))
-        return outgoing.Refusal(error.what, error.do, self.history.revision, request, line)
-
     # The scene
 
     def change(self, pair: Pair, by: str = "", request: str = "", run: str = "", is_moving: bool = False) -> None:
@@ -204,7 +201,7 @@ class Session:
             self.tell(layers)
         self.slicing.fit(self.catalogue.shapes(self.history.scene))
         for member in self.members.values():
-            member.outbox.put(self.state_for(member.client.capability, by, request))
+            member.outbox.put(self.state_for(member.client.capability, by, request if member.id == by else ""))
         self.picturing.want(is_moving)
         self.slicing.refresh()
 

@@ -1,28 +1,36 @@
 """Work that goes on while people look: loading, exports, movies.
 
-Here: Tasks: how far each is, what came of it, stopping one.
+Here: Tasks: who asked for each, how far it is, what came of it, stopping one.
 Not here: the work itself (exports).
+
+A task, its progress and its result belong to who asked for it, and to the owner of the viewer.
 """
 
 import asyncio
 import logging
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from pellucid.errors import NotFound, PellucidError
-from pellucid.formats.system_errors import system_error
+from pellucid.errors import NotFound, PellucidError, TooManyRequests
+from pellucid.instance.capabilities import allows
 from pellucid.instance.idle import Idleness
+from pellucid.instance.members import OWNER, Member, Requester
 from pellucid.instance.protocol.http import TaskStatus
 from pellucid.instance.protocol.outgoing import Progress
 from pellucid.instance.protocol.parts import TaskState
+from pellucid.instance.redaction import redacted, without_paths
 from pellucid.instance.scratch import scratch_folder
 from pellucid.workers.commands import Progressed
 
 MOST_KEPT = 20
+MAX_RUNNING = 8
+MAX_GUEST_RUNNING = 1
+"""Of all guests together: what they start competes with the images that everybody sees."""
 log = logging.getLogger(__name__)
+Work = Callable[[str], Awaitable["Result | None"]]
 
 
 @dataclass(frozen=True)
@@ -33,109 +41,139 @@ class Result:
     media_type: str
 
 
-class Tasks:
-    """Called on the event loop. tell: to every client who may steer."""
+@dataclass
+class _Task:
+    """by: who asked for it."""
 
-    def __init__(self, idle: Idleness, tell: Callable[[Progress], None]) -> None:
-        self._idle, self._tell = idle, tell
-        self._status: dict[str, TaskStatus] = {}
-        self._names: dict[str, str] = {}
-        self._results: dict[str, Result] = {}
-        self._running: dict[str, asyncio.Task[None]] = {}
-        self._cancels: dict[str, Callable[[], None]] = {}
+    name: str
+    by: Requester
+    status: TaskStatus
+    cancel: Callable[[], None] | None
+    result: Result | None = None
+    running: "asyncio.Task[None] | None" = None
+
+
+class Tasks:
+    """Called on the event loop. members: all clients."""
+
+    def __init__(self, idle: Idleness, members: Callable[[], Iterable[Member]]) -> None:
+        self._idle, self._members = idle, members
+        self._tasks: dict[str, _Task] = {}
         self.exporting: str | None = None  # The task whose progress the Worker reports.
         self.folder = scratch_folder()
 
     def close(self) -> None:
-        for task in self._running.values():
-            task.cancel()
+        for task in self._tasks.values():
+            if task.running is not None:
+                task.running.cancel()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def start(
-        self, name: str, work: Callable[[str], Awaitable[Result | None]], cancel: Callable[[], None] | None = None
-    ) -> str:
+    def start(self, name: str, work: Work, cancel: Callable[[], None] | None = None, by: Requester = OWNER) -> str:
         """Begin; the work is given the task's id, for its reports. What it gives back, if anything, can be fetched."""
-        id = self.begin(name, cancel)
-        self._running[id] = asyncio.get_running_loop().create_task(self._run(id, work))
+        self.check_room(by)
+        id = self.begin(name, cancel, by)
+        self._tasks[id].running = asyncio.get_running_loop().create_task(self._run(id, work))
         return id
 
-    def begin(self, name: str, cancel: Callable[[], None] | None = None) -> str:
+    def check_room(self, by: Requester) -> None:
+        """Refuse another task where enough of them run."""
+        running = [task.by for task in self._tasks.values() if task.running is not None]
+        guests = [one for one in running if not one.is_owner]
+        if len(running) - len(guests) >= MAX_RUNNING and by.is_owner:
+            raise TooManyRequests(f"{len(running)} tasks run already.", do="Wait until one ends, or cancel one.")
+        if len(guests) >= MAX_GUEST_RUNNING and not by.is_owner:
+            raise TooManyRequests("A task of a guest runs already.", do="Try again when it has ended.")
+
+    def begin(self, name: str, cancel: Callable[[], None] | None = None, by: Requester = OWNER) -> str:
         """Something that others do: report says how far it is, and finish that it is over."""
-        id = uuid4().hex[:12]
-        self._forget_oldest()
-        self._names[id] = name
-        self._status[id] = TaskStatus(id, "running", 0, None, "")
-        if cancel is not None:
-            self._cancels[id] = cancel
+        id = uuid4().hex
+        self._forget_oldest(by)
+        self._tasks[id] = _Task(name, by, TaskStatus(id, "running", 0, None, ""), cancel)
         return id
 
     def finish(self, id: str, error: PellucidError | None = None) -> None:
         """It is over; error: why it was stopped."""
-        self._cancels.pop(id, None)
         self._end(id, "finished" if error is None else "stopped", "", error)
 
     def report(self, id: str, done: int, total: int | None, unit: str, seconds_left: float | None = None) -> None:
-        if id not in self._status:
+        task = self._tasks.get(id)
+        if task is None:
             return
         self._idle.touch()
-        self._status[id] = replace(self._status[id], done=done, total=total)
-        self._tell(Progress(id, self._names[id], done, total, unit, "running", seconds_left))
+        task.status = replace(task.status, done=done, total=total)
+        self._tell(Progress(id, task.name, done, total, unit, "running", seconds_left), task.by)
 
     def worker_progress(self, made: Progressed, id: str | None) -> None:
-        """Of the Worker: of a task of ours, or of something that it does by itself."""
+        """Of the Worker: of a task of ours, or of something that it does by itself, which all who may steer learn."""
         self._idle.touch()
-        state: TaskState = "finished" if made.is_finished else "stopped" if made.is_stopped else "running"
-        if id is None:
-            told = Progress(
-                f"worker-{made.task}", made.name, made.done, made.total, made.unit, state, made.seconds_left
-            )
-            self._tell(told)
-        else:
+        if id is not None:
             self.report(id, made.done, made.total, made.unit, made.seconds_left)
+            return
+        state: TaskState = "finished" if made.is_finished else "stopped" if made.is_stopped else "running"
+        name = without_paths(made.name)
+        told = Progress(f"worker-{made.task}", name, made.done, made.total, made.unit, state, made.seconds_left)
+        for member in self._members():
+            if allows(member.client.capability, "steer"):
+                member.outbox.put(told)
 
-    def status(self, id: str) -> TaskStatus:
-        if id not in self._status:
-            raise NotFound(f"the task {id}")
-        return self._status[id]
+    def status(self, id: str, by: Requester = OWNER) -> TaskStatus:
+        status = self._get(id, by).status
+        if not status.what:
+            return status
+        shown = redacted(PellucidError(status.what, status.do), by.capability)
+        return replace(status, what=shown.what, do=shown.do)
 
-    def result(self, id: str) -> Result:
-        if id not in self._results:
+    def result(self, id: str, by: Requester = OWNER) -> Result:
+        result = self._get(id, by).result
+        if result is None:
             raise NotFound(f"a result of the task {id}")
-        return self._results[id]
+        return result
 
-    def cancel(self, id: str) -> None:
-        if id in self._cancels:
-            self._cancels[id]()
+    def cancel(self, id: str, by: Requester = OWNER) -> None:
+        task = self._tasks.get(id)
+        if task is not None and task.by.includes(by) and task.cancel is not None:
+            task.cancel()
 
-    async def _run(self, id: str, work: Callable[[str], Awaitable[Result | None]]) -> None:
+    def _get(self, id: str, by: Requester) -> _Task:
+        task = self._tasks.get(id)
+        if task is None or not task.by.includes(by):
+            raise NotFound(f"the task {id}")
+        return task
+
+    async def _run(self, id: str, work: Work) -> None:
+        task = self._tasks[id]
         try:
             with self._idle.held():
-                result = await work(id)
-            if result is not None:
-                self._results[id] = result
-            self._end(id, "finished", "" if result is None else f"api/tasks/{id}/result")
+                task.result = await work(id)
+            self._end(id, "finished", "" if task.result is None else f"api/tasks/{id}/result")
         except PellucidError as error:
             self._end(id, "stopped", "", error)
-        except OSError as error:
-            log.warning("%s: %s", self._names[id], error)
-            self._end(id, "stopped", "", system_error(error))
         except Exception as error:
             # The edge of a task: whoever waits for it must learn that it will not come.
             log.exception("a task failed")
             self._end(id, "stopped", "", PellucidError(f"It failed: {error}.", do="The terminal says more."))
         finally:
-            self._running.pop(id, None)
-            self._cancels.pop(id, None)
+            task.running = None
 
     def _end(self, id: str, state: TaskState, url: str, error: PellucidError | None = None) -> None:
-        before = self._status[id]
+        task = self._tasks[id]
+        before, task.cancel = task.status, None
         what, do = (error.what, error.do) if error else ("", "")
-        self._status[id] = replace(before, state=state, url=url, what=what, do=do)
-        self._tell(Progress(id, self._names[id], before.done, before.total, "", state, None, url))
+        task.status = replace(before, state=state, url=url, what=what, do=do)
+        self._tell(Progress(id, task.name, before.done, before.total, "", state, None, url), task.by)
 
-    def _forget_oldest(self) -> None:
-        ended = [id for id, status in self._status.items() if status.state != "running"]
+    def _tell(self, told: Progress, by: Requester) -> None:
+        for member in self._members():
+            if by.includes(member.requester):
+                member.outbox.put(told)
+
+    def _forget_oldest(self, by: Requester) -> None:
+        """Of the owner's or of the guests' tasks: neither makes the other's results go."""
+        ended = [id for id, task in self._tasks.items() if _is_ended(task) and task.by.is_owner == by.is_owner]
         for id in ended[: max(0, len(ended) - MOST_KEPT + 1)]:
-            del self._status[id], self._names[id]
-            if result := self._results.pop(id, None):
+            if result := self._tasks.pop(id).result:
                 result.path.unlink(missing_ok=True)
+
+
+def _is_ended(task: _Task) -> bool:
+    return task.status.state != "running" and task.running is None

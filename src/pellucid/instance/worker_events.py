@@ -13,6 +13,7 @@ from pellucid.instance.history import Pair
 from pellucid.instance.picturing import BUDGET_MS, CUDA_BUDGET_MS
 from pellucid.instance.protocol.outgoing import Refusal, WorkerStatus
 from pellucid.instance.protocol.parts import WorkerState
+from pellucid.instance.redaction import refuse
 from pellucid.workers.commands import Progressed, Stage
 from pellucid.workers.process import Ending
 from pellucid.workers.supervision import Picture
@@ -65,7 +66,8 @@ class WorkerEvents:
         session.picturing.picture_was_drawn(picture)
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:
-        self._session.tell(self._session.refusal(error))
+        for member in self._session.members.values():
+            refuse(self._session, member, error)
         self._session.picturing.failed(number)
 
     def progress_was_made(self, made: Progressed) -> None:

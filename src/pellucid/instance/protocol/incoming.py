@@ -54,7 +54,7 @@ class Hello:
     height: Edge
     proof: Secret = ""
     name: Name = ""
-    encodings: tuple[Encoding, ...] = ("jpeg", "png")
+    encodings: Annotated[tuple[Encoding, ...], Field(max_length=8)] = ("jpeg", "png")
     type: Literal["hello"] = "hello"
 
 
@@ -186,7 +186,7 @@ class GiveControls:
     """Hand the controls to a client, or to nobody."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
-    client: str | None = None
+    client: Request | None = None
     type: Literal["give_controls"] = "give_controls"
 
 
@@ -203,7 +203,7 @@ class CancelTask:
     """Stop a task that Progress told of."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
-    task: str
+    task: Request
     type: Literal["cancel_task"] = "cancel_task"
 
 

@@ -63,7 +63,7 @@ class Change:
     the end of a list adds to it; value null takes an element of a list away.
     """
 
-    path: tuple[str | int, ...]
+    path: Annotated[tuple[str | int, ...], Field(max_length=16)]
     value: Json
 
 

@@ -12,19 +12,23 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, WorkerLost
+from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests, WorkerLost
 from pellucid.formats.system_errors import system_error
+from pellucid.instance.members import Requester
 from pellucid.instance.process import refusal
 from pellucid.instance.protocol.http import Refused
 from pellucid.instance.protocol.parts import Capability
+from pellucid.instance.redaction import known_paths, redacted
 from pellucid.instance.session import Session
 from pellucid.instance.sessions import Channel, Grant
 
 log = logging.getLogger(__name__)
-STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, WorkerLost: 503}
+STATUSES: dict[type[PellucidError], int] = {
+    NotAllowed: 403, NotFound: 404, TooManyRequests: 429, DiskFull: 507, WorkerLost: 503,
+}  # fmt: skip
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refused, "description": "Refused: what happened, and what to do."}
-    for status in (400, 403, 404, 422, 503, 507)
+    for status in (400, 403, 404, 413, 422, 429, 503, 507)
 }
 
 
@@ -60,13 +64,22 @@ def channel_of(request: Request) -> Channel:
 Came = Annotated[Channel, Depends(channel_of)]
 
 
+async def requester_of(request: Request) -> Requester:
+    grant: Grant = request.scope["grant"]
+    return Requester(grant.capability, grant.link)
+
+
+By = Annotated[Requester, Depends(requester_of)]
+
+
 def add_refusals(app: FastAPI) -> None:
     """Every error as a status and the body Refused."""
 
     @app.exception_handler(PellucidError)
-    async def refused(_: Request, error: PellucidError) -> JSONResponse:
+    async def refused(request: Request, error: PellucidError) -> JSONResponse:
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
-        return JSONResponse(refusal(error), status)
+        known = known_paths(request.app.state.session)
+        return JSONResponse(refusal(redacted(error, request.scope["capability"] or "look", known)), status)
 
     @app.exception_handler(OSError)
     async def failed(request: Request, error: OSError) -> JSONResponse:

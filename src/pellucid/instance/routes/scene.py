@@ -15,7 +15,8 @@ from pellucid.errors import InvalidInput
 from pellucid.instance.capabilities import allows
 from pellucid.instance.catalogue import choices
 from pellucid.instance.encoding import encode_png
-from pellucid.instance.naming import check_sources
+from pellucid.instance.guest_limits import check_screenshot
+from pellucid.instance.naming import check_change
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import http
 from pellucid.instance.protocol.incoming import Look
@@ -30,7 +31,7 @@ from pellucid.workers import commands
 router = APIRouter(prefix="/api", tags=["scene"], responses=REFUSALS)
 MAX_PRESET_BYTES = 2 * 2**20
 """Its text has up to 1 MiB, and more as a JSON string."""
-LOOK, STEER = [needs("look")], [needs("steer")]
+LOOK, STEER, HEAVY = [needs("look")], [needs("steer")], [needs("steer", is_heavy=True)]
 
 
 @router.get("/about", dependencies=LOOK)
@@ -57,7 +58,7 @@ async def change_scene(change: http.SceneChange, session: Here, has: Has) -> htt
     session.controls.require_free(has)
     if change.revision is not None:
         session.history.require(change.revision)
-    pair = check_sources(session, session.history.patched(change.changes, change.view), has)
+    pair = check_change(session, session.history.patched(change.changes, change.view), has)
     session.idle.touch()
     session.change(pair)
     return http.Revision(session.history.revision)
@@ -77,17 +78,19 @@ async def look(change: http.CameraChange, session: Here, has: Has) -> http.Revis
 
 @router.get(
     "/screenshot",
-    dependencies=STEER,
+    dependencies=HEAVY,
     response_class=Response,
     responses={200: {"content": {"image/png": {}, "application/octet-stream": {}}}},
 )
 async def screenshot(
     session: Here,
+    has: Has,
     width: Annotated[int, Query(ge=1, le=LARGEST_EDGE)] = 1280,
     height: Annotated[int, Query(ge=1, le=LARGEST_EDGE)] = 720,
     format: Literal["png", "raw"] = "png",
 ) -> Response:
     """The exact picture at any size: a PNG, or its RGBA bytes row by row."""
+    check_screenshot(width, height, has)
     shown = session.shadings.drawable(session.history.scene)
     with session.idle.held():
         pixels = await asyncio.wrap_future(session.worker.take(commands.View(shown, width, height)))
@@ -108,7 +111,7 @@ async def statistics(session: Here) -> http.StatisticsNow:
     )  # fmt: skip
 
 
-@router.post("/presets/read", dependencies=[needs("steer", MAX_PRESET_BYTES)])
+@router.post("/presets/read", dependencies=[needs("steer", MAX_PRESET_BYTES, is_heavy=True)])
 async def read_a_preset(preset: http.PresetText) -> http.Preset:
     """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
     return http.Preset(read_preset(preset.text))
@@ -122,7 +125,7 @@ async def write_preset(session: Here, layer: Annotated[int, Query(ge=0)] = 0) ->
     return Response(to_paraview(chosen.transfer, name), media_type="application/json")
 
 
-@router.post("/profile", dependencies=STEER)
+@router.post("/profile", dependencies=HEAVY)
 async def profile(asked: http.ProfileRequest, session: Here) -> http.Profile:
     """Values along a line."""
     layer = layer_of(session, asked.layer)

@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse
 from pellucid.instance import exports, loading
 from pellucid.instance.protocol import http
 from pellucid.instance.route_rules import needs
-from pellucid.instance.routes.access import REFUSALS, Here
+from pellucid.instance.routes.access import REFUSALS, By, Here
 from pellucid.instance.routes.scene import layer_of
 
 router = APIRouter(tags=["work"], responses=REFUSALS)
@@ -49,21 +49,21 @@ async def export(asked: http.ExportRequest, session: Here) -> http.TaskStarted:
 
 
 @router.post("/api/movies", dependencies=STEER)
-async def movie(asked: http.MovieRequest, session: Here) -> http.TaskStarted:
+async def movie(asked: http.MovieRequest, session: Here, by: By) -> http.TaskStarted:
     """Once around, as an MP4."""
-    return http.TaskStarted(exports.start_movie(session, asked))
+    return http.TaskStarted(exports.start_movie(session, asked, by))
 
 
 @router.get("/api/tasks/{task}", dependencies=STEER)
-async def task_status(task: str, session: Here) -> http.TaskStatus:
+async def task_status(task: str, session: Here, by: By) -> http.TaskStatus:
     """How far a task is."""
-    return session.tasks.status(task)
+    return session.tasks.status(task, by)
 
 
 @router.get("/api/tasks/{task}/result", dependencies=STEER, response_class=FileResponse)
-async def task_result(task: str, session: Here) -> FileResponse:
+async def task_result(task: str, session: Here, by: By) -> FileResponse:
     """What a task has made."""
-    result = session.tasks.result(task)
+    result = session.tasks.result(task, by)
     return FileResponse(result.path, media_type=result.media_type, filename=result.path.name)
 
 

@@ -1,0 +1,385 @@
+"""What guests can ask for: little enough that the owner does not notice, and nothing that is the owner's."""
+
+import asyncio
+import json
+import string
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests, Unreadable
+from pellucid.instance.edits import changed
+from pellucid.instance.guest_limits import (
+    MAX_GUEST_MOVIE_FRAMES,
+    MAX_GUEST_PIXELS,
+    MAX_GUEST_SCENE_BYTES,
+    MAX_LAYERS,
+    check_movie,
+    check_scene_size,
+    check_screenshot,
+    limited_size,
+    scene_bytes,
+)
+from pellucid.instance.idle import Idleness
+from pellucid.instance.members import MOST_WAITING, OWNER, Member, Outbox, Requester
+from pellucid.instance.message_rates import LATEST_WINS, MAX_PER_SECOND, MessageLimiter
+from pellucid.instance.protocol import incoming, outgoing
+from pellucid.instance.protocol.http import MovieRequest
+from pellucid.instance.protocol.parts import Capability, Change, Client
+from pellucid.instance.redaction import redacted, without_paths
+from pellucid.instance.server import Instance
+from pellucid.instance.tasks import MAX_GUEST_RUNNING, MAX_RUNNING, MOST_KEPT, Result, Tasks
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.scene import Scene, VolumeLayer
+from tests.instance.loopback import http, open_page
+
+GUEST, OTHER_GUEST = Requester("steer", "one link"), Requester("steer", "another link")
+
+
+def client(requester: Requester) -> Member:
+    client = Client(requester.link, "", requester.capability)
+    return Member(client, (4, 4), ("jpeg",), link=requester.link)
+
+
+# Tasks and their results
+
+
+async def finished(tasks: Tasks, by: Requester, path: Path) -> str:
+    """A task that has made a file."""
+
+    async def work(id: str) -> Result:
+        path.write_text("made")
+        return Result(path, "text/plain")
+
+    id = tasks.start("Making a file", work, by=by)
+    while tasks.status(id).state == "running":
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return id
+
+
+def with_tasks(use: Callable[[Tasks, list[Member]], Any]) -> None:
+    async def run() -> None:
+        members = [client(one) for one in (Requester("own", "owner"), GUEST, OTHER_GUEST, Requester("look", "x"))]
+        tasks = Tasks(Idleness(), lambda: members)
+        try:
+            await use(tasks, members)
+        finally:
+            tasks.close()
+
+    asyncio.run(run())
+
+
+def test_a_result_belongs_to_who_asked_and_to_the_owner(tmp_path: Path) -> None:
+    async def use(tasks: Tasks, members: list[Member]) -> None:
+        owners = await finished(tasks, Requester("own", "owner"), tmp_path / "export.tif")
+        guests = await finished(tasks, GUEST, tmp_path / "movie.mp4")
+        for by in (GUEST, OTHER_GUEST, Requester("steer"), Requester("look", "one link")):
+            with pytest.raises(NotFound):
+                tasks.result(owners, by)
+            with pytest.raises(NotFound):
+                tasks.status(owners, by)
+        for by in (GUEST, OWNER, Requester("own", "a link to own")):
+            assert tasks.result(guests, by).path.name == "movie.mp4"
+        with pytest.raises(NotFound):
+            tasks.result(guests, OTHER_GUEST)
+        # The owner heard of both, the guest of its own, and nobody else of any.
+        assert [len(member.outbox) for member in members] == [2, 1, 0, 0]
+
+    with_tasks(use)
+
+
+def test_a_guest_cancels_its_own_tasks_alone() -> None:
+    async def use(tasks: Tasks, members: list[Member]) -> None:
+        cancelled: list[str] = []
+        owners = tasks.begin("export", lambda: cancelled.append("export"))
+        guests = tasks.begin("movie", lambda: cancelled.append("movie"), GUEST)
+        tasks.cancel(owners, GUEST)
+        tasks.cancel(guests, OTHER_GUEST)
+        assert cancelled == []
+        tasks.cancel(guests, GUEST)
+        tasks.cancel(owners)
+        assert cancelled == ["movie", "export"]
+
+    with_tasks(use)
+
+
+def test_guests_queue_no_work() -> None:
+    async def use(tasks: Tasks, members: list[Member]) -> None:
+        end = asyncio.Event()
+
+        async def work(id: str) -> None:
+            await end.wait()
+
+        for _ in range(MAX_GUEST_RUNNING):
+            tasks.start("movie", work, by=GUEST)
+        for by in (GUEST, OTHER_GUEST):
+            with pytest.raises(TooManyRequests, match="runs already"):
+                tasks.start("movie", work, by=by)
+        for _ in range(MAX_RUNNING):  # Those of guests do not count.
+            tasks.start("export", work)
+        with pytest.raises(TooManyRequests):
+            tasks.start("export", work)
+
+    with_tasks(use)
+
+
+def test_guests_do_not_push_out_the_owners_results(tmp_path: Path) -> None:
+    async def use(tasks: Tasks, members: list[Member]) -> None:
+        owners = await finished(tasks, OWNER, tmp_path / "export.tif")
+        guests = [await finished(tasks, GUEST, tmp_path / f"{number}.mp4") for number in range(MOST_KEPT + 2)]
+        assert tasks.result(owners).path.exists()
+        assert not (tmp_path / "0.mp4").exists() and tasks.result(guests[-1], GUEST).path.exists()
+
+    with_tasks(use)
+
+
+def test_an_export_of_the_owner_is_not_the_guests(fresh: Instance) -> None:
+    with http(fresh) as owner, http(fresh, "steer") as guest, open_page(fresh) as page:
+        task = owner.post("/api/exports", json={"format": "nrrd"}).json()["task"]
+        while (heard := page.hear_text("progress"))["task"] != task or heard["state"] == "running":
+            pass
+        for path in (f"/api/tasks/{task}", f"/api/tasks/{task}/result"):
+            assert guest.get(path).status_code == 404
+            assert owner.get(path).status_code == 200
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        MovieRequest(8192, 8192),
+        MovieRequest(1921, 1080),
+        MovieRequest(64, 64, seconds=120.0, frames_per_second=60),
+    ],
+)
+def test_a_movie_of_a_guest_is_small(request_: MovieRequest) -> None:
+    with pytest.raises(NotAllowed, match="than this link allows"):
+        check_movie(request_, "steer")
+    check_movie(request_, "own")
+    check_movie(MovieRequest(1920, 1080, MAX_GUEST_MOVIE_FRAMES / 30, 30), "steer")
+
+
+def test_a_guest_is_told_over_http(instance: Instance) -> None:
+    with http(instance, "steer") as guest:
+        assert guest.post("/api/movies", json={"width": 8192, "height": 8192}).status_code == 403
+        assert guest.get("/api/screenshot?width=8192&height=8192").status_code == 403
+    with pytest.raises(NotAllowed):
+        check_screenshot(8192, 8192, "steer")
+    check_screenshot(8192, 8192, "own")
+
+
+@given(st.tuples(st.integers(1, 8192), st.integers(1, 8192)))
+@settings(deadline=None)
+def test_images_for_guests_keep_their_shape(size: tuple[int, int]) -> None:
+    width, height = limited_size(size, "look")
+    assert limited_size(size, "own") == size
+    assert width * height <= MAX_GUEST_PIXELS and 1 <= width <= size[0] and 1 <= height <= size[1]
+    if size[0] * size[1] <= MAX_GUEST_PIXELS:
+        assert (width, height) == size
+    else:
+        assert width / height == pytest.approx(size[0] / size[1], rel=2 / min(width, height))
+
+
+def test_a_guest_that_claims_a_huge_page_gets_smaller_images(fresh: Instance) -> None:
+    with open_page(fresh, "look", (8192, 8192)) as page:
+        assert fresh.session.picturing.size == (2880, 2880)
+        page.say("resize", width=40, height=30)
+        while page.hear_picture().header["full_width"] != 40:
+            pass
+
+
+def test_the_size_is_the_owners_where_nobody_has_the_controls(fresh: Instance) -> None:
+    with open_page(fresh) as owner, open_page(fresh, "look", (80, 80)) as guest:
+        owner.say("give_controls")
+        while owner.hear_text("controls")["holder"] is not None:
+            pass
+        guest.say("resize", width=90, height=90)
+        guest.say("probe", request="1", x=0.5, y=0.5)
+        guest.hear_text("probed")
+        assert fresh.session.picturing.size == (64, 48)
+
+
+@pytest.mark.parametrize("kind", ["volumes", "points", "meshes", "slices"])
+def test_a_scene_has_so_many_layers_hidden_or_not(kind: str) -> None:
+    layers = [{"source": "a.npy", "is_visible": False}] * 20_000
+    with pytest.raises(InvalidInput, match="20,000"):
+        changed(Scene(), [Change((kind,), layers)])
+
+
+def test_a_guest_with_the_controls_cannot_fill_the_scene(fresh: Instance) -> None:
+    with open_page(fresh, "steer") as page:
+        layer = page.state["scene"]["volumes"][0]
+        page.patch("volumes", value=[layer] * (MAX_LAYERS + 1))
+        assert f"{MAX_LAYERS + 1} volumes" in page.hear_text("refusal")["what"]
+        points = [[number / 4500, [0.5, 0.5, 0.5]] for number in range(4500)]
+        page.patch("volumes", 0, "transfer", "colors", value=points)
+        assert "The scene would have" in page.hear_text("refusal")["what"]
+
+
+def test_guests_may_not_make_a_long_scene_longer() -> None:
+    scene = Scene(volumes=tuple(VolumeLayer(f"{'a' * 1000}{number}.npy") for number in range(MAX_LAYERS)))
+    while scene_bytes(scene) <= MAX_GUEST_SCENE_BYTES:
+        scene = replace(scene, volumes=tuple(replace(one, source=one.source * 2) for one in scene.volumes))
+    longer = replace(scene, volumes=(*scene.volumes[1:], VolumeLayer(scene.volumes[0].source + "more")))
+    check_scene_size(scene, scene, "steer")
+    check_scene_size(longer, scene, "own")
+    with pytest.raises(InvalidInput, match="bytes, and may have"):
+        check_scene_size(longer, scene, "steer")
+
+
+# Rates
+
+
+class Clock:
+    """A clock that is set by hand, and calls what is due."""
+
+    def __init__(self) -> None:
+        self.now, self._due = 0.0, list[tuple[float, Callable[[], None]]]()
+
+    def __call__(self) -> float:
+        return self.now
+
+    def call_later(self, delay_s: float, function: Callable[[], None]) -> "Clock":
+        self._due.append((self.now + delay_s, function))
+        return self
+
+    def cancel(self) -> None:
+        self._due.clear()
+
+    def until(self, now: float) -> None:
+        while due := [one for one in self._due if one[0] <= now]:
+            first = min(due, key=lambda one: one[0])
+            self._due.remove(first)
+            self.now = first[0]
+            first[1]()
+        self.now = now
+
+
+HELLO = incoming.Hello(version=1, width=8, height=8, proof="c" * 16)
+MESSAGES: dict[type[incoming.Incoming], incoming.Incoming] = {
+    incoming.Prove: incoming.Prove("a" * 16, "b" * 16), incoming.Hello: HELLO, incoming.Resize: incoming.Resize(8, 8),
+    incoming.Look: incoming.Look(Camera()), incoming.Patch: incoming.Patch(0, ()), incoming.Undo: incoming.Undo(),
+    incoming.Redo: incoming.Redo(), incoming.Compare: incoming.Compare(True), incoming.Slices: incoming.Slices(None),
+    incoming.Probe: incoming.Probe(0.5, 0.5), incoming.Acknowledge: incoming.Acknowledge(1),
+    incoming.KeyFrame: incoming.KeyFrame(), incoming.AskControls: incoming.AskControls(),
+    incoming.GiveControls: incoming.GiveControls(), incoming.Prolong: incoming.Prolong(),
+    incoming.CancelTask: incoming.CancelTask("x"), incoming.SetUp: incoming.SetUp("/x", None, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", get_args(incoming.Incoming), ids=lambda kind: kind.__name__)
+def test_a_flood_of_any_message_is_done_at_its_rate(kind: type[incoming.Incoming]) -> None:
+    clock, done, seconds = Clock(), list[float](), 4.0
+    limiter = MessageLimiter("look", lambda _: done.append(clock.now), clock.call_later, clock)
+    while clock.now < seconds:
+        delay_s = limiter.offer(MESSAGES[kind])
+        if delay_s:
+            assert kind not in LATEST_WINS  # Of those the client's other messages do not wait.
+            clock.until(clock.now + delay_s)
+            done.append(clock.now)
+        clock.until(clock.now + 0.0005)
+    assert MAX_PER_SECOND[kind] * (seconds - 0.5) <= len(done) <= MAX_PER_SECOND[kind] * (seconds + 1) + 1
+    limiter.close()
+
+
+def test_of_a_flood_the_latest_message_is_done() -> None:
+    clock, done = Clock(), list[incoming.Incoming]()
+    limiter = MessageLimiter("look", done.append, clock.call_later, clock)
+    for width in range(1, 1000):
+        assert limiter.offer(incoming.Resize(width, 8)) == 0
+    assert len(done) == MAX_PER_SECOND[incoming.Resize]
+    clock.until(10.0)
+    assert done[-1] == incoming.Resize(999, 8) and len(done) == MAX_PER_SECOND[incoming.Resize] + 1
+
+
+def test_messages_that_cannot_be_read_count_too() -> None:
+    clock = Clock()
+    limiter = MessageLimiter("look", lambda _: None, clock.call_later, clock)
+    assert sum(limiter.wait_s() == 0 for _ in range(5000)) < 500
+
+
+def test_a_flooding_guest_does_not_hold_up_the_owner(fresh: Instance) -> None:
+    with open_page(fresh, "look") as guest, open_page(fresh) as owner:
+        for number in range(600):
+            guest.say("resize", width=1 + number % 8192, height=8192)
+            guest.say("key_frame")
+            guest.say("probe", x=0.5, y=0.5)
+        camera = owner.scene.camera.turned(5.0)
+        owner.look(camera, is_moving=False)
+        assert owner.exact(camera=camera).rgb.shape == (48, 64, 3)
+
+
+def moved(number: int) -> outgoing.Moved:
+    return outgoing.Moved(Camera(position=(float(number), 9.0, 9.0)), "guest")
+
+
+def test_what_others_change_often_fills_no_outbox() -> None:
+    async def last() -> list[dict[str, Any]]:
+        outbox = Outbox()
+        outbox.put(outgoing.Refusal("a", "b"))
+        for number in range(10 * MOST_WAITING):
+            outbox.put(moved(number))
+            outbox.put(outgoing.State(number, Scene()))
+            outbox.put(outgoing.Progress("task", "Making a movie", number, None, "", "running"))
+        outbox.put(outgoing.State(1, Scene(), request="mine"))
+        assert not outbox.is_overfull and len(outbox) == 5
+        return [json.loads(str(await outbox.next())) for _ in range(5)]
+
+    refusal, camera, state, progress, answer = asyncio.run(last())
+    assert refusal["type"] == "refusal" and answer["request"] == "mine"
+    assert camera["camera"]["position"][0] == state["revision"] == progress["done"] == 10 * MOST_WAITING - 1
+
+
+# Paths
+
+
+NAME = st.text(string.ascii_letters + string.digits + "_-é", min_size=3, max_size=12)
+SPACED = st.text(string.ascii_letters + " ", min_size=3, max_size=12).map(lambda name: f"x{name}x")
+
+
+@given(st.lists(NAME, min_size=2, max_size=6, unique=True), st.sampled_from(["", "s3:/", "file:/", "~"]))
+@settings(deadline=None)
+def test_guests_see_the_name_of_a_file_and_not_its_path(parts: list[str], start: str) -> None:
+    path = f"{start}/{'/'.join(parts)}.h5"
+    for text in (f"{path} cannot be read.", f"There is nothing at {path}.", f"See '{path}', ({path}); {path}:/entry."):
+        shown = without_paths(text)
+        assert f"{parts[-1]}.h5" in shown
+        assert not any(f"/{part}" in shown or f"{part}/" in shown for part in parts)
+
+
+@given(st.lists(SPACED, min_size=2, max_size=5, unique=True))
+@settings(deadline=None)
+def test_paths_with_spaces_that_the_viewer_knows_are_left_out(parts: list[str]) -> None:
+    path = "/" + "/".join(parts)
+    shown = without_paths(f"{path} is damaged: it ends.", [path])
+    assert shown == f"{parts[-1]} is damaged: it ends."
+
+
+@pytest.mark.parametrize("text", ["Look at /api/docs.", "It has 1/2 of it, and/or more.", "Use 3:4, 5 / 6 or a//b."])
+def test_what_is_no_path_stays(text: str) -> None:
+    assert without_paths(text) == text
+
+
+@pytest.mark.parametrize("has", get_args(Capability))
+def test_an_error_keeps_its_kind(has: Capability) -> None:
+    error: PellucidError = Unreadable("/data/ada/scan.h5", "No such file")
+    shown = redacted(error, has)
+    assert isinstance(shown, Unreadable)
+    assert ("/data/ada" in str(shown)) == (has == "own") and "scan.h5" in shown.what
+
+
+@pytest.mark.parametrize("has", get_args(Capability))
+def test_a_drawing_that_fails_is_told_to_guests_without_its_path(fresh: Instance, has: Capability, source: str) -> None:
+    with open_page(fresh, has) as page:
+        error = Unreadable(source, "Input/output error")
+        fresh.session.relay.drawing_failed(0, error)
+        told = page.hear_text("refusal")["what"]
+    assert "ball.npy cannot be read" in told and (source in told) == (has == "own")
