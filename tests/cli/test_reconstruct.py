@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -180,3 +181,17 @@ def test_warnings_of_the_report_are_printed(tmp_path: Path, capsys: pytest.Captu
     scan = write_scan(tmp_path / "wedge.h5", rows=3, views=120, turn_rad=np.pi * 2 / 3)
     assert run(scan, "-o", tmp_path / "a.zarr", "--center", AXIS, "--pixel-size", PIXEL_UM) == 0
     assert "warning: Views are missing over 60.0 degrees" in capsys.readouterr().err
+
+
+def test_bad_pixels_are_repaired_and_counted(tmp_path: Path) -> None:
+    scan = write_scan(tmp_path / "bad.h5", rows=12)
+    with h5py.File(scan, "r+") as file:
+        for name in ("data", "data_white", "data_dark"):
+            file[f"exchange/{name}"][:, 3, 20] = 100.0
+    common = (scan, "--center", AXIS, "--pixel-size", PIXEL_UM)
+    assert run(*common, "-o", tmp_path / "a.zarr") == 0
+    assert run(*common, "-o", tmp_path / "b.zarr", "--keep-bad-pixels") == 0
+    report = json.loads((tmp_path / "a.zarr.report.json").read_text())
+    assert report["warnings"] == ["1 dead or hot pixels of the detector were replaced by their neighbours."]
+    with open_volume(tmp_path / "a.zarr") as repaired, open_volume(tmp_path / "b.zarr") as kept:
+        assert inside(repaired.read()[3]).std() < 0.2 * inside(kept.read()[3]).std()

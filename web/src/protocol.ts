@@ -160,13 +160,15 @@ export interface CancelTask {
  * projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
  * frames as `frames:0:10`. flats, darks: also `none`, where the projections are corrected already; or several in
  * the order of time with `;` between them, the first taken before the projections and the last after them.
- * angles: `0:180` in degrees, evenly spaced with the end left out; `0:180:inclusive`; or a dataset or a file. */
+ * angles: `0:180` in degrees, evenly spaced with the end left out; `0:180:inclusive`; or a dataset or a file.
+ * is_repaired: whether dead and hot pixels of the detector are replaced by their neighbours. */
 export interface ScanOptions {
   readonly projections: string;
   readonly flats: string;
   readonly darks: string;
   readonly angles: string;
   readonly pixel_size_um: number | null;
+  readonly is_repaired: boolean;
 }
 
 /** energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um. delta_over_beta: of the sample's

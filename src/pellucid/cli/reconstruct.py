@@ -40,6 +40,7 @@ def _add_scan(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--darks", action="append", default=[], help=several)
     group.add_argument("--angles", default="", help="0:180, 0:180:inclusive (degrees), a dataset or a file")
     group.add_argument("--pixel-size", type=positive_argument, metavar="UM", help="of the detector, at the sample")
+    group.add_argument("--keep-bad-pixels", action="store_true", help="do not repair dead and hot pixels")
 
 
 def _add_steps(group: "argparse._ArgumentGroup") -> None:

@@ -194,7 +194,8 @@ def _output(options: argparse.Namespace) -> Output:
 
 def _scan_options(options: argparse.Namespace) -> ScanOptions:
     flats, darks = (SEPARATOR.join(named) for named in (options.flats, options.darks))
-    return ScanOptions(options.projections, flats, darks, options.angles, options.pixel_size)
+    is_repaired = not options.keep_bad_pixels
+    return ScanOptions(options.projections, flats, darks, options.angles, options.pixel_size, is_repaired)
 
 
 def _row_range(text: str) -> tuple[int, int]:

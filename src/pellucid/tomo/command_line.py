@@ -56,6 +56,7 @@ def _of_scan(options: ScanOptions) -> list[tuple[str, object]]:
         *(("--darks", name) for name in options.darks.split(SEPARATOR)),
         ("--angles", options.angles),
         ("--pixel-size", options.pixel_size_um),
+        ("--keep-bad-pixels", not options.is_repaired),
     ]
 
 

@@ -310,6 +310,10 @@ class _Job:
         said += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
         said += light_warnings(scan)
         said += account.warnings
+        if scan.bad_pixel_count:
+            said.append(
+                f"{scan.bad_pixel_count:,} dead or hot pixels of the detector were replaced by their neighbours."
+            )
         if account.clipped:
             said.append(f"{100 * self._dark_share(account):.2g} % of all pixels had too little light or no value.")
         if account.zingers:

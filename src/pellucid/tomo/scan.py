@@ -4,7 +4,7 @@ Here: Frames (lazy, read block by block) and Scan.
 Not here: files (scan_files), what is done with the frames (correction and the modules after it).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.bad_pixels import BadPixels
 from pellucid.volume.volume import Volume
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -31,7 +32,8 @@ FRAMES_AT_ONCE = 32
 class Frames:
     """Some of the frames of a volume with axes (frame, row, column), in the order of ``indices``.
 
-    times: when each was taken, in any unit common to the whole scan (seconds, or the frame's number).
+    times: when each was taken, in any unit common to the whole scan (seconds, or the frame's number). repair: which
+    pixels of the detector are bad, and are filled in wherever frames are read.
 
     >>> frames = Frames.from_array(np.arange(24).reshape(4, 2, 3)).choose([3, 1])
     >>> frames.count, frames.rows, frames.columns, frames.read(rows=(1, 2))[:, 0, 0].tolist()
@@ -41,6 +43,7 @@ class Frames:
     volume: Volume
     indices: Indices
     times: Floats
+    repair: Callable[[], BadPixels] | None = None
 
     @classmethod
     def whole(cls, volume: Volume, first_time: float = 0.0) -> "Frames":
@@ -75,11 +78,11 @@ class Frames:
 
     def untimed(self) -> "Frames":
         """The same frames, taken to be as far from one projection as from the next: before all of them."""
-        return Frames(self.volume, self.indices, np.full(self.count, -1.0))
+        return replace(self, times=np.full(self.count, -1.0))
 
     def choose(self, which: Any) -> "Frames":
         """Some of these frames: a slice, indices or a mask."""
-        return Frames(self.volume, self.indices[which], self.times[which])
+        return replace(self, indices=self.indices[which], times=self.times[which])
 
     def read(self, frames: tuple[int, int] | None = None, rows: tuple[int, int] | None = None) -> Voxels:
         """Frames first to stop (stop excluded) and rows first to stop as an array (frame, row, column).
@@ -88,6 +91,14 @@ class Frames:
         """
         first, stop = self._checked(frames, self.count, "frames")
         top, bottom = self._checked(rows, self.rows, "rows")
+        bad = None if self.repair is None else self.repair().within((top, bottom))
+        if bad is None or not bad.count:
+            return self._stored((first, stop), (top, bottom))
+        reach = bad.rows_needed((top, bottom))
+        return bad.filled(self._stored((first, stop), reach), reach[0])[:, top - reach[0] : bottom - reach[0]]
+
+    def _stored(self, frames: tuple[int, int], rows: tuple[int, int]) -> Voxels:
+        (first, stop), (top, bottom) = frames, rows
         held, indices = self.volume.array, self.indices[first:stop]
         if held is not None and held.dtype == self.dtype and (np.diff(indices) == 1).all():
             return held[indices[0] : indices[-1] + 1, top:bottom]
@@ -182,6 +193,11 @@ class Scan:
                     f"The {what} of {self.name} are {frames.shape[1:]} pixels and its projections {wanted}.",
                     do=f"Give {what} taken with the same detector settings.",
                 )
+
+    @property
+    def bad_pixel_count(self) -> int:
+        """Dead and hot pixels of the detector that are replaced wherever frames are read."""
+        return 0 if self.projections.repair is None else self.projections.repair().count
 
     @property
     def rows(self) -> int:

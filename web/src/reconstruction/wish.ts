@@ -2,7 +2,7 @@
 
 import type { AxisOrigin, ComparedStep, FoundAxis, Recipe, ReconstructionRequest, ScanDescription, ScanOptions, TrialPlace, TrialRequest, Wish } from "../protocol";
 
-export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null };
+export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null, is_repaired: true };
 
 /** The way to the first axis: quick, and seldom far off. */
 export const QUICK = "correlation";

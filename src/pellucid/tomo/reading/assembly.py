@@ -30,6 +30,7 @@ class ScanOptions:
     frames as ``frames:0:10``. flats, darks: also ``none``, where the projections are corrected already; or several in
     the order of time with ``;`` between them, the first taken before the projections and the last after them.
     angles: ``0:180`` in degrees, evenly spaced with the end left out; ``0:180:inclusive``; or a dataset or a file.
+    is_repaired: whether dead and hot pixels of the detector are replaced by their neighbours.
     """
 
     projections: str = ""
@@ -37,6 +38,7 @@ class ScanOptions:
     darks: str = ""
     angles: str = ""
     pixel_size_um: float | None = None
+    is_repaired: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from pellucid.errors import InvalidInput, PellucidError, UnknownFormat
 from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.formats.location import Location
 from pellucid.formats.registry import recognise
+from pellucid.tomo.pixel_repair import repaired
 from pellucid.tomo.reading.assembly import Found, ScanOptions, assemble
 from pellucid.tomo.reading.folders import find_folder, holds_tiff, is_scan_folder
 from pellucid.tomo.reading.hdf5_scans import find_hdf5
@@ -30,6 +31,7 @@ def open_scan(location: str | Path | Location, options: ScanOptions | None = Non
     found = _find(place, options, is_growing=is_growing)
     try:
         scan = assemble(str(place), found, options)
+        scan = repaired(scan) if options.is_repaired else scan
         return scan if is_growing else scan.in_angle_order()
     except BaseException:
         found.close()
