@@ -102,7 +102,7 @@ def test_who_takes_over_an_agents_port_learns_nothing_that_opens_anything(
     running.until(id, "running")
     home, page = context.new_page(), context.new_page()
     home.goto(running.url)
-    expect(home.locator("#jobs")).to_contain_text("ball.npy", timeout=PATIENCE_MS)
+    expect(home.locator("#jobs")).to_contain_text("ball", timeout=PATIENCE_MS)
     opened(page, running.link(id))
     unused = [running.url, running.link(id)]
     tokens = [token_in(home), token_in(page)]
