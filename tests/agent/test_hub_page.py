@@ -37,13 +37,13 @@ def test_a_person_logs_in_and_sees_a_picture(hub: RunningHub, ada: Person) -> No
         press(page, "View")
         page.get_by_label("GPUs").fill("0")
         press(page, "Start")
-        link = card(page, "ball.npy").get_by_role("button", name="Open", exact=True)
+        link = card(page, "ball").get_by_role("button", name="Open", exact=True)
         expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
         with page.expect_popup() as opened:
             link.click()
         wait_for_rest(opened.value)
         assert opened.value.url.startswith(f"{hub.url}{ada.prefix}/i/")
         assert np.ptp(pixels(opened.value)) > 100  # Something bright on something dark.
-        card(page, "ball.npy").get_by_role("button", name="Stop").click()
-        expect(card(page, "ball.npy")).to_contain_text("It was stopped", timeout=PATIENCE_MS)
+        card(page, "ball").get_by_role("button", name="Stop").click()
+        expect(card(page, "ball")).to_contain_text("It was stopped", timeout=PATIENCE_MS)
         assert faults == []

@@ -50,6 +50,7 @@ class Front:
     def place(self, came: Head, viewer: str) -> str:
         """The address of a viewer's page behind the Hub. What the Hub's proxy says of it is believed."""
         proto = (came.header("x-forwarded-proto") or "http").partition(",")[0].strip()
+        proto = {"ws": "http", "wss": "https"}.get(proto, proto)  # Of a WebSocket, whose page is meant.
         host = (came.header("x-forwarded-host") or came.header("host") or "").partition(",")[0].strip()
         path = came.target.partition(f"/i/{viewer}/")[0]
         return f"{proto}://{host}{path}/i/{viewer}/".replace(" ", "")
