@@ -86,6 +86,18 @@ def test_one_that_waits_too_long_is_closed_also_between_requests() -> None:
     assert sorted(connections.closed) == ["a", "b", "c"] and connections.registry.waiting == 0
 
 
+def test_one_that_something_is_sent_to_waits_longer_and_still_makes_room() -> None:
+    connections = Connections()
+    connections.add("page")
+    connections.registry.prolong("page", 60.0)
+    connections.registry.prolong("gone", 60.0)
+    connections.clock.now = 69.0
+    connections.registry.close_expired()
+    assert connections.closed == []
+    connections.add("b", "c", "d")
+    assert connections.closed == ["page"]
+
+
 def test_guests_are_limited_and_owners_are_not() -> None:
     connections = Connections(max_waiting=9)
     connections.add(*"abcdef")

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 BACKLOG = 2048
 POLL_S = 1.0
 RETRY_S = 0.05
+PUBLIC_ANSWER_S = 60.0
 TOO_MANY = "Too many connections of guests are open."
 
 
@@ -99,10 +100,12 @@ class ConnectionMiddleware:
         self._app, self._connections = app, connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or not scope["capability"] or not scope.get("client"):
+        address = tuple(scope.get("client") or ())
+        if scope["type"] not in ("http", "websocket") or not scope["capability"] or not address:
+            if scope["type"] == "http" and address:  # The page itself, which anyone may load, also slowly.
+                self._connections.prolong(address, PUBLIC_ANSWER_S)
             await self._app(scope, receive, send)
             return
-        address = tuple(scope["client"])
         if not self._connections.begin(address, is_owner=allows(scope["capability"], "own")):
             await refuse(scope, receive, send, TooManyRequests(TOO_MANY, do="Try again in a moment."))
             return

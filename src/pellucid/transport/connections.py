@@ -79,6 +79,12 @@ class ConnectionRegistry:
                 self._guests.add(key)
             return True
 
+    def prolong(self, key: Hashable, seconds: float) -> None:
+        """Let it wait so much longer: something is being sent to it. It is still closed for a newer one."""
+        with self._lock:
+            if key in self._waiting:
+                self._waiting[key].since = self._clock() + seconds
+
     def end(self, key: Hashable) -> None:
         """Its request is answered: it waits again, for another one."""
         with self._lock:
