@@ -76,7 +76,8 @@ def send(page: Page, name: str, content: bytes) -> None:
 
 def open_viewer(page: Page, name: str) -> None:
     """As a person does, from its card; until it shows something."""
-    link = card(page, name).get_by_role("button", name="Open", exact=True)
+    viewer_card = page.get_by_role("article", name=name, exact=True).first
+    link = viewer_card.get_by_role("button", name="Open", exact=True)
     expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
     with page.expect_popup() as viewer:
         link.click()

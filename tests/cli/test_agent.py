@@ -40,7 +40,7 @@ def test_a_viewer_is_started_listed_opened_and_stopped(state: Path, capsys: pyte
     assert pellucid.connect(url).device == "cpu"
     line = said(capsys, "list")
     id = line.split()[0]
-    assert line.split() == [id, "viewer", "running", "ball.npy"]
+    assert line.split() == [id, "viewer", "running", "ball"]
     fresh = said(capsys, "open", id[:4], "--no-browser").strip()
     assert fresh.partition("#")[0] == url.partition("#")[0] and fresh != url
     assert pellucid.connect(fresh).device == "cpu"
