@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.tomo.reading.angle_tables import ANGLE_WORDS
-from pellucid.tomo.reading.angles import angles_from_file, fitted, named_angles
+from pellucid.tomo.reading.angles import angles_from_file, fitted_to, named_angles
 from pellucid.tomo.reading.names import DARK, FLAT, words_of
 from pellucid.tomo.scan import Floats
 
@@ -20,22 +20,25 @@ MAX_FILES = 50
 """Files that are looked into for a column of angles."""
 
 
-def find_angles(folder: Path, inside: str, count: int, *, is_growing: bool = False) -> tuple[Floats | None, list[str]]:
+def find_angles(
+    folder: Path, inside: str, counts: tuple[int, ...], *, is_growing: bool = False
+) -> tuple[Floats | None, list[str]]:
     """Angles in degrees of so many projections, and a sentence that says where they are from.
 
-    inside: the folder of the projections below the folder of the scan. Files that are called angles, theta or the like
-    are taken first; other tables and logs only where they name a column of angles and have one for every projection.
+    counts: of the projections that are used, and of all frames. inside: the folder of the projections below the folder
+    of the scan. Files that are called angles, theta or the like are taken first; other tables and logs only where they
+    name a column of angles and have one for every projection.
     """
     files = _files(folder, inside)
     called = [path for path in files if set(words_of(path.stem)) & ANGLE_WORDS]
     if called:
-        found = [(path, fitted(angles_from_file(path), count, str(path), is_growing=is_growing)) for path in called]
+        found = [(path, fitted_to(counts, angles_from_file(path), str(path), is_growing=is_growing)) for path in called]
     else:
-        found = [(path, angles) for path in files if (angles := _logged(path, count, is_growing)) is not None]
+        found = [(path, angles) for path in files if (angles := _logged(path, counts, is_growing)) is not None]
     if not found:
         return None, []
     path, angles = found[0]
-    if any(not np.allclose(other, angles, atol=1e-3) for _, other in found[1:]):
+    if any(len(other) != len(angles) or not np.allclose(other, angles, atol=1e-3) for _, other in found[1:]):
         listed = ", ".join(str(path) for path, _ in found)
         raise InvalidInput(f"Several files hold different angles: {listed}.", do=f"Choose one: --angles {path}.")
     return angles, [f"The angles are from {path.name}."]
@@ -64,9 +67,9 @@ def _listed(folder: Path) -> Iterable[Path]:
         return []
 
 
-def _logged(path: Path, count: int, is_growing: bool) -> Floats | None:
+def _logged(path: Path, counts: tuple[int, ...], is_growing: bool) -> Floats | None:
     try:
         angles = named_angles(path)
-        return None if angles is None else fitted(angles, count, str(path), is_growing=is_growing)
+        return None if angles is None else fitted_to(counts, angles, str(path), is_growing=is_growing)
     except (PellucidError, OSError, ValueError):
         return None

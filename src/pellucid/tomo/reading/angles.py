@@ -20,7 +20,7 @@ _STILL = 0.05
 
 
 def angles_from_text(text: str, scan: Path, count: int) -> Floats:
-    """Degrees for every projection.
+    """Degrees: of a range one for every projection, of a dataset or file as many as it holds.
 
     >>> angles_from_text("0:180", Path(), 4).tolist(), angles_from_text("0:180:inclusive", Path(), 4).tolist()
     ([0.0, 45.0, 90.0, 135.0], [0.0, 60.0, 120.0, 180.0])
@@ -29,7 +29,7 @@ def angles_from_text(text: str, scan: Path, count: int) -> Floats:
     try:
         start, stop = map(float, ends)
     except ValueError:
-        return fitted(_stored(text, scan), count, text)
+        return _stored(text, scan)
     return np.linspace(start, stop, count, endpoint=text.endswith(INCLUSIVE))
 
 
@@ -69,6 +69,13 @@ def in_degrees(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]], unit: 
     """Angles in whatever unit a file names; without one they are degrees."""
     numbers = np.asarray(values, np.float64)
     return np.rad2deg(numbers) if unit.lower().startswith("rad") else numbers
+
+
+def fitted_to(counts: tuple[int, ...], angles_deg: Floats, name: str, *, is_growing: bool = False) -> Floats:
+    """As fitted() to the first count; as they are where there are as many as one of the other counts."""
+    if len(angles_deg) in counts:
+        return angles_deg
+    return fitted(angles_deg, max(counts) if is_growing else counts[0], name, is_growing=is_growing)
 
 
 def fitted(angles_deg: Floats, count: int, name: str, *, is_growing: bool = False) -> Floats:

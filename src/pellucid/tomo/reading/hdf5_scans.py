@@ -11,8 +11,8 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.hdf5.tree import Hdf5Tree
-from pellucid.tomo.reading.angles import fitted, in_degrees
-from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken
+from pellucid.tomo.reading.angles import fitted_to, in_degrees
+from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken, without_calibration
 from pellucid.tomo.scan import Floats, Frames
 from pellucid.volume.volume import open_volume
 
@@ -27,7 +27,7 @@ def find_hdf5(path: Path, options: ScanOptions, *, is_growing: bool = False) -> 
         if options.projections.startswith("/"):
             return _named(path, options)
         if tree.shape("/exchange/data") is not None:
-            return _data_exchange(path, tree, is_growing=is_growing)
+            return _data_exchange(path, tree, options, is_growing=is_growing)
         keyed = (name for name in tree.groups("NXdetector") if _is_keyed(tree, name, is_growing=is_growing))
         if (detector := next(keyed, None)) is not None:
             return _nxtomo(path, tree, detector, is_growing=is_growing)
@@ -43,12 +43,13 @@ def _named(path: Path, options: ScanOptions) -> Found:
     return Found("HDF5 by dataset names", path, frames, frames)
 
 
-def _data_exchange(path: Path, tree: Hdf5Tree, *, is_growing: bool) -> Found:
+def _data_exchange(path: Path, tree: Hdf5Tree, options: ScanOptions, *, is_growing: bool) -> Found:
     frames = Frames.whole(open_volume(f"{path}:/exchange/data"))
     theta = tree.array("/exchange/theta")
     if is_growing and theta is not None:
         frames = frames.choose(slice(theta.size))
     angles = None if theta is None else in_degrees(theta.ravel(), tree.attribute("/exchange/theta", "units"))
+    counts = (without_calibration(frames, frames, options).count, frames.count)
     pixel = _length(
         tree, "/measurement/instrument/detector/pixel_size", "/measurement/instrument/detector/pixel_size_x"
     )
@@ -59,7 +60,7 @@ def _data_exchange(path: Path, tree: Hdf5Tree, *, is_growing: bool) -> Found:
         frames,
         _calibration(path, tree, "white", frames),
         _calibration(path, tree, "dark", frames),
-        None if angles is None else fitted(angles, frames.count, "/exchange/theta", is_growing=is_growing),
+        None if angles is None else fitted_to(counts, angles, "/exchange/theta", is_growing=is_growing),
         pixel,
     )
 
@@ -119,7 +120,7 @@ def _nxtomo(path: Path, tree: Hdf5Tree, detector: str, *, is_growing: bool) -> F
         frames.choose(keys == PROJECTION),
         frames.choose(keys == FLAT),
         frames.choose(keys == DARK),
-        None if angles is None else angles[keys == PROJECTION],
+        angles,
         _length(tree, f"{detector}/x_pixel_size"),
     )
 
