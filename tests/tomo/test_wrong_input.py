@@ -1,6 +1,7 @@
 """Frames, angles and axes that are named or stored wrongly are refused, left out or spoken of; no number is wrong."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,20 @@ FRAMES = np.random.default_rng(0).integers(1000, 4000, (8, 3, 4)).astype(np.uint
 FLATS, DARKS = FRAMES[:2] + 900, FRAMES[:3] // 50
 TOGETHER = np.concatenate([FLATS, FRAMES, DARKS])
 DEGREES = np.arange(8) * 22.5
-NUMBERED = {"flats": "frames:0:2", "darks": "frames:10:13"}
+NUMBERED = ScanOptions(flats="frames:0:2", darks="frames:10:13")
 
 
-def one_file(path: Path, kind: str) -> tuple[Path, dict[str, str]]:
+def one_file(path: Path, kind: str) -> tuple[Path, str]:
     """All frames together, and how they are named."""
     if kind == "TIFF folder":
         path.mkdir()
         for index, frame in enumerate(TOGETHER):
             tifffile.imwrite(path / f"im_{index:04}.tif", frame)
-        return path, {}
+        return path, ""
     name = "/all" if kind == "HDF5 by dataset names" else "/exchange/data"
     with h5py.File(path, "w") as file:
         file[name] = TOGETHER
-    return path, {"projections": name} if name == "/all" else {}
+    return path, name if name == "/all" else ""
 
 
 @pytest.mark.parametrize("kind", ["TIFF folder", "HDF5 by dataset names", "Data Exchange"])
@@ -46,7 +47,7 @@ def test_frames_named_as_flats_and_darks_are_no_projections(kind: str, angles: s
     for_all = np.concatenate([[0, 0], DEGREES, [157.5] * 3])
     given = tmp_path / "given.txt"
     given.write_text("\n".join(map(str, for_all if angles == "for all frames" else DEGREES)))
-    options = ScanOptions(**named, **NUMBERED, angles="0:180" if angles == "range" else str(given))
+    options = replace(NUMBERED, projections=named, angles="0:180" if angles == "range" else str(given))
     scan = open_scan(path, options)
     assert scan.kind == kind and scan.flats is not None and scan.darks is not None
     np.testing.assert_array_equal(scan.projections.read(), FRAMES)
@@ -66,7 +67,7 @@ def test_angles_that_the_scan_holds_belong_to_the_projections(kind: str, is_for_
     else:
         with h5py.File(path, "a") as file:
             file["exchange/theta"] = stored
-    scan = open_scan(path, ScanOptions(**NUMBERED))
+    scan = open_scan(path, NUMBERED)
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
     if is_for_all:
         some = open_scan(path, ScanOptions("frames:4:8", "frames:0:2", "none"))

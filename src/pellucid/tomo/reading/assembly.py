@@ -104,8 +104,8 @@ def without_calibration(projections: Frames, all_frames: Frames, options: ScanOp
 def _angles(name: str, found: Found, options: ScanOptions, projections: Frames) -> tuple[Floats, list[str]]:
     if options.angles:
         given = angles_from_text(options.angles, found.path, projections.count)
-        chosen = _of_projections(given, options.angles, found, projections)
-        return chosen, [f"Angles as given: {options.angles}."]
+        chosen = _of_projections(given.angles_deg, options.angles, found, projections)
+        return chosen, [f"Angles as given: {options.angles}{given.origin and f', {given.origin}'}."]
     if found.angles_deg is None:
         raise InvalidInput(
             f"{name} does not say at which angles its {projections.count} projections were taken.",

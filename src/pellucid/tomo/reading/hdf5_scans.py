@@ -48,7 +48,11 @@ def _data_exchange(path: Path, tree: Hdf5Tree, options: ScanOptions, *, is_growi
     theta = tree.array("/exchange/theta")
     if is_growing and theta is not None:
         frames = frames.choose(slice(theta.size))
-    angles = None if theta is None else in_degrees(theta.ravel(), tree.attribute("/exchange/theta", "units"))
+    angles = (
+        None
+        if theta is None
+        else in_degrees(theta.ravel(), tree.attribute("/exchange/theta", "units"), "/exchange/theta")
+    )
     counts = (without_calibration(frames, frames, options).count, frames.count)
     pixel = _length(
         tree, "/measurement/instrument/detector/pixel_size", "/measurement/instrument/detector/pixel_size_x"
@@ -136,7 +140,7 @@ def _nexus_angles(tree: Hdf5Tree, detector: str, count: int | None) -> Floats | 
         for name in named:
             if word in name.lower():
                 values = tree.array(name)
-                return None if values is None else in_degrees(values, tree.attribute(name, "units"))
+                return None if values is None else in_degrees(values, tree.attribute(name, "units"), name)
     return None
 
 
