@@ -6,12 +6,14 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from pellucid.agent.certificate import make_certificate
 from pellucid.agent.proxy import MAX_WAITING, Door
 from pellucid.agent.records import Address
+from pellucid.instance.loopback import listen_on_loopback
 from pellucid.transport.connections import raise_descriptor_limit
 
 ID = "0123456789"
@@ -105,7 +107,7 @@ def test_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
             return address
 
         door = Door(str(tmp_path / "nobody"), find)
-        port = await door.open("127.0.0.1", 0)
+        port = int(urlsplit(await door.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
         served_reader, served = await asyncio.open_connection("127.0.0.1", port)
         served.write(HEAD)
         await served_reader.readuntil(b"\r\n\r\n")

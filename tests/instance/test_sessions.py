@@ -9,9 +9,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from pellucid.errors import NotAllowed, NotFound
+from pellucid.instance.proofs import sign
 from pellucid.instance.protocol.parts import VERSION
 from pellucid.instance.server import Instance
-from pellucid.instance.sessions import CODE_S, TICKET_S, Access, Channel, Grant, make_code, sign
+from pellucid.instance.sessions import CODE_S, TICKET_S, Access, Channel, Grant, make_code
 from tests.instance.loopback import Page, address, begun, http, open_page, proved, running
 
 OWN = "http://127.0.0.1:8000/"
@@ -108,10 +109,12 @@ def test_a_page_behind_another_address_has_its_session_while_it_is_connected(acc
     session = access.begin(Grant("own"), "http://127.0.0.1:8888/proxy/8000/", DIRECT)
     with pytest.raises(NotAllowed):
         access.resume(session.token, session.address, DIRECT)
-    assert access.known(session.id, DIRECT) is session
+    assert access.known(session.id, DIRECT.address, DIRECT) is session
     access.leave(session)
     assert access.grant(session.token, DIRECT) is None
-    again = access.known(session.id, DIRECT)  # Whoever answers there later cannot prove itself with this.
+    again = access.known(
+        session.id, DIRECT.address, DIRECT
+    )  # Whoever answers there later cannot prove itself with this.
     assert again is not None and (again.key, again.address) == (session.key, OWN)
 
 
@@ -124,13 +127,13 @@ def test_by_tls_the_machine_may_have_several_names() -> None:
 def test_an_owners_page_finds_a_viewer_again_that_was_killed_and_gets_another_token(access: Access) -> None:
     owner, guest = access.begin(Grant("own"), OWN, DIRECT), access.begin(access.share("look").grant, OWN, DIRECT)
     restarted = Access(OWN, access.root)
-    again = restarted.known(owner.id, DIRECT)
+    again = restarted.known(owner.id, DIRECT.address, DIRECT)
     assert again is not None and again.key == owner.key and again.token != owner.token
-    stranger = restarted.known(guest.id, DIRECT)
+    stranger = restarted.known(guest.id, DIRECT.address, DIRECT)
     assert stranger is not None and stranger.key != guest.key
-    assert Access(OWN).known(owner.id, DIRECT).key != owner.key  # type: ignore[union-attr]
+    assert Access(OWN).known(owner.id, DIRECT.address, DIRECT).key != owner.key  # type: ignore[union-attr]
     elsewhere = Access("http://127.0.0.1:8001/", access.root)
-    moved = elsewhere.known(owner.id, Channel(elsewhere.address))
+    moved = elsewhere.known(owner.id, elsewhere.address, Channel(elsewhere.address))
     assert moved is not None and moved.address != owner.address  # A relayed page sees that in the proof.
 
 
@@ -138,11 +141,11 @@ def test_an_owners_page_goes_on_through_the_next_agent_and_a_guests_does_not(acc
     owner = access.begin(Grant("own", "run-1"), THROUGH_AGENT.address, THROUGH_AGENT)
     guest = access.begin(access.share("look", agent="run-1").grant, THROUGH_AGENT.address, THROUGH_AGENT)
     later = Channel(THROUGH_AGENT.address, "run-2")
-    again = access.known(owner.id, later)
+    again = access.known(owner.id, later.address, later)
     assert again is not None and again.key == owner.key and again.token != owner.token
-    assert access.known(guest.id, later) is None
+    assert access.known(guest.id, later.address, later) is None
     for relayed in (DIRECT, Channel("http://127.0.0.1:9001/i/0123456789/", "run-2")):
-        assert access.known(owner.id, relayed) is None
+        assert access.known(owner.id, relayed.address, relayed) is None
 
 
 def test_a_ticket_is_for_one_address_for_a_minute(access: Access, clock: Clock) -> None:

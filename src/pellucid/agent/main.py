@@ -34,6 +34,7 @@ from pellucid.agent.records import Address, Record
 from pellucid.agent.schedulers import LOCAL_POLL_S
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.system_errors import system_error
+from pellucid.instance.loopback import listen_on_loopback, new_host_name
 from pellucid.instance.sessions import Access
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
@@ -144,14 +145,14 @@ class Agent:
 
     async def _opened(self, door: Door, port: int) -> str:
         if self._front is not None:
-            port = await door.open(self._front.hub.host, self._front.hub.port)
-        else:
-            try:
-                port = await door.open(HOST, port)
-            except OSError as error:
-                do = "Choose another with --port, or leave it out: a free one is found."
-                raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", do=do) from error
-        return f"http://{HOST}:{port}/"
+            listener = socket.create_server((self._front.hub.host, self._front.hub.port))
+            await door.open([listener], HOST)
+            return f"http://{HOST}:{listener.getsockname()[1]}/"
+        try:
+            return await door.open(listen_on_loopback(port), new_host_name())
+        except OSError as error:
+            do = "Choose another with --port, or leave it out: a free one is found."
+            raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", do=do) from error
 
     def _use(self) -> None:
         self._used_at = time.monotonic()

@@ -8,8 +8,9 @@ One request per connection: so nothing has to be known of what follows the head,
 
 import asyncio
 import logging
+import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -157,23 +158,22 @@ class Door:
     ) -> None:
         self._own, self._find, self._on_use, self._gate = own, find, on_use, gate
         self.run, self._place, self._address = run or make_secret(), place, ""
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._connections = ConnectionRegistry(MAX_WAITING)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
-    async def open(self, host: str, port: int) -> int:
-        """Listen; the port, which is a free one where 0 was asked for."""
+    async def open(self, listeners: Sequence[socket.socket], name: str) -> str:
+        """Serve what comes to these sockets, which have one port. Gives the address of the page with this host name."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: Entrance(self._lead, self._connections), host, port, backlog=BACKLOG
-        )
-        port = int(self._server.sockets[0].getsockname()[1])
-        self._address = f"http://{host}:{port}"
-        return port
+        for listener in listeners:
+            entrance = lambda: Entrance(self._lead, self._connections)  # noqa: E731
+            self._servers.append(await loop.create_server(entrance, sock=listener, backlog=BACKLOG))
+        self._address = f"http://{name}:{listeners[0].getsockname()[1]}"
+        return f"{self._address}/"
 
     async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
 
     async def _lead(self, entrance: Entrance, head: Head, rest: bytes) -> None:
         self._on_use()

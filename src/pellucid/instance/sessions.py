@@ -10,8 +10,6 @@ So codes, share links and the tokens of pages are kept in memory alone, and what
 through that agent alone, until it ends. Only the key of a page outlives a viewer; a page never sends it.
 """
 
-import hashlib
-import hmac
 import secrets
 import time
 from collections.abc import Callable
@@ -19,7 +17,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from pellucid.errors import NotAllowed, NotFound
+from pellucid.instance.proofs import hash_secret, sign
 from pellucid.instance.protocol.parts import Capability
+from pellucid.transport.address import LOOPBACK, host_to_connect
 
 CODE_S = 600.0
 TICKET_S = 60.0
@@ -33,15 +33,6 @@ FRESH_LINK = (
 
 def make_secret() -> str:
     return secrets.token_urlsafe(SECRET_BYTES)
-
-
-def sign(key: str, *words: str) -> str:
-    """A keyed hash (HMAC-SHA256) of words without spaces.
-
-    >>> sign("key", "server", "a", "b")[:8]
-    'dab56ad9'
-    """
-    return hmac.new(key.encode(), " ".join(words).encode(), hashlib.sha256).hexdigest()
 
 
 def make_code(token: str, agent: str = "", now: float | None = None) -> str:
@@ -125,8 +116,10 @@ class Access:
         if address == channel.address:
             return True
         page, own = urlsplit(address), urlsplit(channel.address)
-        # By TLS the certificate tells who it is, whatever the machine is called.
-        return not channel.agent and page.scheme == own.scheme == "https" and page.port == own.port
+        if (page.scheme, page.port, page.path) != (own.scheme, own.port, own.path):
+            return False
+        # By TLS the certificate tells who it is, whatever the machine is called; on this machine the port tells.
+        return not channel.agent if own.scheme == "https" else _is_here(page.hostname) and _is_here(own.hostname)
 
     # Programs
 
@@ -139,6 +132,12 @@ class Access:
             return session.grant if session.grant.agent == channel.agent else None
         share = next((one for one in self._shares.values() if _is_same(secret, one.secret)), None)
         return share.grant if share is not None and share.grant.agent == channel.agent else None
+
+    def secret_of(self, secret_hash: str, channel: Channel) -> str:
+        """The secret of a program by its SHA-256, where it works through this channel; "" otherwise."""
+        known = [self.token, *(one.token for one in self._sessions.values()), *(one.secret for one in self.shares)]
+        found = [one for one in known if _is_same(hash_secret(one), secret_hash)]
+        return found[0] if found and self.grant(found[0], channel) is not None else ""
 
     # Pages
 
@@ -183,12 +182,17 @@ class Access:
     def _key(self, id: str) -> str:
         return sign(self.root, "own", id)
 
-    def known(self, id: str, channel: Channel) -> PageSession | None:
-        """The session of a page that connects. After a restart, of the viewer at its port or of the agent, the key of
-        an owner's page still holds, and gets another token; everything else has to be opened again."""
+    def known(self, id: str, address: str, channel: Channel) -> PageSession | None:
+        """The session of a page that connects, at its address.
+
+        After a restart, of the viewer at its port or of the agent, the key of an owner's page still holds, and gets
+        another token; everything else has to be opened again.
+        """
         session = self._sessions.get(id)
         if session is None:
-            session = PageSession(id, Grant("own", channel.agent), channel.address, True, self._key(id), make_secret())
+            if not self._is_own(address, channel):
+                return None
+            session = PageSession(id, Grant("own", channel.agent), address, True, self._key(id), make_secret())
         elif not self._is_own(session.address, channel):
             return None if session.is_lasting or session.grant.agent != channel.agent else session
         elif session.grant.agent != channel.agent:
@@ -264,3 +268,8 @@ class Access:
 
 def _is_same(left: str, right: str) -> bool:
     return secrets.compare_digest(left.encode(), right.encode())
+
+
+def _is_here(host: str | None) -> bool:
+    """Whether a host name leads to this machine alone, in every browser."""
+    return host is not None and host_to_connect(host) == LOOPBACK

@@ -7,10 +7,11 @@ Not here: how they are checked (sessions), share links (sharing).
 from fastapi import FastAPI
 
 from pellucid.errors import InvalidInput
+from pellucid.instance.proofs import sign
 from pellucid.instance.protocol import access as bodies
 from pellucid.instance.route_rules import needs, public
 from pellucid.instance.routes.access import REFUSALS, Came, Granted
-from pellucid.instance.sessions import Access, Channel, Grant, PageSession, sign
+from pellucid.instance.sessions import Access, Channel, Grant, PageSession
 
 MAX_BODY_BYTES = 16 * 1024
 PUBLIC, OWN, LOOK = [public(MAX_BODY_BYTES)], [needs("own")], [needs("look")]
@@ -26,8 +27,11 @@ def add(app: FastAPI, access: Access) -> None:
 
     @app.post("/api/prove", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
     async def prove(wanted: bodies.ProofRequest, channel: Came) -> bodies.ServerProof:
-        """Prove that this is the process that the page began with."""
-        page = access.known(wanted.session, channel)
+        """Prove that this is the process that the page, or the program, began with."""
+        if wanted.secret_hash:
+            secret = access.secret_of(wanted.secret_hash, channel)
+            return bodies.ServerProof(sign(secret, "program", wanted.nonce) if secret else "")
+        page = access.known(wanted.session, wanted.address, channel)
         key, address = ("", "") if page is None else (page.key, page.address)
         return bodies.ServerProof(sign(key, "http", wanted.nonce, address) if key else "")
 
