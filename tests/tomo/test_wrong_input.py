@@ -18,6 +18,7 @@ from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import AngleReport
 from pellucid.tomo.scan import Frames, Scan
+from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.small_scan import COLUMNS, write_scan
 
 FRAMES = np.random.default_rng(0).integers(1000, 4000, (8, 3, 4)).astype(np.uint16)
@@ -139,3 +140,88 @@ def test_an_axis_beside_the_detector_is_refused(center: float, tmp_path: Path) -
     for is_offset in (False, True):
         with pytest.raises(InvalidInput, match=f"cannot be at column .* of {COLUMNS}. Give a column from 0 to 47"):
             reconstruct_array(scan, Recipe(center=center, is_offset=is_offset))
+
+
+@pytest.mark.parametrize(
+    ("unit", "degrees"),
+    [
+        ("deg", 1.0), ("Degrees", 1.0), ("degree", 1.0), ("", 1.0), (["deg"], 1.0), ("rad", 180 / np.pi),
+        ("radians", 180 / np.pi), ("mrad", 0.18 / np.pi), ("mdeg", 1e-3), ("millidegree", 1e-3),
+    ],
+)  # fmt: skip
+def test_units_of_angles_are_known(unit: Any, degrees: float, tmp_path: Path) -> None:
+    path = with_angles(tmp_path / "scan.h5", np.arange(12) * 15 / degrees)
+    with h5py.File(path, "a") as file:
+        file["exchange/theta"].attrs["units"] = unit
+    for options in (None, ScanOptions(angles="/exchange/theta")):
+        np.testing.assert_allclose(np.rad2deg(open_scan(path, options).angles_rad), np.arange(12) * 15)
+
+
+@pytest.mark.parametrize("unit", ["arcmin", "turns", "xyz"])
+def test_units_of_angles_that_are_not_known_are_refused(unit: str, tmp_path: Path) -> None:
+    path = with_angles(tmp_path / "scan.h5", np.arange(12) * 15)
+    with h5py.File(path, "a") as file:
+        file["exchange/theta"].attrs["units"] = unit
+    with pytest.raises(InvalidInput, match=f"/exchange/theta is in '{unit}', which is not known.*--angles"):
+        open_scan(path)
+    assert open_scan(path, ScanOptions(angles="0:180")).count == 12
+
+
+@pytest.mark.parametrize(
+    ("unit", "size_um", "said"),
+    [
+        ("micrometer", 2.0, ""), ("Microns", 2.0, ""), ("µm", 2.0, ""), ("nm", 2e-3, ""), ("mm", 2e3, ""),
+        ("cm", 2e4, ""), ("m", 2e6, ""), ("", None, "has no unit"), ("furlong", None, "has the unit 'furlong'"),
+    ],
+)  # fmt: skip
+def test_units_of_the_pixel_size(unit: str, size_um: float | None, said: str, tmp_path: Path) -> None:
+    path = write_scan(tmp_path / "scan.h5", rows=1, views=12)
+    with h5py.File(path, "a") as file:
+        file["measurement/instrument/detector/pixel_size"] = 2.0
+        file["measurement/instrument/detector/pixel_size"].attrs["units"] = unit
+    scan = open_scan(path)
+    assert scan.pixel_size_um == (None if size_um is None else pytest.approx(size_um))
+    assert [said in sentence and "--pixel-size" in sentence for sentence in scan.assumptions] == [True] * bool(said)
+
+
+@pytest.mark.parametrize("height", [10.0, 20.0])
+def test_pixels_that_are_no_squares_are_spoken_of(height: float, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "scan.nxs", "w") as file:
+        detector = file.create_group("entry/instrument/detector")
+        detector.attrs["NX_class"] = "NXdetector"
+        detector["data"], detector["image_key"] = TOGETHER, [1] * 2 + [0] * 8 + [2] * 3
+        for name, size in (("x_pixel_size", 10.0), ("y_pixel_size", height)):
+            detector[name] = size
+            detector[name].attrs["units"] = "um"
+        file["entry/sample/rotation_angle"] = np.concatenate([[np.nan] * 2, DEGREES, [0] * 3])
+    scan = open_scan(tmp_path / "scan.nxs")
+    np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
+    assert scan.pixel_size_um == 10.0
+    assert any("10 um wide and 20 um high" in said for said in scan.assumptions) == (height == 20)
+
+
+@pytest.mark.parametrize(
+    ("axis", "width", "options", "said"),
+    [
+        (23.0, 20, [], ""),
+        (6.0, 30, [], "use --offset"),
+        (41.3, 30, [], "use --offset"),
+        (6.0, 30, ["--center", "6"], "near the border"),
+        (6.0, 30, ["--offset"], ""),
+    ],
+)
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_forgotten_offset_is_spoken_of(
+    axis: float, width: float, options: list[str], said: str, noise: float, tmp_path: Path
+) -> None:
+    angles = even_angles(120, 2 * np.pi)
+    lengths = ellipse_sinogram(angles, COLUMNS, axis, (width, 0.8 * width), middle=(2.0, 1.0))
+    lengths += 2 * ellipse_sinogram(angles, COLUMNS, axis, (4.0, 3.0), middle=(9.0, -5.0))
+    beam = np.exp(-0.01 * lengths + np.random.default_rng(0).normal(0, noise, lengths.shape))
+    with h5py.File(tmp_path / "scan.h5", "w") as file:
+        file["exchange/data"], file["exchange/theta"] = beam[:, None].astype(np.float32), np.degrees(angles)
+    command = ["reconstruct", str(tmp_path / "scan.h5"), "-o", str(tmp_path / "out.zarr"), "--flats", "none"]
+    assert main([*command, "--darks", "none", *options]) == 0
+    warnings = json.loads((tmp_path / "out.zarr.report.json").read_text())["warnings"]
+    assert any("--offset" in warning for warning in warnings) == bool(said)
+    assert not said or any(said in warning for warning in warnings)

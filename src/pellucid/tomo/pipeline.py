@@ -28,6 +28,7 @@ from pellucid.formats.orientation import Orientation, Vector
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
 from pellucid.tomo.light import check_light, check_share, light_warnings
+from pellucid.tomo.offset_check import offset_warnings
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.preparation import Preparation, PreparationTask
 from pellucid.tomo.reading.assembly import ScanOptions
@@ -309,6 +310,7 @@ class _Job:
         said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
         said += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
         said += light_warnings(scan)
+        said += offset_warnings(scan, self.wish.recipe, self.axis)
         said += account.warnings
         if scan.bad_pixel_count:
             said.append(
