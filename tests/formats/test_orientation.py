@@ -17,6 +17,7 @@ from pellucid.volume.volume import Volume
 
 STORING = ["a.nii", "a.nii.gz", "a.nrrd", "a.nhdr", "a.mha", "a.mhd", "a.h5", "a.zarr"]
 NOT_STORING = ["a.tif", "a.npy", "a.n5"]
+NO_SPACING = ["a.npy", "a_5x4x3_uint8.raw"]
 LPS = np.diag([-1.0, -1.0, 1.0])
 VOXELS = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
 
@@ -159,9 +160,20 @@ def test_what_a_format_cannot_store_is_reported(name: str, tmp_path: Path) -> No
     notes: list[str] = []
     with progress.use(progress.Callbacks(lambda update: None, notes.append)):
         written(Orientation(is_anatomical=True, origin=(1.0, 2.0, 3.0)), tmp_path / name).close()
-        written(Orientation(), tmp_path / f"b{name[1:]}").close()  # What is assumed anyway is not lost.
-    (note,) = notes
-    assert "does not store that the space is a patient's and the origin (1, 2, 3). Write .zarr" in note
+        pellucid.convert(VOXELS, tmp_path / f"b{name[1:]}").close()
+        pellucid.convert(Volume.from_array(VOXELS, orientation=Orientation()), tmp_path / f"c{name[1:]}").close()
+    (note,) = notes  # What is assumed anyway is not lost.
+    spacing = "the spacing (2.5, 1.5, 0.75) mm and " if name in NO_SPACING else ""
+    assert f"does not store {spacing}that the space is a patient's and the origin (1, 2, 3). Write .zarr" in note
+
+
+@pytest.mark.parametrize("name", [*STORING, *NOT_STORING, "a.nc", "a_5x4x3_uint8.raw"])
+def test_a_spacing_that_is_not_stored_is_reported(name: str, tmp_path: Path) -> None:
+    notes: list[str] = []
+    with progress.use(progress.Callbacks(lambda update: None, notes.append)):
+        written(None, tmp_path / name).close()
+    expected = [f"{tmp_path / name} does not store the spacing (2.5, 1.5, 0.75) mm."] if name in NO_SPACING else []
+    assert [note.split(" Write")[0] for note in notes] == expected
 
 
 def test_a_laboratory_s_origin_makes_nifti_say_what_it_cannot(tmp_path: Path) -> None:

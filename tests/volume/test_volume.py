@@ -55,8 +55,12 @@ def test_what_cannot_be_read_is_refused(volume: Volume) -> None:
         volume[::2, :, :]
     with pytest.raises(InvalidInput, match="Index with a Box"):
         volume[1, 2, 3, 4]
-    with pytest.raises(InvalidInput, match="is no position"):
-        volume["a"]  # type: ignore[index]
+    for wrong in ("a", 1.9, True, np.True_, None, np.float32(1), np.array([0, 1]), (0, False)):
+        with pytest.raises(InvalidInput, match=r"is not a position in a volume\. Index with a Box"):
+            volume[wrong]  # type: ignore[index]
+    with pytest.raises(InvalidInput, match="not whole numbers"):
+        volume[0.5:2.5]
+    assert volume[np.int16(1)].shape == (1, 5, 6)  # type: ignore[index]
     with pytest.raises(InvalidInput, match="A list cannot take"):
         volume.read(out=[])  # type: ignore[arg-type]
     with pytest.raises(SelectionInvalid, match="level from 0 to 0"):

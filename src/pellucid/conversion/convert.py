@@ -64,17 +64,26 @@ def convert(
                     raise DiskFull(str(place)) from error
                 raise
     written = open_volume(place)
-    if warning := orientation_warning(written, job.layout):
+    if warning := loss_warning(written, job.layout):
         progress.note(warning)
     return written
 
 
-def orientation_warning(written: Volume, layout: Layout) -> str:
-    """A sentence on what an output does not store of the orientation that it should have; empty where it stores all."""
-    missing = lost(layout.orientation, written.orientation)
+def loss_warning(written: Volume, layout: Layout) -> str:
+    """A sentence on what an output does not store of spacing and orientation; empty where it stores all."""
+    parts = [_lost_spacing(written, layout), lost(layout.orientation, written.orientation)]
+    missing = " and ".join(part for part in parts if part)
     if not missing:
         return ""
     return f"{written.location.path} does not store {missing}. Write .zarr, .h5, .nrrd or .mha to keep it."
+
+
+def _lost_spacing(written: Volume, layout: Layout) -> str:
+    """The spacing, where the output states another one or not its unit; a unit that was converted is not lost."""
+    spacing, unit = layout.levels[0].spacing, layout.unit
+    if written.unit not in ("", unit) or (written.unit == unit and np.allclose(written.spacing, spacing, rtol=1e-5)):
+        return ""
+    return f"the spacing ({', '.join(f'{step:g}' for step in spacing)}){f' {unit}' if unit else ''}"
 
 
 def pyramid(source: Source, target: str | Path | Location, **wishes: Any) -> Volume:

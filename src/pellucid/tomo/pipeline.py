@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
-from pellucid.conversion.convert import orientation_warning
+from pellucid.conversion.convert import loss_warning
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.values import ValueMap, plan_values
@@ -108,7 +108,7 @@ def reconstruct(
             account = job.carry_out(scan, partial, running)
         report = job.report(scan, place, account)
     volume = open_volume(place)
-    if warning := orientation_warning(volume, job.layout):
+    if warning := loss_warning(volume, job.layout):
         report = replace(report, warnings=(*report.warnings, warning))
     if (path := report_path(place)) is not None:
         report.write(path)

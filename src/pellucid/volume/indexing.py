@@ -4,7 +4,12 @@ Here: box_of.
 Not here: reading it (volume).
 """
 
+from contextlib import suppress
+from operator import index as as_whole
 from types import EllipsisType
+from typing import Any
+
+import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput
@@ -25,23 +30,37 @@ def box_of(index: Part | tuple[Part, ...], shape: Shape) -> Box:
 
 def _three(index: Part | tuple[Part, ...]) -> list[slice | int]:
     parts = list(index) if isinstance(index, tuple) else [index]
-    if parts.count(...) > 1 or len([part for part in parts if part is not ...]) > 3:
+    gaps = [at for at, part in enumerate(parts) if part is ...]  # An array is equal to nothing in particular.
+    if len(gaps) > 1 or len(parts) - len(gaps) > 3:
         raise InvalidInput(f"{index!r} is not a region of a volume.", do="Index with a Box, or with [z, y, x].")
-    at = parts.index(...) if ... in parts else len(parts)
-    missing = 3 - len(parts) + (... in parts)
+    at = gaps[0] if gaps else len(parts)
+    missing = 3 - len(parts) + len(gaps)
     filled = [*parts[:at], *[slice(None)] * missing, *parts[at + 1 :]]
     return [part for part in filled if not isinstance(part, EllipsisType)]
 
 
 def _ends(part: slice | int, length: int) -> tuple[int, int]:
     if isinstance(part, slice):
-        start, stop, step = part.indices(length)
+        start, stop, step = _slice_ends(part, length)
         if step != 1:
             raise InvalidInput("A volume is not read with a step.", do="Read a coarser level: volume.at_level(1).")
         return start, stop
-    try:
-        position = int(part)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{part!r} is no position.", do="Index with a Box, or with [z, y, x].") from None
+    position = _whole_number(part)
     position += length if position < 0 else 0
     return position, position + 1
+
+
+def _slice_ends(part: slice, length: int) -> tuple[int, int, int]:
+    try:
+        return part.indices(length)
+    except TypeError:
+        raise InvalidInput(f"{part!r} has ends that are not whole numbers.", do="Round them first.") from None
+
+
+def _whole_number(part: Any) -> int:
+    """A position. 1.9 is none, and True would be taken for 1 where a mask was meant."""
+    if not isinstance(part, (bool, np.bool_)):
+        with suppress(TypeError):
+            return as_whole(part)
+    do = "Index with a Box, or with whole numbers and slices: [z, y, x]."
+    raise InvalidInput(f"{part!r} is not a position in a volume.", do=do)
