@@ -1,11 +1,12 @@
 """What a client is sent when it is slow."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 from pellucid.instance.members import MOST_UNDER_WAY, Member
 from pellucid.instance.protocol.incoming import Acknowledge
-from pellucid.instance.protocol.outgoing import FrameHeader
+from pellucid.instance.protocol.outgoing import FrameHeader, Layers
 from pellucid.instance.protocol.parts import Client, StageTimes
 from pellucid.instance.protocol.wire import Picture
 from pellucid.rendering.camera import Camera
@@ -54,3 +55,15 @@ def test_the_outbox_keeps_the_order() -> None:
     first, second = asyncio.run(all_of_it())
     assert isinstance(first, bytes) and b'"number": 7' in first
     assert isinstance(second, bytes) and b'"number": 8' in second
+
+
+def test_descriptions_of_two_scenes_side_by_side_both_arrive() -> None:
+    """And of each scene only the latest."""
+
+    async def all_of_it() -> list[str | bytes]:
+        outbox = member().outbox
+        for view in ("main", "other", "main"):
+            outbox.put(Layers((), (), (), view=view))
+        return [await outbox.next() for _ in range(len(outbox))]
+
+    assert [json.loads(text)["view"] for text in asyncio.run(all_of_it())] == ["other", "main"]

@@ -29,7 +29,7 @@ from tests.instance.loopback import PATIENCE_S, Page, address, begun, http, open
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 from tests.waiting import wait_until
 
-OPTIONS = {"projections": "", "flats": "", "darks": "", "angles": "", "pixel_size_um": PIXEL_UM}
+OPTIONS = {"projections": "", "flats": "", "darks": "", "angles": "", "pixel_size_um": PIXEL_UM, "is_repaired": True}
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from tests.waiting import wait_until
 from tests.web.browsing import (
     Viewer,
     drag,
@@ -45,9 +46,15 @@ def test_keys_do_what_the_mouse_does(page: Page, key: str) -> None:
 
 
 def test_what_is_under_the_cursor_is_told(page: Page) -> None:
-    page.mouse.move(500, 360)
-    page.mouse.move(610, 380)
-    expect(page.locator(".under")).to_contain_text("voxel")
+    """The pointer moves on until it is: while the Worker draws, it may answer that nothing is there."""
+    under = page.locator(".under")
+
+    def is_told() -> bool:
+        for x in (560, 610):
+            page.mouse.move(x, 380)
+        return under.count() == 1 and "voxel" in under.inner_text()
+
+    wait_until(is_told, patience_s=60.0)
 
 
 def test_a_double_click_turns_around_what_was_hit(page: Page) -> None:

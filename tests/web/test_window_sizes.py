@@ -70,9 +70,11 @@ def test_slices_on_a_phone_leave_room_for_the_scene_and_video_for_all(pair: tupl
 
 def test_who_watches_sees_all_of_a_frame_of_another_shape(pair: tuple[Page, Page]) -> None:
     wide, phone = pair
-    wait_for_rest(wide, after=number(wide) - 1)
-    frame = float(wide.locator(CANVAS).evaluate("(canvas) => canvas.width / canvas.height"))
-    assert frame == pytest.approx(PHONE["width"] / PHONE["height"], rel=0.02)
+    frame = PHONE["width"] / PHONE["height"]
+    has_its_shape = f"""(shape) => {{ const {{ width, height }} = document.querySelector('{CANVAS}');
+        return Math.abs(width / height / shape - 1) < 0.02; }}"""
+    for page in pair:
+        page.wait_for_function(has_its_shape, arg=frame, timeout=PATIENCE_MS)
     assert width_over_height(wide, CANVAS) == pytest.approx(frame, rel=0.02)
     bar = wide.locator(".scale-bar > div").bounding_box()
     same = phone.locator(".scale-bar > div").bounding_box()
@@ -136,3 +138,21 @@ def test_a_shading_is_shown_whole_and_the_line_of_a_mistake_said_once(page: Page
     message = page.locator(".said")
     expect(message).to_contain_text("Line 4", timeout=PATIENCE_MS)
     assert message.inner_text().count("Line 4") == 1
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_all_of_the_share_dialog_is_on_the_screen(page: Page, width: int) -> None:
+    page.get_by_role("button", name="Share").first.click()
+    page.set_viewport_size({"width": width, "height": 844})
+    dialog = page.get_by_role("dialog", name="Share")
+    page.get_by_role("button", name="Look", exact=True).click()
+    page.get_by_role("button", name="Make a short link").click()
+    expect(dialog.get_by_text("shows this scene again; may steer")).to_be_visible()
+    for part in (*dialog.get_by_role("button").all(), *dialog.locator(".address .hint").all()):
+        place = part.bounding_box()
+        assert place is not None and place["x"] >= 0 and place["x"] + place["width"] <= width, part
+    cut = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert dialog.locator(".address .label").evaluate_all(cut) == 0
+    for link in reversed(dialog.get_by_role("button", name="Revoke").all()):
+        link.click()
+    expect(dialog.get_by_role("button", name="Revoke")).to_have_count(0)

@@ -60,7 +60,7 @@ class Requester:
 
 
 OWNER = Requester("own")
-_REPLACED = (Moved, CrossHair, ControlsMessage, Idle, Layers, Shadings, WorkerStatus)
+_REPLACED = (Moved, CrossHair, ControlsMessage, Idle, Shadings, WorkerStatus)
 """Messages of which only the latest matters."""
 
 
@@ -107,6 +107,8 @@ def _key_of(told: Outgoing | Picture[Any]) -> Hashable:
     """What it is the latest of; None where every single one matters, such as the answer to a request."""
     if isinstance(told, Progress):
         return Progress, told.task
+    if isinstance(told, Layers):
+        return Layers, told.view
     if isinstance(told, State):
         return None if told.request else State
     kind: type[object] = type(told)

@@ -28,7 +28,7 @@ export function ShareDialog(): ReactNode {
     <DialogWindow title="Share" onClose={() => session.openDialog("none")}>
       <h3>Watch together</h3>
       <p className="hint">A link works until you revoke it or the viewer ends.</p>
-      <div className="row">
+      <div className="row wraps">
         {LINKS.map(({ name, label, hint }) => (
           <Button key={name} icon="link" title={`Make a link: ${hint}`} onClick={() => void after(makeShare(name, ""))}>
             {label}
@@ -39,7 +39,7 @@ export function ShareDialog(): ReactNode {
         <Address key={share.id} label={labelOf(share)} hint={hintOf(share)} address={absolute(share.url)} onRevoke={() => void after(revokeShare(share.id))} />
       ))}
       <h3>Keep this view</h3>
-      <div className="row">
+      <div className="row wraps">
         <Button icon="link" onClick={() => void after(makeLink())}>
           Make a short link
         </Button>
@@ -66,7 +66,7 @@ function Address({ label, hint, address, onRevoke }: { label: string; hint: stri
     setTimeout(() => setCopied(false), 1500);
   };
   return (
-    <div className="row address">
+    <div className="row wraps address">
       <span className="label">
         <b>{label}</b>
         <span className="hint">{hint}</span>

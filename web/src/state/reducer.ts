@@ -129,14 +129,15 @@ type Server = NonNullable<PageState["server"]>;
 
 function withState(state: PageState, server: Server): PageState {
   const isOpened = state.server?.scene.volumes[0]?.source !== server.scene.volumes[0]?.source;
-  return withChosen({
+  const next = {
     ...state,
     server,
     sent: server.request === state.sentRequest ? [] : state.sent,
     camera: state.camera === null || isOpened ? server.scene.camera : state.camera,
     firstCamera: state.firstCamera === null || isOpened ? server.scene.camera : state.firstCamera,
     measures: isOpened ? [] : state.measures,
-  });
+  };
+  return withChosen(withLayers(next));
 }
 
 /** On a page that was just opened, everything is as it was left on another one; later on, only runs are news. */
