@@ -5,8 +5,10 @@ Not here: what a layer's own tests share (a conftest in its folder).
 """
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,19 @@ def _state_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     """What tests start is written down in a folder of the run, not among the viewers of whoever runs them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _names_below_localhost() -> Iterator[None]:
+    """Lead to this machine, as they do in every browser; not every system's resolver knows them."""
+    resolve = socket.getaddrinfo
+
+    def resolved(host: Any, *more: Any, **named: Any) -> Any:
+        return resolve("127.0.0.1" if str(host).endswith(".localhost") else host, *more, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", resolved)
         yield
 
 

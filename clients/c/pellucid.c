@@ -1323,6 +1323,12 @@ static int start_tls(struct channel *channel, const struct address *address, pel
     return PELLUCID_OK;
 }
 
+/* Names below localhost are this machine, which not every resolver knows. */
+static const char *host_to_connect(const char *name) {
+    size_t length = strlen(name);
+    return length > 10 && strcmp(name + length - 10, ".localhost") == 0 ? "127.0.0.1" : name;
+}
+
 /* A connection within some seconds; -1 with errno where there is none. */
 static int connect_within(const struct addrinfo *place, struct watch *watch) {
     int fd = socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), fault = 0;
@@ -1350,7 +1356,7 @@ static int connect_within(const struct addrinfo *place, struct watch *watch) {
 static int connect_plainly(const struct address *address, struct watch *watch, struct channel *channel,
                            pellucid_error *error) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    int fault = getaddrinfo(address->host, address->port, &hints, &found), fd = -1, why = 0;
+    int fault = getaddrinfo(host_to_connect(address->host), address->port, &hints, &found), fd = -1, why = 0;
     channel_clear(channel);
     if (fault != 0)
         return unreachable(error, address, gai_strerror(fault));

@@ -14,8 +14,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from pellucid.instance.proofs import sign
 from pellucid.instance.protocol.parts import VERSION
-from pellucid.instance.sessions import sign
 from pellucid.volume.sample import sample
 from tests.agent.processes import PATIENCE_S, AgentProcess, agent, shown_by_processes
 from tests.waiting import wait_until

@@ -6,14 +6,15 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from pellucid.agent.certificate import make_certificate
-from pellucid.agent.heads import Head
-from pellucid.agent.proxy import MAX_WAITING, Door, Entrance, Inside
+from pellucid.agent.proxy import MAX_WAITING, Door
 from pellucid.agent.records import Address
-from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
+from pellucid.instance.loopback import listen_on_loopback
+from pellucid.transport.connections import raise_descriptor_limit
 
 ID = "0123456789"
 HEAD = f"GET /i/{ID}/ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
@@ -97,39 +98,6 @@ def test_nobody_with_another_certificate_is_talked_to(tmp_path: Path) -> None:
     through_the_door(talk, tmp_path, is_secured=True, other=True)
 
 
-class Unread(asyncio.Transport):
-    """A connection whose other end reads nothing."""
-
-    is_aborted = False
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
-
-    def get_write_buffer_size(self) -> int:
-        return 1
-
-    def resume_reading(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def abort(self) -> None:
-        self.is_aborted = True
-
-
-def test_answers_that_are_not_read_when_the_viewer_is_gone_are_limited() -> None:
-    async def lead(entrance: Entrance, head: Head, rest: bytes) -> None: ...
-
-    async def meet() -> None:
-        registry, unread = ConnectionRegistry(max_waiting=2), [Unread() for _ in range(5)]
-        for transport in unread:
-            entrance = Entrance(lead, registry)
-            entrance.connection_made(transport)
-            entrance.join(viewer := Inside(entrance))
-            viewer.connection_lost(None)
-        assert [one.is_aborted for one in unread] == [True, True, True, False, False]
-
-    asyncio.run(meet())
-
-
 def test_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
     async def meet() -> None:
         server = await asyncio.start_server(echo, "127.0.0.1", 0)
@@ -139,7 +107,7 @@ def test_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
             return address
 
         door = Door(str(tmp_path / "nobody"), find)
-        port = await door.open("127.0.0.1", 0)
+        port = int(urlsplit(await door.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
         served_reader, served = await asyncio.open_connection("127.0.0.1", port)
         served.write(HEAD)
         await served_reader.readuntil(b"\r\n\r\n")

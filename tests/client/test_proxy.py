@@ -14,8 +14,8 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 import pellucid
+from pellucid.instance.proofs import sign
 from pellucid.instance.protocol.parts import VERSION
-from pellucid.instance.sessions import sign
 
 PATIENCE_S = 60
 SERVED = re.compile(r"http://127\.0\.0\.1:(\d+)/lab-less/")

@@ -1,11 +1,14 @@
 """Viewers begin and end when they should, are found by others, and by nobody else."""
 
+import http.server
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,14 @@ import pytest
 
 import pellucid
 from pellucid import settings
-from pellucid.errors import DeviceUnavailable, InvalidInput, NotAllowed, TokenRefused, ViewerUnreachable
+from pellucid.errors import (
+    DeviceUnavailable,
+    InvalidInput,
+    NotAllowed,
+    TokenRefused,
+    Unreachable,
+    ViewerUnreachable,
+)
 from pellucid.instance import records
 from pellucid.instance.records import Record
 from tests.suite_report import ROOT
@@ -115,7 +125,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 def test_a_wrong_link_is_refused_and_a_right_one_works_once(running: pellucid.Viewer) -> None:
     with pytest.raises(NotAllowed, match="not one of this viewer"):
         pellucid.connect(running.url[:-4] + "abcd")
-    with pytest.raises(NotAllowed, match="shows no access"):
+    with pytest.raises(NotAllowed, match="does not know this link"):
         pellucid.connect(running.links["own"][:-4] + "abcd")
     link = running.url
     assert link != running.url
@@ -137,7 +147,7 @@ def test_share_links_allow_what_they_say_until_they_are_revoked(running: pelluci
     owner._lanes.same_host = None
     owner.render_volume(array)
     running.revoke(mine)
-    with pytest.raises(NotAllowed, match="shows no access"):
+    with pytest.raises(NotAllowed, match="does not know this link"):
         owner.screenshot()
     with pytest.raises(TokenRefused):
         owner.render_volume(array)
@@ -154,3 +164,52 @@ def test_share_links_allow_what_they_say_until_they_are_revoked(running: pelluci
 def test_nobody_is_there() -> None:
     with pytest.raises(ViewerUnreachable, match=r"pellucid\.start"):
         pellucid.connect("http://127.0.0.1:1/#code=a")
+
+
+def test_a_program_sends_nothing_to_another_that_took_over_the_port(state: Path) -> None:
+    """Neither requests nor arrays; wrong answers to its question are not believed."""
+    viewer = pellucid.start(device="cpu")
+    os.kill(viewer.pid, signal.SIGKILL)
+    (port, received), token = (viewer.port, bytearray()), viewer._connection.bearer
+
+    class Impostor(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.extend(str(self.headers).encode() + self.rfile.read(int(self.headers["Content-Length"] or 0)))
+            body = b'{"proof": "0123", "version": 3, "transfer": "127.0.0.1:1"}'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with listening_at(port, Impostor):
+        with pytest.raises(ViewerUnreachable, match="another program answers there"):
+            viewer.screenshot()
+        assert b"secret_hash" in received and token.encode() not in received
+        with pytest.raises((ViewerUnreachable, Unreachable)):
+            viewer.render_volume(np.full((9, 8, 7), 77, np.uint8))
+    assert bytes([77] * 9) not in received
+
+
+@contextmanager
+def listening_at(port: int, handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[None]:
+    """A server at a port that its last user is only just leaving."""
+    http.server.ThreadingHTTPServer.allow_reuse_address = True
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+            break
+        except OSError:
+            assert time.monotonic() < deadline
+            os.sched_yield()
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield
+    server.shutdown()
+    thread.join()
+    server.server_close()

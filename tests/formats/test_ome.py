@@ -1,6 +1,7 @@
 """OME-Zarr metadata, read as others write it and written as the versions ask."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 import zarr
 
 from pellucid.errors import Damaged, WrongDimensions
-from pellucid.formats.chunked.ome import compose_multiscale, parse_multiscale
+from pellucid.formats.chunked.ome import compose_multiscale, parse_multiscale, parse_orientation
+from pellucid.formats.orientation import Orientation
 from tests.formats.chunk_stores import layout, open_at, ramp, read, write
 
 
@@ -48,6 +50,51 @@ def test_axes_in_any_order(names: str, version: str, tmp_path: Path) -> None:
     for _ in range(expected.ndim - 3):
         expected = expected[-1]
     np.testing.assert_array_equal(read(reader, **pick), expected)
+
+
+def moved(*steps: list[float]) -> list[dict[str, Any]]:
+    """A scale, then a translation, then a scale, and so on."""
+    kinds = ("scale", "translation") * 2
+    return [{"type": kind, kind: numbers} for kind, numbers in zip(kinds, steps, strict=False)]
+
+
+@pytest.mark.parametrize("names", ["zyx", "xyz", "tczyx"])
+def test_a_translation_is_the_place_of_the_first_voxel(names: str, tmp_path: Path) -> None:
+    places, ends = {"z": 30.0, "y": -20.0, "x": 10.0}, {"z": 1.0, "y": 2.0, "x": 3.0}
+    found = image(names, [])
+    found["datasets"][0]["coordinateTransformations"] = moved([0.5] * len(names), [places.get(n, 7.0) for n in names])
+    found["coordinateTransformations"] = moved([2.0] * len(names), [ends.get(n, 0.0) for n in names])
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w")
+    group.create_array("0", data=ramp((4,) * len(names)), chunks=(2,) * len(names))
+    group.attrs["ome"] = {"multiscales": [found]}
+    header = open_at(tmp_path / "a.zarr").header
+    assert header.levels[0].spacing == (1.0, 1.0, 1.0)
+    # Which way is up is not stated: x to the right, y towards the viewer, z down, as without a translation.
+    assert header.orientation == Orientation(origin=(23.0, 38.0, -61.0))
+
+
+@pytest.mark.parametrize("place", [[0.0, 0.0, 0.0], [1.0, float("nan"), 0.0]])
+def test_a_translation_that_states_no_place(place: list[float]) -> None:
+    found = image("zyx", [1.0, 1.0, 1.0])
+    found["datasets"][0]["coordinateTransformations"] += moved([1.0] * 3, place)[1:]
+    multiscale = parse_multiscale("a", {"multiscales": [found]})
+    assert multiscale is not None
+    assert parse_orientation({}, multiscale) is None
+
+
+@pytest.mark.parametrize("name", ["scan.zarr", "scan.zarr2"])
+def test_the_origin_is_written_as_a_translation_of_every_level(name: str, tmp_path: Path) -> None:
+    stated = Orientation(((0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (5.0, 6.0, 7.0), is_anatomical=True)
+    write(tmp_path / name, replace(layout(), orientation=stated))
+    attributes = dict(zarr.open_group(tmp_path / name, mode="r").attrs)
+    ome: Any = attributes.get("ome", attributes)
+    steps = [dataset["coordinateTransformations"] for dataset in ome["multiscales"][0]["datasets"]]
+    # Along the volume's own axes: x runs along y of space, y against x.
+    assert [step["translation"] for _, step in steps] == [[7.0, -5.0, 6.0], [8.0, -4.5, 6.25]]
+    assert open_at(tmp_path / name).header.orientation == stated, "what we state ourselves counts"
+    multiscale = parse_multiscale("a", attributes)
+    assert multiscale is not None
+    assert parse_orientation({}, multiscale) == Orientation(origin=(6.0, 5.0, -7.0))
 
 
 def test_a_flat_image_is_refused(tmp_path: Path) -> None:

@@ -122,6 +122,16 @@ def test_what_pynrrd_wrote_in_any_space(space: str, signs: tuple[int, ...], tmp_
         assert_same(volume.orientation, expected)
 
 
+@pytest.mark.parametrize(("centers", "shift"), [("node", 0.0), ("cell", 0.5)])
+def test_axis_mins_of_nrrd_are_the_place_along_the_axes(centers: str, shift: float, tmp_path: Path) -> None:
+    header = {"spacings": [1.0, 2.0, 4.0], "axis mins": [10.0, -20.0, 30.0], "centerings": [centers] * 3}
+    nrrd.write(str(tmp_path / "a.nrrd"), VOXELS.T.copy(), header)
+    with pellucid.open(tmp_path / "a.nrrd") as volume:
+        # x to the right, y towards the viewer, z down.
+        expected = (10 + shift * 1, -(-20 + shift * 2), -(30 + shift * 4))
+        assert_same(volume.orientation, Orientation(origin=expected))
+
+
 def test_metaimage_is_in_the_space_that_itk_uses(tmp_path: Path) -> None:
     lines = {line.split(" = ")[0]: line.split(" = ")[1] for line in _metaimage(turned(6), tmp_path)}
     rows = np.array(lines["TransformMatrix"].split(), float).reshape(3, 3)

@@ -20,10 +20,10 @@ from websockets.sync.client import ClientConnection, connect
 
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.app import create_app
+from pellucid.instance.proofs import sign
 from pellucid.instance.protocol.parts import VERSION, Capability
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Session, Setup
-from pellucid.instance.sessions import sign
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
@@ -137,7 +137,7 @@ def begun(instance: Instance, capability: Capability = "own", at: str = "") -> d
     """A page's session. at: where the page believes to be."""
     code = {"code": instance.session.access.make_code()}
     given = code if capability == "own" else {"share": instance.session.access.share(capability).secret}
-    answer = httpx.post(f"{instance.address}api/session", json={"address": at or instance.address, **given})
+    answer = httpx.post(f"http://{HOST}:{instance.port}/api/session", json={"address": at or instance.address, **given})
     assert answer.status_code == 200, answer.text
     opened: dict[str, str] = answer.json()
     return opened
@@ -145,7 +145,7 @@ def begun(instance: Instance, capability: Capability = "own", at: str = "") -> d
 
 def proved(page: "Page", opened: dict[str, str], at: str) -> str:
     """The page's proof, after the instance has given its own."""
-    page.say("prove", session=opened["session"], nonce="a nonce")
+    page.say("prove", session=opened["session"], nonce="a nonce", address=at)
     given = page.hear_text("proof")
     assert given["proof"] == sign(opened["key"], "server", "a nonce", given["nonce"], at)
     return sign(opened["key"], "page", "a nonce", given["nonce"], at)

@@ -214,7 +214,7 @@ def test_without_access_nothing_is_shown(instance: Instance, path: str, given: s
         ("Pellucid-Session", f"x{given}"),
         ("Cookie", f"a={given}"),
     ):
-        answer = httpx.get(f"{instance.address}{path[1:]}", headers={name.encode(): value.encode()})
+        answer = httpx.get(f"http://{HOST}:{instance.port}{path}", headers={name.encode(): value.encode()})
         assert answer.status_code == 403 and "shows no access" in answer.text
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert not any(secret(instance, has) in answer.text for has in RANKS)
@@ -223,7 +223,7 @@ def test_without_access_nothing_is_shown(instance: Instance, path: str, given: s
 @pytest.mark.parametrize("query", ["token", "code", "share"])
 def test_no_secret_is_taken_from_an_address(instance: Instance, query: str) -> None:
     for has in RANKS:
-        assert httpx.get(f"{instance.address}api/scene?{query}={secret(instance, has)}").status_code == 403
+        assert httpx.get(f"http://{HOST}:{instance.port}/api/scene?{query}={secret(instance, has)}").status_code == 403
 
 
 def test_files_outside_the_page_are_not_served(instance: Instance) -> None:

@@ -33,7 +33,7 @@ def test_there_and_back(instance: Instance, ball: Voxels, caplog: pytest.LogCapt
     with caplog.at_level(logging.WARNING, "pellucid.transport"):
         report = send(instance.address, ball, token=token, label=Label("scan"))
     assert (report.lane, report.nbytes) == ("proxy", ball.nbytes)
-    assert f"Through the web proxy at http://127.0.0.1:{instance.port}: 27.0 KiB through proxy in " in caplog.text
+    assert f"Through the web proxy at {instance.address[:-1]}: 27.0 KiB through proxy in " in caplog.text
     assert caplog.text.rstrip().endswith("/s).")
     received = retrieve(instance.address, {"layer": 0, "box": "1:3,4:9,5:8"}, token=token)
     assert np.array_equal(received.array, ball[1:3, 4:9, 5:8])

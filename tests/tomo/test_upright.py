@@ -94,6 +94,28 @@ def test_rows_and_binning_keep_the_place_of_voxels(scan: Path, tmp_path: Path) -
         assert part.orientation.origin == pytest.approx((0.5, -0.5, -10.5))
 
 
+@pytest.mark.parametrize(("columns", "binning"), [(48, 2), (49, 2), (49, 3), (51, 4)])
+def test_binning_keeps_the_place_of_voxels_where_columns_are_left_over(
+    tmp_path: Path, columns: int, binning: int
+) -> None:
+    x, y, axis = 7.0, 4.0, (columns - 1) / 2
+    away = np.arange(columns) - (axis + x * np.cos(ANGLES) + y * np.sin(ANGLES))[:, None]
+    counts = np.repeat(1000 * np.exp(-np.exp(-((away / 4) ** 2)))[:, None], 8, axis=1)
+    with h5py.File(tmp_path / "scan.h5", "w") as file:
+        group = file.create_group("exchange")
+        group["data"], group["theta"] = counts, np.degrees(ANGLES)
+        group["data_white"], group["data_dark"] = np.full((2, 8, columns), 1000.0), np.zeros((2, 8, columns))
+    with reconstruct(tmp_path / "scan.h5", tmp_path / "a.zarr", Recipe(center=axis, binning=binning)) as volume:
+        (density,), orientation = np.clip(volume[0], 0.1 * float(volume[0].max()), None), volume.orientation
+        density = density - density.min()
+    assert orientation is not None
+    rows, places = np.indices(density.shape), np.array(volume.spacing[1:])
+    row, column = (rows * density).sum(axis=(1, 2)) / density.sum() * places
+    # Space is (right, away, up) from the first voxel of the unbinned volume; rows of a slice run towards the viewer.
+    assert orientation.origin[0] + column == pytest.approx(axis + x, abs=0.1)
+    assert orientation.origin[1] - row == pytest.approx(-(axis - y), abs=0.1)
+
+
 def test_a_point_moves_as_the_documented_sense_of_rotation_says(tmp_path: Path) -> None:
     """column = axis + x cos(angle) + y sin(angle), with y upwards in the slice: to smaller row numbers."""
     x, y, axis = 9.0, 5.0, (COLUMNS - 1) / 2

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -14,6 +15,7 @@ from starlette.websockets import WebSocket
 
 from pellucid.agent.proxy import Door
 from pellucid.agent.records import Address
+from pellucid.instance.loopback import listen_on_loopback
 from pellucid.transport.listening import Listener
 from pellucid.transport.tunnel import relay
 
@@ -77,7 +79,7 @@ async def _serve(server: uvicorn.Server) -> tuple[str, Callable[[], Coroutine[An
         return inner if wanted == ID else None
 
     door = Door("nobody", find)
-    port = await door.open("127.0.0.1", 0)
+    port = int(urlsplit(await door.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
 
     async def end() -> None:
         server.should_exit = server.force_exit = True

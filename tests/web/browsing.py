@@ -63,7 +63,7 @@ class Viewer:
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().partition("#code=")[0]
-        assert self.address.startswith("http://127.0.0.1:"), self.address
+        assert ".localhost:" in self.address, self.address
 
     @property
     def url(self) -> str:

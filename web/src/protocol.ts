@@ -21,10 +21,12 @@ export type TrialPlace = "projection" | "sinogram" | "slice" | "before";
 export type AxisOrigin = "guessed" | "found" | "chosen";
 export type ComparedStep = "nothing" | "rings" | "phase" | "filter";
 
-/** The first message: the viewer is to prove that it holds the key of this page's session. nonce: random. */
+/** The first message: the viewer is to prove that it holds the key of this page's session. nonce: random. address:
+ * of the page, as it sees itself. */
 export interface Prove {
   readonly session: string;
   readonly nonce: string;
+  readonly address?: string;
   readonly type: "prove";
 }
 
@@ -798,10 +800,13 @@ export interface SessionRequest {
   readonly resume?: string;
 }
 
-/** POST /api/prove: the server is to prove that it holds the key of a session. */
+/** POST /api/prove: the server is to prove that it holds the key of a session; or the secret of a program, which is
+ * named by its SHA-256. */
 export interface ProofRequest {
-  readonly session: string;
   readonly nonce: string;
+  readonly session?: string;
+  readonly address?: string;
+  readonly secret_hash?: string;
 }
 
 /** POST /api/tickets. path: what is to be downloaded, with its query, relative to the page. */
@@ -1015,7 +1020,8 @@ export interface PageAccess {
   readonly state: string;
 }
 
-/** The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address. */
+/** The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address; for a program, of "program"
+ * and the nonce. */
 export interface ServerProof {
   readonly proof: string;
 }

@@ -34,12 +34,12 @@ from pellucid.agent.records import Address, Record
 from pellucid.agent.schedulers import LOCAL_POLL_S
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.system_errors import system_error
-from pellucid.instance.http_server import HttpServer
+from pellucid.instance.loopback import listen_on_loopback, new_host_name
 from pellucid.instance.sessions import Access
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
-from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
+from pellucid.transport.connections import raise_descriptor_limit
 
 if TYPE_CHECKING:
     from pellucid.agent.hub.front import Front
@@ -70,10 +70,9 @@ def main() -> None:
     try:
         front = _front() if options.hub else None
         asyncio.run(Agent(agent_folder(), options.idle_minutes * 60, front).run(options.port, options.ready))
-    except (PellucidError, OSError) as error:
-        refused = system_error(error) if isinstance(error, OSError) else error
-        _say(options.ready, f"{refused.what} {refused.do}")
-        sys.exit(f"pellucid: {refused.what}\n{refused.do}")
+    except PellucidError as error:
+        _say(options.ready, f"{error.what} {error.do}")
+        sys.exit(f"pellucid: {error.what}\n{error.do}")
 
 
 def _front() -> "Front":
@@ -124,13 +123,12 @@ class Agent:
         front, access = self._front, self._access
         place = None if front is None else front.place
         door = Door(str(inner / "socket"), self._find, self._use, None if front is None else front.gate, place=place)
-        connections = ConnectionRegistry()
-        app: ASGIApp = create_app(self._keeper, access, changes, door.run, connections)
+        app: ASGIApp = create_app(self._keeper, access, changes, door.run)
         config = uvicorn.Config(
             app if front is None else front.guarded(app, access.token), log_level="warning", access_log=False,
-            server_header=False, proxy_headers=False, timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
+            server_header=False, timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
         )  # fmt: skip
-        self._server = HttpServer(config, connections)
+        self._server = uvicorn.Server(config)
         url = access.address = await self._opened(door, port)
         if not self._lease.renew(url, access.token):
             raise InvalidInput("Another agent was started at this moment.", do="Use that one.")
@@ -147,14 +145,14 @@ class Agent:
 
     async def _opened(self, door: Door, port: int) -> str:
         if self._front is not None:
-            port = await door.open(self._front.hub.host, self._front.hub.port)
-        else:
-            try:
-                port = await door.open(HOST, port)
-            except OSError as error:
-                do = "Choose another with --port, or leave it out: a free one is found."
-                raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", do=do) from error
-        return f"http://{HOST}:{port}/"
+            listener = socket.create_server((self._front.hub.host, self._front.hub.port))
+            await door.open([listener], HOST)
+            return f"http://{HOST}:{listener.getsockname()[1]}/"
+        try:
+            return await door.open(listen_on_loopback(port), new_host_name())
+        except OSError as error:
+            do = "Choose another with --port, or leave it out: a free one is found."
+            raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", do=do) from error
 
     def _use(self) -> None:
         self._used_at = time.monotonic()

@@ -8,17 +8,15 @@ One request per connection: so nothing has to be known of what follows the head,
 
 import asyncio
 import logging
-import resource
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from pellucid.agent.heads import LONGEST_HEAD, Head, NotHttp, answer
 from pellucid.agent.records import Address
 from pellucid.instance.sessions import make_secret
-from pellucid.transport.accepting import Acceptor, LimitedLog
 from pellucid.transport.connections import ConnectionRegistry
 
 log = logging.getLogger(__name__)
@@ -27,10 +25,8 @@ CONNECT_S = 10.0
 MOST_WAITING_BYTES = 2**20
 MAX_WAITING = 512
 """Connections whose request has not come, or has not been led anywhere yet. One more closes the oldest of them."""
-DESCRIPTORS_PER_WAITING = 8
-"""Of those that this process may have, where they are few."""
-UNREAD_S = 60.0
-"""So long the rest of an answer waits to be read, after the viewer has closed the connection."""
+BACKLOG = 100
+"""So many are accepted at a time, at most: few enough that each can send its request before it is the oldest."""
 BUFFER_BYTES = 2**18
 
 Finder = Callable[[str], Awaitable[Address | None]]
@@ -66,14 +62,9 @@ class Side(asyncio.Protocol):
                 self.other.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self.other is not None:
-            self.other.finish()
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.close()
         self.transport = None
-
-    def finish(self) -> None:
-        """The other end is gone: send what came from it, and close."""
-        if self.transport is not None:
-            self.transport.close()
 
 
 class Inside(Side, asyncio.BufferedProtocol):
@@ -135,18 +126,11 @@ class Entrance(Side):
             self.transport.close()
 
     def join(self, inner: Side) -> None:
-        """Only move bytes from now on: the server behind the door limits those that show no access."""
+        """Only move bytes from now on: whoever is behind the door answers for the connection."""
         self._connections.remove(self)
         self.other = inner
         if self.transport is not None:
             self.transport.resume_reading()
-
-    def finish(self) -> None:
-        if self.transport is not None and self.transport.get_write_buffer_size():
-            # Nothing behind the door limits it any more.
-            self._connections.add(self, self.transport.abort)
-            self._deadline = asyncio.get_running_loop().call_later(UNREAD_S, self.transport.abort)
-        super().finish()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._connections.remove(self)
@@ -174,29 +158,22 @@ class Door:
     ) -> None:
         self._own, self._find, self._on_use, self._gate = own, find, on_use, gate
         self.run, self._place, self._address = run or make_secret(), place, ""
-        self._listener: socket.socket | None = None
-        self._connections = ConnectionRegistry(_max_waiting())
-        self._acceptor = Acceptor(self._connections, self._enter, log)
-        self._unreachable = LimitedLog(log)
+        self._servers: list[asyncio.Server] = []
+        self._connections = ConnectionRegistry(MAX_WAITING)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
-    async def open(self, host: str, port: int) -> int:
-        """Listen; the port, which is a free one where 0 was asked for."""
-        self._listener = _listening(host, port)
-        self._acceptor.start(self._listener)
-        port = int(self._listener.getsockname()[1])
-        self._address = f"http://{host}:{port}"
-        return port
+    async def open(self, listeners: Sequence[socket.socket], name: str) -> str:
+        """Serve what comes to these sockets, which have one port. Gives the address of the page with this host name."""
+        loop = asyncio.get_running_loop()
+        for listener in listeners:
+            entrance = lambda: Entrance(self._lead, self._connections)  # noqa: E731
+            self._servers.append(await loop.create_server(entrance, sock=listener, backlog=BACKLOG))
+        self._address = f"http://{name}:{listeners[0].getsockname()[1]}"
+        return f"{self._address}/"
 
     async def close(self) -> None:
-        await self._acceptor.close()
-        if self._listener is not None:
-            self._listener.close()
-
-    async def _enter(self, connection: socket.socket, _: Any) -> None:
-        with suppress(OSError):  # It went away.
-            loop = asyncio.get_running_loop()
-            await loop.connect_accepted_socket(lambda: Entrance(self._lead, self._connections), connection)
+        for server in self._servers:
+            server.close()
 
     async def _lead(self, entrance: Entrance, head: Head, rest: bytes) -> None:
         self._on_use()
@@ -214,7 +191,7 @@ class Door:
                 return
             inner = await asyncio.wait_for(self._connected(entrance, address), CONNECT_S)
         except (OSError, TimeoutError, ssl.SSLError) as error:
-            self._unreachable.warning("A viewer cannot be reached: %s", error)
+            log.warning("A viewer cannot be reached: %s", error)
             entrance.refuse(502, "The viewer cannot be reached just now.")
             return
         stated = "" if viewer is None or address is None else self._stated(came, viewer, address, is_vouched)
@@ -254,24 +231,3 @@ class Door:
             context.load_verify_locations(cadata=address.certificate)
             self._contexts[address.certificate] = context
         return self._contexts[address.certificate]
-
-
-def _max_waiting() -> int:
-    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    few = MAX_WAITING if descriptors == resource.RLIM_INFINITY else descriptors // DESCRIPTORS_PER_WAITING
-    return min(MAX_WAITING, few)
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    # With its protocol named: only then asyncio sends at once, and a small answer does not take 40 ms.
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError:
-        listener.close()
-        raise
-    return listener

@@ -30,7 +30,7 @@ class Agency:
     """url: the agent's address. bearer: its token, or this person's at the Hub that it is behind."""
 
     def __init__(self, url: str, bearer: str, is_behind_hub: bool = False) -> None:
-        self._connection, self._is_behind_hub = Connection(url, bearer=bearer), is_behind_hub
+        self._connection, self._is_behind_hub = Connection(url, bearer=bearer, is_hub=is_behind_hub), is_behind_hub
 
     @classmethod
     def found(cls) -> "Agency | None":

@@ -5,9 +5,11 @@ Not here: arrays on the same machine (lanes), what the requests mean (viewer).
 """
 
 import hashlib
+import hmac
 import http.client
 import json
 import re
+import secrets
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
@@ -15,21 +17,25 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from pellucid.errors import InvalidInput, NotAllowed, PellucidError, ViewerUnreachable, error_named
+from pellucid.instance.proofs import hash_secret, sign
+from pellucid.transport.address import host_to_connect
 
 PATIENCE_S = 600.0
 """For an answer; a large picture on a busy machine takes its time, and the instance has deadlines of its own."""
 PIN = re.compile("[0-9a-f]{64}")
+MAX_PROOF_BYTES = 4096
 
 
 class Connection:
     """url: a link to an instance: behind # ``code=`` (works once: it is used here), or ``share=``, and ``pin=``, the
     SHA-256 of the only certificate to be believed. bearer: shown instead of a link's secret: the owner's token, or this
-    person's at a Hub.
+    person's at a Hub. is_hub: a Hub is asked, or vouches for this person.
 
-    Any thread may ask: every request is a connection of its own.
+    Any thread may ask: every request is a connection of its own. Without TLS, the other end proves first that it is
+    the process that issued the secret: on this machine, another user may have taken over the port of one that ended.
     """
 
-    def __init__(self, url: str, bearer: str = "") -> None:
+    def __init__(self, url: str, bearer: str = "", *, is_hub: bool = False) -> None:
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -40,12 +46,15 @@ class Connection:
         if parts.scheme not in ("http", "https") or not parts.hostname or not (self.bearer or given.get("code")):
             raise _no_address(url)
         self.port = port or {"http": 80, "https": 443}[parts.scheme]
-        self.host, self._is_secure = parts.hostname, parts.scheme == "https"
+        self._name, self._is_secure = parts.hostname, parts.scheme == "https"
+        self.host = host_to_connect(self._name)
         self._pin = given["pin"] if PIN.fullmatch(given.get("pin", "")) else ""
         self._prefix = parts.path.rstrip("/")
+        self._has_proof = False
         if not self.bearer:
             body = {"code": given["code"], "address": self.address}
             self.bearer = str(self.ask("POST", "/api/session", body)["token"])
+        self._has_proof = not is_hub and not self._is_secure
 
     def link(self, secret: str) -> str:
         """The address with a secret behind it (``code=...`` or ``share=...``), for a browser or a program."""
@@ -54,7 +63,7 @@ class Connection:
     @property
     def address(self) -> str:
         """Without any secret, to be shown."""
-        return f"{'https' if self._is_secure else 'http'}://{self.host}:{self.port}{self._prefix}/"
+        return f"{'https' if self._is_secure else 'http'}://{self._name}:{self.port}{self._prefix}/"
 
     @property
     def web(self) -> str:
@@ -75,6 +84,8 @@ class Connection:
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         try:
             with closing(self._opened()) as opened:
+                if self._has_proof:
+                    self._check_proof(opened)
                 opened.request(method, target, body, headers)
                 answer = opened.getresponse()
                 content, status = answer.read(), answer.status
@@ -83,6 +94,24 @@ class Connection:
         if status >= 400:
             raise _refusal(status, content)
         return content
+
+    def _check_proof(self, opened: http.client.HTTPConnection) -> None:
+        """Before anything else is sent."""
+        nonce = secrets.token_hex(16)
+        wanted = {"nonce": nonce, "secret_hash": hash_secret(self.bearer)}
+        opened.request(
+            "POST", f"{self._prefix}/api/prove", json.dumps(wanted).encode(), {"Content-Type": "application/json"}
+        )
+        answer = opened.getresponse()
+        content = answer.read(MAX_PROOF_BYTES)
+        try:
+            proof = str(json.loads(content)["proof"])
+        except (ValueError, KeyError, TypeError):
+            proof = ""
+        if answer.status == 200 and not proof:
+            raise _unknown_link()
+        if not hmac.compare_digest(proof.encode(), sign(self.bearer, "program", nonce).encode()):
+            raise ViewerUnreachable(self.address, "another program answers there")
 
     def _opened(self) -> http.client.HTTPConnection:
         if not self._is_secure:
@@ -107,6 +136,11 @@ def _no_address(url: str) -> InvalidInput:
     return InvalidInput(f"{shown!r} is not a link to a viewer.", do=do)
 
 
+def _unknown_link() -> NotAllowed:
+    do = "Use a fresh link: viewer.url, pellucid open and pellucid view give one."
+    return NotAllowed("The viewer does not know this link.", do=do)
+
+
 def _refusal(status: int, content: bytes) -> PellucidError:
     try:
         told = json.loads(content)
@@ -114,8 +148,7 @@ def _refusal(status: int, content: bytes) -> PellucidError:
     except (ValueError, KeyError, TypeError):
         # A proxy answers with a page for people.
         if status == 403:
-            do = "Use a fresh link: viewer.url, pellucid open and pellucid view give one."
-            return NotAllowed("The viewer does not know this link.", do=do)
+            return _unknown_link()
         return InvalidInput(f"The viewer answered with status {status}.", do="Check that the address is a viewer's.")
 
 

@@ -67,7 +67,7 @@ class HubLogin:
         return dict(servers.get("", {}))
 
     def _hub(self) -> Connection:
-        return Connection(f"{self.url}/hub/api/", bearer=self.token)
+        return Connection(f"{self.url}/hub/api/", bearer=self.token, is_hub=True)
 
 
 def login(url: str, token: str | None = None) -> None:
@@ -81,7 +81,7 @@ def login(url: str, token: str | None = None) -> None:
     url = url.partition("?")[0].rstrip("/").removesuffix("/hub")
     token = (token or _asked(f"Token, from {url}/hub/token: ")).strip()
     try:
-        user = Connection(f"{url}/hub/api/", bearer=token).ask("GET", "/user")["name"]
+        user = Connection(f"{url}/hub/api/", bearer=token, is_hub=True).ask("GET", "/user")["name"]
     except NotAllowed as error:
         raise NotAllowed("The Hub does not know this token.", do=f"Make one at {url}/hub/token.") from error
     write_json(_file(), asdict(HubLogin(url, str(user), token)))

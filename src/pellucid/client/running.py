@@ -26,7 +26,8 @@ class RunningViewer:
     """
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None, *, token: str = "") -> None:
-        self._connection = Connection(url, bearer=token or bearer_for(url))
+        hub_token = "" if token else bearer_for(url)
+        self._connection = Connection(url, bearer=token or hub_token, is_hub=bool(hub_token))
         self._end = end
         about = self._connection.ask("GET", "/api/about")
         if about["version"] != PROTOCOL:

@@ -29,12 +29,12 @@ async function isSomebody(address) {
   }
 }
 
-async function reach(port) {
+async function reach(port, name) {
   const proxied = new URL(`proxy/${port}/`, base());
   if (await isProxied(proxied)) return proxied;
   const isHere = ["localhost", "127.0.0.1"].includes(window.location.hostname);
-  // By its number: another user may listen at another address that localhost stands for.
-  const direct = new URL(`http://127.0.0.1:${port}/`);
+  // By the viewer's own name, of which other pages on this machine have left nothing in the browser.
+  const direct = new URL(`http://${name}:${port}/`);
   return isHere && window.location.protocol === "http:" && (await isSomebody(direct)) ? direct : null;
 }
 
@@ -77,7 +77,7 @@ async function picture(model) {
 }
 
 async function render({ model, el }) {
-  const address = await reach(model.get("port"));
+  const address = await reach(model.get("port"), (await ask(model, "name")).name);
   if (address === null) {
     el.replaceChildren(await picture(model));
     return;

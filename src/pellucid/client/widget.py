@@ -9,6 +9,7 @@ notebook.
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import anywidget
 import traitlets
@@ -43,6 +44,8 @@ class ViewerWidget(anywidget.AnyWidget):
     def _answer(self, _: object, asked: Any, __: object) -> None:
         if asked == "code":
             self._send_code()
+        elif asked == "name":
+            self.send({"name": urlsplit(self._viewer.address).hostname})
         elif asked == "picture":
             try:
                 self.send({"picture": True}, [self._viewer.picture()])

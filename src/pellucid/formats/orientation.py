@@ -99,6 +99,15 @@ class Orientation:
         steps = np.multiply(offset, spacing)[::-1]
         return replace(self, origin=_vector(np.asarray(self.origin) + steps @ np.asarray(self.axes)))
 
+    def along_axes(self) -> Vector:
+        """How far the first voxel lies along each of the volume's own axes (z, y, x), from the origin of space.
+
+        >>> Orientation(origin=(1.0, -2.0, -3.0)).along_axes()
+        (3.0, 2.0, 1.0)
+        """
+        x, y, z = _vector(np.linalg.solve(np.asarray(self.axes).T, np.asarray(self.origin)))
+        return (z, y, x)
+
     def scaled(self, factor: float) -> "Orientation":
         """In another unit of length."""
         return replace(self, origin=_vector(np.asarray(self.origin) * factor))
@@ -138,6 +147,19 @@ def from_attributes(attributes: Mapping[str, Any]) -> Orientation | None:
     if space not in (PATIENT, LABORATORY):
         return None
     return Orientation.from_affine(np.concatenate([axes, origin]).T, is_anatomical=space == PATIENT)
+
+
+def from_along_axes(place: Vector) -> Orientation | None:
+    """Of a file that states no directions, only how far its first voxel lies along its own axes (z, y, x), in its unit.
+
+    None where it is at 0, or at no finite place.
+
+    >>> from_along_axes((3.0, 2.0, 1.0)) == Orientation(origin=(1.0, -2.0, -3.0))
+    True
+    """
+    if not any(place) or not all(isfinite(n) for n in place):
+        return None
+    return Orientation().moved(place, (1.0, 1.0, 1.0))
 
 
 def at_level(orientation: Orientation | None, first: Vector, own: Vector) -> Orientation | None:

@@ -9,9 +9,9 @@ from pellucid.printable import printable
 MAX_LETTERS = 40
 _SPELLINGS = {
     "m": ("m", "meter", "metre", "meters", "metres"),
-    "cm": ("cm", "centimeter", "centimetre", "centimeters"),
+    "cm": ("cm", "centimeter", "centimetre", "centimeters", "centimetres"),
     "mm": ("mm", "millimeter", "millimetre", "millimeters", "millimetres"),
-    "um": ("um", "µm", "μm", "micron", "microns", "micrometer", "micrometre", "micrometers", "\\u00b5m"),
+    "um": ("um", "µm", "μm", "micron", "microns", "micrometer", "micrometre", "micrometers", "micrometres", "\\u00b5m"),
     "nm": ("nm", "nanometer", "nanometre", "nanometers", "nanometres"),
     "angstrom": ("angstrom", "angstroms", "å", "Å"),
     "inch": ("inch", "inches", "in"),

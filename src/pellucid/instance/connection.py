@@ -19,13 +19,14 @@ from pellucid.instance.dialogue import obey
 from pellucid.instance.guest_limits import limited_size
 from pellucid.instance.members import ConnectionEnded, Member
 from pellucid.instance.message_rates import MessageLimiter
+from pellucid.instance.proofs import sign
 from pellucid.instance.protocol.incoming import Hello, Incoming, Prove
 from pellucid.instance.protocol.outgoing import Proof, Refusal
 from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Client
 from pellucid.instance.protocol.wire import read, to_text
 from pellucid.instance.redaction import refuse
 from pellucid.instance.session import Session
-from pellucid.instance.sessions import Access, Channel, PageSession, sign
+from pellucid.instance.sessions import Access, Channel, PageSession
 
 WRONG_GREETING = 4000
 UNKNOWN = 4004
@@ -101,7 +102,7 @@ async def _greeted(websocket: WebSocket, access: Access, channel: Channel) -> tu
 async def _proved(websocket: WebSocket, access: Access, channel: Channel) -> tuple[PageSession | None, Hello]:
     """The session of a page that holds its key; None for one that does not."""
     wanted = _expected(await _text(websocket), Prove)
-    page = access.known(wanted.session, channel)
+    page = access.known(wanted.session, wanted.address, channel)
     key, address = ("", "") if page is None else (page.key, page.address)
     words = (wanted.nonce, secrets.token_hex(32), address)
     # One that is not known gets a proof too, which is worth nothing: what is known here cannot be found out.

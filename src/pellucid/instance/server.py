@@ -18,14 +18,15 @@ from pellucid.instance.app import create_app
 from pellucid.instance.arrivals import Arrivals
 from pellucid.instance.handover import Handover
 from pellucid.instance.http_server import HttpServer
+from pellucid.instance.loopback import listen_everywhere, listen_on_loopback, new_host_name
 from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
 from pellucid.instance.session import Session, Setup
-from pellucid.transport.address import Certificate
+from pellucid.transport.address import LOOPBACK, Certificate
 from pellucid.transport.connections import raise_descriptor_limit
 from pellucid.transport.host import Limits
 from pellucid.transport.listening import Listener
 
-HOST = "127.0.0.1"
+HOST = LOOPBACK
 EVERYWHERE = "0.0.0.0"
 PATIENCE_S = 2
 ARRIVING = Limits(at_once=8)
@@ -60,8 +61,10 @@ class Instance:
         self, source: str | None, setup: Setup, port: int, state: str, certificate: Certificate | None, limits: Limits
     ) -> None:
         """Everything that close gives back, in the opposite order."""
-        self._socket = _listening(port, HOST if certificate is None else EVERYWHERE)
-        self._opened.callback(self._socket.close)
+        self._sockets = _listening(port, is_everywhere=certificate is not None)
+        for one in self._sockets:
+            self._opened.callback(one.close)
+        self._name = new_host_name() if certificate is None else socket.gethostname()
         self._pin = "" if certificate is None else certificate.pin
         self.session = Session(_as_before(setup, port))
         self._opened.callback(self.session.close)
@@ -104,7 +107,7 @@ class Instance:
 
     @property
     def port(self) -> int:
-        return int(self._socket.getsockname()[1])
+        return int(self._sockets[0].getsockname()[1])
 
     @property
     def url(self) -> str:
@@ -114,8 +117,7 @@ class Instance:
     @property
     def address(self) -> str:
         """Of the page, without any secret."""
-        place = f"https://{socket.gethostname()}" if self._pin else f"http://{HOST}"
-        return f"{place}:{self.port}/"
+        return f"{'https' if self._pin else 'http'}://{self._name}:{self.port}/"
 
     def link(self, capability: Capability) -> str:
         """An address that allows so much, for others and for programs, until it is revoked."""
@@ -131,7 +133,7 @@ class Instance:
         try:
             # By TLS an agent knows it by its certificate; else by a folder that nobody else can enter.
             more = [] if self._pin else [_listening_locally(self.unix_socket)]
-            self._server.run(sockets=[self._socket, *more])
+            self._server.run(sockets=[*self._sockets, *more])
         finally:
             self.close()
 
@@ -175,19 +177,13 @@ def _as_before(setup: Setup, port: int) -> Setup:
     return setup if left is None else replace(setup, root=left.root)
 
 
-def _listening(port: int, host: str) -> socket.socket:
-    """A listening socket; at HOST, nobody outside this machine can reach it."""
-    # With its protocol named: only then asyncio sends at once, and a small answer does not take 40 ms.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _listening(port: int, *, is_everywhere: bool) -> list[socket.socket]:
+    """Listening sockets; unless they are to be reached from everywhere, of this machine alone."""
     try:
-        listener.bind((host, port))
+        return [listen_everywhere(port)] if is_everywhere else listen_on_loopback(port)
     except (OSError, OverflowError) as error:
-        listener.close()
         do = "Choose another with --port, or leave it out: a free one is found."
         raise InvalidInput(f"Port {port} cannot be used: {error}.", do=do) from error
-    listener.listen()
-    return listener
 
 
 def _listening_locally(path: Path) -> socket.socket:

@@ -10,42 +10,29 @@ So codes, share links and the tokens of pages are kept in memory alone, and what
 through that agent alone, until it ends. Only the key of a page outlives a viewer; a page never sends it.
 """
 
-import hashlib
-import hmac
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pellucid.errors import NotAllowed, NotFound
+from pellucid.instance.proofs import hash_secret, sign
 from pellucid.instance.protocol.parts import Capability
+from pellucid.transport.address import LOOPBACK, host_to_connect
 
 CODE_S = 600.0
 TICKET_S = 60.0
-MAX_KEPT = 1000
-MAX_KEPT_PER_LINK = 50
-"""Sessions, and tickets: of the owner, and of each share link. One more ends the oldest of the same."""
+MAX_SESSIONS = 1000
+MAX_TICKETS = 1000
 SECRET_BYTES = 24
 FRESH_LINK = (
     "Run pellucid open, press Enter where pellucid view runs, or use the agent's page: each gives a fresh link."
 )
 
-Kept = TypeVar("Kept")
-
 
 def make_secret() -> str:
     return secrets.token_urlsafe(SECRET_BYTES)
-
-
-def sign(key: str, *words: str) -> str:
-    """A keyed hash (HMAC-SHA256) of words without spaces.
-
-    >>> sign("key", "server", "a", "b")[:8]
-    'dab56ad9'
-    """
-    return hmac.new(key.encode(), " ".join(words).encode(), hashlib.sha256).hexdigest()
 
 
 def make_code(token: str, agent: str = "", now: float | None = None) -> str:
@@ -129,8 +116,10 @@ class Access:
         if address == channel.address:
             return True
         page, own = urlsplit(address), urlsplit(channel.address)
-        # By TLS the certificate tells who it is, whatever the machine is called.
-        return not channel.agent and page.scheme == own.scheme == "https" and page.port == own.port
+        if (page.scheme, page.port, page.path) != (own.scheme, own.port, own.path):
+            return False
+        # By TLS the certificate tells who it is, whatever the machine is called; on this machine the port tells.
+        return not channel.agent if own.scheme == "https" else _is_here(page.hostname) and _is_here(own.hostname)
 
     # Programs
 
@@ -143,6 +132,12 @@ class Access:
             return session.grant if session.grant.agent == channel.agent else None
         share = next((one for one in self._shares.values() if _is_same(secret, one.secret)), None)
         return share.grant if share is not None and share.grant.agent == channel.agent else None
+
+    def secret_of(self, secret_hash: str, channel: Channel) -> str:
+        """The secret of a program by its SHA-256, where it works through this channel; "" otherwise."""
+        known = [self.token, *(one.token for one in self._sessions.values()), *(one.secret for one in self.shares)]
+        found = [one for one in known if _is_same(hash_secret(one), secret_hash)]
+        return found[0] if found and self.grant(found[0], channel) is not None else ""
 
     # Pages
 
@@ -164,12 +159,11 @@ class Access:
     def begin(self, grant: Grant, address: str, channel: Channel) -> PageSession:
         """A session for a page at an address, as the page sees itself."""
         id = secrets.token_urlsafe(12)
-        is_lasting = self._is_own(address, channel)
-        # A key that can be made again from the root would open a session that has ended.
-        key = self._key(id) if is_lasting and not grant.link else make_secret()
-        session = PageSession(id, grant, address, is_lasting, key, make_secret())
-        _make_room(self._sessions, lambda one: one.grant.link, grant.link)
+        key = self._key(id) if grant.link == "" else make_secret()
+        session = PageSession(id, grant, address, self._is_own(address, channel), key, make_secret())
         self._sessions[id] = session
+        while len(self._sessions) > MAX_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
         return session
 
     def resume(self, token: str, address: str, channel: Channel) -> PageSession:
@@ -188,12 +182,17 @@ class Access:
     def _key(self, id: str) -> str:
         return sign(self.root, "own", id)
 
-    def known(self, id: str, channel: Channel) -> PageSession | None:
-        """The session of a page that connects. After a restart, of the viewer at its port or of the agent, the key of
-        an owner's page still holds, and gets another token; everything else has to be opened again."""
+    def known(self, id: str, address: str, channel: Channel) -> PageSession | None:
+        """The session of a page that connects, at its address.
+
+        After a restart, of the viewer at its port or of the agent, the key of an owner's page still holds, and gets
+        another token; everything else has to be opened again.
+        """
         session = self._sessions.get(id)
         if session is None:
-            session = PageSession(id, Grant("own", channel.agent), channel.address, True, self._key(id), make_secret())
+            if not self._is_own(address, channel):
+                return None
+            session = PageSession(id, Grant("own", channel.agent), address, True, self._key(id), make_secret())
         elif not self._is_own(session.address, channel):
             return None if session.is_lasting or session.grant.agent != channel.agent else session
         elif session.grant.agent != channel.agent:
@@ -254,7 +253,8 @@ class Access:
         """For one GET of a path and query, soon."""
         now = self._clock()
         self._tickets = {key: one for key, one in self._tickets.items() if one[2] > now}
-        _make_room(self._tickets, lambda one: one[1].link, grant.link)
+        while len(self._tickets) >= MAX_TICKETS:
+            del self._tickets[next(iter(self._tickets))]
         ticket = make_secret()
         self._tickets[ticket] = (target, grant, now + TICKET_S)
         return ticket
@@ -266,12 +266,10 @@ class Access:
         return grant
 
 
-def _make_room(kept: dict[str, Kept], link_of: Callable[[Kept], str], link: str) -> None:
-    """For one more of a link ("": the owner's own). What others have stays."""
-    same = [key for key, one in kept.items() if link_of(one) == link]
-    for key in same[: max(0, len(same) + 1 - (MAX_KEPT_PER_LINK if link else MAX_KEPT))]:
-        del kept[key]
-
-
 def _is_same(left: str, right: str) -> bool:
     return secrets.compare_digest(left.encode(), right.encode())
+
+
+def _is_here(host: str | None) -> bool:
+    """Whether a host name leads to this machine alone, in every browser."""
+    return host is not None and host_to_connect(host) == LOOPBACK

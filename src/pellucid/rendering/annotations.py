@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.camera import Camera
+from pellucid.rendering.camera import Camera, Vector
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -29,6 +29,7 @@ LEAST_PIXELS = 24
 WHITE, DARK_RIM = (255, 255, 255, 255), (0, 0, 0, 190)
 BLACK, BRIGHT_RIM = (0, 0, 0, 255), (255, 255, 255, 190)
 AXES: tuple[tuple[str, Color], ...] = (("x", (240, 96, 88)), ("y", (112, 200, 96)), ("z", (96, 160, 255)))
+FORWARD: Vector = (1.0, 1.0, 1.0)
 METRES = {"pm": -12, "nm": -9, "µm": -6, "mm": -3, "m": 0}
 SPELLED = {
     "um": "µm", "μm": "µm", "micron": "µm", "microns": "µm", "micrometer": "µm", "micrometre": "µm",
@@ -80,20 +81,23 @@ def scale_bar(camera: Camera, width: int, height: int, unit: str = "") -> ScaleB
     return ScaleBar(length, length * per_unit, _label(length, unit))
 
 
-def axes(camera: Camera, width: int, height: int) -> list[Axis]:
-    """The world's x, y and z as the camera sees them from afar, in the lower left; the farthest first."""
+def axes(camera: Camera, width: int, height: int, signs: Vector = FORWARD) -> list[Axis]:
+    """The world's x, y and z as the camera sees them from afar, in the lower left; the farthest first.
+
+    signs: -1 for an axis along which the volume is mirrored, so that its arm points to higher indices.
+    """
     right, up, forward = camera.axes()
     arm = 0.075 * min(width, height)
     root = (1.7 * arm, height - 1.7 * arm)
     found = [
-        Axis(name, color, root, (root[0] + arm * float(right[i]), root[1] - arm * float(up[i])), float(forward[i]))
-        for i, (name, color) in enumerate(AXES)
+        Axis(name, color, root, (root[0] + arm * float(a), root[1] - arm * float(b)), float(depth))
+        for (name, color), a, b, depth in zip(AXES, right * signs, up * signs, forward * signs, strict=True)
     ]
     return sorted(found, key=lambda axis: -axis.depth)
 
 
-def annotated(rgba: Voxels, camera: Camera, annotations: Annotations) -> Voxels:
-    """A picture, (height, width, 4) uint8, with what is to be written on it."""
+def annotated(rgba: Voxels, camera: Camera, annotations: Annotations, signs: Vector = FORWARD) -> Voxels:
+    """A picture, (height, width, 4) uint8, with what is to be written on it. signs: of the axes' arms."""
     height, width = rgba.shape[:2]
     if not (annotations.is_scale_bar or annotations.is_axes) or min(height, width) < LEAST_PIXELS:
         return rgba
@@ -101,7 +105,7 @@ def annotated(rgba: Voxels, camera: Camera, annotations: Annotations) -> Voxels:
 
     picture = Image.fromarray(rgba)
     if annotations.is_axes:
-        _draw_axes(picture, axes(camera, width, height))
+        _draw_axes(picture, axes(camera, width, height, signs))
     if annotations.is_scale_bar:
         _draw_bar(picture, scale_bar(camera, width, height, annotations.unit))
     return np.asarray(picture)

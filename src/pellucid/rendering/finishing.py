@@ -16,6 +16,7 @@ from pellucid.rendering.drawing import Drawn, Stopwatch
 from pellucid.rendering.frame import Frame, Statistics, enlarged, enlarged_depth, full_resolution
 from pellucid.rendering.packing import NOTHING_THERE, Size
 from pellucid.rendering.scene import Scene
+from pellucid.rendering.standing import index_signs
 
 
 def finished(scene: Scene, drawn: Drawn, size: Size, total: "Total | None" = None) -> Frame:
@@ -25,7 +26,8 @@ def finished(scene: Scene, drawn: Drawn, size: Size, total: "Total | None" = Non
     watch.lap("finish")
     synchronize(drawn.device)
     watch.lap("draw")  # On CUDA it was queued, and most of the waiting is for it.
-    rgba, depth = annotated(enlarged(rgba, size), scene.camera, scene.annotations), enlarged_depth(depth, size)
+    rgba = annotated(enlarged(rgba, size), scene.camera, scene.annotations, index_signs(scene))
+    depth = enlarged_depth(depth, size)
     watch.lap("finish")
     statistics = Statistics(
         drawn.device.name,

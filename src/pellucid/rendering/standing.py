@@ -13,7 +13,7 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Vector
-from pellucid.rendering.scene import STANDING, Transform
+from pellucid.rendering.scene import STANDING, Scene, Transform
 from pellucid.volume.volume import Volume
 
 View = Literal["corner", "front", "back", "left", "right", "top", "bottom"]
@@ -68,6 +68,13 @@ def standing_of(volume: Volume) -> Transform:
     if not is_mirrored(volume):
         return STANDING
     return Transform(scale=(-1.0, 1.0, 1.0), translation=((volume.shape[2] - 1) * volume.spacing[2], 0.0, 0.0))
+
+
+def index_signs(scene: Scene) -> Vector:
+    """For x, y and z, -1 where the scene's first volume is mirrored: its indices grow against the world's axis."""
+    if not scene.volumes:
+        return (1.0, 1.0, 1.0)
+    return _vector(np.sign(scene.volumes[0].transform.scale))
 
 
 def is_mirrored(volume: Volume) -> bool:

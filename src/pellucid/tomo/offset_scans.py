@@ -84,12 +84,13 @@ def find_offset_axis(sinogram: Voxels, angles_rad: Floats, smallest_overlap: int
     front, mirrored = sinogram[pairs.front].astype(np.float64), sinogram[:, ::-1]
     behind = mirrored[pairs.before] + pairs.shares[:, None] * (mirrored[pairs.after] - mirrored[pairs.before])
     totals = np.arange(smallest_overlap - 1, 2 * columns - smallest_overlap)
-    differences = [_difference(front, behind, int(total)) for total in totals]
+    differences = [difference(front, behind, int(total)) for total in totals]
     total = lowest(totals.astype(np.float64), np.array(differences))
     return OffsetAxis(round(total) if abs(total - round(total)) < WHOLE else total, columns)
 
 
-def _difference(front: Voxels, mirrored: Voxels, total: int) -> float:
+def difference(front: Voxels, mirrored: Voxels, total: int) -> float:
+    """Between views and those from behind, mirrored, where both see the same; as a share of how much they vary."""
     columns = front.shape[1]
     first, stop = max(0, total - columns + 1), min(total, columns - 1) + 1
     a = front[:, first:stop]

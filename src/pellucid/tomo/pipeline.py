@@ -24,10 +24,11 @@ from pellucid.engines.engine import Engine, make_engine
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
-from pellucid.formats.orientation import Orientation
+from pellucid.formats.orientation import Orientation, Vector
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
 from pellucid.tomo.light import check_light, check_share, light_warnings
+from pellucid.tomo.offset_check import offset_warnings
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.preparation import Preparation, PreparationTask
 from pellucid.tomo.reading.assembly import ScanOptions
@@ -173,7 +174,7 @@ class _Job:
             (first, stop),
             scan.per_pixel / (binning if scan.pixel_size_um else 1),
             values,
-            _layout((stop - first, edge, edge), first, scan, wish, values),
+            _layout((stop - first, edge, edge), _first_voxel(scan, on_detector, first, edge), scan, wish, values),
         )
 
     def carry_out(self, scan: Scan, partial: Partial, running: Running) -> Account:
@@ -309,6 +310,7 @@ class _Job:
         said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
         said += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
         said += light_warnings(scan)
+        said += offset_warnings(scan, self.wish.recipe, self.axis)
         said += account.warnings
         if scan.bad_pixel_count:
             said.append(
@@ -335,7 +337,7 @@ def _checked_rows(scan: Scan, rows: tuple[int, int] | None, binning: int) -> tup
     return first, stop
 
 
-def _layout(shape: Shape, first_row: int, scan: Scan, wish: _Wish, values: ValueMap) -> Layout:
+def _layout(shape: Shape, first: Vector, scan: Scan, wish: _Wish, values: ValueMap) -> Layout:
     output = wish.output
     chunk = triple(map(min, output.chunk or CHUNK, shape))
     edge = (scan.pixel_size_um or 1.0) * wish.recipe.binning
@@ -344,12 +346,15 @@ def _layout(shape: Shape, first_row: int, scan: Scan, wish: _Wish, values: Value
     # A shard is written whole: one of several chunks along z would make slabs as thick.
     shard = (chunk[0], SHARD_CHUNKS * chunk[1], SHARD_CHUNKS * chunk[2]) if wish.is_sharded else None
     usual = FLOAT_CODEC if wish.is_sharded and values.dtype == "float32" else None
-    orientation = volume_orientation(first_row, wish.recipe.binning, scan.pixel_size_um or 1.0)
+    orientation = Orientation().moved(first, (scan.pixel_size_um or 1.0,) * 3)
     return Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual, orientation)
 
 
-def volume_orientation(first_row: int, binning: int, pixel: float) -> Orientation:
-    """Row 0 of the detector is the top, column 0 is left; positions are counted from the first voxel of an unbinned
-    volume of all rows."""
-    middle = (binning - 1) / 2
-    return Orientation().moved((first_row * binning + middle, middle, middle), (pixel,) * 3)
+def _first_voxel(scan: Scan, slabs: SlabPlan, first_row: int, edge: int) -> Vector:
+    """Where a volume begins, (z, y, x) in pixels of the detector, counted from the first voxel of an unbinned volume of
+    all rows. Row 0 of the detector is the top, column 0 is left. The axis is in the middle of both volumes, also where
+    binning leaves columns over.
+    """
+    binning = slabs.recipe.binning
+    aside = (slabs.edge(scan) - 1 - (edge - 1) * binning) / 2
+    return (first_row * binning + (binning - 1) / 2, aside, aside)

@@ -23,6 +23,8 @@ AUTOMATIC_AXIS = "median"
 
 def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
     """The plan for all slabs of a scan; the axis is looked for where the recipe does not give it."""
+    scan.check_turn()
+    _check_center(scan, recipe.center)
     if not recipe.is_offset:
         axis, tilt = _axis(scan, recipe)
         return SlabPlan(recipe, axis, device, tilt=tilt)
@@ -49,6 +51,14 @@ def plan_prepared(scan: Scan, plan: SlabPlan, wish: Preparation) -> SlabPlan:
         column, slope = center + away * float(np.cos(wish.roll_rad)), 0.0
     at_first_row = column + slope * wish.unbinned(0)
     return replace(plan, axis=(wish.binned(at_first_row), slope), offset=None)
+
+
+def _check_center(scan: Scan, center: float | str) -> None:
+    if not isinstance(center, str) and not 0 <= center <= scan.columns - 1:
+        raise InvalidInput(
+            f"The axis cannot be at column {center:g} of {scan.columns}.",
+            do=f"Give a column from 0 to {scan.columns - 1}.",
+        )
 
 
 def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], Tilt | None]:

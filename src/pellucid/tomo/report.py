@@ -21,6 +21,8 @@ from pellucid.tomo.tilt import Tilt
 FORMAT = 1
 WEIGHTS_TOLERANCE = 0.005
 """Of the angle covered: what the sum of the weights may differ by, and with it all attenuations."""
+FEWEST_ANGLES = 8
+"""Different angles that a slice can be made of; with fewer, it consists of streaks."""
 PACKAGES = ("pellucid", "numpy", "scipy", "warp-lang", "cupy-cuda13x")
 
 
@@ -38,18 +40,20 @@ def versions() -> dict[str, str]:
 @dataclass(frozen=True)
 class AngleReport:
     """What the views cover, modulo a half turn, and what they were weighted with: attenuations are right where the sum
-    of the weights is the angle covered."""
+    of the weights is the angle covered. distinct_count: of different angles."""
 
     covered_deg: float
     sum_of_weights_deg: float
     missing_wedges_deg: tuple[float, ...] = ()
+    distinct_count: int = FEWEST_ANGLES
 
     @classmethod
     def of(cls, geometry: Geometry) -> "AngleReport":
         """Of the views as they are reconstructed: those of an offset scan after joining."""
         coverage = Coverage.of(geometry.angles_rad)
         missing = tuple(np.degrees(coverage.missing_rad).tolist())
-        return cls(float(np.degrees(coverage.covered_rad)), float(np.degrees(geometry.weights.sum())), missing)
+        covered, weighted = np.degrees(coverage.covered_rad), np.degrees(geometry.weights.sum())
+        return cls(float(covered), float(weighted), missing, coverage.distinct_count)
 
     @property
     def warnings(self) -> list[str]:
@@ -58,6 +62,11 @@ class AngleReport:
             sentences.append(
                 f"The views cover {self.covered_deg:.2f} degrees but have weights of {self.sum_of_weights_deg:.2f} "
                 "degrees: attenuations are wrong by that ratio. Check the angles of the scan."
+            )
+        if self.distinct_count < FEWEST_ANGLES:
+            sentences.append(
+                f"The views are at only {self.distinct_count} different angles, too few for a slice. "
+                "Check the angles of the scan."
             )
         if self.missing_wedges_deg:
             sizes = ", ".join(f"{size:.1f}" for size in self.missing_wedges_deg)

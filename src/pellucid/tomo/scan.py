@@ -24,6 +24,9 @@ FULL_TURN = 2 * np.pi * (1 + 1e-6)
 LARGEST_STEP_RAD = np.pi / 4
 """Between views that follow one another while the sample turns on and on; larger ones are those of golden angles."""
 
+ONE_ANGLE_RAD = np.radians(0.5)
+"""Views within so much are all at one angle, apart from the noise of an encoder."""
+
 FRAMES_AT_ONCE = 32
 """That are read together and then put in order, where frames are not read in the order in which they are stored."""
 
@@ -186,6 +189,12 @@ class Scan:
                 f"{self.name} has {self.projections.count} projections and {len(self.angles_rad)} angles.",
                 do="Give the angles: a range such as 0:180, or a file with one angle in degrees per projection.",
             )
+        if not (is_finite := np.isfinite(self.angles_rad)).all():
+            first = int(np.argmin(is_finite))
+            raise InvalidInput(
+                f"The angle of projection {first} of {self.name} is {self.angles_rad[first]}, not a finite number.",
+                do="Correct it in the file, or give the angles: a range such as --angles 0:180, or a file.",
+            )
         wanted = self.projections.shape[1:]
         for what, frames in (("flats", self.flats), ("darks", self.darks)):
             if frames is not None and frames.shape[1:] != wanted:
@@ -236,6 +245,18 @@ class Scan:
     @property
     def is_full_turn(self) -> bool:
         return self.span_rad > 1.5 * np.pi
+
+    def check_turn(self) -> None:
+        """An error where the sample did not turn: all views are at one angle, or seen from behind at that angle."""
+        folded = np.sort(np.mod(self.angles_rad, np.pi))
+        spread = np.pi - np.diff(folded, append=folded[0] + np.pi).max()
+        if self.count > 1 and spread < ONE_ANGLE_RAD:
+            at = f"{np.degrees(self.angles_rad[0]):g} degrees"
+            half_turns = "" if np.ptp(self.angles_rad) < np.pi / 2 else ", or half turns from there"
+            raise InvalidInput(
+                f"All {self.count} angles of {self.name} are {at}{half_turns}.",
+                do="Check that they are in degrees and those of the rotation stage, or give them with --angles.",
+            )
 
     def groups(self, frames: Frames | None) -> list[tuple[str, int]]:
         """When flats, or darks, were taken: before, during or after the projections, and how many at a time."""

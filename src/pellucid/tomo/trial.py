@@ -128,11 +128,6 @@ class Trial:
         return Thinning(-(-columns // ROUGH_COLUMNS), -(-views // most)) if is_rough else Thinning()
 
     def _plan(self, recipe: Recipe) -> SlabPlan:
-        if not isinstance(recipe.center, str) and not 0 <= recipe.center < self.scan.columns:
-            raise InvalidInput(
-                f"The axis cannot be at column {recipe.center:g} of {self.scan.columns}.",
-                do=f"Give a column from 0 to {self.scan.columns - 1}.",
-            )
         key = ("axis", recipe.center, recipe.tilt, recipe.roll_deg, recipe.is_offset)
         if not isinstance(recipe.center, str):
             return plan_slabs(self.scan, recipe, self._device)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pellucid.errors import InvalidInput, Unreachable
 
 CONNECT_TIMEOUT_S = 10.0
+LOOPBACK = "127.0.0.1"
 SILENCE_MS = 30_000
 """A peer whose machine or network is gone is given up after this long, even where nothing is being sent."""
 
@@ -68,10 +69,20 @@ class Certificate:
         return context
 
 
+def host_to_connect(name: str) -> str:
+    """Where a host name leads. Those below localhost are this machine, which not every system knows.
+
+    >>> host_to_connect("3f2a.localhost"), host_to_connect("node7")
+    ('127.0.0.1', 'node7')
+    """
+    return LOOPBACK if name.endswith(".localhost") else name
+
+
 def connect(address: Address, timeout_s: float = CONNECT_TIMEOUT_S) -> socket.socket:
     """A connection to a listening end; with a pin, nobody but the holder of that certificate is talked to."""
     try:
-        connection = socket.create_connection((address.host, address.port), min(timeout_s, CONNECT_TIMEOUT_S))
+        host = host_to_connect(address.host)
+        connection = socket.create_connection((host, address.port), min(timeout_s, CONNECT_TIMEOUT_S))
     except OSError as error:
         raise Unreachable(str(address), error.strerror or str(error)) from error
     tune(connection)

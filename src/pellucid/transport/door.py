@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from pellucid.errors import PellucidError, TransferBroken
-from pellucid.transport.accepting import RETRY_S
 from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
 from pellucid.transport.connections import ConnectionRegistry
 from pellucid.transport.handshake import Tokens, admit
@@ -65,10 +64,7 @@ class Door:
             try:
                 connection, _ = listening.accept()
             except OSError:
-                # Unless it is closed, most likely no descriptor is left.
-                self._unauthenticated.close_oldest()
-                self._is_closing.wait(RETRY_S)
-                continue
+                return
             is_local = listening.family == socket.AF_UNIX
             try:
                 self._begin(self._secured(connection), self._offer, is_local)

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { directed, placed } from "./transform";
+import { directed, placed, towardsHigher } from "./transform";
 import { distance } from "./vector";
 
 const TRANSFORM = { scale: [2, 1, 1] as const, rotation_deg: [0, 0, 90] as const, translation: [10, 0, 0] as const };
@@ -12,4 +12,9 @@ it("scales, then turns, then moves", () => {
 it("turns about x first", () => {
   const turned = directed({ ...TRANSFORM, scale: [1, 1, 1], rotation_deg: [90, 0, 90] }, [0, 1, 0]);
   expect(distance(turned, [0, 0, 1])).toBeLessThan(1e-12);
+});
+
+it("points to higher indices of a volume that is mirrored along x", () => {
+  expect(towardsHigher([1, 0, 0], [-2, 1, 1])).toEqual([-1, 0, 0]);
+  expect(distance(towardsHigher([0, 0, -1], [-2, 1, 1]), [0, 0, -1])).toBe(0);
 });

@@ -15,4 +15,11 @@ export function directed({ scale, rotation_deg }: Transform, vector: Vector): Ve
   return AXES.reduce((turned, axis, index) => rotate(turned, axis, ((rotation_deg[index] ?? 0) * Math.PI) / 180), scaled);
 }
 
+/** A direction along an axis of the world, reversed where a volume with these scales is mirrored: towards its higher indices. */
+export const towardsHigher = (direction: Vector, scales: Vector): Vector => [
+  direction[0] * Math.sign(scales[0]),
+  direction[1] * Math.sign(scales[1]),
+  direction[2] * Math.sign(scales[2]),
+];
+
 export const placed = (transform: Transform, point: Vector): Vector => add(directed(transform, point), transform.translation);

@@ -100,9 +100,9 @@ export class Access {
   }
 
   /** The first message on a new WebSocket. */
-  challenge(): { type: "prove"; session: string; nonce: string } {
+  challenge(): { type: "prove"; session: string; nonce: string; address: string } {
     this.nonce = randomWord();
-    return { type: "prove", session: this.session, nonce: this.nonce };
+    return { type: "prove", session: this.session, nonce: this.nonce, address: this.world.address };
   }
 
   /** This page's own proof, where the other end has given a right one; null where it is not the viewer. */

@@ -1,7 +1,8 @@
-// Which way x, y and z point; a click on an end looks from there.
+// Which way x, y and z of the first volume point, towards higher indices; a click on an end looks from there.
 
 import type { ReactNode } from "react";
 import { axesOf, lookingFrom } from "../geometry/camera";
+import { towardsHigher } from "../geometry/transform";
 import { dot, scale, type Vector } from "../geometry/vector";
 import { fly } from "../session/flight";
 import { useSession } from "../session/session";
@@ -16,6 +17,7 @@ interface Arm {
   isPositive: boolean;
 }
 
+const FORWARD: Vector = [1, 1, 1];
 const ARMS: readonly Arm[] = ([["x", [1, 0, 0]], ["y", [0, 1, 0]], ["z", [0, 0, 1]]] as const).flatMap(([name, direction]) => [
   { name, direction, isPositive: true },
   { name, direction: scale(direction, -1), isPositive: false },
@@ -26,18 +28,18 @@ export function AxesGizmo(): ReactNode {
   const camera = useSelect((state) => state.shown?.header.camera ?? null);
   const maySteer = useSelect(canSteer);
   const isInPicture = useSelect((state) => state.server?.scene.annotations.is_axes ?? false);
+  const mirroring = useSelect((state) => state.server?.scene.volumes[0]?.transform.scale ?? FORWARD);
   if (!camera || isInPicture) return null;
   const { right, up, forward } = axesOf(camera);
-  const drawn = ARMS.map((arm) => ({
-    ...arm,
-    x: dot(arm.direction, right) * RADIUS,
-    y: -dot(arm.direction, up) * RADIUS,
-    depth: dot(arm.direction, forward),
-  })).toSorted((a, b) => b.depth - a.depth);
-  const lookFrom = ({ name, isPositive }: Arm): void => {
+  const drawn = ARMS.map((arm) => {
+    const direction = towardsHigher(arm.direction, mirroring);
+    return { ...arm, direction, x: dot(direction, right) * RADIUS, y: -dot(direction, up) * RADIUS, depth: dot(direction, forward) };
+  }).toSorted((a, b) => b.depth - a.depth);
+  const lookFrom = ({ name, direction }: Arm): void => {
     const now = session.store.get().camera;
     if (!now || !maySteer) return;
-    fly(session, lookingFrom(now, "xyz".indexOf(name), isPositive));
+    const axis = "xyz".indexOf(name);
+    fly(session, lookingFrom(now, axis, (direction[axis] ?? 1) > 0));
   };
   return (
     <svg className="axes grows" viewBox="-42 -42 84 84" aria-label="Directions of the axes">

@@ -49,7 +49,7 @@ async function signed(words) {
 async function prove() {
   const nonce = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const headers = { "Content-Type": "application/json" };
-  const answer = await fetch("api/prove", { method: "POST", headers, body: JSON.stringify({ session: session.session, nonce }) });
+  const answer = await fetch("api/prove", { method: "POST", headers, body: JSON.stringify({ session: session.session, nonce, address: ADDRESS }) });
   const { proof } = await answer.json().catch(() => ({}));
   if (!proof || proof !== (await signed(["http", nonce, ADDRESS]))) {
     throw new Error(`What answers here is not the agent that this page was opened with. Nothing was sent to it. ${FRESH_LINK}`);

@@ -1,6 +1,7 @@
 """OME-Zarr multiscale metadata, versions 0.4 (Zarr v2) and 0.5 (Zarr v3).
 
-Here: from a group's attributes to axes, unit and scale of each level, and back; orientation, in an attribute of ours.
+Here: from a group's attributes to axes, unit and scale of each level, and back; orientation, in an attribute of ours;
+the place of the first voxel, as a translation.
 Not here: where the attributes are stored, arrays (zarr).
 """
 
@@ -11,7 +12,7 @@ from typing import Any
 from pellucid.errors import Damaged
 from pellucid.formats.chunked.axes import SPATIAL
 from pellucid.formats.chunked.store import Json
-from pellucid.formats.orientation import Orientation, from_attributes, to_attributes
+from pellucid.formats.orientation import Orientation, from_along_axes, from_attributes, to_attributes
 from pellucid.formats.protocol import Layout, Spacing
 from pellucid.formats.units import METRES, short_unit
 
@@ -27,13 +28,15 @@ _OLD_AXES = ("t", "c", "z", "y", "x")
 class Multiscale:
     """What a group says of its levels. axes: names in stored order, None where a version had none.
 
-    scales: per level, one factor per stored axis. units: per stored axis.
+    scales: per level, one factor per stored axis. units: per stored axis. place: of the first voxel of the full
+    resolution, per stored axis.
     """
 
     paths: tuple[str, ...]
     axes: tuple[str, ...]
     units: tuple[str, ...]
     scales: tuple[tuple[float, ...], ...]
+    place: tuple[float, ...]
 
     @property
     def unit(self) -> str:
@@ -42,11 +45,19 @@ class Multiscale:
 
     def spacing(self, level: int) -> Spacing:
         """Along (z, y, x), in ``unit``; axes in other units are converted to it."""
+        return self._in_unit(self.scales[level])
+
+    @property
+    def first_voxel(self) -> Spacing:
+        """Where the first voxel lies along (z, y, x), in ``unit``."""
+        return self._in_unit(self.place)
+
+    def _in_unit(self, lengths: Sequence[float]) -> Spacing:
         numbers = []
         for axis in SPATIAL:
             at = self.axes.index(axis)
             own, common = METRES.get(self.units[at]), METRES.get(self.unit)
-            numbers.append(self.scales[level][at] * (own / common if own and common else 1.0))
+            numbers.append(lengths[at] * (own / common if own and common else 1.0))
         z, y, x = numbers
         return (z, y, x)
 
@@ -69,25 +80,25 @@ def _parse_image(image: Json) -> Multiscale:
     axes = image.get("axes", _OLD_AXES)
     names = tuple(_axis_name(axis) for axis in axes)
     units = tuple(short_unit(axis.get("unit") or "") if isinstance(axis, Mapping) else "" for axis in axes)
-    common = _scale(image.get("coordinateTransformations", ()), len(names))
-    scales = tuple(
-        tuple(a * b for a, b in zip(common, _scale(own, len(names)), strict=True))
-        for own in (dataset.get("coordinateTransformations", ()) for dataset in image["datasets"])
-    )
-    return Multiscale(tuple(str(dataset["path"]) for dataset in image["datasets"]), names, units, scales)
+    common = image.get("coordinateTransformations", ())
+    each = [[*dataset.get("coordinateTransformations", ()), *common] for dataset in image["datasets"]]
+    scales = tuple(_placed((1.0,) * len(names), steps, is_moved=False) for steps in each)
+    place = _placed((0.0,) * len(names), each[0])
+    return Multiscale(tuple(str(dataset["path"]) for dataset in image["datasets"]), names, units, scales, place)
 
 
 def _axis_name(axis: Any) -> str:
     return str(axis["name"] if isinstance(axis, Mapping) else axis).lower()
 
 
-def _scale(transformations: Sequence[Json], count: int) -> tuple[float, ...]:
-    """All scale factors multiplied. Translations do not change a spacing."""
-    factors = (1.0,) * count
-    for transformation in transformations:
-        if transformation["type"] == "scale":
-            factors = tuple(a * float(b) for a, b in zip(factors, transformation["scale"], strict=True))
-    return factors
+def _placed(numbers: tuple[float, ...], steps: Sequence[Json], *, is_moved: bool = True) -> tuple[float, ...]:
+    """Numbers per axis, scaled and moved step by step. Lengths, such as a spacing, are not moved."""
+    for step in steps:
+        if step["type"] == "scale":
+            numbers = tuple(a * float(b) for a, b in zip(numbers, step["scale"], strict=True))
+        elif step["type"] == "translation" and is_moved:
+            numbers = tuple(a + float(b) for a, b in zip(numbers, step["translation"], strict=True))
+    return numbers
 
 
 def compose_multiscale(name: str, layout: Layout, version: str) -> Json:
@@ -106,10 +117,11 @@ def compose_multiscale(name: str, layout: Layout, version: str) -> Json:
     return {"ome": {"version": version, "multiscales": [image]}, **ours}
 
 
-def parse_orientation(attributes: Json) -> Orientation | None:
-    """What a group that we wrote says of its orientation: OME-Zarr has no directions."""
+def parse_orientation(attributes: Json, multiscale: Multiscale) -> Orientation | None:
+    """What a group that we wrote says of its orientation, else where its first voxel is: OME-Zarr has no directions."""
     ours = attributes.get(_OURS)
-    return from_attributes(ours) if isinstance(ours, Mapping) else None
+    stated = from_attributes(ours) if isinstance(ours, Mapping) else None
+    return stated or from_along_axes(multiscale.first_voxel)
 
 
 def _axis(name: str, unit: str) -> Json:
@@ -120,6 +132,7 @@ def _axis(name: str, unit: str) -> Json:
 def _transformations(layout: Layout, level: int) -> list[Json]:
     spacing, full = layout.levels[level].spacing, layout.levels[0].spacing
     scale = {"type": "scale", "scale": list(spacing)}
+    first = layout.orientation.along_axes() if layout.orientation else (0.0, 0.0, 0.0)
     # A coarse voxel's centre lies between those that it was made of.
-    offset = [(own - finest) / 2 for own, finest in zip(spacing, full, strict=True)]
+    offset = [place + (own - finest) / 2 for place, own, finest in zip(first, spacing, full, strict=True)]
     return [scale, {"type": "translation", "translation": offset}] if any(offset) else [scale]

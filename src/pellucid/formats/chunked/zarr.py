@@ -118,7 +118,8 @@ def _open_array(node: Node) -> LevelReader:
 def _open_multiscale(group: Node, multiscale: Multiscale) -> LevelReader:
     levels = [_multiscale_level(group, multiscale, path) for path in multiscale.paths]
     spacings = [multiscale.spacing(level) for level in range(len(levels))]
-    return LevelReader(group.store.name, levels, spacings, multiscale.unit, parse_orientation(group.attributes))
+    orientation = parse_orientation(group.attributes, multiscale)
+    return LevelReader(group.store.name, levels, spacings, multiscale.unit, orientation)
 
 
 def _multiscale_level(group: Node, multiscale: Multiscale, path: str) -> StoredLevel:

@@ -16,7 +16,7 @@ import numpy as np
 from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
 from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
 from pellucid.formats.flat.array import Placement, place
-from pellucid.formats.orientation import Orientation
+from pellucid.formats.orientation import Orientation, from_along_axes
 from pellucid.formats.protocol import Layout, Level, Spacing
 from pellucid.formats.spelling import numbered_names
 from pellucid.formats.units import short_unit
@@ -115,7 +115,7 @@ class NrrdHeader:
     def spacing(self) -> Spacing:
         axes = self.axes()
         steps = self._directions() or [_number(word) for word in self._per_axis("spacings", len(axes))]
-        z, y, x = (steps[axes.index(letter)] or 1.0 for letter in "zyx")
+        z, y, x = (abs(steps[axes.index(letter)]) or 1.0 for letter in "zyx")
         return (z, y, x)
 
     def unit(self) -> str:
@@ -124,9 +124,11 @@ class NrrdHeader:
         return short_unit(spaces[0] if spaces else units[self.axes().index("x")])
 
     def orientation(self) -> Orientation | None:
-        """The directions and the origin, where the space that they are in is named."""
+        """The directions and the origin, where the space that they are in is named; else the place along each axis."""
         space = self.fields.get("space", "").lower().removesuffix("-time")
         vectors, axes = self._vectors(), self.axes()
+        if not space and not vectors:
+            return from_along_axes(self._axis_mins())
         if space not in _SPACES or not vectors:
             return None
         origin = _vector(self.fields.get("spaceorigin", "")) or [0.0, 0.0, 0.0]
@@ -135,6 +137,19 @@ class NrrdHeader:
             return None
         affine = (np.array(steps) * _SPACES[space]).T
         return Orientation.from_affine(affine, is_anatomical=space not in _NOT_ANATOMICAL)
+
+    def _axis_mins(self) -> Spacing:
+        """The centre of the first voxel along (z, y, x). Where voxels are called cells, the header states an edge."""
+        axes = self.axes()
+        centers_name = "centers" if "centers" in self.fields else "centerings"  # Two names of one field.
+        mins, centers = (self._per_axis(name, len(axes)) for name in ("axismins", centers_name))
+        places = []
+        for letter, step in zip("zyx", self.spacing(), strict=True):
+            at = axes.index(letter)
+            is_edge = mins[at] != "" and centers[at].lower() == "cell"
+            places.append(_number(mins[at]) + (step / 2 if is_edge else 0.0))
+        z, y, x = places
+        return (z, y, x)
 
     def _directions(self) -> list[float]:
         """The length of every axis's direction vector; 0 for an axis outside space."""
@@ -255,4 +270,4 @@ def _number(word: str) -> float:
         number = float(word)
     except ValueError:
         return 0.0
-    return 0.0 if math.isnan(number) else abs(number)
+    return 0.0 if math.isnan(number) else number

@@ -1,18 +1,23 @@
 """Opening one HDF5 file for reading, and what the library says where it cannot.
 
-Here: open_file, and the library's errors in our words.
+Here: open_file, and the library's errors in our words; files that changed since this process opened them.
 Not here: files that it refers to (links, references), finding a volume in it (names).
 """
 
+import os
 import re
 from contextlib import suppress
+from dataclasses import dataclass
+from io import SEEK_END, SEEK_SET, RawIOBase
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import ref
 
 import h5py
 
 from pellucid.errors import Damaged, Truncated, Unfinished, Unreadable
-from pellucid.formats.sources import existing_file
+from pellucid.formats.sources import FileBytes, existing_file
 
 _BEING_WRITTEN = "already open for"  # for SWMR write, says the library; readers have to say that they know it
 _SHORTER = re.compile(r"truncated file: eof = (\d+), sblock->base_addr = (\d+), stored_eof = (\d+)")
@@ -28,7 +33,7 @@ def open_file(path: Path, named_in: str | Path = "") -> Any:
         raise Unfinished(str(path))
     existing_file(path, named_in)
     with suppress(OSError):
-        return h5py.File(path, "r", locking=False, driver="stdio")
+        return _open_current(path)
     try:  # The first driver says what is wrong, and reads a file that is being written.
         try:
             return h5py.File(path, "r", locking=False)
@@ -38,6 +43,58 @@ def open_file(path: Path, named_in: str | Path = "") -> Any:
             return h5py.File(path, "r", locking=False, swmr=True)
     except OSError as error:
         raise _explained(path, str(error), error) from error
+
+
+def _open_current(path: Path) -> Any:
+    """The file as it is now.
+
+    The library shares what it read of a file among all openings of it, by device and inode. Where an earlier one is of
+    another content, this one goes through a Python file, which the library takes for a file of its own.
+    """
+    status = path.stat()
+    place, content = (status.st_dev, status.st_ino), (status.st_size, status.st_mtime_ns)
+    with _lock:
+        _opened[:] = [each for each in _opened if each.file() is not None and each.file().id.valid]
+        if any(each.place == place and each.content != content for each in _opened):
+            return h5py.File(path, "r", locking=False, driver="fileobj", fileobj=_PythonFile(path))
+        file = h5py.File(path, "r", locking=False, driver="stdio")
+        _opened.append(_Opened(place, content, ref(file)))
+        return file
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A file that the library has open. place: device and inode. content: size and time of change at its opening."""
+
+    place: tuple[int, int]
+    content: tuple[int, int]
+    file: Any
+
+
+_opened: list[_Opened] = []
+_lock = Lock()
+
+
+class _PythonFile(RawIOBase):
+    """What the library needs of a Python file that it reads; closed when the library lets it go."""
+
+    def __init__(self, path: Path) -> None:
+        self._bytes, self._position = FileBytes(path), 0
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        self._position = os.fstat(self._bytes.descriptor).st_size + offset if whence == SEEK_END else offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, target: Any) -> int:
+        self._bytes.fill(self._position, memoryview(target))
+        return len(target)
+
+    def close(self) -> None:
+        self._bytes.close()
+        super().close()
 
 
 def staging_folder(path: Path) -> Path:

@@ -63,9 +63,10 @@ class Hdf5Tree:
         return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
     def attribute(self, name: str, key: str) -> str:
-        """An attribute as text; empty where it is absent."""
+        """An attribute as text, also where it is a list of one; empty where it is absent."""
         found = self._get(name)
         value = found.attrs.get(key, "") if found is not None else ""
+        value = value.flat[0] if isinstance(value, np.ndarray) and value.size == 1 else value
         return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
     def groups(self, nexus_class: str) -> list[str]:

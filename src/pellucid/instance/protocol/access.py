@@ -5,12 +5,12 @@ Not here: the secrets themselves (sessions), other bodies (http).
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from pellucid.instance.protocol.http import Path
-from pellucid.instance.protocol.parts import CLOSED, Capability, Name, Secret
+from pellucid.instance.protocol.parts import CLOSED, Capability, Name, PageAddress, Secret
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class SessionRequest:
     link that works once; share, from a share link; resume, the token of this page before it was loaded again."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
-    address: Annotated[str, Field(max_length=4096)] = ""
+    address: PageAddress = ""
     code: Secret = ""
     share: Secret = ""
     resume: Secret = ""
@@ -39,16 +39,20 @@ class PageAccess:
 
 @dataclass(frozen=True)
 class ProofRequest:
-    """POST /api/prove: the server is to prove that it holds the key of a session."""
+    """POST /api/prove: the server is to prove that it holds the key of a session; or the secret of a program, which is
+    named by its SHA-256."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
-    session: Secret
     nonce: Secret
+    session: Secret = ""
+    address: PageAddress = ""
+    secret_hash: Secret = ""
 
 
 @dataclass(frozen=True)
 class ServerProof:
-    """The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address."""
+    """The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address; for a program, of "program"
+    and the nonce."""
 
     proof: str
 

@@ -24,6 +24,7 @@ from pellucid.instance.protocol.parts import (
     Encoding,
     Fraction,
     Name,
+    PageAddress,
     Request,
     Secret,
     View,
@@ -35,11 +36,13 @@ from pellucid.rendering.camera import Camera
 
 @dataclass(frozen=True)
 class Prove:
-    """The first message: the viewer is to prove that it holds the key of this page's session. nonce: random."""
+    """The first message: the viewer is to prove that it holds the key of this page's session. nonce: random. address:
+    of the page, as it sees itself."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     session: Secret
     nonce: Secret
+    address: PageAddress = ""
     type: Literal["prove"] = "prove"
 
 

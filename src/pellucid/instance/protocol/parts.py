@@ -47,6 +47,7 @@ Json = object
 Edge = Annotated[int, Field(ge=1, le=LARGEST_EDGE)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(max_length=200)]
+PageAddress = Annotated[str, Field(max_length=4096)]
 Secret = Annotated[str, Field(max_length=200)]
 Request = Annotated[str, Field(max_length=64)]
 """Chosen by whoever asks; the answer or refusal carries it."""

@@ -4,40 +4,34 @@ Here: sessions of pages, the server's proof, codes, tickets.
 Not here: how they are checked (sessions), share links (sharing).
 """
 
-import asyncio
-
 from fastapi import FastAPI
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.message_rates import Rate
+from pellucid.instance.proofs import sign
 from pellucid.instance.protocol import access as bodies
 from pellucid.instance.route_rules import needs, public
 from pellucid.instance.routes.access import REFUSALS, Came, Granted
-from pellucid.instance.sessions import Access, Channel, Grant, PageSession, sign
+from pellucid.instance.sessions import Access, Channel, Grant, PageSession
 
 MAX_BODY_BYTES = 16 * 1024
-MAX_GUEST_SESSIONS_PER_SECOND = 20
-"""Of all guests together."""
 PUBLIC, OWN, LOOK = [public(MAX_BODY_BYTES)], [needs("own")], [needs("look")]
 
 
 def add(app: FastAPI, access: Access) -> None:
-    guests = Rate(MAX_GUEST_SESSIONS_PER_SECOND)
-
     @app.post("/api/session", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
     async def session(wanted: bodies.SessionRequest, channel: Came) -> bodies.PageAccess:
         """A session for a page: with a code, with a share link, or with its token from before."""
-        shown = access.grant(wanted.share or wanted.resume, channel)
-        if shown is not None and shown.link:
-            await asyncio.sleep(guests.take())
         page = _session(access, wanted, channel)
         grant = page.grant
         return bodies.PageAccess(page.id, page.key, page.token, grant.capability, grant.state)
 
     @app.post("/api/prove", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
     async def prove(wanted: bodies.ProofRequest, channel: Came) -> bodies.ServerProof:
-        """Prove that this is the process that the page began with."""
-        page = access.known(wanted.session, channel)
+        """Prove that this is the process that the page, or the program, began with."""
+        if wanted.secret_hash:
+            secret = access.secret_of(wanted.secret_hash, channel)
+            return bodies.ServerProof(sign(secret, "program", wanted.nonce) if secret else "")
+        page = access.known(wanted.session, wanted.address, channel)
         key, address = ("", "") if page is None else (page.key, page.address)
         return bodies.ServerProof(sign(key, "http", wanted.nonce, address) if key else "")
 

@@ -6,11 +6,12 @@ Not here: the table of cases (cube_cases), mesh formats (mesh_files), isosurface
 A vertex lies on an edge between two neighbouring voxels, of which one reaches the value and the other does not. Its
 number is the rank of that edge among all such edges: planes in order, in each first the edges within the plane, then
 those to the next plane. So slabs agree on every shared vertex, and their height changes nothing in the mesh. Positions
-are world units (x, y, z), as the volume is drawn; triangles are counter-clockwise seen from the low values.
+are the world's (x, y, z), where the scene draws the volume: index times spacing, mirrored along x where the volume's
+axes are left-handed. Triangles are counter-clockwise seen from the low values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,6 +24,7 @@ from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.geometry.cube_cases import EDGES, triangle_table
 from pellucid.rendering.geometry.mesh_files import format_of, write_arrays
 from pellucid.rendering.geometry.shapes import Mesh
+from pellucid.rendering.standing import is_mirrored, standing_of
 from pellucid.volume.volume import Volume
 
 SLAB_VOXELS = 2**20
@@ -90,8 +92,17 @@ def isosurface_slabs(
         for start, voxels, is_last in _read_slabs(volume, box, height):
             slab = _Cut(voxels, (start, *box.start[1:]), volume.spacing, value).slab(first, is_last=is_last)
             first += len(slab.vertices)
-            yield slab
+            yield _as_drawn(slab, volume)
             bar.advance(len(voxels) - (not is_last))
+
+
+def _as_drawn(slab: Slab, volume: Volume) -> Slab:
+    """A slab where the scene draws the volume; mirrored triangles are turned over, to face outwards again."""
+    if not is_mirrored(volume):
+        return slab
+    standing = standing_of(volume)
+    vertices = slab.vertices * np.array(standing.scale) + np.array(standing.translation)
+    return replace(slab, vertices=vertices.astype(np.float32), triangles=slab.triangles[:, ::-1])
 
 
 def _read_slabs(volume: Volume, box: Box, height: int) -> Iterator[tuple[int, Voxels, bool]]:

@@ -5,14 +5,16 @@ Not here: what such a file says (angle_tables), angles in HDF5 (hdf5_scans).
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from pellucid.errors import InvalidInput, PellucidError
-from pellucid.tomo.reading.angle_tables import ANGLE_WORDS
-from pellucid.tomo.reading.angles import angles_from_file, fitted, named_angles
+from pellucid.tomo.reading.angle_tables import ANGLE_WORDS, AngleTable, read_table
+from pellucid.tomo.reading.angles import angles_from_file, fitted_to
 from pellucid.tomo.reading.names import DARK, FLAT, words_of
+from pellucid.tomo.reading.table_text import AnglesUnclear
 from pellucid.tomo.scan import Floats
 
 SUFFIXES = {".txt", ".csv", ".tsv", ".dat", ".log", ".npy", ".angles", ".ang", ".rot"}
@@ -20,25 +22,28 @@ MAX_FILES = 50
 """Files that are looked into for a column of angles."""
 
 
-def find_angles(folder: Path, inside: str, count: int, *, is_growing: bool = False) -> tuple[Floats | None, list[str]]:
+def find_angles(
+    folder: Path, inside: str, counts: tuple[int, ...], *, is_growing: bool = False
+) -> tuple[Floats | None, list[str]]:
     """Angles in degrees of so many projections, and a sentence that says where they are from.
 
-    inside: the folder of the projections below the folder of the scan. Files that are called angles, theta or the like
-    are taken first; other tables and logs only where they name a column of angles and have one for every projection.
+    counts: of the projections that are used, and of all frames. inside: the folder of the projections below the folder
+    of the scan. Files that are called angles, theta or the like are taken first; other tables and logs only where they
+    name a column of angles and have one for every projection.
     """
     files = _files(folder, inside)
     called = [path for path in files if set(words_of(path.stem)) & ANGLE_WORDS]
     if called:
-        found = [(path, fitted(angles_from_file(path), count, str(path), is_growing=is_growing)) for path in called]
+        found = [(path, _fitted(angles_from_file(path), path, counts, is_growing)) for path in called]
     else:
-        found = [(path, angles) for path in files if (angles := _logged(path, count, is_growing)) is not None]
+        found = [(path, table) for path in files if (table := _logged(path, counts, is_growing)) is not None]
     if not found:
         return None, []
-    path, angles = found[0]
-    if any(not np.allclose(other, angles, atol=1e-3) for _, other in found[1:]):
+    path, table = found[0]
+    if any(not _is_same(other.angles_deg, table.angles_deg) for _, other in found[1:]):
         listed = ", ".join(str(path) for path, _ in found)
         raise InvalidInput(f"Several files hold different angles: {listed}.", do=f"Choose one: --angles {path}.")
-    return angles, [f"The angles are from {path.name}."]
+    return table.angles_deg, [f"The angles are from {path.name}{table.origin and f', {table.origin}'}."]
 
 
 def has_angles(folder: Path) -> bool:
@@ -64,9 +69,20 @@ def _listed(folder: Path) -> Iterable[Path]:
         return []
 
 
-def _logged(path: Path, count: int, is_growing: bool) -> Floats | None:
+def _is_same(some: Floats, others: Floats) -> bool:
+    return len(some) == len(others) and np.allclose(some, others, atol=1e-3)
+
+
+def _fitted(table: AngleTable, path: Path, counts: tuple[int, ...], is_growing: bool) -> AngleTable:
+    return replace(table, angles_deg=fitted_to(counts, table.angles_deg, str(path), is_growing=is_growing))
+
+
+def _logged(path: Path, counts: tuple[int, ...], is_growing: bool) -> AngleTable | None:
+    """The angles of a text file that says itself that they are angles; None of one that does not."""
     try:
-        angles = named_angles(path)
-        return None if angles is None else fitted(angles, count, str(path), is_growing=is_growing)
+        table = None if path.suffix == ".npy" else read_table(path)
+        return _fitted(table, path, counts, is_growing) if table and table.is_named else None
+    except AnglesUnclear:
+        raise
     except (PellucidError, OSError, ValueError):
         return None

@@ -1,7 +1,7 @@
 """Angles in text files: one per line, a table with a column of angles, or a log that names them.
 
-Here: AngleTable, read from a file.
-Not here: which file belongs to a scan (angle_files), ranges such as 0:180 (angles).
+Here: AngleTable, read from a file: the column of angles, in the order of the frames.
+Not here: cells (table_text), which file belongs to a scan (angle_files), ranges such as 0:180 (angles).
 """
 
 import re
@@ -12,92 +12,148 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.sources import read_text
-from pellucid.tomo.reading.names import words_of
+from pellucid.formats.tiff.numbering import natural_key
+from pellucid.tomo.reading.angle_units import UNITS
+from pellucid.tomo.reading.names import read_name, words_of
+from pellucid.tomo.reading.table_text import AnglesUnclear, TextTable, is_number
 from pellucid.tomo.scan import Floats
 
 ANGLE_WORDS = {"angle", "angles", "theta", "thetas", "rotation", "rot", "omega", "phi", "deg", "degrees", "degree"}
+_OTHER_WORDS = {
+    *("error", "errors", "err", "time", "times", "timestamp", "date", "std", "sigma", "deviation", "difference"),
+    *("speed", "velocity", "acceleration", "step", "steps", "size", "range", "status", "state", "count", "counts"),
+    *("index", "number", "offset", "temperature", "current", "uncertainty", "diff"),
+}  # fmt: skip
+"""A column with such a word in its name tells something about an angle, and not the angle."""
+_NUMBER_WORDS = {
+    *("frame", "frames", "number", "num", "no", "nr", "n", "i", "index", "idx", "image", "img", "projection", "proj"),
+    *("view", "id"),
+}  # fmt: skip
+_IMAGES = (".tif", ".tiff", ".img", ".his", ".edf", ".raw", ".png", ".jpg", ".fits", ".cbf")
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LABELLED = re.compile(rf"\b(?:angle|theta)\b[\"']?\s*(?:\((?:deg|degrees|°)\)\s*)?[:=]\s*({_NUMBER})", re.IGNORECASE)
+_LABELLED_COMMA = re.compile(
+    r"\b(?:angle|theta)\b[\"']?\s*(?:\((?:deg|degrees|°)\)\s*)?[:=]\s*[-+]?\d+,\d", re.IGNORECASE
+)
 _MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class AngleTable:
-    """angles_deg: one per line. is_named: the file says that they are angles, in a header or on every line."""
+    """angles_deg: one per line. is_named: the file says that they are angles, in a header or on every line.
+
+    origin: which column they are from and which one put them in order, empty where the file has one column.
+    """
 
     angles_deg: Floats
     is_named: bool
+    origin: str = ""
 
 
 def read_table(path: Path) -> AngleTable:
     """The angles of a text file; an error where it is not clear which of its columns they are."""
     if path.stat().st_size > _MAX_BYTES:
         raise InvalidInput(f"{path} is too large for a list of angles.", do="Pass a file with one angle per line.")
-    lines = read_text(path).splitlines()
+    lines = read_text(path).removeprefix("\ufeff").splitlines()
     labelled = [found for line in lines if (found := _LABELLED.search(line))]
     if len(labelled) > 1:
+        if any(_LABELLED_COMMA.search(line) for line in lines):
+            raise AnglesUnclear(f"The angles in {path} have decimal commas.", do="Write decimal points.")
         return AngleTable(np.array([float(found[1]) for found in labelled]), is_named=True)
-    return _columns(path, lines)
+    return _of_columns(path, TextTable.of(lines, path))
 
 
-def _columns(path: Path, lines: list[str]) -> AngleTable:
+def _of_columns(path: Path, table: TextTable) -> AngleTable:
     """The column that is called so, the only one with numbers, or the one beside a count of the lines."""
-    header, rows = _split(lines)
-    if not rows:
+    if not table.rows:
         raise InvalidInput(f"{path} holds no angles.", do="Keep one angle in degrees per line.")
-    named = [n for n, cell in enumerate(header) if _is_angle(cell)]
-    width = max(map(len, rows))
-    is_radians = _is_radians(" ".join(header))
-    if width == 1:
-        column, is_named = 0, bool(named)
-    elif len(named) == 1 and len(header) == width:
-        column, is_named, is_radians = named[0], True, _is_radians(header[named[0]])
-    else:
-        column, is_named = _beside_count(path, rows, width), bool(named)
-    values = _numbers(path, rows, column)
-    return AngleTable(np.rad2deg(values) if is_radians else values, is_named)
+    if table.width == 1:
+        title = " ".join(table.header)
+        return AngleTable(_numbers(path, table, 0) * _degrees_per(title), is_named=bool(_words(title) & ANGLE_WORDS))
+    named = _named_column(path, table) if table.has_names() else None
+    column = _beside_count(path, table) if named is None else named
+    values = _numbers(path, table, column)
+    values = values * _degrees_per(table.header[column] if table.has_names() else " ".join(table.header))
+    order, by = _frame_order(table, column)
+    origin = f"{table.title(column)}{f', in the order of {by}' if by else ''}"
+    return AngleTable(values if order is None else values[order], named is not None, origin)
 
 
-def _split(lines: list[str]) -> tuple[list[str], list[list[str]]]:
-    """The cells of the line above the numbers, and those of the lines from there on."""
-    header: list[str] = []
-    rows: list[list[str]] = []
-    for line in filter(None, map(str.strip, lines)):
-        cells = _cells(line.lstrip("#%! "))
-        if not line.startswith(("#", "%", "!")) and (rows or _is_number(cells[0]) or _is_number(cells[-1])):
-            rows.append(cells)
-        elif not rows:
-            header = cells
-    return header, rows
+def _named_column(path: Path, table: TextTable) -> int | None:
+    """The column that is called angle, theta or the like; or else the only one with such a word in its name."""
+    words = [_words(cell) for cell in table.header]
+    exact = [n for n, said in enumerate(words) if said & ANGLE_WORDS and said <= ANGLE_WORDS | UNITS.keys()]
+    others = [n for n, said in enumerate(words) if said & ANGLE_WORDS and not said & _OTHER_WORDS]
+    named = exact or others
+    if len(named) > 1:
+        listed = ", ".join(repr(table.header[n]) for n in named)
+        raise AnglesUnclear(
+            f"{path} has several columns of angles: {listed}.",
+            do="Keep one of them, or give --angles a file with one angle in degrees per line.",
+        )
+    return named[0] if named else None
 
 
-def _beside_count(path: Path, rows: list[list[str]], width: int) -> int:
+def _frame_order(table: TextTable, angles: int) -> tuple[list[int] | None, str]:
+    """The rows in the order of the files or frames that a column names, and its name; None where they are in order.
+
+    Frames are read in the order of the numbers in their names, which is that of the sorted names. Rows of files that
+    are called flats or darks are left out.
+    """
+    every = list(range(len(table.rows)))
+    for column in range(table.width):
+        cells = [row[column] for row in table.rows if len(row) > column]
+        if column == angles or len(set(cells)) < len(every):
+            continue
+        if _are_files(table, column, cells):
+            order = sorted(_of_projections(cells), key=lambda row: natural_key(cells[row]))
+        elif _are_frame_numbers(table, column):
+            order = sorted(every, key=lambda row: int(cells[row]))
+        else:
+            continue
+        if order != every:
+            return order, table.title(column)
+    return None, ""
+
+
+def _of_projections(files: list[str]) -> list[int]:
+    """Rows whose files are not called flats or darks; all, where that leaves none."""
+    kinds = [read_name(file.replace("\\", "/").rpartition("/")[2]).kind for file in files]
+    rows = [row for row, kind in enumerate(kinds) if kind not in ("flats", "darks")]
+    return rows or list(range(len(files)))
+
+
+def _are_files(table: TextTable, column: int, cells: list[str]) -> bool:
+    is_called = table.has_names() and bool(
+        _words(table.header[column]) & {"file", "files", "filename", "name", "image"}
+    )
+    return not any(map(is_number, cells)) and (is_called or all(cell.lower().endswith(_IMAGES) for cell in cells))
+
+
+def _are_frame_numbers(table: TextTable, column: int) -> bool:
+    is_called = table.has_names() and bool(words := _words(table.header[column])) and words <= _NUMBER_WORDS
+    return is_called and all(cell.isdecimal() for cell in (row[column] for row in table.rows))
+
+
+def _beside_count(path: Path, table: TextTable) -> int:
     """The only column whose numbers go steadily up or down, apart from a count of the lines."""
-    numbers = [n for n in range(width) if all(len(row) > n and _is_number(row[n]) for row in rows)]
-    values = {n: _numbers(path, rows, n) for n in numbers}
+    numbers = [n for n in range(table.width) if table.is_numeric(n)]
+    values = {n: _numbers(path, table, n) for n in numbers}
     others = [n for n in numbers if not _is_counting(values[n])] or numbers[-1:]
-    if len(others) == 1 and len(numbers) <= 2 and _is_steady(values[others[0]]):
+    is_ordered = len(others) == 1 and _frame_order(table, others[0])[0] is not None
+    if len(others) == 1 and len(numbers) <= 2 and (is_ordered or _is_steady(values[others[0]])):
         return others[0]
     raise InvalidInput(
-        f"{path} has {width} columns, and it is not clear which of them holds the angles.",
+        f"{path} has {table.width} columns, and it is not clear which of them holds the angles.",
         do="Name the columns in a first line such as 'number,angle', or keep one angle per line.",
     )
 
 
-def _cells(text: str) -> list[str]:
-    """Of a line: separated by tabs, commas or semicolons where it has any, else by spaces outside of brackets."""
-    for separator in ("\t", ",", ";"):
-        if separator in text:
-            return [cell.strip() for cell in text.rstrip(separator).split(separator)]
-    joined = re.sub(r"\s*([\[(][^\])]*[\])])", lambda found: found[1].replace(" ", ""), text)
-    return joined.split() or [""]
-
-
-def _numbers(path: Path, rows: list[list[str]], column: int) -> Floats:
+def _numbers(path: Path, table: TextTable, column: int) -> Floats:
     try:
-        values = np.array([float(row[column]) for row in rows])
+        values = np.array([float(row[column]) for row in table.rows])
     except (ValueError, IndexError):
-        wrong = next(row for row in rows if len(row) <= column or not _is_number(row[column]))
+        wrong = next(row for row in table.rows if len(row) <= column or not is_number(row[column]))
         raise InvalidInput(
             f"{path} holds a line without an angle: {' '.join(wrong)[:80]!r}.", do="Keep one number per line."
         ) from None
@@ -106,20 +162,13 @@ def _numbers(path: Path, rows: list[list[str]], column: int) -> Floats:
     return values
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _words(cell: str) -> set[str]:
+    return set(words_of(cell))
 
 
-def _is_angle(cell: str) -> bool:
-    return bool(set(words_of(cell)) & ANGLE_WORDS)
-
-
-def _is_radians(cell: str) -> bool:
-    return bool({"rad", "radian", "radians"} & set(words_of(cell)))
+def _degrees_per(title: str) -> float:
+    """Of the unit in the name of a column; without one, angles are in degrees."""
+    return next((UNITS[word] for word in words_of(title) if word in UNITS), 1.0)
 
 
 def _is_counting(column: Floats) -> bool:

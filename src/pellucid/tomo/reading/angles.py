@@ -11,7 +11,8 @@ import numpy as np
 from pellucid.errors import InvalidInput
 from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.formats.sources import read_npy
-from pellucid.tomo.reading.angle_tables import read_table
+from pellucid.tomo.reading.angle_tables import AngleTable, read_table
+from pellucid.tomo.reading.angle_units import degrees_per
 from pellucid.tomo.scan import Floats
 
 INCLUSIVE = ":inclusive"
@@ -19,21 +20,21 @@ INCLUSIVE = ":inclusive"
 _STILL = 0.05
 
 
-def angles_from_text(text: str, scan: Path, count: int) -> Floats:
-    """Degrees for every projection.
+def angles_from_text(text: str, scan: Path, count: int) -> AngleTable:
+    """Degrees: of a range one for every projection, of a dataset or file as many as it holds.
 
-    >>> angles_from_text("0:180", Path(), 4).tolist(), angles_from_text("0:180:inclusive", Path(), 4).tolist()
-    ([0.0, 45.0, 90.0, 135.0], [0.0, 60.0, 120.0, 180.0])
+    >>> [angles_from_text(text, Path(), 4).angles_deg.tolist() for text in ("0:180", "0:180:inclusive")]
+    [[0.0, 45.0, 90.0, 135.0], [0.0, 60.0, 120.0, 180.0]]
     """
     ends = text.removesuffix(INCLUSIVE).split(":")
     try:
         start, stop = map(float, ends)
     except ValueError:
-        return fitted(_stored(text, scan), count, text)
-    return np.linspace(start, stop, count, endpoint=text.endswith(INCLUSIVE))
+        return _stored(text, scan)
+    return AngleTable(np.linspace(start, stop, count, endpoint=text.endswith(INCLUSIVE)), is_named=True)
 
 
-def _stored(text: str, scan: Path) -> Floats:
+def _stored(text: str, scan: Path) -> AngleTable:
     """Angles from a dataset of the scan's file, or from a file of their own."""
     if Path(text).is_file():
         return angles_from_file(Path(text))
@@ -41,21 +42,15 @@ def _stored(text: str, scan: Path) -> Floats:
         with Hdf5Tree(scan) as tree:
             found = tree.array(text)
             if found is not None:
-                return in_degrees(found.ravel(), tree.attribute(text, "units"))
+                return AngleTable(in_degrees(found.ravel(), tree.attribute(text, "units"), text), is_named=True)
     raise InvalidInput(
         f"{text!r} are no angles.", do="Write 0:180, 0:180:inclusive, or the name of a dataset or file with angles."
     )
 
 
-def angles_from_file(path: Path) -> Floats:
+def angles_from_file(path: Path) -> AngleTable:
     """Degrees: a .npy array, or a text file with one angle per line or a column of them."""
-    return _array(path) if path.suffix == ".npy" else read_table(path).angles_deg
-
-
-def named_angles(path: Path) -> Floats | None:
-    """Degrees from a text file that says itself that they are angles."""
-    table = None if path.suffix == ".npy" else read_table(path)
-    return table.angles_deg if table and table.is_named else None
+    return AngleTable(_array(path), is_named=False) if path.suffix == ".npy" else read_table(path)
 
 
 def _array(path: Path) -> Floats:
@@ -65,10 +60,16 @@ def _array(path: Path) -> Floats:
         raise InvalidInput(f"{path} is not an array of angles: {error}.", do="Save one angle per projection.") from None
 
 
-def in_degrees(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]], unit: str) -> Floats:
-    """Angles in whatever unit a file names; without one they are degrees."""
-    numbers = np.asarray(values, np.float64)
-    return np.rad2deg(numbers) if unit.lower().startswith("rad") else numbers
+def in_degrees(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]], unit: str, name: str) -> Floats:
+    """Angles in whatever unit a file names; without one they are degrees. name: of the dataset."""
+    return np.asarray(values, np.float64) * degrees_per(unit, name)
+
+
+def fitted_to(counts: tuple[int, ...], angles_deg: Floats, name: str, *, is_growing: bool = False) -> Floats:
+    """As fitted() to the first count; as they are where there are as many as one of the other counts."""
+    if len(angles_deg) in counts:
+        return angles_deg
+    return fitted(angles_deg, max(counts) if is_growing else counts[0], name, is_growing=is_growing)
 
 
 def fitted(angles_deg: Floats, count: int, name: str, *, is_growing: bool = False) -> Floats:

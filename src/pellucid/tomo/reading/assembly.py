@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reading.angles import angles_from_text
+from pellucid.tomo.reading.angles import angles_from_text, fitted
 from pellucid.tomo.reading.names import When, when_of
 from pellucid.tomo.scan import Floats, Frames, Scan
 from pellucid.volume.stack import stack
@@ -43,7 +43,8 @@ class ScanOptions:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a file says of itself. all_frames: as stored, before they are told apart."""
+    """What a file says of itself. all_frames: as stored, before they are told apart. angles_deg: of all frames, of the
+    projections, or of those that are left without the frames that are named as flats and darks."""
 
     kind: str
     path: Path
@@ -64,8 +65,12 @@ class Found:
 def assemble(name: str, found: Found, options: ScanOptions) -> Scan:
     """The scan; an error where flats, darks or angles are neither found nor spoken of."""
     is_numbered = options.projections.startswith(_FRAMES)
-    projections = _numbered(found.all_frames, options.projections) if is_numbered else found.projections
-    angles_deg, spoken = _angles(name, found, options, projections.count)
+    projections = (
+        _numbered(found.all_frames, options.projections)
+        if is_numbered
+        else without_calibration(found.projections, found.all_frames, options)
+    )
+    angles_deg, spoken = _angles(name, found, options, projections)
     found = replace(found, projections=projections)
     flats = _calibration(name, found, "flats", options.flats)
     darks = _calibration(name, found, "darks", options.darks)
@@ -84,15 +89,37 @@ def assemble(name: str, found: Found, options: ScanOptions) -> Scan:
     )
 
 
-def _angles(name: str, found: Found, options: ScanOptions, count: int) -> tuple[Floats, list[str]]:
+def without_calibration(projections: Frames, all_frames: Frames, options: ScanOptions) -> Frames:
+    """The projections less the frames that are named by number as flats or darks."""
+    named = [part.strip() for asked in (options.flats, options.darks) for part in asked.split(SEPARATOR)]
+    taken_out = [_numbered(all_frames, part).indices for part in named if part.startswith(_FRAMES)]
+    if not taken_out:
+        return projections
+    is_left = ~np.isin(projections.indices, np.concatenate(taken_out))
+    if not is_left.any():
+        raise InvalidInput("All frames are named as flats or darks.", do="Leave some frames as projections.")
+    return projections.choose(is_left)
+
+
+def _angles(name: str, found: Found, options: ScanOptions, projections: Frames) -> tuple[Floats, list[str]]:
     if options.angles:
-        return angles_from_text(options.angles, found.path, count), [f"Angles as given: {options.angles}."]
+        given = angles_from_text(options.angles, found.path, projections.count)
+        chosen = _of_projections(given.angles_deg, options.angles, found, projections)
+        return chosen, [f"Angles as given: {options.angles}{given.origin and f', {given.origin}'}."]
     if found.angles_deg is None:
         raise InvalidInput(
-            f"{name} does not say at which angles its {count} projections were taken.",
+            f"{name} does not say at which angles its {projections.count} projections were taken.",
             do="Give them: --angles 0:180 (evenly spaced), --angles 0:180:inclusive, or a file with one per line.",
         )
-    return found.angles_deg, []
+    return _of_projections(found.angles_deg, name, found, projections), []
+
+
+def _of_projections(angles_deg: Floats, name: str, found: Found, projections: Frames) -> Floats:
+    """The angles of the projections that are used, out of one for each of these, or for each frame of the file."""
+    for frames in (found.projections, found.all_frames):
+        if len(angles_deg) == frames.count and np.isin(projections.indices, frames.indices).all():
+            return np.asarray(angles_deg[np.searchsorted(frames.indices, projections.indices)])
+    return fitted(angles_deg, projections.count, name)
 
 
 def _calibration(name: str, found: Found, what: Literal["flats", "darks"], asked: str) -> Frames | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pellucid.errors import InvalidInput
 from pellucid.tomo.reading.angle_files import find_angles, has_angles
-from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken
+from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken, without_calibration
 from pellucid.tomo.reading.names import FrameName, read_name
 from pellucid.tomo.scan import Frames
 from pellucid.volume.volume import open_volume
@@ -37,9 +37,8 @@ def find_folder(folder: Path, options: ScanOptions, *, is_growing: bool = False)
     is_pattern = options.projections and not options.projections.startswith("frames:")
     chosen = options.projections if is_pattern else _projections(folder, files)
     projections, inside = _frames(folder, chosen), chosen.rpartition("/")[0]
-    angles, told = (
-        (None, []) if options.angles else find_angles(folder, inside, projections.count, is_growing=is_growing)
-    )
+    counts = (without_calibration(projections, projections, options).count, projections.count)
+    angles, told = (None, []) if options.angles else find_angles(folder, inside, counts, is_growing=is_growing)
     left_out = [one.pattern for one in files if one.pattern != chosen and one.name.kind not in ("flats", "darks")]
     told += [f"These files are not used: {', '.join(left_out)}."] if left_out else []
     return Found(

@@ -11,13 +11,15 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.hdf5.tree import Hdf5Tree
-from pellucid.tomo.reading.angles import fitted, in_degrees
-from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken
+from pellucid.formats.units import METRES, short_unit
+from pellucid.tomo.reading.angles import fitted_to, in_degrees
+from pellucid.tomo.reading.assembly import Found, ScanOptions, joined, taken, without_calibration
 from pellucid.tomo.scan import Floats, Frames
 from pellucid.volume.volume import open_volume
 
 PROJECTION, FLAT, DARK = 0, 1, 2
-_MICROMETRES = {"m": 1e6, "mm": 1e3, "cm": 1e4, "um": 1.0, "µm": 1.0, "micron": 1.0, "microns": 1.0, "nm": 1e-3}
+_SAME_SIZE = 1e-3
+"""Widths and heights of pixels that differ by less, relatively, are the same."""
 _ANGLE_WORDS = ("rotation_angle", "theta", "angle")
 
 
@@ -27,10 +29,10 @@ def find_hdf5(path: Path, options: ScanOptions, *, is_growing: bool = False) -> 
         if options.projections.startswith("/"):
             return _named(path, options)
         if tree.shape("/exchange/data") is not None:
-            return _data_exchange(path, tree, is_growing=is_growing)
+            return _data_exchange(path, tree, options, is_growing=is_growing)
         keyed = (name for name in tree.groups("NXdetector") if _is_keyed(tree, name, is_growing=is_growing))
         if (detector := next(keyed, None)) is not None:
-            return _nxtomo(path, tree, detector, is_growing=is_growing)
+            return _nxtomo(path, tree, detector, options, is_growing=is_growing)
         listed = ", ".join(f"{name} {shape}" for name, shape in tree.datasets() if len(shape) in (1, 3))
     raise InvalidInput(
         f"{path} follows neither Data Exchange nor NXtomo.",
@@ -43,13 +45,16 @@ def _named(path: Path, options: ScanOptions) -> Found:
     return Found("HDF5 by dataset names", path, frames, frames)
 
 
-def _data_exchange(path: Path, tree: Hdf5Tree, *, is_growing: bool) -> Found:
+def _data_exchange(path: Path, tree: Hdf5Tree, options: ScanOptions, *, is_growing: bool) -> Found:
     frames = Frames.whole(open_volume(f"{path}:/exchange/data"))
     theta = tree.array("/exchange/theta")
     if is_growing and theta is not None:
         frames = frames.choose(slice(theta.size))
-    angles = None if theta is None else in_degrees(theta.ravel(), tree.attribute("/exchange/theta", "units"))
-    pixel = _length(
+    angles = None
+    if theta is not None and not options.angles:
+        angles = in_degrees(theta.ravel(), tree.attribute("/exchange/theta", "units"), "/exchange/theta")
+    counts = (without_calibration(frames, frames, options).count, frames.count)
+    pixel, said = _length(
         tree, "/measurement/instrument/detector/pixel_size", "/measurement/instrument/detector/pixel_size_x"
     )
     return Found(
@@ -59,8 +64,9 @@ def _data_exchange(path: Path, tree: Hdf5Tree, *, is_growing: bool) -> Found:
         frames,
         _calibration(path, tree, "white", frames),
         _calibration(path, tree, "dark", frames),
-        None if angles is None else fitted(angles, frames.count, "/exchange/theta", is_growing=is_growing),
+        None if angles is None else fitted_to(counts, angles, "/exchange/theta", is_growing=is_growing),
         pixel,
+        said,
     )
 
 
@@ -104,14 +110,15 @@ def _is_keyed(tree: Hdf5Tree, detector: str, *, is_growing: bool) -> bool:
     return keys == frames[:1] or is_growing
 
 
-def _nxtomo(path: Path, tree: Hdf5Tree, detector: str, *, is_growing: bool) -> Found:
+def _nxtomo(path: Path, tree: Hdf5Tree, detector: str, options: ScanOptions, *, is_growing: bool) -> Found:
     frames = Frames.whole(open_volume(f"{path}:{detector}/data"))
     stored = tree.array(f"{detector}/image_key")
     keys = np.zeros(frames.count) if stored is None else stored.ravel()
-    angles = _nexus_angles(tree, detector, None if is_growing else frames.count)
+    angles = None if options.angles else _nexus_angles(tree, detector, None if is_growing else frames.count)
     if is_growing:  # One of them may be a frame ahead of the others.
         known = min(frames.count, len(keys), *(() if angles is None else (len(angles),)))
         frames, keys, angles = frames.choose(slice(known)), keys[:known], None if angles is None else angles[:known]
+    pixel, said = _pixel(tree, detector)
     return Found(
         "NXtomo",
         path,
@@ -119,8 +126,9 @@ def _nxtomo(path: Path, tree: Hdf5Tree, detector: str, *, is_growing: bool) -> F
         frames.choose(keys == PROJECTION),
         frames.choose(keys == FLAT),
         frames.choose(keys == DARK),
-        None if angles is None else angles[keys == PROJECTION],
-        _length(tree, f"{detector}/x_pixel_size"),
+        angles,
+        pixel,
+        said,
     )
 
 
@@ -135,14 +143,34 @@ def _nexus_angles(tree: Hdf5Tree, detector: str, count: int | None) -> Floats | 
         for name in named:
             if word in name.lower():
                 values = tree.array(name)
-                return None if values is None else in_degrees(values, tree.attribute(name, "units"))
+                return None if values is None else in_degrees(values, tree.attribute(name, "units"), name)
     return None
 
 
-def _length(tree: Hdf5Tree, *names: str) -> float | None:
-    """The first length there is, in micrometres; a length without a unit says nothing."""
+def _pixel(tree: Hdf5Tree, detector: str) -> tuple[float | None, tuple[str, ...]]:
+    """The width of a pixel in micrometres, and what is to be said where its height is another."""
+    width, said = _length(tree, f"{detector}/x_pixel_size")
+    height, _ = _length(tree, f"{detector}/y_pixel_size")
+    if width and height and abs(width - height) > _SAME_SIZE * width:
+        sentence = (
+            f"Pixels are {width:g} um wide and {height:g} um high, but voxels are written as cubes of the width: "
+            f"the true distance between slices is {height:g} um."
+        )
+        said = (*said, sentence)
+    return width, said
+
+
+def _length(tree: Hdf5Tree, *names: str) -> tuple[float | None, tuple[str, ...]]:
+    """The first length there is, in micrometres; and why one that is there is not used."""
+    said = []
     for name in names:
-        value, unit = tree.array(name), tree.attribute(name, "units").strip().lower()
-        if value is not None and value.size and unit in _MICROMETRES:
-            return float(value.flat[0]) * _MICROMETRES[unit]
-    return None
+        value, unit = tree.array(name), tree.attribute(name, "units")
+        if value is None or not value.size:
+            continue
+        length = float(value.flat[0]) * METRES.get(short_unit(unit), np.nan) * 1e6
+        if 0 < length < np.inf:
+            return length, ()
+        wrong = f"is {value.flat[0]:g} {unit}" if short_unit(unit) in METRES else f"has the unit {unit!r}"
+        wrong = wrong if unit.strip() else "has no unit"
+        said.append(f"{name} {wrong} and is not used: give the pixel size in micrometres with --pixel-size.")
+    return None, tuple(said)

@@ -60,7 +60,7 @@ def find_hipic(path: Path) -> Found:
         timed.choose(is_projection),
         timed.choose(log.kinds == FLAT),
         darks,
-        log.angles_deg[is_projection],
+        log.angles_deg,
         assumptions=(said,),
     )
 

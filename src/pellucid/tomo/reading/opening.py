@@ -31,6 +31,8 @@ def open_scan(location: str | Path | Location, options: ScanOptions | None = Non
     found = _find(place, options, is_growing=is_growing)
     try:
         scan = assemble(str(place), found, options)
+        if not is_growing:
+            scan.check_turn()
         scan = repaired(scan) if options.is_repaired else scan
         return scan if is_growing else scan.in_angle_order()
     except BaseException:

@@ -47,6 +47,11 @@ class Coverage:
         return cls(order, gaps, _covering_gap(gaps[~is_wedge], 0.5), is_wedge)
 
     @property
+    def distinct_count(self) -> int:
+        """At how many different angles the views are."""
+        return _groups(self)[1]
+
+    @property
     def filled_rad(self) -> Floats:
         """The gaps as far as views cover them: half a step from each side of a wedge."""
         return np.where(self.is_wedge, np.minimum(self.step_rad, self.gaps_rad), self.gaps_rad)
