@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pellucid
+from pellucid import progress
 from pellucid.box import Box
 from pellucid.conversion.partial import Partial
 from pellucid.engines.engine import EngineOptions, make_engine
@@ -36,6 +37,22 @@ def voxels() -> Voxels:
 def source(tmp_path: Path, voxels: Voxels) -> Path:
     np.save(tmp_path / "source.npy", voxels)
     return tmp_path / "source.npy"
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_nan_that_becomes_a_number_is_reported(dtype: str, tmp_path: Path) -> None:
+    voxels = np.random.default_rng(0).random((40, 50, 60), np.float32)
+    voxels[[0, 1, 39], 3, [4, 5, 59]] = np.nan
+    np.save(tmp_path / "a.npy", voxels)
+    changed: dict[str, Any] = {"dtype": dtype, "value_range": (0.0, 1.0)}
+    notes: list[str] = []
+    with progress.use(progress.Callbacks(lambda update: None, notes.append)):
+        pellucid.convert(tmp_path / "a.npy", tmp_path / "b.zarr", levels=2, **changed).close()
+        pellucid.convert(tmp_path / "a.npy", tmp_path / "kept.zarr").close()
+        without = Box((2, 0, 0), (39, 50, 60))
+        pellucid.convert(voxels, tmp_path / "c.zarr", box=without, **changed).close()
+    said = [note for note in notes if "NaN" in note]
+    assert said == ["3 voxels were NaN (not a number); they now have the lowest value of the range."]
 
 
 @pytest.mark.parametrize("name", ["a.zarr", "a.zarr2", "a.n5", "a.h5", "a.tif", "a.nrrd", "a.nii", "a.mha", "slices/"])

@@ -58,7 +58,7 @@ def convert(
         job = _Job.planned(volume, place, wish, engine, cancel or threading.Event())
         with Partial(place, overwrite=overwrite) as partial, partial.naming_target():
             try:
-                job.carry_out(partial)
+                lost_nan = job.carry_out(partial)
             except OSError as error:
                 if error.errno == errno.ENOSPC:
                     raise DiskFull(str(place)) from error
@@ -66,6 +66,8 @@ def convert(
     written = open_volume(place)
     if warning := loss_warning(written, job.layout):
         progress.note(warning)
+    if lost_nan:
+        progress.note(f"{lost_nan:,} voxels were NaN (not a number); they now have the lowest value of the range.")
     return written
 
 
@@ -112,19 +114,19 @@ class _Job:
         values = plan_values(volume.dtype, wish.dtype, volume.value_range if automatic else wish.value_range)  # type: ignore[arg-type]
         return cls(volume, target, wish, engine, cancel, values, _layout(volume, wish, values))
 
-    def carry_out(self, partial: Partial) -> None:
+    def carry_out(self, partial: Partial) -> int:
+        """How many voxels were NaN and are not any more."""
         is_resumed = partial.begin(self._key())
         try:
             stages = self._plan(partial.output, is_resumed=is_resumed)
         except PellucidError:
             partial.discard()  # Refused: nothing was worked for yet.
             raise
-        for stage in stages:
-            for _ in run_stage(stage, self.engine, partial.folder, self.cancel):
-                pass
+        results = [list(run_stage(stage, self.engine, partial.folder, self.cancel)) for stage in stages]
         with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
             writer.finish()
         partial.publish()
+        return sum(done.result or 0 for done in results[0])
 
     def _plan(self, output: Location, *, is_resumed: bool) -> list[Stage]:
         """All stages, each with blocks that fit: what cannot fit is refused before the first one runs."""

@@ -69,8 +69,11 @@ class CopyTask:
     def open(self) -> Iterator[Work]:
         with open_volume(self.source) as volume, closing(_attach(self.target, self.layout)) as writer:
 
-            def copy(block: Block) -> None:
-                writer.write(block.core, self.values.apply(volume.read(block.core.shift(self.origin))))
+            def copy(block: Block) -> int:
+                """How many voxels were NaN and are not any more."""
+                voxels = volume.read(block.core.shift(self.origin))
+                writer.write(block.core, self.values.apply(voxels))
+                return self.values.count_nan(voxels)
 
             yield copy
 

@@ -41,6 +41,10 @@ class ValueMap:
         capped: Voxels = np.minimum(scaled, np.nextafter(wide(last), wide(0)) if target.itemsize == 8 else last)
         return capped.astype(target)
 
+    def count_nan(self, voxels: Voxels) -> int:
+        """How many voxels lose that they are no number."""
+        return int(np.count_nonzero(np.isnan(voxels))) if self.value_range and voxels.dtype.kind == "f" else 0
+
 
 def _cast(voxels: Voxels, target: np.dtype[Any]) -> Voxels:
     with np.errstate(over="raise"):
