@@ -55,7 +55,9 @@ def _door(ready: Connection, address: Address) -> None:
             return address
 
         door = Door("", find)
-        ready.send(await door.open(HOST, 0))
+        listener = socket.create_server((HOST, 0))
+        await door.open([listener], HOST)
+        ready.send(listener.getsockname()[1])
         await asyncio.Event().wait()
 
     asyncio.run(serve())

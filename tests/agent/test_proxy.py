@@ -46,7 +46,8 @@ def through_the_door(talk: Talk, folder: Path, is_secured: bool = False, other: 
             return address if id == ID else None
 
         door = Door(str(folder / "nobody"), find)
-        reader, writer = await asyncio.open_connection("127.0.0.1", await door.open("127.0.0.1", 0))
+        port = int(urlsplit(await door.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         await asyncio.wait_for(talk(reader, writer), PATIENCE_S)
         writer.close()
         await door.close()
