@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from pellucid.instance.loopback import listen_on_loopback
 
 from pellucid.agent.certificate import make_certificate
 from pellucid.agent.proxy import MAX_WAITING, Door
