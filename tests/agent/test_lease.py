@@ -114,6 +114,21 @@ def test_whoever_lost_it_learns_so_and_takes_nothing_back(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "agent.json").read_text())["process"] == "login-2/5/6"
 
 
+def test_a_lease_that_cannot_be_read_is_not_lost_and_not_free(tmp_path: Path) -> None:
+    lease, file, aside = Lease(tmp_path), tmp_path / "agent.json", tmp_path / "aside"
+    lease.take()
+    file.rename(aside)
+    file.symlink_to(file)  # The operating system refuses to open it, as it does without descriptors.
+    with pytest.raises(OSError, match="symbolic links"):
+        lease.renew("http://127.0.0.1:1/")
+    with pytest.raises(OSError, match="symbolic links"):
+        Lease(tmp_path).take()
+    lease.give_back()
+    assert file.is_symlink()
+    aside.replace(file)
+    assert lease.renew("http://127.0.0.1:1/")
+
+
 def test_what_makes_no_sense_is_nobodys(tmp_path: Path) -> None:
     write_json(tmp_path / "agent.json", {"process": "?", "count": 1})
     assert holder(tmp_path) is None

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from pellucid.agent.certificate import make_certificate
-from pellucid.agent.proxy import MAX_WAITING, Door
+from pellucid.agent.heads import Head
+from pellucid.agent.proxy import MAX_WAITING, Door, Entrance, Inside
 from pellucid.agent.records import Address
 from pellucid.instance.loopback import listen_on_loopback
-from pellucid.transport.connections import raise_descriptor_limit
+from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
 
 ID = "0123456789"
 HEAD = f"GET /i/{ID}/ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
@@ -97,6 +98,39 @@ def test_nobody_with_another_certificate_is_talked_to(tmp_path: Path) -> None:
         assert (await reader.readline()).split()[1] == b"502"
 
     through_the_door(talk, tmp_path, is_secured=True, other=True)
+
+
+class Unread(asyncio.Transport):
+    """A connection whose other end reads nothing."""
+
+    is_aborted = False
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+
+    def get_write_buffer_size(self) -> int:
+        return 1
+
+    def resume_reading(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+def test_answers_that_are_not_read_when_the_viewer_is_gone_are_limited() -> None:
+    async def lead(entrance: Entrance, head: Head, rest: bytes) -> None: ...
+
+    async def meet() -> None:
+        registry, unread = ConnectionRegistry(max_waiting=2), [Unread() for _ in range(5)]
+        for transport in unread:
+            entrance = Entrance(lead, registry)
+            entrance.connection_made(transport)
+            entrance.join(viewer := Inside(entrance))
+            viewer.connection_lost(None)
+        assert [one.is_aborted for one in unread] == [True, True, True, False, False]
+
+    asyncio.run(meet())
 
 
 def test_idle_connections_keep_nobody_out(tmp_path: Path) -> None:

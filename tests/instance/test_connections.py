@@ -22,13 +22,18 @@ IDLE = 1200
 
 
 @contextmanager
-def lines(instance: Instance, count: int, said: bytes = b"") -> Iterator[list[socket.socket]]:
-    """Connections that say this, and no more."""
+def lines(instance: Instance, count: int, said: bytes = b"", is_local: bool = False) -> Iterator[list[socket.socket]]:
+    """Connections that say this, and no more. is_local: by the Unix socket, as an agent connects."""
     raise_descriptor_limit()
+    if is_local:
+        with http(instance) as client:  # The Unix socket is there when the server runs.
+            assert client.get("/api/scene").status_code == 200
     with ExitStack() as stack:
         opened = []
         for _ in range(count):
-            line = stack.enter_context(socket.create_connection((HOST, instance.port), PATIENCE_S))
+            line = stack.enter_context(socket.socket(socket.AF_UNIX if is_local else socket.AF_INET))
+            line.settimeout(PATIENCE_S)
+            line.connect(str(instance.unix_socket) if is_local else (HOST, instance.port))
             line.sendall(said)
             opened.append(line)
         yield opened
@@ -42,14 +47,20 @@ def unfinished(instance: Instance, has: Capability) -> bytes:
     ).encode()
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHo"], ids=["silent", "half a request"])
-def test_idle_connections_keep_nobody_out(instance: Instance, said: bytes) -> None:
-    with lines(instance, IDLE, said) as idle:
+SLOW_BODY = b"POST /api/session HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\n{"
+
+
+@pytest.mark.parametrize("is_local", [False, True], ids=["port", "unix socket"])
+@pytest.mark.parametrize(
+    "said", [b"", b"GET / HTTP/1.1\r\nHo", SLOW_BODY], ids=["silent", "half a request", "slow body"]
+)
+def test_idle_connections_keep_nobody_out(instance: Instance, said: bytes, is_local: bool) -> None:
+    with lines(instance, IDLE, said, is_local) as idle:
+        for line in idle[: IDLE - MAX_WAITING]:
+            assert line.recv(1) == b""  # The oldest were closed.
         with open_page(instance) as page, http(instance) as client:
             assert page.exact().rgb.shape == (48, 64, 3)
             assert client.get("/api/scene").status_code == 200
-        for line in idle[: IDLE - MAX_WAITING]:
-            assert line.recv(1) == b""  # The oldest were closed.
         assert instance.session.connections.waiting <= MAX_WAITING
 
 
@@ -67,11 +78,13 @@ def test_connections_that_never_begin_tls_keep_nobody_out(source: str, folder: P
         assert idle[0].recv(1) == b""
 
 
-def test_guests_leave_room_for_the_owner(instance: Instance) -> None:
-    with lines(instance, MAX_GUESTS, unfinished(instance, "steer")):
+@pytest.mark.parametrize("is_local", [False, True], ids=["port", "unix socket"])
+def test_guests_leave_room_for_the_owner(instance: Instance, is_local: bool) -> None:
+    with lines(instance, MAX_GUESTS, unfinished(instance, "steer"), is_local):
+        while instance.session.connections.guests < MAX_GUESTS:
+            pass  # Some may still be on their way.
         with http(instance, "steer") as guest:
-            while (refused := guest.get("/api/scene")).status_code != 429:
-                pass  # Some of the others may still be on their way.
+            assert (refused := guest.get("/api/scene")).status_code == 429
             assert "Too many connections of guests" in refused.json()["what"]
         with pytest.raises(ConnectionClosed), open_page(instance, "look"):
             pass

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from pellucid.agent.app import create_app as create_agent_app
 from pellucid.agent.changes import Changes
 from pellucid.agent.keeper import Keeper
+from pellucid.instance import route_rules
 from pellucid.instance.app import create_app
 from pellucid.instance.capabilities import RANKS, allows
 from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES, Capability
@@ -136,6 +137,43 @@ def test_a_body_in_chunks_is_cut_off(application: FastAPI) -> None:
         # A route without parameters for a body never reads one.
         assert body.read_bytes <= rule.max_body_bytes + len(PIECE), route
         assert status == 413 or body.read_bytes == 0, (route, status, said)
+
+
+class SilentBody(Body):
+    """One that stops after its first byte. is_ending: the connection ends then."""
+
+    def __init__(self, is_ending: bool = False) -> None:
+        super().__init__()
+        self._is_ending = is_ending
+
+    async def receive(self) -> dict[str, Any]:
+        self.read_bytes += 1
+        if self.read_bytes == 1:
+            return {"type": "http.request", "body": b"{", "more_body": True}
+        if not self._is_ending:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0.01)
+        return {"type": "http.disconnect"}
+
+
+def test_a_public_body_that_does_not_come_is_not_waited_for(
+    application: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(route_rules, "PUBLIC_BODY_S", 0.01)
+    public_routes = [
+        route for route, rule in rules(application).items() if rule.capability is None and rule.max_body_bytes
+    ]
+    assert "POST /api/session" in public_routes
+    for route in public_routes:
+        status, said = answer(application, route, "own", SilentBody(), {"content-length": "1000"})
+        assert status == 408 and "did not come in time" in said["what"], route
+
+
+def test_a_guests_body_may_pause_less_long_than_the_owners(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(route_rules, "GUEST_SILENCE_S", 0.001)
+    route = "PATCH /api/scene"
+    assert answer(app, route, "steer", SilentBody(), {"content-length": "1000"})[0] == 408
+    assert answer(app, route, "own", SilentBody(is_ending=True), {"content-length": "1000"})[0] == 400
 
 
 def test_what_no_route_is_for_reads_nothing(application: FastAPI) -> None:

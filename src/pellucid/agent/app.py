@@ -33,11 +33,13 @@ from pellucid.errors import (
 )
 from pellucid.formats.system_errors import system_error
 from pellucid.instance.guard import Guard
+from pellucid.instance.http_server import ConnectionMiddleware
 from pellucid.instance.process import refusal
 from pellucid.instance.product import PRODUCT
 from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
 from pellucid.instance.routes import sessions
 from pellucid.instance.sessions import Access, make_code
+from pellucid.transport.connections import ConnectionRegistry
 
 log = logging.getLogger(__name__)
 VERSION = 1
@@ -47,7 +49,9 @@ SAME_VERSION = "Check that both ends have the same version."
 STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, SchedulerUnreachable: 503}
 
 
-def create_app(keeper: Keeper, access: Access, changes: Changes, run: str = "") -> FastAPI:
+def create_app(
+    keeper: Keeper, access: Access, changes: Changes, run: str = "", connections: ConnectionRegistry | None = None
+) -> FastAPI:
     """Behind the guard: who may come in is the user whom the agent serves. run: of the agent, for codes of viewers."""
     app = FastAPI(
         title="Pellucid agent", version=PRODUCT, docs_url=None, redoc_url=None, openapi_url=None,
@@ -61,6 +65,7 @@ def create_app(keeper: Keeper, access: Access, changes: Changes, run: str = "") 
     file_routes.add(app, keeper.site)
     home.add(app)
     app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
+    app.add_middleware(ConnectionMiddleware, connections=connections or ConnectionRegistry())
     app.add_middleware(Guard, access=access)
     return app
 

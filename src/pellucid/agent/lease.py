@@ -17,7 +17,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import private_folder, read_json, write_json
+from pellucid.jobs.job import load_json, private_folder, write_json
 from pellucid.jobs.processes import Process
 from pellucid.rendering.documents import build
 
@@ -52,8 +52,8 @@ class Holder:
 
 
 def holder(folder: Path, file: str = FILE) -> Holder | None:
-    """Who has the lease, gone or not."""
-    content = read_json(folder / file)
+    """Who has the lease, gone or not. A file that cannot be read now is an OSError: its lease may well be held."""
+    content = load_json(folder / file)
     try:
         found: Holder | None = None if content is None else build(Holder, content, FILE)
         if found is not None:
@@ -136,8 +136,9 @@ class Lease:
         return True
 
     def give_back(self) -> None:
-        if self.is_held:
-            (self._folder / FILE).unlink(missing_ok=True)
+        with suppress(OSError):  # What cannot be read is left: the process that it names is gone soon.
+            if self.is_held:
+                (self._folder / FILE).unlink(missing_ok=True)
 
 
 def _taken_meanwhile() -> InvalidInput:

@@ -34,12 +34,13 @@ from pellucid.agent.records import Address, Record
 from pellucid.agent.schedulers import LOCAL_POLL_S
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.system_errors import system_error
+from pellucid.instance.http_server import HttpServer
 from pellucid.instance.loopback import listen_on_loopback, new_host_name
 from pellucid.instance.sessions import Access
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
-from pellucid.transport.connections import raise_descriptor_limit
+from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
 
 if TYPE_CHECKING:
     from pellucid.agent.hub.front import Front
@@ -70,9 +71,10 @@ def main() -> None:
     try:
         front = _front() if options.hub else None
         asyncio.run(Agent(agent_folder(), options.idle_minutes * 60, front).run(options.port, options.ready))
-    except PellucidError as error:
-        _say(options.ready, f"{error.what} {error.do}")
-        sys.exit(f"pellucid: {error.what}\n{error.do}")
+    except (PellucidError, OSError) as error:
+        refused = system_error(error) if isinstance(error, OSError) else error
+        _say(options.ready, f"{refused.what} {refused.do}")
+        sys.exit(f"pellucid: {refused.what}\n{refused.do}")
 
 
 def _front() -> "Front":
@@ -123,12 +125,13 @@ class Agent:
         front, access = self._front, self._access
         place = None if front is None else front.place
         door = Door(str(inner / "socket"), self._find, self._use, None if front is None else front.gate, place=place)
-        app: ASGIApp = create_app(self._keeper, access, changes, door.run)
+        connections = ConnectionRegistry()
+        app: ASGIApp = create_app(self._keeper, access, changes, door.run, connections)
         config = uvicorn.Config(
             app if front is None else front.guarded(app, access.token), log_level="warning", access_log=False,
-            server_header=False, timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
+            server_header=False, proxy_headers=False, timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
         )  # fmt: skip
-        self._server = uvicorn.Server(config)
+        self._server = HttpServer(config, connections)
         url = access.address = await self._opened(door, port)
         if not self._lease.renew(url, access.token):
             raise InvalidInput("Another agent was started at this moment.", do="Use that one.")

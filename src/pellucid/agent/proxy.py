@@ -8,15 +8,17 @@ One request per connection: so nothing has to be known of what follows the head,
 
 import asyncio
 import logging
+import resource
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import cast
+from typing import Any, cast
 
 from pellucid.agent.heads import LONGEST_HEAD, Head, NotHttp, answer
 from pellucid.agent.records import Address
 from pellucid.instance.sessions import make_secret
+from pellucid.transport.accepting import Acceptor, LimitedLog
 from pellucid.transport.connections import ConnectionRegistry
 
 log = logging.getLogger(__name__)
@@ -25,8 +27,10 @@ CONNECT_S = 10.0
 MOST_WAITING_BYTES = 2**20
 MAX_WAITING = 512
 """Connections whose request has not come, or has not been led anywhere yet. One more closes the oldest of them."""
-BACKLOG = 100
-"""So many are accepted at a time, at most: few enough that each can send its request before it is the oldest."""
+DESCRIPTORS_PER_WAITING = 8
+"""Of those that this process may have, where they are few."""
+UNREAD_S = 60.0
+"""So long the rest of an answer waits to be read, after the viewer has closed the connection."""
 BUFFER_BYTES = 2**18
 
 Finder = Callable[[str], Awaitable[Address | None]]
@@ -62,9 +66,14 @@ class Side(asyncio.Protocol):
                 self.other.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self.other is not None and self.other.transport is not None:
-            self.other.transport.close()
+        if self.other is not None:
+            self.other.finish()
         self.transport = None
+
+    def finish(self) -> None:
+        """The other end is gone: send what came from it, and close."""
+        if self.transport is not None:
+            self.transport.close()
 
 
 class Inside(Side, asyncio.BufferedProtocol):
@@ -126,11 +135,18 @@ class Entrance(Side):
             self.transport.close()
 
     def join(self, inner: Side) -> None:
-        """Only move bytes from now on: whoever is behind the door answers for the connection."""
+        """Only move bytes from now on: the server behind the door limits those that show no access."""
         self._connections.remove(self)
         self.other = inner
         if self.transport is not None:
             self.transport.resume_reading()
+
+    def finish(self) -> None:
+        if self.transport is not None and self.transport.get_write_buffer_size():
+            # Nothing behind the door limits it any more.
+            self._connections.add(self, self.transport.abort)
+            self._deadline = asyncio.get_running_loop().call_later(UNREAD_S, self.transport.abort)
+        super().finish()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._connections.remove(self)
@@ -158,22 +174,29 @@ class Door:
     ) -> None:
         self._own, self._find, self._on_use, self._gate = own, find, on_use, gate
         self.run, self._place, self._address = run or make_secret(), place, ""
-        self._servers: list[asyncio.Server] = []
-        self._connections = ConnectionRegistry(MAX_WAITING)
+        self._listeners: list[socket.socket] = []
+        self._connections = ConnectionRegistry(_max_waiting())
+        self._acceptor = Acceptor(self._connections, self._enter, log)
+        self._unreachable = LimitedLog(log)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def open(self, listeners: Sequence[socket.socket], name: str) -> str:
         """Serve what comes to these sockets, which have one port. Gives the address of the page with this host name."""
-        loop = asyncio.get_running_loop()
+        self._listeners += listeners
         for listener in listeners:
-            entrance = lambda: Entrance(self._lead, self._connections)  # noqa: E731
-            self._servers.append(await loop.create_server(entrance, sock=listener, backlog=BACKLOG))
+            self._acceptor.start(listener)
         self._address = f"http://{name}:{listeners[0].getsockname()[1]}"
         return f"{self._address}/"
 
     async def close(self) -> None:
-        for server in self._servers:
-            server.close()
+        await self._acceptor.close()
+        for listener in self._listeners:
+            listener.close()
+
+    async def _enter(self, connection: socket.socket, _: Any) -> None:
+        with suppress(OSError):  # It went away.
+            loop = asyncio.get_running_loop()
+            await loop.connect_accepted_socket(lambda: Entrance(self._lead, self._connections), connection)
 
     async def _lead(self, entrance: Entrance, head: Head, rest: bytes) -> None:
         self._on_use()
@@ -191,7 +214,7 @@ class Door:
                 return
             inner = await asyncio.wait_for(self._connected(entrance, address), CONNECT_S)
         except (OSError, TimeoutError, ssl.SSLError) as error:
-            log.warning("A viewer cannot be reached: %s", error)
+            self._unreachable.warning("A viewer cannot be reached: %s", error)
             entrance.refuse(502, "The viewer cannot be reached just now.")
             return
         stated = "" if viewer is None or address is None else self._stated(came, viewer, address, is_vouched)
@@ -231,3 +254,9 @@ class Door:
             context.load_verify_locations(cadata=address.certificate)
             self._contexts[address.certificate] = context
         return self._contexts[address.certificate]
+
+
+def _max_waiting() -> int:
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    few = MAX_WAITING if descriptors == resource.RLIM_INFINITY else descriptors // DESCRIPTORS_PER_WAITING
+    return min(MAX_WAITING, few)

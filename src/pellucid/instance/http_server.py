@@ -7,9 +7,11 @@ uvicorn accepts any number of connections, and lets one that sends nothing stay 
 """
 
 import asyncio
+import itertools
 import logging
 import socket
 from contextlib import suppress
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,12 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pellucid.errors import TooManyRequests
 from pellucid.instance.capabilities import allows
 from pellucid.instance.route_rules import refuse
+from pellucid.transport.accepting import Acceptor
 from pellucid.transport.connections import WAITING_TIMEOUT_S, ConnectionRegistry
 
 log = logging.getLogger(__name__)
-BACKLOG = 2048
 POLL_S = 1.0
-RETRY_S = 0.05
 PUBLIC_ANSWER_S = 60.0
 TOO_MANY = "Too many connections of guests are open."
 
@@ -33,47 +34,31 @@ class HttpServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, connections: ConnectionRegistry) -> None:
         super().__init__(config)
         self._connections = connections
-        self._accepting: list[asyncio.Task[None]] = []
-        self._opening: set[asyncio.Task[None]] = set()
+        self._acceptor = Acceptor(connections, self._serve_connection, log)
+        self._closing_expired: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=[])
-        self._accepting = [asyncio.create_task(self._accept(listener)) for listener in sockets or ()]
-        self._accepting.append(asyncio.create_task(self._close_expired()))
+        for listener in sockets or ():
+            self._acceptor.start(listener)
+        self._closing_expired = asyncio.create_task(self._close_expired())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for task in (*self._accepting, *self._opening):
-            task.cancel()
+        if self._closing_expired is not None:
+            self._closing_expired.cancel()
+        await self._acceptor.close()
         await super().shutdown(sockets)
 
-    async def _accept(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        listener.setblocking(False)
-        listener.listen(BACKLOG)
-        while True:
-            try:
-                connection, address = await loop.sock_accept(listener)
-            except OSError as error:  # Most likely there is no descriptor left.
-                log.warning("A connection could not be accepted: %s", error)
-                self._connections.close_oldest()
-                await asyncio.sleep(RETRY_S)
-                continue
-            self._open(connection, address)
-            # Those that were accepted are served before the next one is: a flood of connections closes no others.
-            await asyncio.sleep(0)
+    async def _serve_connection(self, connection: socket.socket, address: Any) -> None:
+        if connection.family == socket.AF_UNIX:
+            connection = _LocalSocket(connection)
+            address = connection.getpeername()
 
-    def _open(self, connection: socket.socket, address: tuple[str, int]) -> None:
         def close() -> None:
             with suppress(OSError):  # It went away by itself.
                 connection.shutdown(socket.SHUT_RDWR)
 
-        if connection.family != socket.AF_UNIX:
-            self._connections.add(address[:2], close, lambda: connection.fileno() < 0)
-        opening = asyncio.create_task(self._serve_connection(connection))
-        self._opening.add(opening)
-        opening.add_done_callback(self._opening.discard)
-
-    async def _serve_connection(self, connection: socket.socket) -> None:
+        self._connections.add(address[:2], close, lambda: connection.fileno() < 0)
         tls, config = self.config.ssl, self.config
         protocol = lambda: config.http_protocol_class(  # type: ignore[call-arg]  # noqa: E731
             config=config, server_state=self.server_state, app_state=self.lifespan.state
@@ -90,11 +75,25 @@ class HttpServer(uvicorn.Server):
             self._connections.close_expired()
 
 
+class _LocalSocket(socket.socket):
+    """A connection of a Unix socket, with a number as its address: the client's end has none of its own."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__(connection.family, connection.type, connection.proto, connection.detach())
+        self.setblocking(False)
+        self._address = ("unix", next(self._numbers))
+
+    def getpeername(self) -> tuple[str, int]:
+        return self._address
+
+
 class ConnectionMiddleware:
     """Tells the registry that a connection is served, and for whom. Stands behind the guard.
 
     One that has shown no access waits on, and is closed with those that wait; so does a page's WebSocket until both
-    ends have proved who they are (connection). Those of the Unix socket are the owner's, and are not counted."""
+    ends have proved who they are (connection). What comes through an agent, by a Unix socket, is counted alike."""
 
     def __init__(self, app: ASGIApp, connections: ConnectionRegistry) -> None:
         self._app, self._connections = app, connections

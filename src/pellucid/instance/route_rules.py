@@ -32,7 +32,11 @@ MAX_STREAM_BYTES = 2**40
 MAX_GUEST_REQUESTS_PER_SECOND = 100
 MAX_GUEST_HEAVY = 2
 """Of all guests together."""
-BAD_REQUEST, FORBIDDEN, NOT_FOUND, WRONG_METHOD, TOO_LARGE, TOO_MANY = 400, 403, 404, 405, 413, 429
+PUBLIC_BODY_S = 10.0
+"""Within this time all of a body has to come that anyone may send."""
+GUEST_SILENCE_S = 60.0
+"""So long the body of a guest's request may pause. The owner's may pause as long as it likes."""
+BAD_REQUEST, FORBIDDEN, NOT_FOUND, WRONG_METHOD, TOO_SLOW, TOO_LARGE, TOO_MANY = 400, 403, 404, 405, 408, 413, 429
 BODILESS = {"GET", "HEAD", "DELETE"}
 POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 CLOSE = {"Connection": "close"}
@@ -132,6 +136,8 @@ class RouteMiddleware:
             return
         self._heavy += (weight := int(is_guest and rule.is_heavy))
         try:
+            if scope["type"] == "http" and (rule.capability is None or is_guest):
+                receive = _timed(receive, rule.capability is None)
             await self._app(scope, _limited(receive, rule.max_body_bytes), send)
         finally:
             self._heavy -= weight
@@ -206,3 +212,25 @@ def _limited(receive: Receive, max_bytes: int) -> Receive:
         return message
 
     return receive_limited
+
+
+def _timed(receive: Receive, is_public: bool) -> Receive:
+    """Receive, until the body takes too long. What comes after it, the end of the connection, may take any time."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + PUBLIC_BODY_S
+    is_whole = False
+
+    async def receive_timed() -> Message:
+        nonlocal is_whole
+        if is_whole:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(deadline if is_public else loop.time() + GUEST_SILENCE_S):
+                message = await receive()
+        except TimeoutError as error:
+            what = "The body of this request did not come in time. Send it again."
+            raise HTTPException(TOO_SLOW, what, CLOSE) from error
+        is_whole = not message.get("more_body", False)
+        return message
+
+    return receive_timed

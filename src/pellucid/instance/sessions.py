@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pellucid.errors import NotAllowed, NotFound
@@ -23,12 +24,15 @@ from pellucid.transport.address import LOOPBACK, host_to_connect
 
 CODE_S = 600.0
 TICKET_S = 60.0
-MAX_SESSIONS = 1000
-MAX_TICKETS = 1000
+MAX_KEPT = 1000
+MAX_KEPT_PER_LINK = 50
+"""Sessions, and tickets: of the owner, and of each share link. One more ends the oldest of the same."""
 SECRET_BYTES = 24
 FRESH_LINK = (
     "Run pellucid open, press Enter where pellucid view runs, or use the agent's page: each gives a fresh link."
 )
+
+Kept = TypeVar("Kept")
 
 
 def make_secret() -> str:
@@ -159,11 +163,12 @@ class Access:
     def begin(self, grant: Grant, address: str, channel: Channel) -> PageSession:
         """A session for a page at an address, as the page sees itself."""
         id = secrets.token_urlsafe(12)
-        key = self._key(id) if grant.link == "" else make_secret()
-        session = PageSession(id, grant, address, self._is_own(address, channel), key, make_secret())
+        is_lasting = self._is_own(address, channel)
+        # A key that can be made again from the root would open a session that has ended.
+        key = self._key(id) if is_lasting and not grant.link else make_secret()
+        session = PageSession(id, grant, address, is_lasting, key, make_secret())
+        _make_room(self._sessions, lambda one: one.grant.link, grant.link)
         self._sessions[id] = session
-        while len(self._sessions) > MAX_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
         return session
 
     def resume(self, token: str, address: str, channel: Channel) -> PageSession:
@@ -253,8 +258,7 @@ class Access:
         """For one GET of a path and query, soon."""
         now = self._clock()
         self._tickets = {key: one for key, one in self._tickets.items() if one[2] > now}
-        while len(self._tickets) >= MAX_TICKETS:
-            del self._tickets[next(iter(self._tickets))]
+        _make_room(self._tickets, lambda one: one[1].link, grant.link)
         ticket = make_secret()
         self._tickets[ticket] = (target, grant, now + TICKET_S)
         return ticket
@@ -264,6 +268,13 @@ class Access:
         if grant is None or wanted != target or until < self._clock() or grant.agent != channel.agent:
             return None
         return grant
+
+
+def _make_room(kept: dict[str, Kept], link_of: Callable[[Kept], str], link: str) -> None:
+    """For one more of a link ("": the owner's own). What others have stays."""
+    same = [key for key, one in kept.items() if link_of(one) == link]
+    for key in same[: max(0, len(same) + 1 - (MAX_KEPT_PER_LINK if link else MAX_KEPT))]:
+        del kept[key]
 
 
 def _is_same(left: str, right: str) -> bool:

@@ -81,12 +81,20 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 def read_json(path: Path) -> dict[str, Any] | None:
     """None where there is no such file, it is another user's, or it is damaged: too large, too deep, not JSON."""
     try:
+        return load_json(path)
+    except OSError:
+        return None
+
+
+def load_json(path: Path) -> dict[str, Any] | None:
+    """The same, but what the operating system refuses is raised: the file may be there, and good."""
+    try:
         with path.open() as file:
             found = os.fstat(file.fileno())
             if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH or found.st_size > MAX_JSON_BYTES:
                 return None
             content = json.load(file)
-    except (OSError, ValueError, RecursionError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) and _is_plain(content, MAX_JSON_DEPTH) else None
 

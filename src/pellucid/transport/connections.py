@@ -116,6 +116,10 @@ class ConnectionRegistry:
     def waiting(self) -> int:
         return len(self._waiting)
 
+    @property
+    def guests(self) -> int:
+        return len(self._guests)
+
     def _evict(self) -> None:
         if self._waiting:
             never_known = (key for key, one in self._waiting.items() if not one.is_known)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from pellucid.errors import PellucidError, TransferBroken
+from pellucid.transport.accepting import RETRY_S
 from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
 from pellucid.transport.connections import ConnectionRegistry
 from pellucid.transport.handshake import Tokens, admit
@@ -64,7 +65,10 @@ class Door:
             try:
                 connection, _ = listening.accept()
             except OSError:
-                return
+                # Unless it is closed, most likely no descriptor is left.
+                self._unauthenticated.close_oldest()
+                self._is_closing.wait(RETRY_S)
+                continue
             is_local = listening.family == socket.AF_UNIX
             try:
                 self._begin(self._secured(connection), self._offer, is_local)

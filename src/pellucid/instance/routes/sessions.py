@@ -4,9 +4,12 @@ Here: sessions of pages, the server's proof, codes, tickets.
 Not here: how they are checked (sessions), share links (sharing).
 """
 
+import asyncio
+
 from fastapi import FastAPI
 
 from pellucid.errors import InvalidInput
+from pellucid.instance.message_rates import Rate
 from pellucid.instance.proofs import sign
 from pellucid.instance.protocol import access as bodies
 from pellucid.instance.route_rules import needs, public
@@ -14,13 +17,20 @@ from pellucid.instance.routes.access import REFUSALS, Came, Granted
 from pellucid.instance.sessions import Access, Channel, Grant, PageSession
 
 MAX_BODY_BYTES = 16 * 1024
+MAX_GUEST_SESSIONS_PER_SECOND = 20
+"""Of all guests together."""
 PUBLIC, OWN, LOOK = [public(MAX_BODY_BYTES)], [needs("own")], [needs("look")]
 
 
 def add(app: FastAPI, access: Access) -> None:
+    guests = Rate(MAX_GUEST_SESSIONS_PER_SECOND)
+
     @app.post("/api/session", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
     async def session(wanted: bodies.SessionRequest, channel: Came) -> bodies.PageAccess:
         """A session for a page: with a code, with a share link, or with its token from before."""
+        shown = access.grant(wanted.share or wanted.resume, channel)
+        if shown is not None and shown.link:
+            await asyncio.sleep(guests.take())
         page = _session(access, wanted, channel)
         grant = page.grant
         return bodies.PageAccess(page.id, page.key, page.token, grant.capability, grant.state)
