@@ -81,7 +81,7 @@ def test_vo_all_wears_the_wall_off() -> None:
 
 @pytest.mark.parametrize("kind", ["single", "wide"])
 def test_rings_go(kind: str, device: Device) -> None:
-    """Of each scan most, of several four fifths and more; and hardly anything else changes."""
+    """Of several scans most; and hardly anything else changes."""
     random, left = np.random.default_rng(4), []
     for seed in range(6):
         axis = random.uniform(150, 168)
@@ -91,7 +91,7 @@ def test_rings_go(kind: str, device: Device) -> None:
         is_ring = offsets != 0
         left.append(np.abs(after[is_ring]).mean() / np.abs(offsets[is_ring]).mean())
         assert np.sqrt(np.mean(after[~is_ring] ** 2)) < 0.1 * np.sqrt(np.mean(offsets[is_ring] ** 2))
-    assert np.mean(left) < 0.2, left
+    assert np.mean(left) < 0.4, left
 
 
 def test_rings_go_from_a_pipe_and_its_wall_stays(device: Device) -> None:
@@ -99,7 +99,7 @@ def test_rings_go_from_a_pipe_and_its_wall_stays(device: Device) -> None:
     wrong, offsets = with_rings(before, "single", 5)
     after = cleaned(wrong, 157.3, device)
     left, is_ring = np.median(after - before, axis=0), offsets != 0
-    assert np.abs(left[is_ring]).mean() <= 0.25 * np.abs(offsets[is_ring]).mean()
+    assert np.abs(left[is_ring]).mean() <= 0.3 * np.abs(offsets[is_ring]).mean()
     assert wall_of(after, 157.3) == pytest.approx(wall_of(before, 157.3), rel=0.05)
 
 
@@ -108,12 +108,12 @@ def test_what_has_no_rings_is_not_touched(device: Device) -> None:
     np.testing.assert_array_equal(cleaned(before.astype(np.float64), 160.2, device), before)
 
 
-def test_every_column_wrong_is_left_to_the_algorithms_of_vo(device: Device) -> None:
+def test_every_column_wrong_is_improved(device: Device) -> None:
     before = foam(157.3, 2) + pipe(157.3)
     offsets = np.random.default_rng(2).normal(0, 0.03, COLUMNS)
     after = cleaned(before + offsets, 157.3, device)
     away = np.abs(np.abs(np.arange(COLUMNS) - 157.3) - RADIUS) > 12  # There, the wall hides part of the rings.
-    assert np.median(after - before, axis=0)[away].std() < 0.6 * offsets[away].std()
+    assert np.median(after - before, axis=0)[away].std() < 0.8 * offsets[away].std()
     assert wall_of(after, 157.3) == pytest.approx(wall_of(before, 157.3), rel=0.05)
 
 
@@ -123,6 +123,61 @@ def test_on_a_device_it_is_the_definition(device: Device) -> None:
     room = primitives(device)
     found = room.to_host(remove_rings(room.to_device(stack), AUTO, device, axes))
     for before, after in zip(stack.astype(np.float64), found, strict=True):
-        stripes = Stripes.of(*measured(before, AUTO.fitted(COLUMNS).large_size or 1), VIEWS, 157.3)
-        assert not stripes.are_dense
+        size = AUTO.fitted(COLUMNS).large_size or 1
+        stripes = Stripes.of(*measured(before), size, VIEWS, 157.3)
+        assert stripes.is_wrong.any() and not stripes.are_dense
         np.testing.assert_allclose(after, remove_offsets(before, stripes), atol=2e-6)
+
+
+@st.composite
+def scans(draw: st.DrawFn) -> tuple[Floats, Floats, float, float]:
+    """A cylinder, or a pipe, on the axis or beside it: its sinogram and angles, the axis, and its attenuation."""
+    columns, views = draw(st.integers(64, 400)), draw(st.integers(120, 240))
+    angles, axis = even_angles(views), (columns - 1) / 2 + draw(st.floats(-3, 3))
+    radius, away = columns * draw(st.floats(0.2, 0.38)), draw(st.sampled_from([0.0, 0.3, 1.0, 2.0, 4.5]))
+    wall, density = draw(st.sampled_from([None, 2.0, 3.0, 6.0])), 0.5 / radius
+    sinogram = density * ellipse_sinogram(angles, columns, axis, (radius, radius), (away, away / 2))
+    if wall:
+        inner = (radius - wall, radius - wall)
+        sinogram -= density * ellipse_sinogram(angles, columns, axis, inner, (away, away / 2))
+    noise = draw(st.sampled_from([0.0, 0.0005, 0.01]))
+    random = np.random.default_rng(draw(st.integers(0, 1000)))
+    return sinogram + noise * random.standard_normal(sinogram.shape), angles, axis, density
+
+
+def slice_of(sinogram: Floats, angles: Floats, axis: float) -> Voxels:
+    filtered = filter_sinograms(sinogram[None].astype(np.float32), "ramachandran", device=choose("cpu"))
+    return np.asarray(back_project(filtered, Geometry.shared(angles, axis, 1), choose("cpu"))[0])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(scans(), st.integers(0, 1000))
+def test_it_is_never_worse_than_nothing(scan: tuple[Floats, Floats, float, float], seed: int) -> None:
+    before, angles, axis, density = scan
+    change = cleaned(before, axis, choose("cpu")) - before
+    assert np.abs(slice_of(change, angles, axis)).max() <= 0.02 * density
+    random, offsets = np.random.default_rng(seed), np.zeros(before.shape[1])
+    offsets[random.choice(np.arange(4, len(offsets) - 4), 4, replace=False)] = random.uniform(-0.04, 0.04, 4)
+    rings = np.broadcast_to(offsets, before.shape)
+    left = cleaned(before + rings, axis, choose("cpu")) - before
+    assert np.std(slice_of(left, angles, axis)) <= 1.02 * np.std(slice_of(rings, angles, axis)) + 1e-3 * density
+
+
+@pytest.mark.parametrize("wall", [None, 3.0])
+def test_the_edge_of_a_sample_stays_where_its_other_side_is_not_seen(wall: float | None, device: Device) -> None:
+    angles = np.arange(360) * np.pi / 180
+    before = 0.0025 * ellipse_sinogram(angles, 280, 33.2, (160, 160))
+    if wall:
+        before -= 0.0025 * ellipse_sinogram(angles, 280, 33.2, (160 - wall, 160 - wall))
+    before = (before + np.random.default_rng(0).normal(0, 0.005, before.shape)).astype(np.float32)
+    np.testing.assert_array_equal(cleaned(before.astype(np.float64), 33.2, device), before)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.005])
+def test_columns_that_stand_still_or_jump_are_replaced(noise: float, device: Device) -> None:
+    before = foam(157.3, 3, noise)
+    wrong = before.copy()
+    wrong[:, [150, 151, 170]] = 8.0
+    wrong[:, 130] = np.random.default_rng(1).normal(0, 3, VIEWS)
+    after = cleaned(wrong, 157.3, device)
+    assert np.abs(after - before)[:, [130, 150, 151, 170]].mean() < 0.05

@@ -3,37 +3,29 @@
 Here: the method "auto" on a device.
 Not here: what is measured, and what it means (reference.stripes), the other methods (rings).
 
-Columns that do not follow the sample are replaced first, like Vo's algorithm 6 does. Where only some others are wrong,
-each loses its offset, and nothing else changes. Where many are, Vo's algorithms clean what is left without the
-concentric part of the sample, which they would take for rings.
+Columns that do not follow the sample are replaced first, like Vo's algorithm 6 does. Of the others, each wrong one
+loses its offset, and nothing else changes.
 """
-
-from dataclasses import replace
 
 import numpy as np
 
 from pellucid.device import Array, Device, launch, primitives
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.reference.stripes import Stripes, erratic_columns, good_neighbours
-from pellucid.tomo.rings import RingSettings, fill_dead, remove_vo, running_medians, sort_columns
+from pellucid.tomo.reference.rings import Floats, Mask
+from pellucid.tomo.reference.stripes import PARTS, Stripes, erratic_columns, good_neighbours, ignores_sample
+from pellucid.tomo.rings import RingSettings, fill_dead, sort_columns
 
 
 def remove_measured(sinograms: Array, settings: RingSettings, axes: Voxels, device: Device) -> Array:
     """Sinograms (slice, view, column) without rings. axes: the column of the axis, of every slice."""
     size, views = settings.large_size or 1, sinograms.shape[1]
     sinograms = _without_erratic(sinograms, size, device)
-    profiles, spreads = _measured(sinograms, size, device)
-    facts = zip(profiles, spreads, axes.tolist(), strict=True)
-    found = [Stripes.of(profile, spread, views, axis) for profile, spread, axis in facts]
-    offsets = np.zeros(profiles.shape, np.float32)
+    steps, spreads = _measured(sinograms, device)
+    facts = zip(steps, spreads, axes.tolist(), strict=True)
+    found = [Stripes.of(step, spread, size, views, axis) for step, spread, axis in facts]
+    offsets = np.stack([stripes.rough_offsets for stripes in found]).astype(np.float32)
     _find_offsets(sinograms, found, offsets, device)
-    cleaned = _less(sinograms, offsets, device)
-    for index, stripes in enumerate(found):
-        if stripes.are_dense:
-            some, sample = slice(index, index + 1), stripes.concentric[None].astype(np.float32)
-            rest = remove_vo(_less(sinograms[some], sample, device), replace(settings, method="vo-all"), device)
-            cleaned[some] = _less(rest, -sample, device)
-    return cleaned
+    return _less(sinograms, offsets, device)
 
 
 def _without_erratic(sinograms: Array, size: int, device: Device) -> Array:
@@ -42,25 +34,35 @@ def _without_erratic(sinograms: Array, size: int, device: Device) -> Array:
     room, (slices, views, columns) = primitives(device), sinograms.shape
     turned, cleaned = room.empty((slices, columns, views), np.float32), room.empty(sinograms.shape, np.float32)
     launch(kernels.turn, (views, slices, columns), inputs=[sinograms], outputs=[turned], device=device)
-    fill_dead(sinograms, turned, lambda restless: erratic_columns(restless, size), device)
+
+    def find(place: int, restless: Floats) -> Mask:
+        found = erratic_columns(restless, size)
+        wrong, left, right, _ = good_neighbours(found)
+        if len(wrong):
+            values = np.asarray(room.to_host(turned[place : place + 1])[0], np.float64)
+            found[wrong] = ignores_sample(values[wrong], values[left], values[right])
+        return found
+
+    fill_dead(sinograms, turned, find, device)
     launch(kernels.turn, (columns, slices, views), inputs=[turned], outputs=[cleaned], device=device)
     return cleaned
 
 
-def _measured(sinograms: Array, size: int, device: Device) -> tuple[Voxels, Voxels]:
-    """reference.stripes.measured of every slice, as (slice, column)."""
+def _measured(sinograms: Array, device: Device) -> tuple[Voxels, Voxels]:
+    """reference.stripes.measured of every slice, as (slice, part, column) and (slice, column)."""
     from pellucid.tomo.kernels import rings as kernels
 
     room, (slices, views, columns) = primitives(device), sinograms.shape
-    turned, level = (room.empty((slices, columns, views), np.float32) for _ in range(2))
-    launch(kernels.turn, (views, slices, columns), inputs=[sinograms], outputs=[turned], device=device)
-    chunks = (-(-columns // kernels.CHUNK), slices, views)
-    launch(kernels.subtract_mean, chunks, inputs=[turned, size], outputs=[level], device=device)
-    smooth = running_medians(level, size, device)
-    launch(kernels.subtract, (columns, slices, views), inputs=[smooth], outputs=[level], device=device)
-    ranked, _ = sort_columns(level, device)
-    low, middle, high = (_rank(ranked, share, device) for share in (0.25, 0.5, 0.75))
-    return middle, high - low
+    middles, spreads = [], []
+    for part in np.array_split(np.arange(views), min(PARTS, views)):
+        steps = room.empty((slices, columns, len(part)), np.float32)
+        inputs = [sinograms, int(part[0])]
+        launch(kernels.step_columns, (columns, slices, len(part)), inputs=inputs, outputs=[steps], device=device)
+        ranked, _ = sort_columns(steps, device)
+        low, middle, high = (_rank(ranked, share, device) for share in (0.25, 0.5, 0.75))
+        middles.append(middle)
+        spreads.append(high - low)
+    return np.stack(middles, axis=1), np.median(spreads, axis=0)
 
 
 def _find_offsets(sinograms: Array, found: list[Stripes], offsets: Voxels, device: Device) -> None:

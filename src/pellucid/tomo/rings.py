@@ -110,7 +110,7 @@ def remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Array
     cleaned = room.empty(sinograms.shape, np.float32)
     if settings.method in ("vo-all", "vo-dead"):
         fill_dead(
-            sinograms, turned, lambda values: dead_columns(values, settings.snr, settings.large_size or 1), device
+            sinograms, turned, lambda _, values: dead_columns(values, settings.snr, settings.large_size or 1), device
         )
     if settings.method == "vo-dead":
         launch(kernels.turn, (columns, slices, views), inputs=[turned], outputs=[cleaned], device=device)
@@ -130,8 +130,8 @@ def remove_vo(sinograms: Array, settings: RingSettings, device: Device) -> Array
 # Algorithm 6
 
 
-def fill_dead(sinograms: Array, turned: Array, find: Callable[[Floats], Mask], device: Device) -> None:
-    """Interpolate columns of the turned sinograms. find: which, from how restless each is."""
+def fill_dead(sinograms: Array, turned: Array, find: Callable[[int, Floats], Mask], device: Device) -> None:
+    """Interpolate columns of the turned sinograms. find: which of a slice, from how restless each is."""
     from pellucid.tomo.kernels import rings as kernels
 
     room, (slices, columns, views) = primitives(device), turned.shape
@@ -139,7 +139,7 @@ def fill_dead(sinograms: Array, turned: Array, find: Callable[[Floats], Mask], d
     stack = [sinograms, False] if device.is_cuda else [turned, True]
     shape = (-(-columns // kernels.CHUNK), slices, kernels.CHUNK)
     launch(kernels.measure_restlessness, shape, inputs=stack, outputs=[found], device=device)
-    masks = [find(values) for values in room.to_host(found)]
+    masks = [find(place, values) for place, values in enumerate(room.to_host(found))]
     lists = [_beside(mask) for mask in masks]
     places = np.repeat(np.arange(slices, dtype=np.int32), [len(one[0]) for one in lists])
     if len(places):

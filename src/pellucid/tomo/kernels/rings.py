@@ -264,29 +264,14 @@ def sort_cuda(length: int):
 
 
 @wp.kernel(enable_backward=False)
-def subtract_mean(
-    first: wp.int32, turned: wp.array3d(dtype=wp.float32), size: wp.int32, level: wp.array3d(dtype=wp.float32)
+def step_columns(
+    first: wp.int32, sinograms: wp.array3d(dtype=wp.float32), start: wp.int32, steps: wp.array3d(dtype=wp.float32)
 ):
-    """Every value less the mean of so many columns around it; a thread walks some columns of a view."""
-    chunk, place, view = wp.tid()
-    columns = turned.shape[1]
-    start = (chunk + first) * CHUNK
-    half = size / 2
-    total = wp.float32(0.0)
-    for column in range(start - half, start + half + 1):
-        total += turned[place, mirrored(column, columns), view]
-    for column in range(start, wp.min(start + CHUNK, columns)):
-        level[place, column, view] = turned[place, column, view] - total / wp.float32(size)
-        total += turned[place, mirrored(column + half + 1, columns), view]
-        total -= turned[place, mirrored(column - half, columns), view]
-
-
-@wp.kernel(enable_backward=False)
-def subtract(first: wp.int32, smooth: wp.array3d(dtype=wp.float32), turned: wp.array3d(dtype=wp.float32)):
-    """What a column has more than its neighbours, in place."""
+    """What a column has more than the one before, in views from start on, turned."""
     column, place, view = wp.tid()
     column += first
-    turned[place, column, view] = turned[place, column, view] - smooth[place, column, view]
+    before = sinograms[place, start + view, wp.max(column - 1, 0)]
+    steps[place, column, view] = sinograms[place, start + view, column] - before
 
 
 @wp.kernel(enable_backward=False)

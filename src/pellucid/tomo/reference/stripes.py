@@ -5,7 +5,9 @@ of their offsets: the definition of ring removal "auto".
 Not here: anything fast (automatic_rings), algorithms that change every column (rings).
 
 A ring and a thin wall around the axis both draw a line that is the same in all views. The wall is seen on both sides of
-the axis, at the same distance from it; a wrong column only on its own side.
+the axis, at the same distance from it; a wrong column only on its own side. Where that does not tell them apart, in
+doubt it is the sample: a ring is a few columns that stand out from both sides, by more than the sample bends nearby,
+and by the same in most parts of the scan.
 """
 
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ import scipy  # Its parts load when they are used, and a viewer that only names 
 from pellucid.tomo.reference.rings import Floats, Mask
 from pellucid.tomo.scan import Indices
 
-WRONG_SIGMAS = 4.0
+WRONG_SIGMAS = 6.0
 """By how many of its own standard deviations the median of a column over the views is off before it counts."""
 DENSE_SHARE = 0.25
 """Of the columns: where more are wrong, too few are left to tell by how much."""
@@ -30,13 +32,23 @@ NARROWEST = 4.0
 """A line of the sample is wider than a column: it has at most so many times what it has beside its highest column."""
 WRONG_SHARE_OF_LINE = 0.2
 """Beside a line of the sample, a column has to be off by so much of that line before it counts."""
-WRONG_SHARE_OF_SPREAD = 0.4
-"""Of the distance of the quartiles over the views: what moves with the sample spreads, and is not a stripe."""
+WRONG_TIMES_BEND = 2.0
+"""Near an edge of the sample, a column has to be off by so many times its sharpest bend before it counts."""
+WRONG_SHARE_OF_RANGE = 0.002
+"""Of the range of a profile: less is not seen in a slice, and may come from rounding."""
+WIDEST = 4
+"""Columns side by side that can be a ring; more are left alone."""
+PARTS, STEADY_SHARE, UNSTEADY = 16, 0.75, 0.7
+"""A ring is the same in this share of the parts of a scan, but for so much of itself."""
 QUARTILES_TO_MEDIAN_ERROR = 1.253 / 1.349
 """From the distance of the quartiles to the standard deviation of the median of one value."""
 ERRATIC_FACTOR, ERRATIC_SHARE = 4.0, 0.25
 """An erratic column is more restless than so many of its neighbours and, besides, this share of the most restless ones
 of the sinogram."""
+FROZEN = 0.05
+"""Of what columns on both sides change over the views: a column that changes by less is dead."""
+SMOOTH = 0.5
+"""The correlation of one view with the next from which what a column has more than others is the sample's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,26 +61,64 @@ class Stripes:
     is_wrong: Mask
 
     @classmethod
-    def of(cls, profile: Floats, spread: Floats, views: int, axis: float) -> "Stripes":
-        """profile, spread: as measured(), of so many views; axis: its column."""
+    def of(cls, steps: Floats, spread: Floats, size: int, views: int, axis: float) -> "Stripes":
+        """steps, spread: as measured(), of so many views; size: columns to compare with; axis: its column."""
+        shape, *shapes = np.cumsum(np.vstack([np.median(steps, axis=0), steps]), axis=1)
+        profile = against_neighbours(shape, size)
         kept = concentric(profile, axis)
-        error = np.maximum(spread, np.median(spread)) * QUARTILES_TO_MEDIAN_ERROR / np.sqrt(views)
+        height = np.minimum(np.abs(spikes(shape)), np.abs(spikes(shape - kept)))
+        height[spikes(shape) * spikes(shape - kept) < 0] = 0
+        error = np.maximum(spread, np.median(spread)) * QUARTILES_TO_MEDIAN_ERROR / np.sqrt(2 * views)
         line = scipy.ndimage.maximum_filter1d(np.abs(kept), 2 * NEIGHBOURS + 1)
-        limits = (WRONG_SIGMAS * error, WRONG_SHARE_OF_SPREAD * spread, WRONG_SHARE_OF_LINE * line)
-        return cls(profile, kept, np.abs(profile - kept) > np.maximum.reduce([*limits, np.full_like(line, 1e-7)]))
+        least = np.full_like(line, WRONG_SHARE_OF_RANGE * np.ptp(shape) + 1e-7)
+        limits = (WRONG_SIGMAS * error, WRONG_SHARE_OF_LINE * line, WRONG_TIMES_BEND * bends(shape), least)
+        away = np.abs([against_neighbours(part, size) - profile for part in shapes])
+        usual = np.quantile(away, STEADY_SHARE, axis=0)
+        is_steady = usual <= UNSTEADY * height + 3 * np.sqrt(len(shapes)) * error
+        return cls(profile, kept, (height > np.maximum.reduce(limits)) & is_steady)
 
     @property
     def are_dense(self) -> bool:
         return bool(self.is_wrong.mean() > DENSE_SHARE)
 
+    @property
+    def rough_offsets(self) -> Floats:
+        """Of wrong columns, where they are too dense for a better estimate; 0 elsewhere."""
+        return np.where(self.is_wrong & self.are_dense, self.profile - self.concentric, 0.0)
 
-def measured(sinogram: Floats, size: int) -> tuple[Floats, Floats]:
-    """Per column, the median over the views of its difference from the median of so many columns, and the distance of
-    the quartiles. Slopes are taken away first: on a slope the middle column is the median, whatever its offset."""
-    level = sinogram - scipy.ndimage.uniform_filter1d(sinogram, size, axis=1, mode="reflect")
-    differences = level - scipy.ndimage.median_filter(level, (1, size), mode="reflect")
-    low, middle, high = np.quantile(differences, [0.25, 0.5, 0.75], axis=0, method="closest_observation")
-    return middle, high - low
+
+def measured(sinogram: Floats) -> tuple[Floats, Floats]:
+    """Per part of the views and column, the median of its difference from the column before; per column, the distance
+    of the quartiles of all of them."""
+    steps = np.diff(sinogram, axis=1, prepend=sinogram[:, :1])
+    ranks = [
+        np.quantile(part, [0.25, 0.5, 0.75], axis=0, method="closest_observation")
+        for part in np.array_split(steps, min(PARTS, len(steps)))
+    ]
+    low, middle, high = np.swapaxes(ranks, 0, 1)
+    return middle, np.median(high - low, axis=0)
+
+
+def against_neighbours(shape: Floats, size: int) -> Floats:
+    """A shape less the median of so many columns. Slopes are taken away first: on a slope the middle column is the
+    median, whatever its offset."""
+    level = shape - scipy.ndimage.uniform_filter1d(shape, size, mode="reflect")
+    return np.asarray(level - scipy.ndimage.median_filter(level, size, mode="reflect"))
+
+
+def spikes(shape: Floats) -> Floats:
+    """How far columns stand out from both sides, no more than WIDEST together; an edge or a slope does not."""
+    up, down = (getattr(scipy.ndimage, name)(shape, WIDEST + 1) for name in ("white_tophat", "black_tophat"))
+    return np.asarray(np.where(up > down, up, -down))
+
+
+def bends(shape: Floats) -> Floats:
+    """How sharply a shape bends near every column, without its spikes: an edge of the sample does."""
+    opened, closed = (getattr(scipy.ndimage, name) for name in ("grey_opening", "grey_closing"))
+    first, second = closed(opened(shape, WIDEST + 1), WIDEST + 1), opened(closed(shape, WIDEST + 1), WIDEST + 1)
+    bent = [np.abs(np.diff(np.pad(one, 1, "edge"), 2)) for one in (shape - spikes(shape), (first + second) / 2)]
+    # Rings close to each other leave traces in the one or the other.
+    return np.asarray(np.minimum(*scipy.ndimage.maximum_filter1d(bent, 2 * NEIGHBOURS + 1)))
 
 
 def concentric(profile: Floats, axis: float) -> Floats:
@@ -95,9 +145,22 @@ def concentric(profile: Floats, axis: float) -> Floats:
 
 
 def erratic_columns(restless: Floats, size: int) -> Mask:
-    """Columns that do not follow the sample; restless: as rings.restlessness(), size: columns to compare with."""
+    """Columns that may not follow the sample; restless: as rings.restlessness(), size: columns to compare with."""
     usual = scipy.ndimage.median_filter(restless, size, mode="reflect")
-    return np.asarray(restless > ERRATIC_FACTOR * usual + ERRATIC_SHARE * np.quantile(restless, 0.95))
+    is_wild = restless > ERRATIC_FACTOR * usual + ERRATIC_SHARE * np.quantile(restless, 0.95)
+    found = is_wild | (restless < FROZEN * usual)
+    found[[0, -1]] = False
+    return np.asarray(found)
+
+
+def ignores_sample(own: Floats, before: Floats, after: Floats) -> Mask:
+    """Whether columns (column, view) stand still while the good ones on both sides change, or jump from view to view;
+    the sample moves smoothly."""
+    is_frozen = own.std(axis=1) < FROZEN * np.minimum(before.std(axis=1), after.std(axis=1))
+    away = own - (before + after) / 2
+    away = away - away.mean(axis=1, keepdims=True)
+    together = (away[:, 1:] * away[:, :-1]).sum(axis=1)
+    return np.asarray(is_frozen | (together < SMOOTH * (away**2).sum(axis=1)))
 
 
 def good_neighbours(is_wrong: Mask) -> tuple[Indices, Indices, Indices, Floats]:
