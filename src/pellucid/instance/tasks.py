@@ -15,6 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pellucid.errors import NotFound, PellucidError, TooManyRequests
+from pellucid.formats.system_errors import system_error
 from pellucid.instance.capabilities import allows
 from pellucid.instance.idle import Idleness
 from pellucid.instance.members import OWNER, Member, Requester
@@ -148,6 +149,9 @@ class Tasks:
             self._end(id, "finished", "" if task.result is None else f"api/tasks/{id}/result")
         except PellucidError as error:
             self._end(id, "stopped", "", error)
+        except OSError as error:
+            log.warning("%s: %s", task.name, error)
+            self._end(id, "stopped", "", system_error(error))
         except Exception as error:
             # The edge of a task: whoever waits for it must learn that it will not come.
             log.exception("a task failed")
