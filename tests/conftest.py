@@ -1,6 +1,7 @@
 """Fixtures that every test may use, and the report that closes the run.
 
-Here: registration of the suite's report, where real scans are, the object store and Slurm, started once per run.
+Here: registration of the suite's report, the profile of Hypothesis, where real scans are, the object store and Slurm,
+started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
@@ -11,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.s3_server import S3Server, start_s3
 from tests.slurm_cluster import SlurmCluster, can_run, started
 from tests.suite_report import ROOT, Limits, SuiteReport, shared_data_folder
+
+# How long an example takes depends on what else runs on the machine.
+settings.register_profile("busy machine", deadline=None)
+settings.load_profile("busy machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:

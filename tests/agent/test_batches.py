@@ -45,12 +45,11 @@ def phases(running: AgentProcess) -> Counter[str]:
 
 def test_fifty_run_one_after_the_other_whoever_looks_after_them(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
-    os.mkfifo(tmp_path / "gate")  # Whoever reads it waits.
-    files = [tmp_path / f"{number:02}.npy" for number in range(50)]
-    for file in files:
-        file.symlink_to(tmp_path / "gate")
+    os.mkfifo(tmp_path / "gate")  # Every task waits for the recipe that it is to read from here.
+    arguments = ("reconstruct", "{file}", "-o", "{folder}/{stem}.zarr", "--recipe", str(tmp_path / "gate"))
+    files = [str(tmp_path / f"{number:02}.h5") for number in range(50)]
     with agent(tmp_path / "state") as running:
-        wish = {"files": [str(file) for file in files], "arguments": CONVERT, "folder": str(tmp_path)}
+        wish = {"files": files, "arguments": arguments, "folder": str(tmp_path)}
         told = running.ask("POST", "/api/batches", json=wish)
         assert {one["batch"] for one in told} == {told[0]["id"]} and len(told) == 50
         wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, PATIENCE_S)

@@ -83,7 +83,7 @@ def ready(**fields: object) -> Callable[[Channel], None]:
     """A receiving end that answers an announcement so, whatever it was."""
 
     def serve(channel: Channel) -> None:
-        admit(channel, TOKEN, {"lanes": "shm tcp ucx", "machine": "", "local": ""})
+        admit(channel, [TOKEN], {"lanes": "shm tcp ucx", "machine": "", "local": ""})
         channel.expect("announce", "request")
         channel.write(Message("ready", {key: str(value) for key, value in fields.items()}))
         channel.expect("refused")
@@ -104,7 +104,7 @@ def announced(**fields: object) -> Callable[[Channel], None]:
     }
 
     def serve(channel: Channel) -> None:
-        admit(channel, TOKEN, {"lanes": "shm tcp", "machine": "", "local": ""})
+        admit(channel, [TOKEN], {"lanes": "shm tcp", "machine": "", "local": ""})
         asked = channel.expect("request")
         said = {**whole, "transfer": asked.get("transfer"), **{key: str(value) for key, value in fields.items()}}
         channel.write(Message("announce", said))

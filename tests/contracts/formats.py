@@ -312,8 +312,10 @@ class RefusalContract:
         if dtype in case.dtypes:
             return
         layout = replace(layout_of(case, numbers(SHAPE, "uint8")), dtype=np.dtype(dtype))
-        said = f"cannot hold voxels of type {dtype}.*--dtype.*float32|values are complex .{dtype}.*real numbers"
-        with pytest.raises(UnsupportedType, match=said):
+        told = f"cannot hold voxels of type {dtype}.*--dtype.*float32"
+        if dtype == "complex64":  # No type of voxels holds these: they have to be made real first.
+            told = r"the values are complex \(complex64\), and voxels must be real numbers.*np\.abs"
+        with pytest.raises(UnsupportedType, match=told):
             registry.open_writer(case.location(tmp_path), layout)
         assert list(tmp_path.iterdir()) == []
 
