@@ -20,6 +20,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "state"
     monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(folder))
     monkeypatch.setenv("PELLUCID_SITE_FILE", str(tmp_path / "site.toml"))
+    made = tmp_path / ("made" * 30)  # No Unix socket could be in a folder with such a path.
+    made.mkdir()
+    monkeypatch.setenv("TMPDIR", str(made))
     monkeypatch.chdir(tmp_path)
     np.save(tmp_path / "ball.npy", sample(16))
     with settings.use(settings.load()):

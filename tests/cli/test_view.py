@@ -19,6 +19,7 @@ from pellucid.volume.sample import sample
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
 
+LINK = re.compile(r"http://[0-9a-f]{16}\.localhost:\d+/#code=")
 START = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored by what a shell starts in the background.
@@ -31,21 +32,22 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(tmp_path: Path, asked: signal.Signals) -> None:
     np.save(tmp_path / "ball.npy", sample(16))
-    left = {"PELLUCID_STATE_FOLDER": str(tmp_path / "state"), "TMPDIR": str(tmp_path / "made")}
-    (tmp_path / "made").mkdir()
+    made = tmp_path / ("made" * 30)  # No Unix socket could be in a folder with such a path.
+    made.mkdir()
+    left = {"PELLUCID_STATE_FOLDER": str(tmp_path / "state"), "TMPDIR": str(made)}
     command = [sys.executable, "-c", START, "view", str(tmp_path / "ball.npy"), "--no-browser", "--device", "cpu"]
     pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": str(ROOT / "src"), **left}
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
         assert process.stdout is not None
         # Whatever else is printed first, such as a compiler's notes, is no address.
-        url = next(line for line in process.stdout if line.startswith("http://127.0.0.1:")).strip()
+        url = next(line for line in process.stdout if LINK.match(line)).strip()
         with urlopen(url) as page:
             assert page.status == 200 and b"<title>Pellucid</title>" in page.read()
         process.send_signal(asked)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0
     assert "Traceback" not in said and "interrupted" not in said
-    assert list((tmp_path / "state" / "instances").iterdir()) == [] == list((tmp_path / "made").iterdir())
+    assert list((tmp_path / "state" / "instances").iterdir()) == [] == list(made.iterdir())
 
 
 def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> N
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
         assert process.stdout is not None
-        url = next(line for line in process.stdout if line.startswith("http://127.0.0.1:")).strip()
+        url = next(line for line in process.stdout if LINK.match(line)).strip()
         found = Connection(url).ask("GET", "/api/files", folder=str(tmp_path))
         assert [entry["name"] for entry in found["entries"]] == ["ball.npy"]
         process.send_signal(signal.SIGINT)
@@ -68,7 +70,7 @@ def test_enter_gives_a_fresh_link(tmp_path: Path) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=theirs, stdout=pipe, text=True, env=environment, cwd=tmp_path) as process:
         assert process.stdout is not None
-        links = [next(line for line in process.stdout if line.startswith("http://127.0.0.1:"))]
+        links = [next(line for line in process.stdout if LINK.match(line))]
         assert process.stdout.readline() == "The link works once. Enter gives a fresh one. Ctrl-C ends it.\n"
         for _ in range(2):
             os.write(terminal, b"\n")

@@ -185,13 +185,13 @@ def test_what_a_killed_process_left_without_its_shell_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(scratch._State, "root", None)
+    monkeypatch.setattr(scratch._State, "roots", {})
     for name in ("pellucid-left", "pellucid-young", "other"):
         (tmp_path / name).mkdir()
     for name in ("pellucid-left", "other"):
         (tmp_path / name / "lock").write_text("")
     used = scratch.scratch_folder()
-    monkeypatch.setattr(scratch._State, "root", None)
+    monkeypatch.setattr(scratch._State, "roots", {})
     scratch.scratch_folder()  # As of another process: the first one's lock is held.
     assert used.is_dir() and used.stat().st_mode & 0o077 == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"other", "pellucid-young", used.parent.name}

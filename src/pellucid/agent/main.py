@@ -36,6 +36,7 @@ from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.system_errors import system_error
 from pellucid.instance.http_server import HttpServer
 from pellucid.instance.loopback import listen_on_loopback, new_host_name
+from pellucid.instance.scratch import short_parent
 from pellucid.instance.sessions import Access
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
@@ -105,7 +106,7 @@ class Agent:
         left = str((read_json(self._folder / IDENTITY) or {}).get("inner", ""))
         if Path(left).name.startswith(INNER):  # Left by one that was killed.
             shutil.rmtree(left, ignore_errors=True)
-        inner = Path(tempfile.mkdtemp(prefix=INNER))
+        inner = Path(tempfile.mkdtemp(prefix=INNER, dir=short_parent()))
         write_json(self._folder / IDENTITY, {"inner": str(inner)})
         try:
             await self._serve(inner, port, ready)

@@ -43,7 +43,7 @@ class Handover:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._path = session.tasks.folder / "arrays.socket"
+        self._path = session.socket_folder / "arrays.socket"
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(self._path))
         self._listener.listen()

@@ -1,6 +1,6 @@
 """Folders for temporary files, which are gone when this process is, however it ends.
 
-Here: scratch_folder.
+Here: scratch_folder, for files; socket_folder, for Unix sockets; short_parent, where the latter are.
 Not here: what is in the folders (tasks, handover).
 
 A shell waits for the end of this process at the other end of a pipe, and then removes everything: a process that is
@@ -19,30 +19,56 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
+
+from pellucid.errors import InvalidInput
 
 PREFIX, LOCK = "pellucid-", "lock"
 REMOVE_AT_END = 'read -r _; rm -rf -- "$1"'
+MAX_PARENT_BYTES = 60
+"""The path of a Unix socket has at most 107 bytes: this, the names of two folders, and the socket's own."""
+SHORT_PARENTS = ("/tmp", "/var/tmp", "/dev/shm")
 
 
 class _State:
     lock = threading.Lock()
-    root: Path | None = None
+    roots: ClassVar[dict[Path, Path]] = {}
     numbers = itertools.count()
 
 
 def scratch_folder() -> Path:
     """A new folder that only its owner can enter."""
+    return _new_folder(Path(tempfile.gettempdir()))
+
+
+def socket_folder() -> Path:
+    """The same for Unix sockets: its path is short enough for them, even where that of TMPDIR is not."""
+    return _new_folder(short_parent())
+
+
+def short_parent() -> Path:
+    """A folder for temporary files whose path leaves room for the names of Unix sockets: TMPDIR where possible."""
+    for parent in (tempfile.gettempdir(), *SHORT_PARENTS):
+        if len(os.fsencode(parent)) <= MAX_PARENT_BYTES and os.access(parent, os.W_OK | os.X_OK):
+            return Path(parent)
+    what = (
+        f"The path {tempfile.gettempdir()} is too long for Unix sockets, and {', '.join(SHORT_PARENTS)} are read-only."
+    )
+    raise InvalidInput(what, do=f"Set TMPDIR to a folder whose path has at most {MAX_PARENT_BYTES} bytes.")
+
+
+def _new_folder(parent: Path) -> Path:
     with _State.lock:
-        if _State.root is None:
-            _remove_left(Path(tempfile.gettempdir()))
-            _State.root = _made_root()
-    folder = _State.root / str(next(_State.numbers))
+        if parent not in _State.roots:
+            _remove_left(parent)
+            _State.roots[parent] = _made_root(parent)
+    folder = _State.roots[parent] / str(next(_State.numbers))
     folder.mkdir(mode=0o700)
     return folder
 
 
-def _made_root() -> Path:
-    root = Path(tempfile.gettempdir()) / f"{PREFIX}{secrets.token_hex(8)}"
+def _made_root(parent: Path) -> Path:
+    root = parent / f"{PREFIX}{secrets.token_hex(8)}"
     # Before the folder is there: this process may be ended at any moment.
     shell = subprocess.Popen(
         ["/bin/sh", "-c", REMOVE_AT_END, "sh", str(root)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,

@@ -68,7 +68,7 @@ class Instance:
         self._pin = "" if certificate is None else certificate.pin
         self.session = Session(_as_before(setup, port))
         self._opened.callback(self.session.close)
-        self.unix_socket = self.session.tasks.folder / "web.socket"
+        self.unix_socket = self.session.socket_folder / "web.socket"
         self._begin(source, state)
         self.session.on_end = self.stop
         self._opened.callback(Handover(self.session).close)

@@ -8,6 +8,7 @@ Everything runs on one event loop; threads (of the Worker, of encoders) post to 
 """
 
 import asyncio
+import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from pellucid.instance.product import PRODUCT
 from pellucid.instance.protocol import outgoing
 from pellucid.instance.protocol.parts import Capability, Limits
 from pellucid.instance.relay import Ahead
+from pellucid.instance.scratch import socket_folder
 from pellucid.instance.sessions import Access
 from pellucid.instance.shadings import Shadings
 from pellucid.instance.slicing import Slicing
@@ -79,7 +81,7 @@ class Session:
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
         self.slicing = Slicing(self.history, self.worker, self.tell)
-        self.tasks = Tasks(self.idle, self.members.values)
+        self.tasks, self.socket_folder = Tasks(self.idle, self.members.values), socket_folder()
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.trials, self.benches = Trials(self.worker, self.roots), Benches(self.tasks)
         self.connections, self.guest_turn = ConnectionRegistry(clock=setup.clock), asyncio.Lock()
@@ -103,6 +105,7 @@ class Session:
         self.worker.close()
         self.delivery.close()
         self.tasks.close()
+        shutil.rmtree(self.socket_folder, ignore_errors=True)
 
     def end(self, what: str, do: str) -> None:
         """Tell everybody, and end the viewer."""
