@@ -127,6 +127,24 @@ def test_a_person_looks_into_a_file_views_it_and_stops(page: Page) -> None:
     expect(card(page, "ball")).to_contain_text("It was stopped", timeout=PATIENCE_MS)
 
 
+def test_an_empty_viewer_opens_the_files_that_the_agents_page_shows(page: Page, scans: Path) -> None:
+    press(page, "New viewer")
+    press(page, "Start")
+    link = card(page, "viewer").get_by_role("button", name="Open", exact=True)
+    with page.expect_popup() as popup:
+        link.click(timeout=2 * PATIENCE_MS)
+    viewer = popup.value
+    viewer.get_by_role("button", name="Open a file").first.click(timeout=PATIENCE_MS)
+    drawer = viewer.get_by_role("complementary", name="Files")
+    expect(drawer.get_by_role("navigation", name="Folder")).to_contain_text(scans.name)
+    drawer.locator(".file", has_text="ball.npy").click(timeout=PATIENCE_MS)
+    expect(viewer).to_have_title("ball.npy · Pellucid")
+    wait_for_rest(viewer)
+    viewer.close()
+    card(page, "viewer").get_by_role("button", name="Stop").click()
+    expect(card(page, "viewer")).to_contain_text("It was stopped")
+
+
 def test_a_scan_is_reconstructed_and_the_volume_opened(page: Page) -> None:
     choose(page, "scan.h5")
     expect(page.locator("#chosen")).to_contain_text("36, flats 3, darks 2", timeout=PATIENCE_MS)

@@ -44,7 +44,7 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as viewer:
             assert viewer.stdout is not None
             viewer.stdout.readline()
-            url = viewer.stdout.readline().removeprefix("For programs: ").strip()
+            url = viewer.stdout.readline().removeprefix("For programs: ").strip().strip("'")
             place = url.partition("//")[2].partition(":")[0]
             yield Far(hosts, url.replace(place, hosts.far_address, 1))
             viewer.send_signal(signal.SIGTERM)

@@ -75,7 +75,7 @@ def on_the_network(folder: Path, *prefix: str) -> Iterator[str]:
         try:
             assert child.stdout is not None
             child.stdout.readline()  # For a browser: it works once.
-            yield child.stdout.readline().removeprefix("For programs: ").strip()
+            yield child.stdout.readline().removeprefix("For programs: ").strip().strip("'")
         finally:
             child.terminate()
 

@@ -33,8 +33,8 @@ def printed(language: str) -> str:
 
 def command(start: str, address: str) -> str:
     """The command in the text that begins so, with the address in place."""
-    (found,) = re.findall(rf"`({re.escape(start)} [^`]*ADDRESS)`", SECTION)
-    return str(found).replace("ADDRESS", f"'{address}'")
+    (found,) = re.findall(rf"`({re.escape(start)} [^`]*'ADDRESS')`", SECTION)
+    return str(found).replace("ADDRESS", address)
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def showing(hosts: TwoHosts, folder: Path, environment: dict[str, str]) -> Itera
         try:
             assert child.stdout is not None
             child.stdout.readline()  # For a browser: it works once.
-            yield child.stdout.readline().removeprefix("For programs: ").strip()
+            yield child.stdout.readline().removeprefix("For programs: ").strip().strip("'")
         finally:
             child.terminate()
 

@@ -59,8 +59,9 @@ class Keeper:
             id or secrets.token_hex(5), "viewer" if isinstance(wish, ViewerWish) else "task", wish.title,
             self._clock(), site.scheduler, wish.resources(site), batch=batch,
         )  # fmt: skip
-        nbytes = wish.nbytes if isinstance(wish, ViewerWish) else 0
-        decided = {"is_remote": site.scheduler != "local", "minutes": record.resources.minutes, "most_bytes": nbytes}
+        decided: dict[str, object] = {"is_remote": site.scheduler != "local", "minutes": record.resources.minutes}
+        if isinstance(wish, ViewerWish):
+            decided |= {"most_bytes": wish.nbytes, "roots": wish.folders(site)}
         job = Job(
             record.id, _command(wish, self._shelf.place(record.id)), self._shelf.place(record.id), record.resources,
             environment.for_jobs(), self._turn(record),

@@ -4,6 +4,7 @@ Here: ViewerWish and TaskWish, and the resources that they come to.
 Not here: starting it (keeper), how it arrives (app), what the site allows (jobs.site).
 """
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -39,7 +40,8 @@ class Overrides:
 @dataclass(frozen=True)
 class ViewerWish:
     """gpus: None to have it estimated from shape and dtype; 0 for a viewer on the CPU. memory_bytes, cores: 0 for an
-    estimate. source: what is shown at first. roots: what the page may open. grace_s: it ends after so long without use.
+    estimate. source: what is shown at first. roots: what the page may open; without any, what the agent's own page
+    shows. grace_s: it ends after so long without use.
     """
 
     gpus: int | None = None
@@ -65,6 +67,10 @@ class ViewerWish:
     @property
     def nbytes(self) -> int:
         return 0 if self.shape is None else volume_bytes(self.shape, self.dtype)
+
+    def folders(self, site: Site) -> tuple[str, ...]:
+        """What the page may open."""
+        return self.roots or tuple(os.path.expandvars(root) for root in site.roots)
 
     def resources(self, site: Site) -> Resources:
         estimated = estimate(self.nbytes, site) if self.shape else Resources(gpus=min(1, gpus_per_node(site) or 0))

@@ -94,7 +94,7 @@ def _print_first(instance: "Instance", has_programs: bool) -> None:
     is_asked = sys.stdin is not None and sys.stdin.isatty()
     print(instance.url, flush=True)
     if has_programs:
-        print(f"For programs: {instance.link('own')}", flush=True)
+        print(f"For programs: '{instance.link('own')}'", flush=True)  # A shell would end it at its &.
     print(f"The link works once. {'Enter gives a fresh one. ' if is_asked else ''}Ctrl-C ends it.", flush=True)
     if is_asked:
         threading.Thread(target=_print_links, args=(instance,), daemon=True).start()
