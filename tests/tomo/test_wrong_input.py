@@ -18,8 +18,9 @@ from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import AngleReport
 from pellucid.tomo.scan import Frames, Scan
+from pellucid.volume.volume import open_volume
 from tests.tomo.analytic import ellipse_sinogram, even_angles
-from tests.tomo.small_scan import COLUMNS, write_scan
+from tests.tomo.small_scan import AXIS, COLUMNS, write_scan
 
 FRAMES = np.random.default_rng(0).integers(1000, 4000, (8, 3, 4)).astype(np.uint16)
 FLATS, DARKS = FRAMES[:2] + 900, FRAMES[:3] // 50
@@ -225,3 +226,17 @@ def test_a_forgotten_offset_is_spoken_of(
     warnings = json.loads((tmp_path / "out.zarr.report.json").read_text())["warnings"]
     assert any("--offset" in warning for warning in warnings) == bool(said)
     assert not said or any(said in warning for warning in warnings)
+
+
+def test_rows_and_views_without_light_are_named(tmp_path: Path) -> None:
+    """Row 5 is black in every view, and view 7 in every row."""
+    path = write_scan(tmp_path / "scan.h5", rows=20, views=12)
+    with h5py.File(path, "a") as file:
+        file["exchange/data"][:, 5] = file["exchange/data"][7] = 100
+    options = ["-o", str(tmp_path / "out.zarr"), "--center", str(AXIS), "--keep-bad-pixels"]
+    assert main(["reconstruct", str(path), *options]) == 0
+    warnings = json.loads((tmp_path / "out.zarr.report.json").read_text())["warnings"]
+    assert "No light in any view in these rows, whose slices are empty: 5." in warnings
+    assert "Black projections, or rows of them, that were replaced by their neighbours: 7." in warnings
+    with open_volume(tmp_path / "out.zarr") as volume:
+        assert not volume[5].any() and volume[4].any() and volume[6].any()

@@ -4,6 +4,7 @@ Here: Calibration, Correction and attenuate(); mend(), level_air() and bin_frame
 Not here: single hot pixels (zingers), rings (rings), what the steps mean (reference.steps).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -20,6 +21,8 @@ BAD_SHARE = 0.4
 """A row of a projection with more of its pixels clipped than this is replaced. Without light, noise about the dark
 level clips a little more than half of them."""
 
+MOST_LISTED = 10
+"""Rows or views in a sentence."""
 FLATS_AT_ONCE = 32
 BATCH_PIXELS, BATCHES = 2**17, 64
 """Pixels that a thread corrects at once on the CPU, as many as its cache holds: a frame at a time, Python has more to
@@ -34,7 +37,8 @@ class Calibration:
     """What the detector gives without sample and without beam, for some rows.
 
     flats, darks: (group, row, column); frames with no projection between them are one group. Flats are less the dark of
-    their time. times, dark_times: of the groups. floor: the least count that is used (light.floor_of).
+    their time. times, dark_times: of the groups. floor: the least count that is used (light.floor_of). first_row: of
+    the scan.
     """
 
     flats: Voxels
@@ -42,6 +46,7 @@ class Calibration:
     darks: Voxels
     dark_times: Floats
     floor: float
+    first_row: int = 0
 
     @classmethod
     def of(cls, scan: Scan, rows: tuple[int, int] | None = None) -> "Calibration":
@@ -54,11 +59,12 @@ class Calibration:
         else:
             flats, times = mean_groups(scan.flats, taken, rows)
             flats = flats - _between(darks, *group_shares(times, dark_times))
-        return cls(flats.astype(np.float32), times, darks.astype(np.float32), dark_times, floor_of(scan))
+        return cls(flats.astype(np.float32), times, darks.astype(np.float32), dark_times, floor_of(scan), rows[0])
 
     def part(self, rows: slice) -> "Calibration":
         """For some of the rows."""
-        return replace(self, flats=self.flats[:, rows], darks=self.darks[:, rows])
+        first_row = self.first_row + (rows.start or 0)
+        return replace(self, flats=self.flats[:, rows], darks=self.darks[:, rows], first_row=first_row)
 
 
 def mean_groups(frames: Frames, projection_times: Floats, rows: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -113,16 +119,39 @@ class Correction:
         """Per (row, view): whether the row of that projection is of no use."""
         return np.asarray(self.clipped > BAD_SHARE * self.sinograms.shape[2])
 
-    def warnings(self) -> list[str]:
-        """One sentence for everything that a person should know."""
-        said = []
-        if self.clipped_share > 0:
-            said.append(f"{100 * self.clipped_share:.2g} % of all pixels had too little light or no value.")
-        views = np.flatnonzero(self.bad.any(axis=0) & ~self.bad.all(axis=0))
-        if len(views):
-            listed = ", ".join(map(str, views[:10])) + (" and more" if len(views) > 10 else "")
-            said.append(f"Rows of the projections {listed} were black and are replaced by their neighbours.")
-        return said
+    @property
+    def black_rows(self) -> list[int]:
+        """Rows without light in any view."""
+        return [int(row) for row in np.flatnonzero((self.clipped == self.sinograms.shape[2]).all(axis=1))]
+
+    @property
+    def dim_rows(self) -> list[int]:
+        """Other rows that are bad in every view, so that they cannot be replaced."""
+        return [int(row) for row in np.flatnonzero(self.bad.all(axis=1)) if int(row) not in self.black_rows]
+
+    @property
+    def mended_views(self) -> list[int]:
+        """Views with rows that are replaced by those of other views."""
+        is_mended = self.bad & ~self.bad.all(axis=1, keepdims=True)
+        return [int(view) for view in np.flatnonzero(is_mended.any(axis=0))]
+
+
+def black_sentences(black_rows: Iterable[int], dim_rows: Iterable[int], mended_views: Iterable[int]) -> list[str]:
+    """What a person should know of missing light.
+
+    >>> black_sentences([7, 5], [], [])
+    ['No light in any view in these rows, whose slices are empty: 5, 7.']
+    """
+    said = (
+        ("No light in any view in these rows, whose slices are empty", black_rows),
+        ("Too little light in every view in these rows, whose slices are not to be trusted", dim_rows),
+        ("Black projections, or rows of them, that were replaced by their neighbours", mended_views),
+    )
+    return [f"{sentence}: {_listed(numbers)}." for sentence, found in said if (numbers := sorted(set(found)))]
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:MOST_LISTED])) + (" and more" if len(numbers) > MOST_LISTED else "")
 
 
 def attenuate(projections: Array, times: Floats, calibration: Calibration, device: Device | None = None) -> Correction:

@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.device import Array, Device, launch, primitives, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
+from pellucid.tomo.correction import Calibration, Correction, attenuate, black_sentences, level_air, mend
 from pellucid.tomo.filters import filter_sinograms
 from pellucid.tomo.gridding import reconstruct_by_gridding
 from pellucid.tomo.iterative import Between, cgls, nothing, sirt
@@ -39,12 +39,14 @@ _TURNS = Turns()
 @dataclass
 class Account:
     """What was noticed while slabs were made: seconds of every step, pixels without light and with a stray
-    photon, sentences for people."""
+    photon; rows without light, or with too little, and views of which rows were replaced."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     clipped: int = 0
     zingers: int = 0
-    warnings: list[str] = field(default_factory=list)
+    black_rows: list[int] = field(default_factory=list)
+    dim_rows: list[int] = field(default_factory=list)
+    mended_views: list[int] = field(default_factory=list)
 
     @contextmanager
     def timing(self, step: str, device: Device | None = None) -> Iterator[None]:
@@ -60,10 +62,19 @@ class Account:
             self.seconds[step] = self.seconds.get(step, 0.0) + seconds
         self.clipped += result.get("clipped", 0)
         self.zingers += result.get("zingers", 0)
-        self.warn(result.get("warnings", []))
+        self.black_rows += result.get("black_rows", [])
+        self.dim_rows += result.get("dim_rows", [])
+        self.mended_views = sorted({*self.mended_views, *result.get("mended_views", [])})
 
-    def warn(self, sentences: list[str]) -> None:
-        self.warnings += [sentence for sentence in sentences if sentence not in self.warnings]
+    def note_light(self, found: Correction, first_row: int) -> None:
+        self.clipped += int(found.clipped.sum())
+        self.black_rows += [first_row + row for row in found.black_rows]
+        self.dim_rows += [first_row + row for row in found.dim_rows]
+        self.mended_views = sorted({*self.mended_views, *found.mended_views})
+
+    @property
+    def warnings(self) -> list[str]:
+        return black_sentences(self.black_rows, self.dim_rows, self.mended_views)
 
 
 @dataclass(frozen=True)
@@ -145,10 +156,11 @@ def corrected(
     device = plan.device
     with account.timing("correct", device):
         corrected = attenuate(raw, scan.projections.times, calibration, device)
-        account.clipped += int(corrected.clipped.sum())
-        account.warn([sentence for sentence in corrected.warnings() if "%" not in sentence])
+        account.note_light(corrected, calibration.first_row)
         sinograms = corrected.sinograms
         mend(sinograms, corrected.bad, scan.angles_rad, device)
+        for row in corrected.black_rows:
+            sinograms[row] = 0
         if plan.recipe.air:
             level_air(sinograms, plan.recipe.air, device)
     with account.timing("rings", device):
