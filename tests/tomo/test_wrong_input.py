@@ -13,6 +13,7 @@ import tifffile
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
 from pellucid.tomo.in_memory import reconstruct_array
+from pellucid.tomo.pipeline import reconstruct
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
@@ -240,3 +241,17 @@ def test_rows_and_views_without_light_are_named(tmp_path: Path) -> None:
     assert "Black projections, or rows of them, that were replaced by their neighbours: 7." in warnings
     with open_volume(tmp_path / "out.zarr") as volume:
         assert not volume[5].any() and volume[4].any() and volume[6].any()
+
+
+def test_a_scan_instead_of_its_path_is_refused(tmp_path: Path) -> None:
+    scan: Any = open_scan(write_scan(tmp_path / "scan.h5", rows=1, views=12))
+    with pytest.raises(InvalidInput, match="given a Scan"):
+        reconstruct(scan, tmp_path / "out.zarr")
+
+
+def test_remedies_that_are_offered_are_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_scan(tmp_path / "scan.h5", rows=1, views=12)
+    assert main(["reconstruct", str(path), "-o", str(tmp_path / "out.zarr"), "--dtype", "uint8"]) != 0
+    said = capsys.readouterr().err
+    assert "--range LOW,HIGH" in said and "auto" not in said
+    assert "360 with --offset" in AngleReport(160.0, 160.0, (20.0,)).warnings[0]

@@ -188,6 +188,11 @@ def _with_phase(options: argparse.Namespace, recipe: Recipe) -> Recipe:
 def _output(options: argparse.Namespace) -> Output:
     if options.range == "auto":
         raise InvalidInput("The range of a volume is not known before it is made.", do="Give --range LOW,HIGH.")
+    if options.range is None and not options.dtype.startswith("float"):
+        raise InvalidInput(
+            f"Attenuations do not fit into {options.dtype} without a range.",
+            do="Add --range LOW,HIGH: these become the ends of the new type.",
+        )
     rows = _row_range(options.rows) if options.rows else None
     return Output(options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows)
 

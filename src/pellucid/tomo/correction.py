@@ -111,10 +111,6 @@ class Correction:
     clipped: Voxels
 
     @property
-    def clipped_share(self) -> float:
-        return float(self.clipped.sum() / self.sinograms.size)
-
-    @property
     def bad(self) -> Voxels:
         """Per (row, view): whether the row of that projection is of no use."""
         return np.asarray(self.clipped > BAD_SHARE * self.sinograms.shape[2])

@@ -95,6 +95,11 @@ def reconstruct(
 
     Interrupted and called again, it continues. The output has its final name only when it is complete.
     """
+    if isinstance(source, Scan):
+        raise InvalidInput(
+            "reconstruct() was given a Scan, and takes where it is stored.",
+            do="Pass the path and the ScanOptions, or use pellucid.tomo.in_memory.reconstruct_array(scan).",
+        )
     running, place = running or Running(), Location.parse(target).absolute
     with closing(open_scan(source, options)) as scan:
         wish = _Wish(

@@ -72,7 +72,7 @@ class AngleReport:
             sizes = ", ".join(f"{size:.1f}" for size in self.missing_wedges_deg)
             sentences.append(
                 f"Views are missing over {sizes} degrees: edges in these directions are blurred, and attenuations are "
-                "too low. Scan at least 180 degrees."
+                "too low. Scan at least 180 degrees, and 360 with --offset."
             )
         return sentences
 
