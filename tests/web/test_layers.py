@@ -23,6 +23,7 @@ def layers(folder: Path) -> Path:
     np.save(place / "shifted.npy", np.roll(voxels, 8, axis=2))
     np.save(place / "cloud.npy", np.column_stack([random.uniform(0, EDGE, (40, 3)), random.uniform(0.5, 2, 40)]))
     np.save(place / "marks.npy", (voxels > voxels.max() // 2).astype(np.uint8))
+    np.save(place / "misfit.npy", np.ones((20, EDGE, EDGE), np.uint8))
     np.save(place / "series.npy", np.stack([np.roll(voxels, 6 * step, axis=2) for step in range(3)]))
     return place
 
@@ -61,6 +62,21 @@ def test_a_second_volume_is_added_hidden_shown_and_taken_away(scene_page: Page, 
     page.get_by_role("button", name="Take shifted.npy away").click()
     wait_for_scene(page, "scene.volumes.length === 1")
     np.testing.assert_array_equal(pixels(page), alone)
+
+
+@pytest.mark.parametrize(("name", "is_warned"), [("misfit.npy", True), ("marks.npy", False)])
+def test_labels_that_do_not_fit_are_shown_with_a_warning(scene_page: Page, name: str, is_warned: bool) -> None:
+    page = scene_page
+    page.keyboard.press("o")
+    page.get_by_placeholder("Search").fill(name)
+    expect(page.get_by_role("button", name=name)).to_be_visible()
+    page.get_by_role("button", name="More ways to open").click()
+    page.get_by_role("button", name="As labels").click()
+    warning = page.get_by_text("The labels have 32 × 32 × 20 voxels, which does not fit the volume of 32 × 32 × 32.")
+    if is_warned:  # For some seconds.
+        expect(warning).to_be_visible()
+    wait_for_scene(page, "scene.volumes.length === 2")
+    assert is_warned or warning.count() == 0
 
 
 def test_what_two_volumes_cannot_be_is_told_and_taken_back(scene_page: Page, layers: Path) -> None:

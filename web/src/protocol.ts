@@ -960,6 +960,13 @@ export interface FileFacts {
   readonly is_headerless: boolean;
 }
 
+/** warning, do: what may be wrong with what is shown now, and what to do; "" where nothing is. */
+export interface Loaded {
+  readonly revision: number;
+  readonly warning: string;
+  readonly do: string;
+}
+
 /** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */
 export interface Uploaded {
   readonly path: string;

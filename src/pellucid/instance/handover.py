@@ -111,7 +111,7 @@ class Handover:
         location = Location.parse(request.path)
         if not location.is_remote:
             self._session.roots.add(location.local.absolute().parent)
-        return self._session.relay.wait_for(load(self._session, str(location.absolute), request.how))
+        return self._session.relay.wait_for(load(self._session, str(location.absolute), request.how)).revision
 
     def _give(self, wanted: dict[str, Any]) -> tuple[dict[str, Any], SharedArray]:
         shared = self._session.relay.wait_for(

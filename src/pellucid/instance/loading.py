@@ -16,7 +16,7 @@ from pellucid.formats.shared import SharedArray
 from pellucid.instance.catalogue import How, placed
 from pellucid.instance.history import Pair
 from pellucid.instance.naming import check_sources, named
-from pellucid.instance.protocol.http import SavedState
+from pellucid.instance.protocol.http import Loaded, SavedState
 from pellucid.instance.session import Session
 from pellucid.instance.slicing import Cut
 from pellucid.instance.states import VERSION
@@ -59,18 +59,19 @@ def restore_first(session: Session, state: SavedState) -> None:
     session.history.begin(pair)
 
 
-async def load(session: Session, source: str, how: How, name: str = "") -> int:
-    """Describe a source and put it into the scene; the new revision."""
+async def load(session: Session, source: str, how: How, name: str = "") -> Loaded:
+    """Describe a source and put it into the scene."""
     question = lambda request: commands.Describe(request, source, how == "labels")  # noqa: E731
     with session.idle.held(), session.worker_events.busy("loading"):
         described = await asyncio.wrap_future(session.worker.ask("describing", question))
     session.catalogue.add(source, described)
     if name:
         session.catalogue.names[source] = name
+    warning = _mismatch(session, described) if how == "labels" else ""
     place(session, described, how)
     if described.facts is not None and described.facts.is_estimated:
         measure(session, source)
-    return session.history.revision
+    return Loaded(session.history.revision, warning, do="Check that they belong to this volume." if warning else "")
 
 
 def place(session: Session, described: commands.Described, how: How) -> VolumeLayer | None:
@@ -81,15 +82,41 @@ def place(session: Session, described: commands.Described, how: How) -> VolumeLa
     return described.volume
 
 
+def _volumes(session: Session) -> list[tuple[VolumeLayer, commands.Facts]]:
+    """Those in the scene that are no labels, as far as they are known."""
+    layers = (layer for layer in session.history.scene.volumes if layer.labels is None)
+    return [(layer, facts) for layer in layers if (facts := session.catalogue.facts(layer.source)) is not None]
+
+
 def _over_volume(session: Session, described: commands.Described) -> VolumeLayer | None:
     labels, grid = described.volume, described.facts
     if labels is None or grid is None:
         return labels
-    for layer in session.history.scene.volumes:
-        volume = session.catalogue.facts(layer.source)
-        if layer.labels is None and volume is not None and (found := place_labels(labels, grid, layer, volume)):
+    for layer, volume in _volumes(session):
+        if found := place_labels(labels, grid, layer, volume):
             return found
     return labels
+
+
+def _mismatch(session: Session, described: commands.Described) -> str:
+    """That labels are neither as large as a volume of the scene nor made from it at a lower resolution; else ""."""
+    labels, grid, volumes = described.volume, described.facts, _volumes(session)
+    if labels is None or grid is None or not volumes:
+        return ""
+    if any(place_labels(labels, grid, *volume) or _same_extent(grid, volume[1]) for volume in volumes):
+        return ""
+    return f"The labels have {_size(grid)} voxels, which does not fit the volume of {_size(volumes[0][1])}."
+
+
+def _same_extent(one: commands.Facts, other: commands.Facts) -> bool:
+    """By their spacing, to a voxel."""
+    lengths = zip(one.shape, one.spacing, other.shape, other.spacing, strict=True)
+    return all(abs(n * a - m * b) <= max(a, b) for n, a, m, b in lengths)
+
+
+def _size(facts: commands.Facts) -> str:
+    """In the order in which the page states it: x × y × z."""
+    return " × ".join(map(str, reversed(facts.shape)))
 
 
 def measure(session: Session, source: str) -> None:
@@ -128,12 +155,12 @@ async def show_array(session: Session, id: str, handed: Handed, how: How, name: 
     with session.idle.held():
         await asyncio.wrap_future(session.worker.use_array(source, handed))
     try:
-        revision = await load(session, source, how, name)
+        loaded = await load(session, source, how, name)
     except PellucidError:
         session.worker.forget_array(source)
         raise
     forget_unused(session)
-    return revision
+    return loaded.revision
 
 
 def forget_unused(session: Session) -> None:

@@ -8,6 +8,7 @@ import type {
   FileFacts,
   Folder,
   Link,
+  Loaded,
   LoadRequest,
   MovieRequest,
   Profile,
@@ -71,7 +72,7 @@ const query = (values: Record<string, string | number>): string =>
 
 export const listFolder = (folder: string, search: string): Promise<Folder> => get(`api/files?${query({ folder, search })}`);
 export const factsOf = (path: string): Promise<FileFacts> => get(`api/files/facts?${query({ path })}`);
-export const load = (request: LoadRequest): Promise<Revision> => post("api/load", request);
+export const load = (request: LoadRequest): Promise<Loaded> => post("api/load", request);
 export const compile = (source: string): Promise<ShadingMade> => post("api/shadings", { source });
 export const agree = (hash: string): Promise<ShadingMade> => post(`api/shadings/${hash}/agree`);
 export const profile = (request: ProfileRequest): Promise<Profile> => post("api/profile", request);

@@ -9,7 +9,10 @@ import type { Session } from "./session";
 const MAYBE_HEADERLESS = /\.(raw|bin|dat|vol)$/i;
 
 export async function opened(session: Session, request: LoadRequest): Promise<void> {
-  if (await session.attempt(load(request))) session.page({ drawer: "none", chosenFile: null, editedView: "main" });
+  const loaded = await session.attempt(load(request));
+  if (!loaded) return;
+  session.page({ drawer: "none", chosenFile: null, editedView: "main" });
+  if (loaded.warning) session.notify("error", loaded.warning, loaded.do);
 }
 
 /** Go from a scan to its volume. */

@@ -187,6 +187,15 @@ class LoadRequest:
 
 
 @dataclass(frozen=True)
+class Loaded:
+    """warning, do: what may be wrong with what is shown now, and what to do; "" where nothing is."""
+
+    revision: int
+    warning: str = ""
+    do: str = ""
+
+
+@dataclass(frozen=True)
 class Uploaded:
     """PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load."""
 
@@ -328,7 +337,7 @@ class StatisticsNow:
 
 
 ANSWERS = (
-    Refused, About, Snapshot, Revision, SavedState, Link, Folder, FileFacts, Uploaded, ArrayPlace, ShadingMade,
+    Refused, About, Snapshot, Revision, SavedState, Link, Folder, FileFacts, Loaded, Uploaded, ArrayPlace, ShadingMade,
     Preset, Profile, TaskStarted, TaskStatus, StatisticsNow,
 )  # fmt: skip
 BODIES = (

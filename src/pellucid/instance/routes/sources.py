@@ -60,9 +60,9 @@ async def facts(path: str, session: Here) -> http.FileFacts:
 
 
 @router.post("/load")
-async def load(asked: http.LoadRequest, session: Here) -> http.Revision:
+async def load(asked: http.LoadRequest, session: Here) -> http.Loaded:
     """Show a file."""
-    return http.Revision(await loading.load(session, session.roots.checked(asked.path), asked.how))
+    return await loading.load(session, session.roots.checked(asked.path), asked.how)
 
 
 @router.put("/upload", dependencies=[needs("own", LARGEST_UPLOAD_BYTES)])
