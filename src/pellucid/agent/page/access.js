@@ -1,14 +1,14 @@
-// What lets this page in: the code in its address once, then a token, which is sent only while the agent is known.
+// What lets this page in: the code in its address once, then a token, which is sent only to the agent.
 //
-// Another user of this machine may take over the port of an agent that has ended. So after a request has failed, what
-// answers has to prove that it holds the key of this page's session before it is sent the token again. The key stays in
-// this page's memory. Behind a Hub the browser's log-in lets the page in, and it needs neither.
+// Another user of this machine may take over the port of an agent that has ended, between two requests. So before every
+// request, what answers has to prove that it holds the key of this page's session. The key stays in this page's memory.
+// Behind a Hub the browser's log-in lets the page in, and it needs neither.
 
 const ADDRESS = new URL(".", location.href).href.replace(/[?#].*$/, "");
 const PLACE = `pellucid ${ADDRESS}`;
 const FRESH_LINK = "Run pellucid open: it gives a fresh link.";
+export const UNREACHABLE = "The agent cannot be reached. This page tries again by itself.";
 let session = null;
-let isKnown = false;
 
 async function opened(body) {
   const headers = { "Content-Type": "application/json" };
@@ -29,7 +29,6 @@ export async function open() {
   for (const way of ways) {
     try {
       session = await opened(way);
-      isKnown = true;
       if (window.top === window) sessionStorage.setItem(PLACE, session.token);
       return;
     } catch (error) {
@@ -49,35 +48,24 @@ async function signed(words) {
 async function prove() {
   const nonce = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const headers = { "Content-Type": "application/json" };
-  const answer = await fetch("api/prove", { method: "POST", headers, body: JSON.stringify({ session: session.session, nonce, address: ADDRESS }) });
+  const body = JSON.stringify({ session: session.session, nonce, address: ADDRESS });
+  const answer = await reached("api/prove", { method: "POST", headers, body });
   const { proof } = await answer.json().catch(() => ({}));
   if (!proof || proof !== (await signed(["http", nonce, ADDRESS]))) {
     throw new Error(`What answers here is not the agent that this page was opened with. Nothing was sent to it. ${FRESH_LINK}`);
   }
-  isKnown = true;
 }
 
 // The headers of a request, once it is known who answers.
 export async function headersFor(more = {}) {
-  if (session && !isKnown) await prove();
+  if (session) await prove();
   return session ? { ...more, "Pellucid-Session": session.token } : more;
 }
 
-// A request failed: whoever answers next has to prove itself.
-export function lost() {
-  isKnown = false;
-}
+const reached = (path, options) => fetch(path, options).catch(() => { throw new Error(UNREACHABLE); });
 
 export async function request(path, options = {}) {
-  const headers = await headersFor(options.headers);
-  try {
-    const answer = await fetch(path, { ...options, headers });
-    if (answer.status === 403) lost();
-    return answer;
-  } catch {
-    lost();
-    throw new Error("The agent cannot be reached. This page tries again by itself.");
-  }
+  return reached(path, { ...options, headers: await headersFor(options.headers) });
 }
 
 // An address that the browser can fetch by itself, for a minute; behind a Hub any can be.

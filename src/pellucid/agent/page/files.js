@@ -1,6 +1,6 @@
 // The person's files: shown, chosen, looked into, fetched and sent.
 
-import { headersFor, lost, ticketFor } from "./access.js";
+import { UNREACHABLE, headersFor, ticketFor } from "./access.js";
 import { ask, button, calm, clock, element, icon, refuse, size } from "./asking.js";
 import { askForTask, askForViewer } from "./forms.js";
 
@@ -154,10 +154,7 @@ function send(file) {
     request.open("PUT", `api/files/content?folder=${encodeURIComponent(shown.path)}&name=${encodeURIComponent(file.name)}`);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", (event) => { bar.value = event.loaded / event.total; });
-    request.addEventListener("error", () => {
-      lost();
-      reject(new Error("The agent cannot be reached. This page tries again by itself."));
-    });
+    request.addEventListener("error", () => reject(new Error(UNREACHABLE)));
     request.addEventListener("load", () => {
       if (request.status < 300) return resolve();
       const said = JSON.parse(request.responseText);
