@@ -71,6 +71,7 @@ def press(page: Page, name: str) -> None:
 
 
 def send(page: Page, name: str, content: bytes) -> None:
+    expect(page.locator("#upload")).to_be_visible(timeout=PATIENCE_MS)  # Once it is known which folder is shown.
     page.locator("#upload input").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
 
 
