@@ -28,6 +28,18 @@ def test_the_picture_is_the_renderers_own(page: Page) -> None:
     assert peak_signal(pixels(page), drawn(page)) > 45
 
 
+def test_what_is_under_the_cursor_is_told(page: Page) -> None:
+    """The pointer moves on until it is: while the Worker draws, it may answer that nothing is there."""
+    under = page.locator(".under")
+
+    def is_told() -> bool:
+        for x in (560, 610):
+            page.mouse.move(x, 380)
+        return under.count() == 1 and "voxel" in under.inner_text()
+
+    wait_until(is_told, patience_s=60.0)
+
+
 def test_a_drag_turns_and_rests_exactly(page: Page) -> None:
     before, shown = pixels(page), number(page)
     drag(page, 150, 40)
@@ -43,18 +55,6 @@ def test_keys_do_what_the_mouse_does(page: Page, key: str) -> None:
     wait_for_rest(page, after=shown)
     assert scene(page)["scene"]["camera"]["position"] != position
     page.keyboard.press("Home")
-
-
-def test_what_is_under_the_cursor_is_told(page: Page) -> None:
-    """The pointer moves on until it is: while the Worker draws, it may answer that nothing is there."""
-    under = page.locator(".under")
-
-    def is_told() -> bool:
-        for x in (560, 610):
-            page.mouse.move(x, 380)
-        return under.count() == 1 and "voxel" in under.inner_text()
-
-    wait_until(is_told, patience_s=60.0)
 
 
 def test_a_double_click_turns_around_what_was_hit(page: Page) -> None:
