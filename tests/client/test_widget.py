@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -20,7 +21,7 @@ NOTEBOOK = """<!doctype html><title>notebook</title><div id="cell"></div><script
 import widget from "./widget.js";
 const heard = new Set();
 const traits = { port: %d, height: 540 };
-const answers = { code: { code: "%s" }, picture: { what: "The viewer has ended." } };
+const answers = { name: { name: "%s" }, code: { code: "%s" }, picture: { what: "The viewer has ended." } };
 const model = {
   get: (name) => traits[name],
   on: (_, hear) => heard.add(hear),
@@ -57,7 +58,7 @@ def test_on_the_same_machine_the_page_is_live(
     browser: Browser, notebook: tuple[Path, str], viewer: pellucid.Viewer
 ) -> None:
     folder, address = notebook
-    (folder / "notebook.html").write_text(NOTEBOOK % (viewer.port, viewer.code))
+    (folder / "notebook.html").write_text(NOTEBOOK % (viewer.port, urlsplit(viewer.address).hostname, viewer.code))
     page = browser.new_page()
     page.goto(address)
     frame = page.frame_locator("iframe")
@@ -68,7 +69,7 @@ def test_on_the_same_machine_the_page_is_live(
 
 def test_where_the_viewer_cannot_be_reached_it_is_said(browser: Browser, notebook: tuple[Path, str]) -> None:
     folder, address = notebook
-    (folder / "notebook.html").write_text(NOTEBOOK % (1, "none"))
+    (folder / "notebook.html").write_text(NOTEBOOK % (1, "none.localhost", "none"))
     page = browser.new_page()
     page.goto(address)
     expect(page.locator("figcaption")).to_have_text("The viewer has ended.", timeout=PATIENCE_MS)
