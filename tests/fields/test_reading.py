@@ -1,5 +1,6 @@
 """Neighbouring bricks are read together, by whole chunks where these are compressed."""
 
+import errno
 from dataclasses import replace
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_a_failure_to_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = BrickReader(Pyramid(Volume(Opened(watched), Location("memory:watched"))), np.dtype("uint8"))
 
     def fail(box: Box, out: Voxels, **_: int) -> None:
-        raise OSError("the disk is gone")
+        raise OSError(errno.EIO, "the disk is gone")
 
     monkeypatch.setattr(watched, "read", fail)
     with pytest.raises(OSError, match="the disk is gone"):
