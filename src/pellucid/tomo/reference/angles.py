@@ -42,7 +42,6 @@ class Coverage:
         folded = np.mod(angles_rad, np.pi)
         order = np.argsort(folded, kind="stable")
         gaps = np.diff(folded[order], append=folded[order[0]] + np.pi)
-        gaps[gaps < ROUNDING_RAD] = 0.0
         is_wedge = _wedges(gaps)
         return cls(order, gaps, _covering_gap(gaps[~is_wedge], 0.5), is_wedge)
 
@@ -102,7 +101,7 @@ def _wedges(gaps_rad: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     for count in range(min(MAX_WEDGES, len(gaps_rad) - 1), 0, -1):
         wedges, rest = gaps_rad[by_size[:count]], gaps_rad[by_size[count:]]
         is_plausible = count == 1 or rest.sum() >= MIN_SHARE_BESIDE_WEDGES * np.pi
-        if is_plausible and wedges[-1] > WEDGE_STEPS * _covering_gap(rest, 0.9) > 0:
+        if is_plausible and wedges[-1] > WEDGE_STEPS * _covering_gap(rest, 0.9) > ROUNDING_RAD:
             is_wedge[by_size[:count]] = True
             break
     return is_wedge
