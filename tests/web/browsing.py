@@ -99,20 +99,20 @@ class Viewer:
 
 
 def opened(page: Page, url: str) -> None:
-    """Go there and wait for the exact picture."""
+    """Go there and wait for the exact image."""
     page.goto(url)
     wait_for_rest(page)
 
 
 def wait_for_rest(page: Page, after: int = -1) -> int:
-    """Wait until an exact picture newer than the given one is painted; its number."""
+    """Wait until an exact image newer than the given one is painted; its number."""
     script = """(after) => { const shown = document.querySelector('canvas[data-view="main"]')?.dataset;
         return shown?.isExact === "true" && Number(shown.number) > after ? Number(shown.number) + 1 : 0; }"""
     return int(page.wait_for_function(script, arg=after, timeout=PATIENCE_MS).json_value()) - 1
 
 
 def wait_for_scene(page: Page, claim: str, argument: object = None) -> None:
-    """Wait until a claim in JavaScript about ``scene`` (and ``given``) is true, and the exact picture of it painted."""
+    """Wait until a claim in JavaScript about ``scene`` (and ``given``) is true, and the exact image of it painted."""
     script = f"""async (given) => {{
         for (const end = performance.now() + {PATIENCE_MS}; performance.now() < end; ) {{
             const {{ scene, revision }} = await (await fetch("api/scene", {{ headers: {TOKEN} }})).json();
@@ -129,14 +129,14 @@ def number(page: Page) -> int:
 
 
 def pixels(page: Page) -> Voxels:
-    """(height, width, 3) of the picture as it is painted."""
+    """(height, width, 3) of the image as it is painted."""
     script = f"document.querySelector('{CANVAS}').toDataURL('image/png')"
     encoded = b64decode(page.evaluate(script).partition(",")[2])
     return np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB"))
 
 
 def drag(page: Page, across: int, down: int, button: str = "left") -> None:
-    """With the mouse, over the middle of the picture."""
+    """With the mouse, over the middle of the image."""
     x, y = 500, 400
     page.mouse.move(x, y)
     page.mouse.down(button="middle" if button == "middle" else "left")
@@ -154,7 +154,7 @@ def scene(page: Page) -> dict[str, Any]:
 
 
 def drawn(page: Page) -> Voxels:
-    """The renderer's own picture of what the instance shows."""
+    """The renderer's own image of what the instance shows."""
     document = {"version": VERSION, **scene(page)["scene"]}
     height, width = pixels(page).shape[:2]
     frame = Renderer(choose("cpu")).render(Scene.from_json(json.dumps(document)), width, height)
@@ -162,7 +162,7 @@ def drawn(page: Page) -> Voxels:
 
 
 def peak_signal(left: Voxels, right: Voxels) -> float:
-    """PSNR in dB of 8-bit pictures; infinite where they are equal."""
+    """PSNR in dB of 8-bit images; infinite where they are equal."""
     error = float(np.mean((left.astype(float) - right.astype(float)) ** 2))
     return float("inf") if error == 0 else 10 * float(np.log10(255**2 / error))
 

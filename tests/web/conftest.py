@@ -45,7 +45,7 @@ def viewer(folder: Path) -> Iterator[Viewer]:
 
 @pytest.fixture
 def page(browser: Browser, viewer: Viewer) -> Iterator[Page]:
-    """The page, with its first exact picture; nothing may go wrong in it unseen."""
+    """The page, with its first exact image; nothing may go wrong in it unseen."""
     context = browser.new_context(viewport=SIZE, accept_downloads=True)
     faults: list[str] = []
     page = context.new_page()

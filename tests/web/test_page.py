@@ -1,4 +1,4 @@
-"""What a person does on the page: turning, colours, shadings, slices, clipping, files, pictures."""
+"""What a person does on the page: turning, colours, shadings, slices, clipping, files, images."""
 
 import io
 import json
@@ -24,7 +24,7 @@ from tests.web.browsing import (
 )
 
 
-def test_the_picture_is_the_renderers_own(page: Page) -> None:
+def test_the_image_is_the_renderers_own(page: Page) -> None:
     assert peak_signal(pixels(page), drawn(page)) > 45
 
 
@@ -146,7 +146,7 @@ def test_slices_share_a_cross_hair(page: Page) -> None:
     page.keyboard.press("ArrowUp")
     expect(across_z).to_have_attribute("aria-valuenow", "17")
     page.keyboard.press("Escape")
-    page.locator("canvas.picture").first.focus()
+    page.locator("canvas.view-canvas").first.focus()
     page.keyboard.press("s")
     expect(slices).to_have_count(0)
 
@@ -184,9 +184,9 @@ def test_a_screenshot_is_saved_at_the_size_asked_for(page: Page) -> None:
         page.get_by_label(name, exact=True).fill(size)
         page.keyboard.press("Enter")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the picture").click()
-    picture = Image.open(io.BytesIO(Path(saved.value.path()).read_bytes()))
-    assert picture.size == (320, 200)
+        page.get_by_role("button", name="Save the image").click()
+    image = Image.open(io.BytesIO(Path(saved.value.path()).read_bytes()))
+    assert image.size == (320, 200)
 
 
 def test_a_file_is_found_and_opened(page: Page) -> None:

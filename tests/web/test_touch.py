@@ -140,5 +140,5 @@ def test_a_file_that_is_dropped_is_opened(page: Page, folder: Path) -> None:
 
 def test_a_file_that_is_nothing_is_told(page: Page) -> None:
     drop(page, "letter.txt", b"hello")
-    expect(page.locator(".notice.is-error").first).to_be_visible()
+    expect(page.locator(".notification.is-error").first).to_be_visible()
     assert "letter" not in str(scene(page)["scene"]["volumes"])

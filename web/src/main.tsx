@@ -1,9 +1,9 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { access } from "./line/access";
+import { access } from "./connection/access";
 import { Session, SessionContext } from "./session/session";
 import { App } from "./shell/App";
-import { Failure } from "./shell/Failure";
+import { ErrorBoundary } from "./shell/ErrorBoundary";
 import { createStore, StoreContext } from "./state/store";
 import "./styles/base.css";
 import "./styles/controls.css";
@@ -25,9 +25,9 @@ if (root) {
     <StrictMode>
       <StoreContext value={store}>
         <SessionContext value={session}>
-          <Failure>
+          <ErrorBoundary>
             <App />
-          </Failure>
+          </ErrorBoundary>
         </SessionContext>
       </StoreContext>
     </StrictMode>,

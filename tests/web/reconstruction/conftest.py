@@ -15,7 +15,7 @@ from pellucid.tomo.simulation import Detector, Faults, simulate
 from pellucid.tomo.trial import Trial
 from pellucid.volume.sample import sample
 from tests.web.browsing import Viewer
-from tests.web.reconstruction.benching import AXIS, COLUMNS, ROWS, VIEWS, choose_scan, settled
+from tests.web.reconstruction.workbench import AXIS, COLUMNS, ROWS, VIEWS, choose_scan, settled
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pellucid.tomo.trial import Trial
 from pellucid.volume.volume import open_volume
 from tests.web.browsing import PATIENCE_MS, Viewer, opened, peak_signal, scene, see, wait_for_rest
 from tests.web.conftest import SIZE
-from tests.web.reconstruction.benching import RECIPE, ROWS, VIEWS, center_of, choose_scan, exact, fill, own, settled
+from tests.web.reconstruction.workbench import RECIPE, ROWS, VIEWS, center_of, choose_scan, exact, fill, own, settled
 
 
 def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(page: Page, b
     page.get_by_role("button", name="Read it as a scan").click()
     seen = settled(page)
     assert peak_signal(seen, own(page, trial, replace(RECIPE, center=center_of(page)))) > 45
-    page.get_by_role("button", name="Repeat it").click()
+    page.get_by_role("button", name="Reproduce").click()
     named = "--projections /raw/images --flats /raw/white --darks /raw/dark --angles /stage/position"
     expect(page.locator("[data-command]")).to_contain_text(named)
 

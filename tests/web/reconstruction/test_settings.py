@@ -17,7 +17,7 @@ from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.trial import Trial
 from tests.web.browsing import PATIENCE_MS, peak_signal, see
-from tests.web.reconstruction.benching import (
+from tests.web.reconstruction.workbench import (
     AXIS,
     COLUMNS,
     RECIPE,
@@ -45,12 +45,12 @@ def test_the_axis_is_dragged_and_the_slice_follows(bench: Page, trial: Trial) ->
     before = exact(bench, "slice")
     line = bench.get_by_role("slider", name="Axis").first
     place = line.bounding_box()
-    picture = bench.locator('canvas[data-place="projection"]').bounding_box()
-    assert place is not None and picture is not None
+    image = bench.locator('canvas[data-place="projection"]').bounding_box()
+    assert place is not None and image is not None
     x, y = place["x"] + place["width"] / 2, place["y"] + 20
     bench.mouse.move(x, y)
     bench.mouse.down()
-    bench.mouse.move(x + 5 * picture["width"] / COLUMNS, y, steps=5)
+    bench.mouse.move(x + 5 * image["width"] / COLUMNS, y, steps=5)
     bench.mouse.up()
     expect(bench.get_by_label("Column, number")).not_to_have_value(re.compile(r"^45\."))
     moved = center_of(bench)
@@ -101,7 +101,7 @@ def test_an_axis_that_leans_and_larger_voxels(bench: Page, trial: Trial, scan: P
     assert binned.shape == (COLUMNS // 2, COLUMNS // 2)
     assert peak_signal(binned, own(bench, trial, replace(recipe, roll_deg=-3.0, binning=2), row=last)) > 45
     see(bench, f"row {last}, slice {last // 2}")
-    bench.get_by_role("button", name="Repeat it").click()
+    bench.get_by_role("button", name="Reproduce").click()
     expect(bench.locator("[data-command]")).to_contain_text(f"--center {center:g} --tilt 0.0 --roll=-3.0 --bin 2")
     with bench.expect_download() as saved:
         bench.get_by_role("button", name="Save").click()
@@ -174,7 +174,7 @@ def test_many_iterations_are_shown_coarsely_and_given_up(bench: Page, trial: Tri
 
 def test_parameters_are_a_line_and_a_file(bench: Page, scan: Path) -> None:
     bench.get_by_role("combobox", name="Filter").select_option("hann")
-    bench.get_by_role("button", name="Repeat it").click()
+    bench.get_by_role("button", name="Reproduce").click()
     expect(bench.locator("[data-command]")).to_contain_text(f"pellucid reconstruct {scan}")
     expect(bench.locator("[data-command]")).to_contain_text("--filter hann")
     with bench.expect_download() as saved:

@@ -66,7 +66,7 @@ describe("camera", () => {
     expect(visibleHeight(withPerspective(parallel, 50))).toBeCloseTo(visibleHeight(AHEAD), 9);
   });
 
-  it.each([0.5, 1, 2])("frames a box so that every corner is in the picture (aspect %s)", (aspect) => {
+  it.each([0.5, 1, 2])("frames a box so that every corner is in the image (aspect %s)", (aspect) => {
     const camera = framing(turned(AHEAD, 0.7, 0.4), [0, 0, 0], [3, 5, 9], aspect);
     for (const corner of [[0, 0, 0], [3, 5, 9], [3, 0, 9], [0, 5, 0]] as [number, number, number][]) {
       const place = project(camera, corner, aspect);
@@ -80,7 +80,7 @@ describe("camera", () => {
     expect(alongLine(rayThrough(AHEAD, 0.5, 0.5, 1), [0, 0, 0], [0, 0, 1])).toBeNull();
   });
 
-  it("knows how large a picture height is where something stands", () => {
+  it("knows how large an image height is where something stands", () => {
     expect(scaleAt(AHEAD, [0, 0, 0])).toBeCloseTo(visibleHeight(AHEAD), 9);
     expect(scaleAt(AHEAD, [0, 0, 2])).toBeCloseTo(visibleHeight(AHEAD) / 2, 9);
   });

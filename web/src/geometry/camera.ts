@@ -1,5 +1,5 @@
-// Moving a camera, and where things are in its picture. Each movement gives a new camera.
-// Here: turn, move, zoom, frame; projection to the picture and rays through it. Not here: the mouse (view/).
+// Moving a camera, and where things are in its image. Each movement gives a new camera.
+// Here: turn, move, zoom, frame; projection to the image and rays through it. Not here: the mouse (view/).
 
 import type { Camera } from "../protocol";
 import { add, clamp, cross, dot, length, rotate, scale, subtract, unit, withAxis, type Vector } from "./vector";
@@ -15,7 +15,7 @@ export interface Axes {
   forward: Vector;
 }
 
-/** A place in the picture: fractions of its width and height, from the top left; depth along the view, world units. */
+/** A place in the image: fractions of its width and height, from the top left; depth along the view, world units. */
 export interface Place {
   x: number;
   y: number;
@@ -36,7 +36,7 @@ export function axesOf(camera: Camera): Axes {
   return { right, up: cross(right, forward), forward };
 }
 
-/** World units from the bottom to the top of the picture, at the target. */
+/** World units from the bottom to the top of the image, at the target. */
 export function visibleHeight(camera: Camera): number {
   if (camera.field_of_view_deg === null) return camera.height;
   const arm = length(subtract(camera.position, camera.target));
@@ -59,7 +59,7 @@ export function rolled(camera: Camera, angle: number): Camera {
   return { ...camera, up: rotate(up, forward, angle) };
 }
 
-/** Sideways, so that what is at the target follows the pointer. Fractions of the picture's height. */
+/** Sideways, so that what is at the target follows the pointer. Fractions of the image's height. */
 export function moved(camera: Camera, across: number, down: number): Camera {
   const { right, up } = axesOf(camera);
   const size = visibleHeight(camera);
@@ -67,7 +67,7 @@ export function moved(camera: Camera, across: number, down: number): Camera {
   return shifted(camera, shift);
 }
 
-/** Nearer (factor below 1) or farther; what is at (across, up) from the centre, in picture heights, stays there. */
+/** Nearer (factor below 1) or farther; what is at (across, up) from the centre, in image heights, stays there. */
 export function zoomed(camera: Camera, factor: number, across = 0, up = 0): Camera {
   const arm = scale(subtract(camera.position, camera.target), factor);
   const nearer = { ...camera, position: add(camera.target, arm), height: camera.height * factor };
@@ -115,7 +115,7 @@ export function withPerspective(camera: Camera, fieldOfViewDeg: number | null): 
   };
 }
 
-/** A camera in the direction of this one that sees a world box whole. aspect: width over height of the picture. */
+/** A camera in the direction of this one that sees a world box whole. aspect: width over height of the image. */
 export function framing(camera: Camera, low: Vector, high: Vector, aspect: number): Camera {
   const centre = scale(add(low, high), 0.5);
   const radius = length(subtract(high, low)) / 2 || 1;
@@ -131,7 +131,7 @@ export function framing(camera: Camera, low: Vector, high: Vector, aspect: numbe
   };
 }
 
-/** Where a point of the world is in the picture; depth is negative behind the eye. */
+/** Where a point of the world is in the image; depth is negative behind the eye. */
 export function project(camera: Camera, point: Vector, aspect: number): Place {
   const { right, up, forward } = axesOf(camera);
   const seen = subtract(point, camera.position);
@@ -141,7 +141,7 @@ export function project(camera: Camera, point: Vector, aspect: number): Place {
   return { x: 0.5 + dot(seen, right) / (size * aspect), y: 0.5 - dot(seen, up) / size, depth };
 }
 
-/** The ray through a place in the picture. */
+/** The ray through a place in the image. */
 export function rayThrough(camera: Camera, x: number, y: number, aspect: number): Ray {
   const { right, up, forward } = axesOf(camera);
   const size = visibleHeight(camera);
@@ -160,7 +160,7 @@ export function alongLine(ray: Ray, anchor: Vector, axis: Vector): number | null
   return (cosine * dot(ray.direction, between) - dot(axis, between)) / across;
 }
 
-/** World units that one picture height covers at a point. */
+/** World units that one image height covers at a point. */
 export function scaleAt(camera: Camera, point: Vector): number {
   if (camera.field_of_view_deg === null) return camera.height;
   const { forward } = axesOf(camera);

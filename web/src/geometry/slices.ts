@@ -1,4 +1,4 @@
-// Voxels (z, y, x) and places in the pictures of slices, as fractions from the top left.
+// Voxels (z, y, x) and places in the images of slices, as fractions from the top left.
 // Which axis runs down and which to the right is what the instance says of each layer (planes).
 
 import type { Axis, SlicePlane } from "../protocol";
@@ -7,7 +7,7 @@ import { clamp } from "./vector";
 export type Voxel = readonly [number, number, number];
 
 export interface Directions {
-  /** Index into (z, y, x) of the axis cut across, of the one to the right, of the one along the picture's height. */
+  /** Index into (z, y, x) of the axis cut across, of the one to the right, of the one along the image's height. */
   across: number;
   right: number;
   upright: number;
@@ -22,7 +22,7 @@ const order = (axis: string): number => "zyx".indexOf(axis.slice(-1));
 
 export const NAMES: readonly Axis[] = ["z", "y", "x"];
 
-/** The voxel under a place of a slice's picture. */
+/** The voxel under a place of a slice's image. */
 export function voxelAt({ right, upright, isUpwards }: Directions, u: number, v: number, voxel: Voxel, shape: Voxel): Voxel {
   const next: [number, number, number] = [voxel[0], voxel[1], voxel[2]];
   next[right] = index(u, shape[right] ?? 1);
@@ -30,7 +30,7 @@ export function voxelAt({ right, upright, isUpwards }: Directions, u: number, v:
   return next;
 }
 
-/** The middle of a voxel in a slice's picture. */
+/** The middle of a voxel in a slice's image. */
 export function placeOf({ right, upright, isUpwards }: Directions, voxel: Voxel, shape: Voxel): { u: number; v: number } {
   const v = ((voxel[upright] ?? 0) + 0.5) / (shape[upright] ?? 1);
   return { u: ((voxel[right] ?? 0) + 0.5) / (shape[right] ?? 1), v: isUpwards ? 1 - v : v };

@@ -1,4 +1,4 @@
-// What is cut away: a box of voxels, and planes. Here: their numbers. Not here: the handles in the picture (view/ClipHandles).
+// What is cut away: a box of voxels, and planes. Here: their numbers. Not here: the handles in the image (view/ClipHandles).
 
 import type { ReactNode } from "react";
 import { axesOf } from "../geometry/camera";
@@ -7,10 +7,10 @@ import { boxOrNone, centreOf, extentOf, wholeOf } from "../geometry/extent";
 import { placed } from "../geometry/transform";
 import { short } from "../geometry/measures";
 import { dot, scale, type Vector } from "../geometry/vector";
-import { Button, IconButton } from "../parts/Button";
-import { Switch } from "../parts/Choice";
-import { NumberField } from "../parts/NumberField";
-import { Section } from "../parts/Section";
+import { Button, IconButton } from "../components/Button";
+import { Switch } from "../components/Choice";
+import { NumberField } from "../components/NumberField";
+import { Section } from "../components/Section";
 import type { ClipPlane, LayerDescription } from "../protocol";
 import { useSession } from "../session/session";
 import { isOwner, sceneOf, type ChosenVolume } from "../state/selectors";
@@ -32,7 +32,7 @@ export function ClipSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
   if (!description) return null;
   return (
     <Section title="Clipping" isOpenAtFirst={false}>
-      <Switch label="Handles in the picture" isOn={areShown} onChange={(areClipHandlesShown) => session.page({ areClipHandlesShown })} />
+      <Switch label="Handles in the image" isOn={areShown} onChange={(areClipHandlesShown) => session.page({ areClipHandlesShown })} />
       <BoxNumbers chosen={chosen} description={description} />
       <div className="pair">
         <Button isDisabled={layer.clip === null} onClick={() => session.set(["volumes", index, "clip"], null)}>

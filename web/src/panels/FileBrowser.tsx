@@ -2,13 +2,13 @@
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { bytes } from "../geometry/measures";
-import { factsOf, listFolder, RequestRefused } from "../line/requests";
-import { Button, IconButton } from "../parts/Button";
-import { Icon, type IconName } from "../parts/Icon";
-import { choose } from "../parts/files";
+import { factsOf, listFolder, RequestError } from "../connection/requests";
+import { Button, IconButton } from "../components/Button";
+import { Icon, type IconName } from "../components/Icon";
+import { choose } from "../components/files";
 import type { Entry, FileFacts, Folder } from "../protocol";
 import { folderOf } from "../session/location";
-import { opened, reconstruct, uploaded } from "../session/opening";
+import { openFile, reconstruct, uploadFile } from "../session/openFile";
 import { useSession } from "../session/session";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
@@ -32,14 +32,14 @@ export function FileBrowser(): ReactNode {
   const open = async (entry: Entry, known: FileFacts | null): Promise<void> => {
     const facts = known ?? (entry.kind === "volume" ? await session.attempt(factsOf(entry.path)) : null);
     if (facts?.is_scan) reconstruct(session, entry.path);
-    else if (entry.kind !== "volume" || (facts && isPlain(facts))) await opened(session, { path: entry.path, how: "replace" });
+    else if (entry.kind !== "volume" || (facts && isPlain(facts))) await openFile(session, { path: entry.path, how: "replace" });
     else setChosen(entry);
   };
   return (
     <aside className="drawer pane grows" aria-label="Files">
       <header className="drawer-head">
         <h2>Open</h2>
-        <Button icon="upload" look="plain" onClick={() => void choose("").then((file) => (file ? uploaded(session, file) : undefined))}>
+        <Button icon="upload" look="plain" onClick={() => void choose("").then((file) => (file ? uploadFile(session, file) : undefined))}>
           From this computer
         </Button>
         <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none", chosenFile: null })} />
@@ -90,7 +90,7 @@ function firstPlace({ server, welcome }: PageState): string {
 
 interface Listing {
   folder: Folder | null;
-  problem: RequestRefused | null;
+  problem: RequestError | null;
 }
 
 function useFolder(place: string, search: string): Listing {
@@ -101,7 +101,7 @@ function useFolder(place: string, search: string): Listing {
       () => {
         listFolder(place, search).then(
           (folder) => (isWanted ? setListing({ folder, problem: null }) : undefined),
-          (error: unknown) => (isWanted && error instanceof RequestRefused ? setListing({ folder: null, problem: error }) : undefined),
+          (error: unknown) => (isWanted && error instanceof RequestError ? setListing({ folder: null, problem: error }) : undefined),
         );
       },
       search ? SEARCH_PAUSE_MS : 0,

@@ -2,10 +2,10 @@
 
 import { useEffect, useState, type ReactNode, type RefObject } from "react";
 import { bytes } from "../geometry/measures";
-import { factsOf, RequestRefused } from "../line/requests";
-import { Button } from "../parts/Button";
+import { factsOf, RequestError } from "../connection/requests";
+import { Button } from "../components/Button";
 import type { Entry, FileFacts, LoadRequest } from "../protocol";
-import { opened, reconstruct } from "../session/opening";
+import { openFile, reconstruct } from "../session/openFile";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { guessedLayout, neededBytes, rawLocation, type RawLayout } from "./raw";
@@ -57,7 +57,7 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
   const [typed, setLayout] = useState<RawLayout | null>(null);
   const layout = facts?.is_headerless ? (typed ?? guessedLayout(entry.name, entry.bytes ?? 0)) : null;
   const path = layout ? rawLocation(entry.path, layout) : dataset ? `${entry.path}:${dataset}` : entry.path;
-  const open = (how: NonNullable<LoadRequest["how"]>): void => void opened(session, { path, how });
+  const open = (how: NonNullable<LoadRequest["how"]>): void => void openFile(session, { path, how });
   if (facts?.is_scan) return <ScanFacts entry={entry} facts={facts} />;
   const isUndecided = dataset === "" && (facts?.datasets.length ?? 0) > 1;
   const isFitting = layout !== null && layout.offset + neededBytes(layout) <= (entry.bytes ?? 0);
@@ -110,20 +110,20 @@ function ScanFacts({ entry, facts }: { entry: Entry; facts: FileFacts }): ReactN
         <Button look="main" onClick={() => reconstruct(session, entry.path)}>
           Reconstruct
         </Button>
-        {facts.shape ? <Button onClick={() => void opened(session, { path: entry.path, how: "replace" })}>Open the projections</Button> : null}
+        {facts.shape ? <Button onClick={() => void openFile(session, { path: entry.path, how: "replace" })}>Open the projections</Button> : null}
       </div>
     </div>
   );
 }
 
-function useFacts(path: string): { facts: FileFacts | null; problem: RequestRefused | null } {
-  const [known, setKnown] = useState<{ path: string; facts: FileFacts | null; problem: RequestRefused | null }>({ path: "", facts: null, problem: null });
+function useFacts(path: string): { facts: FileFacts | null; problem: RequestError | null } {
+  const [known, setKnown] = useState<{ path: string; facts: FileFacts | null; problem: RequestError | null }>({ path: "", facts: null, problem: null });
   useEffect(() => {
     if (path === "") return undefined;
     let isWanted = true;
     factsOf(path).then(
       (facts) => (isWanted ? setKnown({ path, facts, problem: null }) : undefined),
-      (error: unknown) => (isWanted && error instanceof RequestRefused ? setKnown({ path, facts: null, problem: error }) : undefined),
+      (error: unknown) => (isWanted && error instanceof RequestError ? setKnown({ path, facts: null, problem: error }) : undefined),
     );
     return () => {
       isWanted = false;
@@ -144,7 +144,7 @@ function FactLines({ facts }: { facts: FileFacts }): ReactNode {
   );
 }
 
-export function Problem({ problem }: { problem: RequestRefused }): ReactNode {
+export function Problem({ problem }: { problem: RequestError }): ReactNode {
   return (
     <div className="empty">
       <p className="is-bad">{problem.what}</p>

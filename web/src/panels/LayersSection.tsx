@@ -2,10 +2,10 @@
 
 import type { ReactNode } from "react";
 import { short, unitText } from "../geometry/measures";
-import { IconButton } from "../parts/Button";
-import { Select } from "../parts/Choice";
-import { Icon, type IconName } from "../parts/Icon";
-import { Section } from "../parts/Section";
+import { IconButton } from "../components/Button";
+import { Select } from "../components/Choice";
+import { Icon, type IconName } from "../components/Icon";
+import { Section } from "../components/Section";
 import type { LayerDescription } from "../protocol";
 import { useSession } from "../session/session";
 import { canSteer, chosenVolume, isOwner, sceneOf } from "../state/selectors";

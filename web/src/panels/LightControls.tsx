@@ -1,8 +1,8 @@
 // The light of the scene: where it comes from and how it is reflected.
 
 import type { ReactNode } from "react";
-import { Switch } from "../parts/Choice";
-import { Slider } from "../parts/Slider";
+import { Switch } from "../components/Choice";
+import { Slider } from "../components/Slider";
 import type { Light } from "../protocol";
 import { useSession } from "../session/session";
 import { sceneOf } from "../state/selectors";

@@ -3,8 +3,8 @@
 import type { ReactNode } from "react";
 import { short, withUnit } from "../geometry/measures";
 import { distance } from "../geometry/vector";
-import { Button, IconButton } from "../parts/Button";
-import { Section } from "../parts/Section";
+import { Button, IconButton } from "../components/Button";
+import { Section } from "../components/Section";
 import type { Profile } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";

@@ -1,23 +1,23 @@
 // Layers that are no plain volume: points, meshes, labels.
 
 import type { ReactNode } from "react";
-import { Switch } from "../parts/Choice";
-import { Section } from "../parts/Section";
-import { Slider } from "../parts/Slider";
+import { Switch } from "../components/Choice";
+import { Section } from "../components/Section";
+import { Slider } from "../components/Slider";
 import type { Labels, MeshLayer, PointsLayer } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { fromHex, hex } from "../transfer/points";
-import { showing, shownRange } from "../transfer/shown";
+import { visibleOpacities, visibleRange } from "../transfer/visibleRange";
 import { TransferSection } from "./transfer/TransferSection";
 
 export function PointsSections({ layer, index }: { layer: PointsLayer; index: number }): ReactNode {
   const session = useSession();
   const description = useSelect((state) => state.layers?.points[index] ?? null);
   const [low, high] = layer.transfer.value_range;
-  const [from, to] = shownRange(layer.transfer);
+  const [from, to] = visibleRange(layer.transfer);
   const show = (lowest: number, highest: number, isMoving: boolean): void =>
-    session.set(["points", index, "transfer", "opacities"], showing(layer.transfer, lowest, highest), isMoving);
+    session.set(["points", index, "transfer", "opacities"], visibleOpacities(layer.transfer, lowest, highest), isMoving);
   return (
     <>
       <Section title="Points">

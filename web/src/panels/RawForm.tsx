@@ -2,8 +2,8 @@
 
 import { useState, type ReactNode } from "react";
 import { bytes as bytesText } from "../geometry/measures";
-import { Select } from "../parts/Choice";
-import { NumberField } from "../parts/NumberField";
+import { Select } from "../components/Choice";
+import { NumberField } from "../components/NumberField";
 import { neededBytes, TYPES, type RawLayout } from "./raw";
 
 const ORDERS = [

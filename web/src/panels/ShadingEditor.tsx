@@ -1,13 +1,13 @@
 // A user's shading: its text, what the compiler says, its sliders.
 
 import { useState, type KeyboardEvent, type ReactNode } from "react";
-import { agree, compile, RequestRefused } from "../line/requests";
-import { Button, IconButton } from "../parts/Button";
+import { agree, compile, RequestError } from "../connection/requests";
+import { Button, IconButton } from "../components/Button";
 import type { Shading } from "../protocol";
 import { useSession, type Session } from "../session/session";
 import { chosenVolume, type ChosenVolume } from "../state/selectors";
 import { useSelect } from "../state/store";
-import { Parameters } from "./LookSection";
+import { Parameters } from "./RenderingSection";
 
 const EXAMPLE = `//@ strength = 0.8 in 0 .. 2
 //@ ambient = 0.4 in 0 .. 1
@@ -94,7 +94,7 @@ async function compiled(session: Session, source: string, chosen: ChosenVolume |
     ]);
     return { tone: "good", text: "Compiled.", remedy: "", line: 0 };
   } catch (error) {
-    if (!(error instanceof RequestRefused)) throw error;
+    if (!(error instanceof RequestError)) throw error;
     return { tone: "bad", text: error.what, remedy: error.remedy, line: error.line };
   }
 }

@@ -1,13 +1,13 @@
 // The panel at the right: what is in the scene and how it is drawn.
 
 import type { ReactNode } from "react";
-import { Segmented } from "../parts/Choice";
+import { Segmented } from "../components/Choice";
 import { useSession } from "../session/session";
 import { canSteer, chosenVolume, isComparing, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { ClipSection } from "./ClipSection";
 import { LayersSection } from "./LayersSection";
-import { LookSection } from "./LookSection";
+import { RenderingSection } from "./RenderingSection";
 import { MeasureSection } from "./MeasureSection";
 import { LabelsSection, MeshSection, PointsSections } from "./OtherLayers";
 import { TransferSection } from "./transfer/TransferSection";
@@ -58,7 +58,7 @@ function Chosen(): ReactNode {
       ) : (
         <TransferSection path={["volumes", index]} name={description?.name ?? "volume"} transfer={layer.transfer} histogram={description?.histogram ?? null} />
       )}
-      <LookSection chosen={volume} />
+      <RenderingSection chosen={volume} />
       <ClipSection chosen={volume} />
     </>
   );

@@ -2,8 +2,8 @@
 
 import type { ReactNode } from "react";
 import { within } from "../geometry/measures";
-import { Button, IconButton } from "../parts/Button";
-import { Slider } from "../parts/Slider";
+import { Button, IconButton } from "../components/Button";
+import { Slider } from "../components/Slider";
 import { useSession } from "../session/session";
 import type { ChosenVolume } from "../state/selectors";
 import { fromHex, hex } from "../transfer/points";

@@ -2,8 +2,8 @@
 
 import type { ReactNode } from "react";
 import { withPerspective } from "../geometry/camera";
-import { Segmented, Switch } from "../parts/Choice";
-import { Section } from "../parts/Section";
+import { Segmented, Switch } from "../components/Choice";
+import { Section } from "../components/Section";
 import { useSession } from "../session/session";
 import { sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
@@ -47,7 +47,7 @@ export function ViewSection(): ReactNode {
       <Switch label="Scale bar" isOn={isScaleShown} onChange={(isOn) => session.page({ isScaleShown: isOn })} />
       {annotations ? (
         <Switch
-          label="Scale and axes in the picture"
+          label="Scale and axes in the image"
           isOn={annotations.is_scale_bar}
           onChange={(isOn) => session.set(["annotations"], { ...annotations, is_scale_bar: isOn, is_axes: isOn })}
         />

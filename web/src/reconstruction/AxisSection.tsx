@@ -1,34 +1,34 @@
-// Where the axis is. Here: its column, and how it leans, each typed or looked for. Not here: dragging it (Pictures.tsx).
+// Where the axis is. Here: its column, and how it leans, each typed or looked for. Not here: dragging it (PreviewImages.tsx).
 
 import { useState, type ReactNode } from "react";
-import { Button } from "../parts/Button";
-import { Switch } from "../parts/Choice";
-import { Section } from "../parts/Section";
-import { Slider } from "../parts/Slider";
+import { Button } from "../components/Button";
+import { Switch } from "../components/Choice";
+import { Section } from "../components/Section";
+import { Slider } from "../components/Slider";
 import type { Recipe, ScanDescription, Wish } from "../protocol";
 import { useSession } from "../session/session";
 import { Numbers } from "./fields";
-import type { Change } from "./Pictures";
+import type { Change } from "./PreviewImages";
 import { findAxis } from "./requests";
-import { centerOf, centerRange, leaning, numberOf, withAxis, type Leaning } from "./wish";
+import { centerOf, centerRange, leaning, numberOf, withAxis, type Leaning } from "./draft";
 
 interface AxisProps {
   path: string;
   scan: ScanDescription;
-  wish: Wish;
+  draft: Wish;
   onChange: Change;
 }
 
-export function AxisSection({ path, scan, wish, onChange }: AxisProps): ReactNode {
-  const { recipe } = wish;
+export function AxisSection({ path, scan, draft, onChange }: AxisProps): ReactNode {
+  const { recipe } = draft;
   const set = (change: Partial<Recipe>): void => onChange({ recipe: { ...recipe, ...change } });
   return (
-    <Section title="Axis" aside={wish.axis === "guessed" ? <span className="hint">looking closer…</span> : <Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find it</Button>}>
+    <Section title="Axis" aside={draft.axis === "guessed" ? <span className="hint">looking closer…</span> : <Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find it</Button>}>
       <Center scan={scan} recipe={recipe} onChange={set} />
       {scan.is_full_turn ? (
         <Switch label="At the border: join opposite views" isOn={recipe.is_offset} onChange={(is_offset) => set(is_offset ? { is_offset, tilt: 0, roll_deg: 0 } : { is_offset })} />
       ) : null}
-      {recipe.is_offset ? null : <Slope path={path} wish={wish} onChange={onChange} />}
+      {recipe.is_offset ? null : <Slope path={path} draft={draft} onChange={onChange} />}
     </Section>
   );
 }
@@ -65,12 +65,12 @@ function Center({ scan, recipe, onChange }: CenterProps): ReactNode {
 const digits = (value: number): string => String(Number(value.toFixed(5)));
 
 /** An axis that leans is followed from row to row, or put upright with the detector: the one or the other. */
-function Slope({ path, wish, onChange }: Omit<AxisProps, "scan">): ReactNode {
+function Slope({ path, draft, onChange }: Omit<AxisProps, "scan">): ReactNode {
   const session = useSession();
   const [sought, setSought] = useState<Leaning | null>(null);
   const find = async (how: Leaning): Promise<void> => {
     setSought(how);
-    const found = await session.attempt(findAxis(path, wish.options, leaning(wish, how).recipe));
+    const found = await session.attempt(findAxis(path, draft.options, leaning(draft, how).recipe));
     setSought(null);
     if (found) onChange((now) => withAxis(leaning(now, how), found, "found"));
   };
@@ -79,8 +79,8 @@ function Slope({ path, wish, onChange }: Omit<AxisProps, "scan">): ReactNode {
       {sought === how ? "looking…" : "Find"}
     </Button>
   );
-  const set = (tilt: number, roll_deg: number): void => onChange({ recipe: { ...wish.recipe, tilt, roll_deg } });
-  const { tilt, roll_deg } = wish.recipe;
+  const set = (tilt: number, roll_deg: number): void => onChange({ recipe: { ...draft.recipe, tilt, roll_deg } });
+  const { tilt, roll_deg } = draft.recipe;
   return (
     <>
       <Numbers label="Tilt" hint="columns per row" value={numberOf(tilt)} least={-Infinity} step={0.001} text={digits} aside={finder("tilt")} onChange={(value) => set(value, 0)} />

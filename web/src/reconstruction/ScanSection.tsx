@@ -1,7 +1,7 @@
 // What the files of a scan do not say. Here: a form for it. Not here: the steps (Settings.tsx).
 
 import type { ReactNode } from "react";
-import { Section } from "../parts/Section";
+import { Section } from "../components/Section";
 import type { ScanDescription, ScanOptions } from "../protocol";
 import { PixelField, TextField } from "./fields";
 

@@ -1,21 +1,21 @@
-// The choices of a reconstruction. Here: their controls. Not here: the axis (AxisSection.tsx), what they do (the instance), pictures of it (Pictures.tsx).
+// The choices of a reconstruction. Here: their controls. Not here: the axis (AxisSection.tsx), what they do (the instance), images of it (PreviewImages.tsx).
 
 import type { ReactNode } from "react";
 import { short } from "../geometry/measures";
-import { Segmented, Select, Switch } from "../parts/Choice";
-import { Section } from "../parts/Section";
+import { Segmented, Select, Switch } from "../components/Choice";
+import { Section } from "../components/Section";
 import type { Paganin, Recipe, ScanDescription, Wish } from "../protocol";
 import { AxisSection } from "./AxisSection";
 import { Numbers } from "./fields";
-import type { Change } from "./Pictures";
-import type { Trial } from "./trier";
+import type { Change } from "./PreviewImages";
+import type { Preview } from "./previewQueue";
 
 interface SettingsProps {
   path: string;
   /** The slice that is shown. */
-  slice: Trial | undefined;
+  slice: Preview | undefined;
   scan: ScanDescription;
-  wish: Wish;
+  draft: Wish;
   onChange: Change;
 }
 
@@ -34,13 +34,13 @@ const METHODS: Record<string, string> = { direct: "Direct", gridding: "Fast", si
 const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 const options = (values: readonly string[], words: Record<string, string> = {}): { value: string; label: string }[] => values.map((value) => ({ value, label: words[value] ?? titled(value) }));
 
-export function Settings({ path, slice, scan, wish, onChange }: SettingsProps): ReactNode {
-  const { recipe } = wish;
+export function Settings({ path, slice, scan, draft, onChange }: SettingsProps): ReactNode {
+  const { recipe } = draft;
   const set = (change: Partial<Recipe>): void => onChange({ recipe: { ...recipe, ...change } });
   const isIterative = recipe.method === "sirt" || recipe.method === "cgls";
   return (
     <>
-      <AxisSection path={path} scan={scan} wish={wish} onChange={onChange} />
+      <AxisSection path={path} scan={scan} draft={draft} onChange={onChange} />
       <Section title="Rings and stray photons">
         <Select label="Rings" value={recipe.rings.method} options={options(scan.choices.rings, RINGS)} onChange={(method) => set({ rings: { ...recipe.rings, method } })} />
         <Numbers label="Zingers" hint="threshold, 0: none" value={recipe.zingers} step={0.05} onChange={(zingers) => set({ zingers })} />
@@ -78,7 +78,7 @@ export function Settings({ path, slice, scan, wish, onChange }: SettingsProps): 
 }
 
 /** Iterations that would take long are shown coarsely: how much so. */
-function coarsely(slice: Trial | undefined): string {
+function coarsely(slice: Preview | undefined): string {
   if (!slice?.isExact) return "…";
   const { voxels, views, iterations } = slice.header;
   const less = [

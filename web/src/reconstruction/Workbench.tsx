@@ -1,45 +1,45 @@
-// From a scan to a volume: pictures of what goes in, the slice as it would be, the choices, and the run.
+// From a scan to a volume: images of what goes in, the slice as it would be, the choices, and the run.
 // Here: how they stand together. Not here: each of them.
 
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
-import { RequestRefused } from "../line/requests";
-import { IconButton } from "../parts/Button";
+import { RequestError } from "../connection/requests";
+import { IconButton } from "../components/Button";
 import type { FoundAxis, ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
-import { Comparing } from "./Comparing";
-import { PartsForm } from "./PartsForm";
-import { Inputs, Slice, type Change } from "./Pictures";
-import { describeScan, findAxis, partsOf } from "./requests";
-import { Repeat, Running } from "./Running";
+import { BeforeAfter } from "./BeforeAfter";
+import { DatasetForm } from "./DatasetForm";
+import { Inputs, Slice, type Change } from "./PreviewImages";
+import { describeScan, findAxis, datasetsOf } from "./requests";
+import { ReproduceSection, RunSection } from "./RunSection";
 import { ScanSection } from "./ScanSection";
 import { Settings } from "./Settings";
-import { isBusy, refusalOf, TrialStore, type Trials } from "./trials";
-import { changed, firstWish, NO_OPTIONS, withAxis } from "./wish";
+import { isBusy, errorOf, PreviewStore, type Previews } from "./previewStore";
+import { changed, firstDraft, NO_OPTIONS, withAxis } from "./draft";
 
-/** Of a picture, whatever the screen: larger ones travel longer than they are worth. */
+/** Of an image, whatever the screen: larger ones travel longer than they are worth. */
 const LARGEST_EDGE = 2048;
 
 export function Workbench({ path }: { path: string }): ReactNode {
   const session = useSession();
   const element = useRef<HTMLElement>(null);
-  const [wish, setWish] = useState<Wish | null>(() => session.store.get().wishes[path] ?? null);
-  const [options, setOptions] = useState<ScanOptions>(() => wish?.options ?? NO_OPTIONS);
-  const { scan, refusal } = useScan(path, options, (known) => setWish((before) => (before ? { ...before, options } : firstWish(known, options))));
+  const [draft, setDraft] = useState<Wish | null>(() => session.store.get().drafts[path] ?? null);
+  const [options, setOptions] = useState<ScanOptions>(() => draft?.options ?? NO_OPTIONS);
+  const { scan, refusal } = useScan(path, options, (known) => setDraft((before) => (before ? { ...before, options } : firstDraft(known, options))));
   const close = (): void => session.page({ scan: "" });
   useEffect(() => element.current?.focus(), []);
-  useKept(path, wish);
+  useKept(path, draft);
   return (
     <section ref={element} className="workbench grows" aria-label="Reconstruction" tabIndex={-1}>
-      <header className="bench-head">
+      <header className="workbench-head">
         <div className="title">
           <h1>Reconstruct {path.slice(path.lastIndexOf("/") + 1)}</h1>
           <p className="hint number">{scan ? factsOf(scan) : refusal ? "not everything is known of it yet" : "opening…"}</p>
         </div>
         <IconButton icon="close" label="Close the reconstruction" shortcut="Esc" onClick={close} />
       </header>
-      {scan && wish ? (
-        <Bench path={path} scan={scan} wish={wish} setWish={setWish} onOptions={setOptions} problem={refusal} />
+      {scan && draft ? (
+        <Bench path={path} scan={scan} draft={draft} setDraft={setDraft} onOptions={setOptions} problem={refusal} />
       ) : (
         <Missing path={path} options={options} refusal={refusal} onOptions={setOptions} />
       )}
@@ -50,7 +50,7 @@ export function Workbench({ path }: { path: string }): ReactNode {
 interface MissingProps {
   path: string;
   options: ScanOptions;
-  refusal: RequestRefused | null;
+  refusal: RequestError | null;
   onOptions: (options: ScanOptions) => void;
 }
 
@@ -60,9 +60,9 @@ function Missing({ path, options, refusal, onOptions }: MissingProps): ReactNode
   if (!refusal || suggestion === "asked") return null;
   const isAsked = suggestion !== null && !suggestion.is_recognised;
   return (
-    <div className="bench-missing">
+    <div className="workbench-missing">
       {isAsked && options === NO_OPTIONS ? null : <Problem problem={refusal} />}
-      <div className="pane">{isAsked ? <PartsForm suggestion={suggestion} said={options} onSay={onOptions} /> : <ScanSection options={options} scan={null} onChange={onOptions} />}</div>
+      <div className="pane">{isAsked ? <DatasetForm suggestion={suggestion} said={options} onSay={onOptions} /> : <ScanSection options={options} scan={null} onChange={onOptions} />}</div>
     </div>
   );
 }
@@ -74,7 +74,7 @@ function useSuggestion(path: string): Suggestion | "asked" | null {
     if (!path) return undefined;
     let isWanted = true;
     const told = (found: Suggestion | null): void => (isWanted ? setSuggestion(found) : undefined);
-    partsOf(path).then(told, () => told(null));
+    datasetsOf(path).then(told, () => told(null));
     return () => {
       isWanted = false;
     };
@@ -85,83 +85,83 @@ function useSuggestion(path: string): Suggestion | "asked" | null {
 interface BenchProps {
   path: string;
   scan: ScanDescription;
-  wish: Wish;
-  setWish: (change: (before: Wish | null) => Wish | null) => void;
+  draft: Wish;
+  setDraft: (change: (before: Wish | null) => Wish | null) => void;
   onOptions: (options: ScanOptions) => void;
-  problem: RequestRefused | null;
+  problem: RequestError | null;
 }
 
-function Bench({ path, scan, wish, setWish, onOptions, problem }: BenchProps): ReactNode {
-  const change: Change = useCallback((part) => setWish((before) => before && changed(before, typeof part === "function" ? part(before) : part)), [setWish]);
-  const trials = useTrials(path, wish, setWish);
-  useAxis(path, wish, setWish);
-  const shared = { scan, wish, onChange: change };
+function Bench({ path, scan, draft, setDraft, onOptions, problem }: BenchProps): ReactNode {
+  const change: Change = useCallback((part) => setDraft((before) => before && changed(before, typeof part === "function" ? part(before) : part)), [setDraft]);
+  const previews = usePreviews(path, draft, setDraft);
+  useAxis(path, draft, setDraft);
+  const shared = { scan, draft, onChange: change };
   return (
-    <div className={isBusy(trials) ? "bench is-busy" : "bench"}>
-      <Inputs {...shared} trials={trials} />
-      <div className="bench-middle">
-        <Problem problem={problem ?? refusalOf(trials)} />
-        <Slice {...shared} trials={trials} />
-        <Comparing wish={wish} onChange={change} />
+    <div className={isBusy(previews) ? "workbench-grid is-busy" : "workbench-grid"}>
+      <Inputs {...shared} previews={previews} />
+      <div className="workbench-middle">
+        <Problem problem={problem ?? errorOf(previews)} />
+        <Slice {...shared} previews={previews} />
+        <BeforeAfter draft={draft} onChange={change} />
       </div>
-      <div className="bench-panel pane">
+      <div className="workbench-panel pane">
         <div className="scrolls">
-          <Settings path={path} slice={trials.pictures.slice} {...shared} />
-          <ScanSection options={wish.options} scan={scan} onChange={onOptions} />
-          <Repeat path={path} {...shared} />
+          <Settings path={path} slice={previews.images.slice} {...shared} />
+          <ScanSection options={draft.options} scan={scan} onChange={onOptions} />
+          <ReproduceSection path={path} {...shared} />
         </div>
-        <Running path={path} {...shared} />
+        <RunSection path={path} {...shared} />
       </div>
     </div>
   );
 }
 
 /** What is wished outlives this page: the viewer keeps it for the next one. */
-function useKept(path: string, wish: Wish | null): void {
+function useKept(path: string, draft: Wish | null): void {
   const session = useSession();
   const client = useSelect((state) => state.welcome?.client);
   useEffect(() => {
-    if (wish) session.store.dispatch({ type: "wish", scan: path, wish });
+    if (draft) session.store.dispatch({ type: "draft", scan: path, draft });
     // Said again to a viewer that welcomes the page anew: it may have been started again, and know nothing.
-    if (client) session.send({ type: "set_up", scan: path, wish, is_open: true });
-  }, [session, client, path, wish]);
-  const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, wish, is_open: false }));
+    if (client) session.send({ type: "set_up", scan: path, wish: draft, is_open: true });
+  }, [session, client, path, draft]);
+  const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, wish: draft, is_open: false }));
   // At once: whoever closes it may reload the page right after.
   useLayoutEffect(() => close, []);
 }
 
 /** Look for the axis thoroughly while the first guess is looked at; who moves it meanwhile keeps it. */
-function useAxis(path: string, wish: Wish, setWish: BenchProps["setWish"]): void {
-  const { axis, options } = wish;
+function useAxis(path: string, draft: Wish, setDraft: BenchProps["setDraft"]): void {
+  const { axis, options } = draft;
   const session = useSession();
-  const ask = useEffectEvent((said: ScanOptions) => findAxis(path, said, wish.recipe));
+  const ask = useEffectEvent((said: ScanOptions) => findAxis(path, said, draft.recipe));
   useEffect(() => {
     if (axis !== "guessed") return undefined;
     let isWanted = true;
     void session.attempt(ask(options)).then((found) => {
-      if (isWanted) setWish((before) => before && (before.axis !== "guessed" ? before : found ? withAxis(before, found, "found") : { ...before, axis: "chosen" }));
+      if (isWanted) setDraft((before) => before && (before.axis !== "guessed" ? before : found ? withAxis(before, found, "found") : { ...before, axis: "chosen" }));
     });
     return () => {
       isWanted = false;
     };
-  }, [session, axis, options, setWish]);
+  }, [session, axis, options, setDraft]);
 }
 
-function useTrials(path: string, wish: Wish, setWish: BenchProps["setWish"]): Trials {
+function usePreviews(path: string, draft: Wish, setDraft: BenchProps["setDraft"]): Previews {
   const client = useSelect((state) => state.welcome?.client ?? "");
   const [store] = useState(() => {
-    const found = (axis: FoundAxis): void => setWish((before) => before && withAxis(before, axis, before.axis));
-    return new TrialStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
+    const found = (axis: FoundAxis): void => setDraft((before) => before && withAxis(before, axis, before.axis));
+    return new PreviewStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
   });
-  useEffect(() => store.show(wish, client), [store, wish, client]);
+  useEffect(() => store.show(draft, client), [store, draft, client]);
   useEffect(() => () => store.close(), [store]);
   return useSyncExternalStore(store.subscribe, store.get);
 }
 
-function Problem({ problem }: { problem: RequestRefused | null }): ReactNode {
+function Problem({ problem }: { problem: RequestError | null }): ReactNode {
   if (!problem) return null;
   return (
-    <div className="bench-problem pane" role="alert">
+    <div className="workbench-problem pane" role="alert">
       <p className="is-bad">{problem.what}</p>
       <p className="hint">{problem.remedy}</p>
     </div>
@@ -176,7 +176,7 @@ function factsOf(scan: ScanDescription): string {
 
 interface Known {
   scan: ScanDescription | null;
-  refusal: RequestRefused | null;
+  refusal: RequestError | null;
 }
 
 function useScan(path: string, options: ScanOptions, onKnown: (scan: ScanDescription) => void): Known {
@@ -189,7 +189,7 @@ function useScan(path: string, options: ScanOptions, onKnown: (scan: ScanDescrip
     let isWanted = true;
     describeScan(path, options).then(
       (scan) => (isWanted ? told(scan) : undefined),
-      (error: unknown) => (isWanted && error instanceof RequestRefused ? setKnown((before) => ({ ...before, refusal: error })) : undefined),
+      (error: unknown) => (isWanted && error instanceof RequestError ? setKnown((before) => ({ ...before, refusal: error })) : undefined),
     );
     return () => {
       isWanted = false;

@@ -1,7 +1,7 @@
 // Rows of a form. Here: a number, a text, the size of a pixel, each with its name.
 
 import { useState, type ReactNode } from "react";
-import { NumberField, parse } from "../parts/NumberField";
+import { NumberField, parse } from "../components/NumberField";
 
 interface NumbersProps {
   label: string;
@@ -44,7 +44,7 @@ export function TextField({ label, example, value, onChange }: TextFieldProps): 
     setTyped(null);
   };
   return (
-    <label className="row bench-text">
+    <label className="row workbench-text">
       <span className="label">{label}</span>
       <input
         className="field"

@@ -1,10 +1,10 @@
-// Scans over HTTP. Here: one function per route. Not here: pictures, of which the latest wins (trier.ts).
+// Scans over HTTP. Here: one function per route. Not here: images, of which the latest wins (previewQueue.ts).
 
-import { ask, get, post } from "../line/requests";
+import { ask, get, post } from "../connection/requests";
 import type { FoundAxis, Recipe, ReconstructionCommand, ReconstructionRequest, ScanDescription, ScanOptions, Suggestion, TaskStarted, TaskStatus } from "../protocol";
 
 export const describeScan = (path: string, options: ScanOptions): Promise<ScanDescription> => post("api/scans/describe", { path, options });
-export const partsOf = (path: string): Promise<Suggestion> => get(`api/scans/parts?path=${encodeURIComponent(path)}`);
+export const datasetsOf = (path: string): Promise<Suggestion> => get(`api/scans/parts?path=${encodeURIComponent(path)}`);
 export const findAxis = (path: string, options: ScanOptions, recipe: Recipe): Promise<FoundAxis> => post("api/scans/axis", { path, options, recipe: { ...recipe, center: "auto" } });
 export const commandOf = (request: ReconstructionRequest): Promise<ReconstructionCommand> => post("api/reconstructions/command", request);
 export const startReconstruction = (request: ReconstructionRequest): Promise<TaskStarted> => post("api/reconstructions", request);

@@ -5,7 +5,7 @@ import { middle } from "../geometry/slices";
 import type { Camera } from "../protocol";
 import { areSlicesShown, canSteer, isComparing, isEmptyScene, isOwner } from "../state/selectors";
 import type { PageState } from "../state/state";
-import { fly } from "./flight";
+import { animateCamera } from "./cameraAnimation";
 import type { Session } from "./session";
 
 export interface Action {
@@ -34,7 +34,7 @@ const canUseScene = (state: PageState): boolean => state.welcome?.capability !==
 function lookAlong(axis: number): (session: Session) => void {
   return (session) => {
     const { camera } = session.store.get();
-    if (camera) fly(session, lookingFromNext(camera, axis));
+    if (camera) animateCamera(session, lookingFromNext(camera, axis));
   };
 }
 
@@ -64,11 +64,11 @@ export const ACTIONS = {
   clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canSteerScene },
   measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canUseScene },
   compare: { name: "Side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteerScene },
-  capture: { name: "Picture or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
+  capture: { name: "Image or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
   statistics: { name: "Statistics", group: "Page", keys: ["i"], run: toggle("areStatisticsShown") },
   panel: { name: "Panel", group: "Page", keys: ["\\"], run: toggle("isPanelOpen") },
-  quiet: { name: "Only the picture", group: "Page", keys: ["f"], run: toggle("isQuiet") },
+  quiet: { name: "Only the image", group: "Page", keys: ["f"], run: toggle("isQuiet") },
   help: { name: "Help", group: "Page", keys: ["?"], run: (session) => session.openDialog("help") },
   close: { name: "Close, let go", group: "Page", keys: ["Escape"], run: closeAll },
 } as const satisfies Record<string, Action>;
@@ -92,7 +92,7 @@ export const mayRun = (action: Action, state: PageState): boolean => action.isAl
 
 function goHome(session: Session): void {
   const { firstCamera } = session.store.get();
-  if (firstCamera) fly(session, firstCamera);
+  if (firstCamera) animateCamera(session, firstCamera);
 }
 
 function toggleFiles(session: Session): void {

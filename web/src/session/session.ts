@@ -1,22 +1,22 @@
 // One page at work: the line, the painter and the store tied together.
-// Here: what a person can do, as methods. Not here: how it looks (view/, panels/), how it travels (line/).
+// Here: what a person can do, as methods. Not here: how it looks (view/, panels/), how it travels (connection/).
 
 import { createContext, useContext } from "react";
 import type { Voxel } from "../geometry/slices";
-import { Painter, type Painted } from "../line/painter";
-import { unpack } from "../line/packet";
-import { supportedEncodings } from "../line/decoder";
-import { type Access, NoAccess } from "../line/access";
-import { openLink, RequestRefused } from "../line/requests";
-import { Socket } from "../line/socket";
+import { Painter, type Painted } from "../connection/painter";
+import { unpack } from "../connection/packet";
+import { supportedEncodings } from "../connection/decoder";
+import { type Access, AccessDenied } from "../connection/access";
+import { openLink, RequestError } from "../connection/requests";
+import { Socket } from "../connection/socket";
 import type { Camera, Change, Encoding, Hit, Incoming, Outgoing, Refusal, View } from "../protocol";
 import { LARGEST_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
 import { json, type Path } from "../state/scene";
-import { Cutter, Looker } from "./looker";
-import { Patcher } from "./patcher";
-import { Prober } from "./prober";
+import { SliceSender, CameraSender } from "./cameraSender";
+import { SceneEditor } from "./sceneEditor";
+import { ProbeQueue } from "./probeQueue";
 
 const RATE_WINDOW_MS = 1000;
 const NOTICE_MS = 7000;
@@ -24,10 +24,10 @@ const NOTICE_MS = 7000;
 export class Session {
   readonly painter: Painter;
   private readonly socket: Socket;
-  private readonly patcher: Patcher;
-  private readonly looker: Looker;
-  private readonly cutter: Cutter;
-  private readonly prober: Prober;
+  private readonly sceneEditor: SceneEditor;
+  private readonly cameraSender: CameraSender;
+  private readonly sliceSender: SliceSender;
+  private readonly probeQueue: ProbeQueue;
   private encodings: readonly Encoding[] = ["jpeg", "png"];
   private size = { width: 1280, height: 720 };
   private paintedAtMs: number[] = [];
@@ -44,7 +44,7 @@ export class Session {
     });
     this.socket = new Socket(
       {
-        onLine: (line) => store.dispatch({ type: "line", line }),
+        onConnection: (connection) => store.dispatch({ type: "connection", connection }),
         onOpen: (proof) => this.greet(proof),
         onText: (message) => this.hear(message),
         onBytes: (bytes) => void this.painter.receive(unpack(bytes), performance.now()),
@@ -59,10 +59,10 @@ export class Session {
       },
       access,
     );
-    this.patcher = new Patcher(store, (message) => this.send(message));
-    this.looker = new Looker((message) => this.send(message));
-    this.cutter = new Cutter((message) => this.send(message));
-    this.prober = new Prober((message) => this.send(message));
+    this.sceneEditor = new SceneEditor(store, (message) => this.send(message));
+    this.cameraSender = new CameraSender((message) => this.send(message));
+    this.sliceSender = new SliceSender((message) => this.send(message));
+    this.probeQueue = new ProbeQueue((message) => this.send(message));
   }
 
   async start(): Promise<void> {
@@ -72,8 +72,8 @@ export class Session {
     try {
       await this.access.open();
     } catch (error) {
-      if (!(error instanceof NoAccess)) throw error;
-      this.store.dispatch({ type: "line", line: { phase: "closed", what: error.what, remedy: error.remedy } });
+      if (!(error instanceof AccessDenied)) throw error;
+      this.store.dispatch({ type: "connection", connection: { phase: "closed", what: error.what, remedy: error.remedy } });
       return;
     }
     this.socket.open();
@@ -86,7 +86,7 @@ export class Session {
   }
 
   reconnect(): void {
-    if (this.store.get().line.phase === "waiting") this.socket.open();
+    if (this.store.get().connection.phase === "waiting") this.socket.open();
   }
 
   send(message: Incoming): boolean {
@@ -103,14 +103,14 @@ export class Session {
 
   look(camera: Camera, isMoving: boolean): void {
     this.store.dispatch({ type: "look", camera });
-    this.looker.look(camera, isMoving);
+    this.cameraSender.look(camera, isMoving);
   }
 
-  /** Cut the three slices through a voxel of a layer; null ends it. The cross-hair is here before the pictures are. */
+  /** Cut the three slices through a voxel of a layer; null ends it. The cross-hair is here before the images are. */
   cut(voxel: Voxel | null, layer = 0): void {
     const by = this.store.get().welcome?.client ?? "";
     this.store.dispatch({ type: "cut", crossHair: { type: "cross_hair", voxel, layer, by } });
-    this.cutter.cut({ type: "slices", voxel, layer, edge: sliceEdge() });
+    this.sliceSender.cut({ type: "slices", voxel, layer, edge: sliceEdge() });
   }
 
   /** Put a value at a place of the scene. isMoving: something is held, more will follow. */
@@ -119,15 +119,15 @@ export class Session {
   }
 
   change(changes: readonly Change[], isMoving = false): void {
-    this.patcher.change(changes, isMoving);
+    this.sceneEditor.change(changes, isMoving);
   }
 
   probe(x: number, y: number, view: View): Promise<Hit | null> {
-    return this.prober.ask(x, y, view);
+    return this.probeQueue.ask(x, y, view);
   }
 
   get isProbing(): boolean {
-    return this.prober.isBusy;
+    return this.probeQueue.isBusy;
   }
 
   page(change: Partial<Interface>): void {
@@ -152,7 +152,7 @@ export class Session {
     try {
       return await act;
     } catch (error) {
-      if (!(error instanceof RequestRefused)) throw error;
+      if (!(error instanceof RequestError)) throw error;
       this.notify("error", error.what, error.remedy);
       return null;
     }
@@ -160,16 +160,16 @@ export class Session {
 
   private greet(proof: string): void {
     this.painter.reset();
-    this.prober.forget();
-    this.patcher.reset();
+    this.probeQueue.forget();
+    this.sceneEditor.reset();
     this.send({ type: "hello", version: VERSION, proof, ...this.size, encodings: [...this.encodings] });
   }
 
   private hear(message: Outgoing): void {
     const { crossHair } = this.store.get();
     this.store.dispatch({ type: "heard", message, atMs: performance.now() });
-    if (message.type === "state") this.patcher.answered(message.request);
-    else if (message.type === "probed") this.prober.answered(message);
+    if (message.type === "state") this.sceneEditor.answered(message.request);
+    else if (message.type === "probed") this.probeQueue.answered(message);
     else if (message.type === "refusal") this.refused(message);
     else if (message.type === "welcome") {
       this.painter.clock.observe(message.clock_at_ms, performance.now());
@@ -180,8 +180,8 @@ export class Session {
 
   private refused(refusal: Refusal): void {
     // A question that could not be answered while something else goes on is not worth a word.
-    if (refusal.request.startsWith("probe-")) return this.prober.answered({ type: "probed", request: refusal.request, hit: null });
-    if (this.patcher.refused(refusal)) this.notify("error", refusal.what, refusal.do);
+    if (refusal.request.startsWith("probe-")) return this.probeQueue.answered({ type: "probed", request: refusal.request, hit: null });
+    if (this.sceneEditor.refused(refusal)) this.notify("error", refusal.what, refusal.do);
   }
 
   private painted({ header, timing }: Painted): void {

@@ -4,7 +4,7 @@ import { useEffect, type ReactNode } from "react";
 import { FileBrowser } from "../panels/FileBrowser";
 import { ShadingEditor } from "../panels/ShadingEditor";
 import { SidePanel } from "../panels/SidePanel";
-import { RunFollowers } from "../reconstruction/RunFollowers";
+import { RunWatcher } from "../reconstruction/RunWatcher";
 import { Workbench } from "../reconstruction/Workbench";
 import { actionFor, keyName, mayRun } from "../session/actions";
 import { useSession } from "../session/session";
@@ -12,12 +12,12 @@ import { isEmptyScene } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { Stage } from "../view/Stage";
 import { CaptureDialog } from "./CaptureDialog";
-import { Curtain } from "./Curtain";
+import { LoadingScreen } from "./LoadingScreen";
 import { DropZone } from "./DropZone";
 import { ExportDialog } from "./ExportDialog";
 import { HelpDialog } from "./HelpDialog";
-import { Notices } from "./Notices";
-import { Rail } from "./Rail";
+import { Notifications } from "./Notifications";
+import { Toolbar } from "./Toolbar";
 import { ShareDialog } from "./ShareDialog";
 import { Statistics } from "./Statistics";
 import { StatusLine } from "./StatusLine";
@@ -43,11 +43,11 @@ export function App(): ReactNode {
   return (
     <div className={`page${hasPanel ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
       <Stage />
-      <Curtain />
+      <LoadingScreen />
       {isAround ? (
         <>
           <TopBar />
-          <Rail />
+          <Toolbar />
           {hasPanel ? <SidePanel /> : null}
           {Drawer ? <Drawer /> : null}
           {page.areStatisticsShown ? <Statistics /> : null}
@@ -56,8 +56,8 @@ export function App(): ReactNode {
         </>
       ) : null}
       {isKnown && page.scan ? <Workbench key={page.scan} path={page.scan} /> : null}
-      <RunFollowers />
-      <Notices />
+      <RunWatcher />
+      <Notifications />
       {Dialog ? <Dialog /> : null}
       <DropZone />
     </div>
@@ -68,7 +68,7 @@ function useKeys(): void {
   const session = useSession();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if (session.store.get().line.phase !== "open") return;
+      if (session.store.get().connection.phase !== "open") return;
       // Where the scene is covered, its keys would do things unseen.
       if (session.store.get().interface.scan && event.key !== "Escape") return;
       if (event.altKey || event.defaultPrevented || isTyping(event.target) || isStepping(event)) return;

@@ -1,12 +1,12 @@
-// A picture at a chosen size, or a movie of a turn.
+// An image at a chosen size, or a movie of a turn.
 
 import { useState, type ReactNode } from "react";
-import { screenshot, startMovie } from "../line/requests";
-import { Button } from "../parts/Button";
-import { Segmented, Select } from "../parts/Choice";
-import { DialogWindow } from "../parts/Dialog";
-import { save } from "../parts/files";
-import { NumberField } from "../parts/NumberField";
+import { screenshot, startMovie } from "../connection/requests";
+import { Button } from "../components/Button";
+import { Segmented, Select } from "../components/Choice";
+import { DialogWindow } from "../components/Dialog";
+import { save } from "../components/files";
+import { NumberField } from "../components/NumberField";
 import { LARGEST_EDGE } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
@@ -24,23 +24,23 @@ type Size = (typeof SIZES)[number]["value"];
 
 export function CaptureDialog(): ReactNode {
   const session = useSession();
-  const [kind, setKind] = useState<"picture" | "movie">("picture");
+  const [kind, setKind] = useState<"image" | "movie">("image");
   const [size, setSize] = useState<Size>("1920x1080");
   const [own, setOwn] = useState({ width: 1920, height: 1080 });
   const [seconds, setSeconds] = useState(6);
   const [rate, setRate] = useState(30);
   const [isBusy, setBusy] = useState(false);
   const header = useSelect((state) => state.shown?.header ?? null);
-  const name = useSelect((state) => state.layers?.layers[0]?.name ?? "picture");
+  const name = useSelect((state) => state.layers?.layers[0]?.name ?? "image");
   const chosen = size === "own" ? own : size === "window" ? { width: header?.full_width ?? 1280, height: header?.full_height ?? 720 } : sizeOf(size);
   const close = (): void => session.openDialog("none");
   const take = async (): Promise<void> => {
     setBusy(true);
-    if (kind === "picture") {
-      const picture = await session.attempt(screenshot(chosen.width, chosen.height));
-      if (picture) save(picture, `${name}.png`);
+    if (kind === "image") {
+      const image = await session.attempt(screenshot(chosen.width, chosen.height));
+      if (image) save(image, `${name}.png`);
       setBusy(false);
-      if (picture) close();
+      if (image) close();
     } else {
       // H.264 has colours for every second pixel only: sizes are even.
       const even = { width: chosen.width & ~1, height: chosen.height & ~1 };
@@ -50,12 +50,12 @@ export function CaptureDialog(): ReactNode {
     }
   };
   return (
-    <DialogWindow title="Picture or movie" onClose={close}>
+    <DialogWindow title="Image or movie" onClose={close}>
       <Segmented
         label="What to make"
         value={kind}
         options={[
-          { value: "picture", label: "Picture (PNG)" },
+          { value: "image", label: "Image (PNG)" },
           { value: "movie", label: "Turntable (MP4)" },
         ]}
         onChange={setKind}
@@ -87,7 +87,7 @@ export function CaptureDialog(): ReactNode {
           {kind === "movie" ? `, ${Math.round(seconds * rate)} frames` : ""}
         </span>
         <Button look="main" isDisabled={isBusy} onClick={() => void take()}>
-          {isBusy ? "Drawing…" : kind === "picture" ? "Save the picture" : "Make the movie"}
+          {isBusy ? "Drawing…" : kind === "image" ? "Save the image" : "Make the movie"}
         </Button>
       </footer>
     </DialogWindow>

@@ -1,7 +1,7 @@
 // A file dropped on the page is sent and opened.
 
 import { useEffect, useState, type ReactNode } from "react";
-import { uploaded } from "../session/opening";
+import { uploadFile } from "../session/openFile";
 import { useSession } from "../session/session";
 import { isOwner } from "../state/selectors";
 
@@ -23,7 +23,7 @@ export function DropZone(): ReactNode {
       setOver(false);
       const file = event.dataTransfer?.files[0];
       if (!file) return;
-      if (isOwner(session.store.get())) void uploaded(session, file, event.shiftKey ? "add" : "replace");
+      if (isOwner(session.store.get())) void uploadFile(session, file, event.shiftKey ? "add" : "replace");
       else session.notify("error", "Only the owner may open files here.", "Ask for the owner's address.");
     };
     addEventListener("dragover", over);

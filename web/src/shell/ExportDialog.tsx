@@ -1,12 +1,12 @@
 // The clipped region of a volume as a file.
 
 import { useState, type ReactNode } from "react";
-import { startExport } from "../line/requests";
+import { startExport } from "../connection/requests";
 import { bytes } from "../geometry/measures";
 import { wholeOf } from "../geometry/extent";
-import { Button } from "../parts/Button";
-import { Segmented } from "../parts/Choice";
-import { DialogWindow } from "../parts/Dialog";
+import { Button } from "../components/Button";
+import { Segmented } from "../components/Choice";
+import { DialogWindow } from "../components/Dialog";
 import type { ExportFormat } from "../protocol";
 import { useSession } from "../session/session";
 import { chosenVolume } from "../state/selectors";

@@ -1,11 +1,11 @@
 // How to use the page. Here: mouse, touch, and every key from the one table of them.
 
 import type { ReactNode } from "react";
-import { DialogWindow } from "../parts/Dialog";
+import { DialogWindow } from "../components/Dialog";
 import { ACTIONS, type Action } from "../session/actions";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
-import { readable } from "./Rail";
+import { readable } from "./Toolbar";
 
 const POINTER: readonly [string, string][] = [
   ["Drag", "turn"],
@@ -14,7 +14,7 @@ const POINTER: readonly [string, string][] = [
   ["Alt and drag", "roll"],
   ["Two fingers", "move and zoom"],
   ["Double-click", "turn around what was hit"],
-  ["Rest on the picture", "value under the cursor"],
+  ["Rest on the image", "value under the cursor"],
 ];
 
 const EDITOR: readonly [string, string][] = [

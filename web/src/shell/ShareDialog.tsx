@@ -1,15 +1,15 @@
 // Giving the viewer to others, and keeping what is shown: share links, short links, the state as a file.
 
 import { useEffect, useState, type ReactNode } from "react";
-import { makeLink, makeShare, restore, revokeShare, savedState, shares } from "../line/requests";
-import { Button } from "../parts/Button";
-import { DialogWindow } from "../parts/Dialog";
-import { choose, saveText } from "../parts/files";
+import { makeLink, makeShare, restore, revokeShare, savedState, shares } from "../connection/requests";
+import { Button } from "../components/Button";
+import { DialogWindow } from "../components/Dialog";
+import { choose, saveText } from "../components/files";
 import type { Capability, SavedState, Share } from "../protocol";
 import { useSession, type Session } from "../session/session";
 
 const LINKS: readonly { name: Capability; label: string; hint: string }[] = [
-  { name: "look", label: "Look", hint: "sees the picture" },
+  { name: "look", label: "Look", hint: "sees the image" },
   { name: "steer", label: "Steer", hint: "turns it, changes colours" },
   { name: "own", label: "Own", hint: "opens files, writes code" },
 ];

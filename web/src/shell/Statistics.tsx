@@ -1,7 +1,7 @@
 // Where the time of a frame goes.
 
 import { useEffect, useRef, type ReactNode } from "react";
-import { IconButton } from "../parts/Button";
+import { IconButton } from "../components/Button";
 import { useSession } from "../session/session";
 import type { Shown, Timing } from "../state/state";
 import { useSelect } from "../state/store";
@@ -40,7 +40,7 @@ export function Statistics(): ReactNode {
             </tr>
           ))}
           <tr className="is-total">
-            <th scope="row">input to picture</th>
+            <th scope="row">input to image</th>
             <td>{timing.total > 0 ? `${timing.total.toFixed(0)} ms` : "–"}</td>
           </tr>
         </tbody>

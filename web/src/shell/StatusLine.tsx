@@ -1,15 +1,15 @@
-// The line at the bottom: what is under the cursor, how the picture is.
+// The line at the bottom: what is under the cursor, how the image is.
 
 import type { ReactNode } from "react";
 import { short, withUnit } from "../geometry/measures";
-import { pictureState } from "../state/selectors";
+import { imageState } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 export function StatusLine(): ReactNode {
   return (
     <footer className="status number grows">
       <Under />
-      <PictureState />
+      <ImageState />
     </footer>
   );
 }
@@ -32,16 +32,16 @@ function Under(): ReactNode {
   );
 }
 
-function PictureState(): ReactNode {
-  const picture = useSelect(pictureState);
+function ImageState(): ReactNode {
+  const image = useSelect(imageState);
   const full = useSelect((state) => state.shown?.header.full_resolution ?? 1);
   const device = useSelect((state) => state.welcome?.device ?? "");
-  if (picture === "") return null;
+  if (image === "") return null;
   return (
     <span className="hint">
       {/* Rounded down: what is almost whole must not be called whole. */}
       {full < 1 ? `${Math.floor(full * 100)} % at full resolution · ` : ""}
-      {picture} · {device}
+      {image} · {device}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 // Time steps of series: a slider, and playing them.
 
 import { useEffect, useState, type CSSProperties, type ReactNode } from "react";
-import { IconButton } from "../parts/Button";
+import { IconButton } from "../components/Button";
 import { useSession } from "../session/session";
 import { canSteer, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
@@ -15,7 +15,7 @@ export function TimeSlider(): ReactNode {
   const maySteer = useSelect(canSteer);
   const isShown = useSelect((state) => state.sent.length === 0 && (state.shown?.header.revision ?? -1) >= (state.server?.revision ?? 0));
   const [isPlaying, setPlaying] = useState(false);
-  // The next step comes after the picture of the last one: however slow the machine, every step is seen.
+  // The next step comes after the image of the last one: however slow the machine, every step is seen.
   useEffect(() => {
     if (!isPlaying || !isShown || times < 2) return undefined;
     const timer = setTimeout(() => session.set(["time"], (time + 1) % times, true), STEP_MS);

@@ -1,8 +1,8 @@
 // The title at the top: what is shown, who else is here.
 
 import type { ReactNode } from "react";
-import { Button, IconButton } from "../parts/Button";
-import { Icon } from "../parts/Icon";
+import { Button, IconButton } from "../components/Button";
+import { Icon } from "../components/Icon";
 import { orientationFacts, spacingFacts, volumeFacts } from "../panels/LayersSection";
 import { useSession } from "../session/session";
 import { canSteer, isEmptyScene } from "../state/selectors";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { FrameHeader, Layers, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
 import { LAYER, SCENE, STATE, VOLUME } from "../testing/examples";
-import { WISH } from "../testing/scans";
+import { DRAFT } from "../testing/scans";
 import { reduce } from "./reducer";
-import { canSteer, pictureState, sceneOf } from "./selectors";
+import { canSteer, imageState, sceneOf } from "./selectors";
 import { BEGINNING, type PageState, type Timing } from "./state";
 
 const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: "heard" }): PageState => reduce(state, message);
@@ -24,12 +24,12 @@ describe("the state", () => {
   it("goes on with what was set up for a scan, on a page that was just opened", () => {
     const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", do: "" };
     const run = { scan: "/a.h5", output: "/a.zarr", is_watched: true, status };
-    const message: Reconstructions = { open: "/a.h5", benches: [{ scan: "/a.h5", wish: WISH }], runs: [run], type: "reconstructions" };
+    const message: Reconstructions = { open: "/a.h5", benches: [{ scan: "/a.h5", wish: DRAFT }], runs: [run], type: "reconstructions" };
     const first = hear(BEGINNING, { type: "heard", message, atMs: 0 });
-    expect([first.interface.scan, first.wishes["/a.h5"], first.runs["/a.h5"]?.isOver]).toEqual(["/a.h5", WISH, false]);
+    expect([first.interface.scan, first.drafts["/a.h5"], first.runs["/a.h5"]?.isOver]).toEqual(["/a.h5", DRAFT, false]);
     const ended: Reconstructions = { ...message, runs: [{ ...run, status: { ...status, state: "finished" } }] };
     const later = hear(OPEN, { type: "heard", message: ended, atMs: 0 });
-    expect([later.interface.scan, later.wishes, later.runs["/a.h5"]?.status?.state]).toEqual(["", {}, "finished"]);
+    expect([later.interface.scan, later.drafts, later.runs["/a.h5"]?.status?.state]).toEqual(["", {}, "finished"]);
   });
 
   it("describes the scene that is edited, where two are side by side", () => {
@@ -91,14 +91,14 @@ describe("the state", () => {
     expect(reduce(known, { type: "forget-measure", id: 1 }).measures).toEqual([]);
   });
 
-  it("knows how the picture stands to what is wanted", () => {
+  it("knows how the image stands to what is wanted", () => {
     const header = { revision: 4, camera: SCENE.camera, is_exact: true } as FrameHeader;
     const shown = reduce(OPEN, { type: "shown", shown: { header, timing: {} as Timing, framesPerSecond: 1 } });
-    expect(pictureState(OPEN)).toBe("");
-    expect(pictureState(shown)).toBe("exact");
-    expect(pictureState(reduce(shown, { type: "look", camera: { ...SCENE.camera, height: 3 } }))).toBe("moving");
-    expect(pictureState(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe("drawing…");
-    expect(pictureState(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe("drawing…");
+    expect(imageState(OPEN)).toBe("");
+    expect(imageState(shown)).toBe("exact");
+    expect(imageState(reduce(shown, { type: "look", camera: { ...SCENE.camera, height: 3 } }))).toBe("moving");
+    expect(imageState(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe("drawing…");
+    expect(imageState(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe("drawing…");
   });
 
   it("knows who may steer", () => {

@@ -3,10 +3,10 @@
 import type { Vector } from "../geometry/vector";
 import type { Camera, Change, CrossHair, Hit, Outgoing, Profile, Progress, ReconstructionRun, Reconstructions, Wish } from "../protocol";
 import { merged } from "./scene";
-import type { Interface, Line, Notice, PageState, Run, Shown } from "./state";
+import type { Interface, ConnectionState, Notice, PageState, Run, Shown } from "./state";
 
 export type Action =
-  | { type: "line"; line: Line }
+  | { type: "connection"; connection: ConnectionState }
   | { type: "heard"; message: Outgoing; atMs: number }
   | { type: "queue"; changes: readonly Change[] }
   | { type: "send"; request: string }
@@ -21,7 +21,7 @@ export type Action =
   | { type: "dismiss"; id: number }
   | { type: "dismiss-task"; task: string }
   | { type: "run"; scan: string; run: Run }
-  | { type: "wish"; scan: string; wish: Wish }
+  | { type: "draft"; scan: string; draft: Wish }
   | { type: "measure-start"; start: Vector | null }
   | { type: "measure"; id: number; start: Vector; stop: Vector }
   | { type: "profile"; id: number; profile: Profile }
@@ -31,8 +31,8 @@ const MOST_NOTICES = 4;
 
 export function reduce(state: PageState, action: Action): PageState {
   switch (action.type) {
-    case "line":
-      return { ...state, line: action.line };
+    case "connection":
+      return { ...state, connection: action.connection };
     case "heard":
       return heard(state, action.message, action.atMs);
     case "queue":
@@ -61,8 +61,8 @@ export function reduce(state: PageState, action: Action): PageState {
       return { ...state, tasks: without(state.tasks, action.task) };
     case "run":
       return { ...state, runs: { ...state.runs, [action.scan]: action.run } };
-    case "wish":
-      return { ...state, wishes: { ...state.wishes, [action.scan]: action.wish } };
+    case "draft":
+      return { ...state, drafts: { ...state.drafts, [action.scan]: action.draft } };
     default:
       return measured(state, action);
   }
@@ -111,7 +111,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "reconstructions":
       return withReconstructions(state, message);
     case "ended":
-      return { ...state, line: { phase: "closed", what: message.what, remedy: message.do } };
+      return { ...state, connection: { phase: "closed", what: message.what, remedy: message.do } };
     case "proof":
     case "refusal":
     case "probed":
@@ -144,8 +144,8 @@ function withState(state: PageState, server: Server): PageState {
 function withReconstructions(state: PageState, { open, benches, runs }: Reconstructions): PageState {
   const known = { ...state, runs: { ...state.runs, ...Object.fromEntries(runs.map((run) => [run.scan, runOf(run)])) } };
   if (state.server !== null) return known;
-  const wishes = Object.fromEntries(benches.map(({ scan, wish }) => [scan, wish]));
-  return { ...known, wishes, interface: { ...state.interface, scan: open } };
+  const drafts = Object.fromEntries(benches.map(({ scan, wish }) => [scan, wish]));
+  return { ...known, drafts, interface: { ...state.interface, scan: open } };
 }
 
 function runOf({ output, is_watched: isWatched, status }: ReconstructionRun): Run {

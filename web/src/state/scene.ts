@@ -1,5 +1,5 @@
 // Places of the scene and what is put there. Here: applying changes, merging them.
-// Not here: sending them (line/patcher.ts).
+// Not here: sending them (session/sceneEditor.ts).
 
 import type { Change, Json, Scene } from "../protocol";
 

@@ -47,8 +47,8 @@ export function chosenVolume(state: PageState): ChosenVolume | null {
 
 const numbers = (one: Camera): number[] => [...one.position, ...one.target, ...one.up, one.height, one.field_of_view_deg ?? 0];
 
-/** How the picture stands to the newest scene from the newest camera; nothing where there is no picture. */
-export function pictureState({ shown, server, camera, sent, queued }: PageState): "exact" | "drawing…" | "moving" | "" {
+/** How the image stands to the newest scene from the newest camera; nothing where there is no image. */
+export function imageState({ shown, server, camera, sent, queued }: PageState): "exact" | "drawing…" | "moving" | "" {
   if (!shown || !server || !camera) return "";
   const wanted = numbers(camera);
   if (!numbers(shown.header.camera).every((one, index) => Math.abs(one - (wanted[index] ?? 0)) < 1e-6)) return "moving";

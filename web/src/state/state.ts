@@ -1,5 +1,5 @@
 // Everything the page shows, as one value.
-// Here: its shape and its beginning. Not here: how it changes (reducer.ts), where pixels are (line/painter.ts).
+// Here: its shape and its beginning. Not here: how it changes (reducer.ts), where pixels are (connection/painter.ts).
 
 import type { Vector } from "../geometry/vector";
 import type {
@@ -24,7 +24,7 @@ import type {
 } from "../protocol";
 
 /** The line to the instance. retry_at_ms: when it is tried again, on the page's clock. */
-export type Line =
+export type ConnectionState =
   | { phase: "connecting" }
   | { phase: "open" }
   | { phase: "waiting"; what: string; remedy: string; retryAtMs: number }
@@ -102,7 +102,7 @@ export interface Shown {
 }
 
 export interface PageState {
-  line: Line;
+  connection: ConnectionState;
   welcome: Welcome | null;
   server: State | null;
   /** Changes that were sent, and changes that wait for the answer; the page shows them already. */
@@ -122,7 +122,7 @@ export interface PageState {
   /** By the path of the scan. */
   runs: Readonly<Record<string, Run>>;
   /** What is wished of the reconstruction of a scan, by its path. */
-  wishes: Readonly<Record<string, Wish>>;
+  drafts: Readonly<Record<string, Wish>>;
   idle: (Idle & { atMs: number }) | null;
   crossHair: CrossHair | null;
   hit: Hit | null;
@@ -134,7 +134,7 @@ export interface PageState {
 }
 
 export const BEGINNING: PageState = {
-  line: { phase: "connecting" },
+  connection: { phase: "connecting" },
   welcome: null,
   server: null,
   sent: [],
@@ -149,7 +149,7 @@ export const BEGINNING: PageState = {
   worker: null,
   tasks: {},
   runs: {},
-  wishes: {},
+  drafts: {},
   idle: null,
   crossHair: null,
   hit: null,

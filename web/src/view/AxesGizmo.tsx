@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { axesOf, lookingFrom } from "../geometry/camera";
 import { towardsHigher } from "../geometry/transform";
 import { dot, scale, type Vector } from "../geometry/vector";
-import { fly } from "../session/flight";
+import { animateCamera } from "../session/cameraAnimation";
 import { useSession } from "../session/session";
 import { canSteer } from "../state/selectors";
 import { useSelect } from "../state/store";
@@ -27,9 +27,9 @@ export function AxesGizmo(): ReactNode {
   const session = useSession();
   const camera = useSelect((state) => state.shown?.header.camera ?? null);
   const maySteer = useSelect(canSteer);
-  const isInPicture = useSelect((state) => state.server?.scene.annotations.is_axes ?? false);
+  const isInImage = useSelect((state) => state.server?.scene.annotations.is_axes ?? false);
   const mirroring = useSelect((state) => state.server?.scene.volumes[0]?.transform.scale ?? FORWARD);
-  if (!camera || isInPicture) return null;
+  if (!camera || isInImage) return null;
   const { right, up, forward } = axesOf(camera);
   const drawn = ARMS.map((arm) => {
     const direction = towardsHigher(arm.direction, mirroring);
@@ -39,7 +39,7 @@ export function AxesGizmo(): ReactNode {
     const now = session.store.get().camera;
     if (!now || !maySteer) return;
     const axis = "xyz".indexOf(name);
-    fly(session, lookingFrom(now, axis, (direction[axis] ?? 1) > 0));
+    animateCamera(session, lookingFrom(now, axis, (direction[axis] ?? 1) > 0));
   };
   return (
     <svg className="axes grows" viewBox="-42 -42 84 84" aria-label="Directions of the axes">

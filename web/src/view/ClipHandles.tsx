@@ -1,4 +1,4 @@
-// The clipping box and planes over the picture, with handles to drag.
+// The clipping box and planes over the image, with handles to drag.
 // Here: drawing and dragging. Not here: the numbers of them (panels/ClipSection), the geometry (geometry/clipping).
 
 import { useRef, type PointerEvent, type ReactNode } from "react";

@@ -1,4 +1,4 @@
-// Measured distances over the picture.
+// Measured distances over the image.
 
 import type { ReactNode } from "react";
 import { withUnit } from "../geometry/measures";

@@ -12,8 +12,8 @@ export function ScaleBar(): ReactNode {
   const header = useSelect((state) => state.shown?.header ?? null);
   const unit = useSelect((state) => state.layers?.layers[0]?.unit ?? "");
   const isShown = useSelect((state) => state.interface.isScaleShown);
-  const isInPicture = useSelect((state) => state.server?.scene.annotations.is_scale_bar ?? false);
-  if (!header || !isShown || isInPicture) return null;
+  const isInImage = useSelect((state) => state.server?.scene.annotations.is_scale_bar ?? false);
+  if (!header || !isShown || isInImage) return null;
   const height = scaleAt(header.camera, header.camera.target);
   const length = roundLength(height * LONGEST);
   return (

@@ -1,4 +1,4 @@
-// Three slices through one voxel. Here: their pictures, the cross-hair that joins them. Not here: cutting them (the instance).
+// Three slices through one voxel. Here: their images, the cross-hair that joins them. Not here: cutting them (the instance).
 
 import { useEffect, useRef, useState, type PointerEvent, type ReactNode } from "react";
 import { directionsOf, NAMES, placeOf, stepped, voxelAt, type Voxel } from "../geometry/slices";
@@ -56,7 +56,7 @@ function Slice({ axis, plane, voxel, layer, index }: SliceProps): ReactNode {
     <div className={`slice is-${axis}`}>
       <div className="slice-frame">
         <div
-          className="slice-picture"
+          className="slice-image"
           style={{ aspectRatio: `${width} / ${height}`, "--ratio": width / height } as React.CSSProperties}
           role="slider"
           tabIndex={0}

@@ -1,4 +1,4 @@
-// Where pictures stand: the scene, the scene beside it, the slices. Here: the arrangement and its size.
+// Where images stand: the scene, the scene beside it, the slices. Here: the arrangement and its size.
 
 import { useEffect, useRef, type CSSProperties, type ReactNode } from "react";
 import { useSession } from "../session/session";
@@ -7,7 +7,7 @@ import { useSelect } from "../state/store";
 import { AxesGizmo } from "./AxesGizmo";
 import { ClipHandles } from "./ClipHandles";
 import { Measures } from "./Measures";
-import { Picture } from "./Picture";
+import { ViewCanvas } from "./ViewCanvas";
 import { ScaleBar } from "./ScaleBar";
 import { Slices } from "./Slices";
 
@@ -15,13 +15,13 @@ const MAIN = "The scene. Arrow keys turn it, shift and arrow keys move it, plus 
 
 export function Stage(): ReactNode {
   const session = useSession();
-  const pictures = useRef<HTMLDivElement>(null);
+  const images = useRef<HTMLDivElement>(null);
   const areSlices = useSelect(areSlicesShown);
   const isCompared = useSelect(isComparing);
   const ratio = useSelect(foreignRatio);
   const isCovered = useSelect((state) => state.interface.scan !== "");
   useEffect(() => {
-    const element = pictures.current;
+    const element = images.current;
     if (!element) return undefined;
     const observer = new ResizeObserver(([entry]) => {
       if (entry) session.resize(entry.contentRect.width, entry.contentRect.height);
@@ -31,10 +31,10 @@ export function Stage(): ReactNode {
   }, [session]);
   return (
     <main className={areSlices ? "stage has-slices" : "stage"} inert={isCovered}>
-      <div className={`pictures${isCompared ? " is-compared" : ""}${ratio ? " is-fitted" : ""}`} style={{ "--ratio": ratio ?? 1 } as CSSProperties} ref={pictures}>
+      <div className={`views${isCompared ? " is-compared" : ""}${ratio ? " is-fitted" : ""}`} style={{ "--ratio": ratio ?? 1 } as CSSProperties} ref={images}>
         <div className="view">
           <div className="frame">
-            <Picture view="main" label={MAIN} />
+            <ViewCanvas view="main" label={MAIN} />
             <ClipHandles />
             <Measures />
           </div>
@@ -43,7 +43,7 @@ export function Stage(): ReactNode {
         {isCompared ? (
           <div className="view">
             <div className="frame">
-              <Picture view="other" label="The scene beside it, with the same camera." />
+              <ViewCanvas view="other" label="The scene beside it, with the same camera." />
             </div>
             <span className="tag is-right grows">before</span>
           </div>

@@ -35,5 +35,5 @@ describe("gestures", () => {
     expect(visibleHeight(wheeled(camera, at, 3, true, FRAME))).toBeCloseTo(visibleHeight(wheeled(camera, at, 99, false, FRAME)), 9);
   });
 
-  it("places are fractions of the picture", () => expect(fraction({ x: 300, y: 150 }, FRAME)).toEqual({ x: 0.25, y: 0.25 }));
+  it("places are fractions of the image", () => expect(fraction({ x: 300, y: 150 }, FRAME)).toEqual({ x: 0.25, y: 0.25 }));
 });

@@ -1,5 +1,5 @@
 // Pointers become movements of the camera. Here: which movement, from one pointer, two, or the wheel.
-// Not here: events and elements (Picture.tsx).
+// Not here: events and elements (ViewCanvas.tsx).
 
 import { moved, rolled, turned, zoomed } from "../geometry/camera";
 import { clamp } from "../geometry/vector";
@@ -10,7 +10,7 @@ export interface Point {
   y: number;
 }
 
-/** The picture in the page, in CSS pixels. */
+/** The image in the page, in CSS pixels. */
 export interface Frame {
   left: number;
   top: number;
@@ -51,14 +51,14 @@ export function pinched(camera: Camera, from: readonly [Point, Point], to: reado
   return zoomed(shifted, factor, at.across, at.up);
 }
 
-/** The wheel turned over a place of the picture: that place stays where it is. */
+/** The wheel turned over a place of the image: that place stays where it is. */
 export function wheeled(camera: Camera, at: Point, delta: number, isLines: boolean, frame: Frame): Camera {
   const pixels = clamp(isLines ? delta * LINE_PIXELS : delta, -LARGEST_WHEEL, LARGEST_WHEEL);
   const place = fromCentre(at, frame);
   return zoomed(camera, Math.exp(pixels * ZOOM_PER_PIXEL), place.across, place.up);
 }
 
-/** Fractions of the picture, from the top left. */
+/** Fractions of the image, from the top left. */
 export function fraction(at: Point, frame: Frame): Point {
   return { x: (at.x - frame.left) / frame.width, y: (at.y - frame.top) / frame.height };
 }

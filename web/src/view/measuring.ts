@@ -1,6 +1,6 @@
 // Measuring a distance: two clicks on what is seen, then the values in between.
 
-import { RequestRefused, profile } from "../line/requests";
+import { RequestError, profile } from "../connection/requests";
 import type { View } from "../protocol";
 import type { Session } from "../session/session";
 import type { Point } from "./gestures";
@@ -22,6 +22,6 @@ export async function measureAt(session: Session, view: View, place: Point): Pro
     session.store.dispatch({ type: "profile", id, profile: values });
   } catch (error) {
     // The distance is known without the values.
-    if (!(error instanceof RequestRefused)) throw error;
+    if (!(error instanceof RequestError)) throw error;
   }
 }

@@ -1,5 +1,5 @@
-// Where things of the world are in the picture that is shown now. Here: following the camera of the last frame.
-// The frame's camera and not the newest: what is drawn over a picture has to move with it.
+// Where things of the world are in the image that is shown now. Here: following the camera of the last frame.
+// The frame's camera and not the newest: what is drawn over an image has to move with it.
 
 import { project, type Place } from "../geometry/camera";
 import type { Vector } from "../geometry/vector";

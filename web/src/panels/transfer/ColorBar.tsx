@@ -10,7 +10,7 @@ import { css, fromHex, gradient, hex, levelAt, mixColors, withMoved, withoutPoin
 import type { Domain } from "./histogram";
 
 const SMALLEST_SHARE = 0.002;
-export const MOST_STOPS = 12;
+export const MAX_STOPS = 12;
 type Part = "low" | "high" | "middle";
 
 interface BarProps {
@@ -41,7 +41,7 @@ export function ColorBar({ transfer, domain, onRange, onColors }: BarProps): Rea
         <Grip part="low" value={transfer.value_range[0]} domain={domain} hands={window("low")} />
         <Grip part="high" value={transfer.value_range[1]} domain={domain} hands={window("high")} />
       </div>
-      {colors.length <= MOST_STOPS ? <Stops colors={colors} low={low} high={high} onColors={onColors} /> : null}
+      {colors.length <= MAX_STOPS ? <Stops colors={colors} low={low} high={high} onColors={onColors} /> : null}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // What to start from: maps of colour, shapes of opacity, and what was kept in this browser.
 
 import { useState, type ReactNode } from "react";
-import { Button, IconButton } from "../../parts/Button";
+import { Button, IconButton } from "../../components/Button";
 import type { TransferFunction } from "../../protocol";
 import { useSelect } from "../../state/store";
 import { areAlike, evenly, gradient, type Color } from "../../transfer/points";

@@ -2,17 +2,17 @@
 
 import { useState, type ReactNode } from "react";
 import { within } from "../../geometry/measures";
-import { IconButton } from "../../parts/Button";
-import { choose, saveText } from "../../parts/files";
-import { NumberField } from "../../parts/NumberField";
-import { Section } from "../../parts/Section";
-import { Slider } from "../../parts/Slider";
+import { IconButton } from "../../components/Button";
+import { choose, saveText } from "../../components/files";
+import { NumberField } from "../../components/NumberField";
+import { Section } from "../../components/Section";
+import { Slider } from "../../components/Slider";
 import type { Histogram, TransferFunction } from "../../protocol";
 import { useSession, type Session } from "../../session/session";
 import type { Path } from "../../state/scene";
 import { fromParaView, NoColorMap, toParaView } from "../../transfer/paraview";
 import { levelAt, mixColors, type ColorPoint } from "../../transfer/points";
-import { ColorBar, MOST_STOPS } from "./ColorBar";
+import { ColorBar, MAX_STOPS } from "./ColorBar";
 import { Curve } from "./Curve";
 import { nearDomain, wholeDomain } from "./histogram";
 import { Presets } from "./Presets";
@@ -77,7 +77,7 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
         <button
           type="button"
           className="chip"
-          disabled={transfer.colors.length <= MOST_STOPS}
+          disabled={transfer.colors.length <= MAX_STOPS}
           title="Fewer colours, to move and change one by one"
           onClick={() => set("colors", fewer(transfer))}
         >

@@ -1,0 +1,72 @@
+// @vitest-environment happy-dom
+import { expect, it } from "vitest";
+import { Access, AccessDenied, pageAddress, sign } from "./access";
+
+const ADDRESS = "http://127.0.0.1:8000/";
+const GIVEN = { session: "s", key: "k", token: "t", capability: "own", state: "" };
+
+function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = false, refused: readonly string[] = []) {
+  const asked: Record<string, string>[] = [];
+  const storage = isFramed
+    ? null
+    : {
+        getItem: (name: string): string | null => kept[name] ?? null,
+        setItem: (name: string, value: string): void => void (kept[name] = value),
+        removeItem: (name: string): void => void delete kept[name],
+      };
+  const access = new Access({
+    address: ADDRESS,
+    fragment,
+    storage,
+    fetch: (_, { body }) => {
+      const sent = JSON.parse(body as string) as Record<string, string>;
+      asked.push(sent);
+      const isRefused = Object.keys(sent).some((name) => refused.includes(name));
+      return Promise.resolve(isRefused ? Response.json({ what: "It was used.", do: "Get another." }, { status: 403 }) : Response.json(GIVEN));
+    },
+  });
+  return { access, asked, kept };
+}
+
+it("makes the keyed hashes that the viewer makes", () => {
+  expect(sign("key", "server", "a", "b").slice(0, 8)).toBe("dab56ad9");
+});
+
+it("knows its own address without file, query and fragment", () => {
+  expect(pageAddress("http://127.0.0.1:8000/i/0123456789/index.html?a=1#code=2")).toBe("http://127.0.0.1:8000/i/0123456789/");
+});
+
+it("opens with a code, and keeps the token for a reload but not the key", async () => {
+  const { access, asked, kept } = setUp("#code=once");
+  await access.open();
+  expect(asked).toEqual([{ code: "once", address: ADDRESS }]);
+  expect(kept).toEqual({ [`pellucid ${ADDRESS}`]: "t" });
+});
+
+it("opens with what was kept where the address has nothing", async () => {
+  const { access, asked } = setUp("", { [`pellucid ${ADDRESS}`]: "before" });
+  await access.open();
+  expect(asked).toEqual([{ resume: "before", address: ADDRESS }]);
+});
+
+it("opens with what was kept where a code was used up, as after going back", async () => {
+  const { access, asked } = setUp("#code=used", { [`pellucid ${ADDRESS}`]: "before" }, false, ["code"]);
+  await access.open();
+  expect(asked.map((sent) => Object.keys(sent)[0])).toEqual(["code", "resume"]);
+});
+
+it("keeps nothing in a frame", async () => {
+  const { access, kept } = setUp("#code=once", {}, true);
+  await access.open();
+  expect(kept).toEqual({});
+});
+
+it.each([
+  ["nothing", "", "This address alone does not open the viewer."],
+  ["a used code", "#code=used", "It was used."],
+])("says so where the address has %s", async (_, fragment, what) => {
+  const { access } = setUp(fragment, {}, false, ["code"]);
+  const fault = await access.open().catch((error: unknown) => error);
+  expect(fault).toBeInstanceOf(AccessDenied);
+  expect(fault).toMatchObject({ what });
+});

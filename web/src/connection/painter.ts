@@ -1,0 +1,133 @@
+// Images onto canvases. Here: decoding in order, painting the newest, how long each stage took.
+// Not here: where the canvases are (view/), what the numbers mean to people (view/Statistics).
+
+import type { Axis, FrameHeader, SliceHeader, View } from "../protocol";
+import type { Timing } from "../state/state";
+import { decodeStill, VideoStream, type Decoded } from "./decoder";
+import type { Packet } from "./packet";
+
+export interface Painted {
+  header: FrameHeader;
+  timing: Timing;
+}
+
+export interface PainterListener {
+  onPainted: (painted: Painted) => void;
+  onSlice: (header: SliceHeader) => void;
+  onLost: () => void;
+}
+
+/** The instance's clock less ours, from the fastest message there was: no message arrives before it was sent. */
+export class ClockOffset {
+  private smallest = Number.POSITIVE_INFINITY;
+
+  observe(theirsMs: number, oursMs: number): void {
+    this.smallest = Math.min(this.smallest, oursMs - theirsMs);
+  }
+
+  wireMs(theirsMs: number, oursMs: number): number {
+    this.observe(theirsMs, oursMs);
+    return oursMs - theirsMs - this.smallest;
+  }
+}
+
+/** The last image of a place. */
+interface Kept {
+  decoded: ImageBitmap;
+  paint: (canvas: HTMLCanvasElement) => void;
+}
+
+export class Painter {
+  private readonly canvases = new Map<View | Axis, HTMLCanvasElement>();
+  private readonly lastNumber = new Map<View, number>();
+  private readonly streams: Record<View, VideoStream>;
+  private readonly slices = new Map<Axis, SliceHeader>();
+  private readonly kept = new Map<View | Axis, Kept>();
+  readonly clock = new ClockOffset();
+
+  constructor(private readonly listener: PainterListener) {
+    this.streams = { main: new VideoStream(listener.onLost), other: new VideoStream(listener.onLost) };
+  }
+
+  /** A canvas has come; what was shown there last is shown again at once. */
+  attach(name: View | Axis, canvas: HTMLCanvasElement): () => void {
+    this.canvases.set(name, canvas);
+    this.kept.get(name)?.paint(canvas);
+    return () => {
+      if (this.canvases.get(name) === canvas) this.canvases.delete(name);
+    };
+  }
+
+  /** Numbers begin anew on a new line. */
+  reset(): void {
+    this.lastNumber.clear();
+    this.slices.clear();
+    for (const stream of Object.values(this.streams)) stream.close();
+  }
+
+  async receive(packet: Packet, arrivedMs: number): Promise<void> {
+    if (packet.header.type === "slice") return this.paintSlice(packet.header, packet.image);
+    return this.paintFrame(packet.header, packet.image, arrivedMs);
+  }
+
+  private async paintFrame(header: FrameHeader, image: Packet["image"], arrivedMs: number): Promise<void> {
+    const wire = this.clock.wireMs(header.sent_at_ms, arrivedMs);
+    let decoded: Decoded;
+    try {
+      decoded = await (header.encoding === "h264" ? this.streams[header.view].decode(header, image) : decodeStill(image, header.encoding));
+    } catch {
+      // A frame that cannot be shown is answered all the same, else the instance would wait for it.
+      return this.listener.onPainted({ header, timing: timing(header, wire, 0, 0, 0) });
+    }
+    const decodedMs = performance.now();
+    if (header.number >= (this.lastNumber.get(header.view) ?? -1)) {
+      this.lastNumber.set(header.view, header.number);
+      this.paint(header.view, decoded, (canvas) => {
+        draw(canvas, decoded, header.full_width, header.full_height);
+        // For whoever looks from outside: which image this is.
+        Object.assign(canvas.dataset, { number: header.number, revision: header.revision, isExact: header.is_exact });
+      });
+    } else decoded.close();
+    const paintedMs = performance.now();
+    const total = header.input_sent_at_ms > 0 ? paintedMs - header.input_sent_at_ms : 0;
+    this.listener.onPainted({ header, timing: timing(header, wire, decodedMs - arrivedMs, paintedMs - decodedMs, total) });
+  }
+
+  private async paintSlice(header: SliceHeader, image: Packet["image"]): Promise<void> {
+    this.slices.set(header.axis, header);
+    let decoded: ImageBitmap;
+    try {
+      decoded = await decodeStill(image, header.encoding);
+    } catch {
+      return;
+    }
+    if (this.slices.get(header.axis) !== header) return decoded.close();
+    this.paint(header.axis, decoded, (canvas) => draw(canvas, decoded, header.width, header.height));
+    this.listener.onSlice(header);
+  }
+
+  /** Paint an image now, and again on a canvas that comes later. */
+  private paint(name: View | Axis, decoded: Decoded, paint: Kept["paint"]): void {
+    const canvas = this.canvases.get(name);
+    if (canvas) paint(canvas);
+    this.kept.get(name)?.decoded.close();
+    // A video frame belongs to the decoder's small pool, and has to go back to it.
+    if (decoded instanceof ImageBitmap) this.kept.set(name, { decoded, paint });
+    else {
+      decoded.close();
+      this.kept.delete(name);
+    }
+  }
+}
+
+function timing(header: FrameHeader, wire: number, decode: number, paint: number, total: number): Timing {
+  return { ...header.times_ms, wire, decode, paint, total };
+}
+
+function draw(canvas: HTMLCanvasElement, image: Decoded, width: number, height: number): void {
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  const pen = canvas.getContext("2d", { alpha: false, desynchronized: true });
+  if (!pen) return;
+  pen.imageSmoothingQuality = "medium";
+  pen.drawImage(image, 0, 0, width, height);
+}

@@ -1,0 +1,97 @@
+// What goes over HTTP, with the token of this page, once the viewer has proved itself. Here: one function per route, answers typed, failures as errors with a remedy.
+// Not here: what happens on the WebSocket (socket.ts).
+
+import { access } from "./access";
+import type {
+  Capability,
+  ExportRequest,
+  FileFacts,
+  Folder,
+  Link,
+  Loaded,
+  LoadRequest,
+  MovieRequest,
+  Profile,
+  ProfileRequest,
+  Refused,
+  Revision,
+  SavedState,
+  ShadingMade,
+  Share,
+  TaskStarted,
+  Ticket,
+  Uploaded,
+} from "../protocol";
+
+/** The instance said no, or nothing. line: of a shading's source, else 0. */
+export class RequestError extends Error {
+  constructor(
+    readonly what: string,
+    readonly remedy: string,
+    readonly line = 0,
+  ) {
+    super(what);
+  }
+}
+
+export async function ask(address: string, method = "GET", body?: BodyInit, signal?: AbortSignal): Promise<Response> {
+  let answer: Response;
+  const token = await access().ready();
+  if (token === null) throw new RequestError("The viewer does not answer.", "Try again when the line is back.");
+  try {
+    const headers = new Headers(typeof body === "string" ? { "Content-Type": "application/json" } : undefined);
+    headers.set("Pellucid-Session", token);
+    answer = await fetch(address, { method, headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) });
+  } catch {
+    throw new RequestError("The viewer does not answer.", "Try again when the line is back.");
+  }
+  if (!answer.ok) throw await refusal(answer);
+  return answer;
+}
+
+async function refusal(answer: Response): Promise<RequestError> {
+  try {
+    const { what, do: remedy, line } = (await answer.json()) as Partial<Refused>;
+    if (what) return new RequestError(what, remedy ?? "", line ?? 0);
+  } catch {
+    // An answer that is no JSON says no more than its status.
+  }
+  return new RequestError(`The viewer answered with status ${answer.status}.`, "The place where it was started says more.");
+}
+
+export async function get<Answer>(address: string): Promise<Answer> {
+  return (await (await ask(address)).json()) as Answer;
+}
+
+export async function post<Answer>(address: string, body?: unknown, method = "POST"): Promise<Answer> {
+  return (await (await ask(address, method, body === undefined ? undefined : JSON.stringify(body))).json()) as Answer;
+}
+
+const query = (values: Record<string, string | number>): string =>
+  new URLSearchParams(Object.entries(values).map(([name, value]): [string, string] => [name, String(value)])).toString();
+
+export const listFolder = (folder: string, search: string): Promise<Folder> => get(`api/files?${query({ folder, search })}`);
+export const factsOf = (path: string): Promise<FileFacts> => get(`api/files/facts?${query({ path })}`);
+export const load = (request: LoadRequest): Promise<Loaded> => post("api/load", request);
+export const compile = (source: string): Promise<ShadingMade> => post("api/shadings", { source });
+export const agree = (hash: string): Promise<ShadingMade> => post(`api/shadings/${hash}/agree`);
+export const profile = (request: ProfileRequest): Promise<Profile> => post("api/profile", request);
+export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
+export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);
+export const makeLink = (): Promise<Link> => post("api/links");
+export const openLink = (name: string): Promise<Revision> => post(`api/links/${name}/open`);
+export const shares = (): Promise<Share[]> => get("api/shares");
+export const makeShare = (capability: Capability, name: string): Promise<Share> => post("api/shares", { capability, name });
+export const revokeShare = (id: string): Promise<Response> => ask(`api/shares/${id}`, "DELETE");
+/** An address that the browser can fetch by itself, for a minute. */
+export const ticketFor = (path: string): Promise<Ticket> => post("api/tickets", { path });
+export const savedState = (): Promise<SavedState> => get("api/state");
+export const restore = (state: SavedState): Promise<Revision> => post("api/state", state, "PUT");
+
+export async function upload(file: File): Promise<Uploaded> {
+  return (await (await ask(`api/upload?${query({ name: file.name })}`, "PUT", file)).json()) as Uploaded;
+}
+
+export async function screenshot(width: number, height: number): Promise<Blob> {
+  return (await ask(`api/screenshot?${query({ width, height, format: "png" })}`)).blob();
+}

@@ -1,0 +1,157 @@
+// The line to the instance: opened, kept open, opened again when it breaks.
+// Here: the WebSocket, the proof that it leads to the viewer before anything else is sent, waiting longer each time, why it failed. Not here: what messages mean (session/).
+
+import type { Incoming, Outgoing } from "../protocol";
+import { type Access, FRESH_LINK } from "./access";
+import type { ConnectionState } from "../state/state";
+
+export interface Listener {
+  onConnection: (connection: ConnectionState) => void;
+  /** The viewer has proved itself: say hello, with this page's own proof. */
+  onOpen: (proof: string) => void;
+  onText: (message: Outgoing) => void;
+  onBytes: (message: ArrayBuffer) => void;
+}
+
+/** What the browser gives; tests give something else. */
+export interface World {
+  connect: (address: URL) => WebSocket;
+  fetch: (address: string) => Promise<Response>;
+  later: (act: () => void, ms: number) => number;
+  never: (timer: number) => void;
+  now: () => number;
+  address: string;
+}
+
+const FIRST_WAIT_MS = 300;
+const MAX_WAIT_MS = 5000;
+const GROWTH = 1.6;
+const OTHER_VERSION = 4000;
+const ENDED = 4001;
+const WITHDRAWN = 4003;
+const UNKNOWN = 4004;
+const BUSY = 1013;
+
+export class Socket {
+  private socket: WebSocket | null = null;
+  private waitMs = FIRST_WAIT_MS;
+  private timer = 0;
+  private hasEnded = false;
+  private isProven = false;
+
+  constructor(
+    private readonly listener: Listener,
+    private readonly world: World,
+    private readonly access: Pick<Access, "challenge" | "answer" | "welcomed" | "lost">,
+  ) {}
+
+  /** Try now, whatever was planned. */
+  open(): void {
+    this.world.never(this.timer);
+    const address = new URL("ws", this.world.address);
+    address.search = "";
+    address.protocol = address.protocol.replace("http", "ws");
+    const socket = this.world.connect(address);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    this.isProven = false;
+    let wasOpen = false;
+    socket.addEventListener("open", () => {
+      wasOpen = true;
+      socket.send(JSON.stringify(this.access.challenge()));
+    });
+    socket.addEventListener("message", (event: MessageEvent<unknown>) => this.receive(event.data, socket));
+    socket.addEventListener("close", (event) => {
+      if (this.socket === socket) void this.closed(event.code, wasOpen);
+    });
+  }
+
+  send(message: Incoming): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  close(): void {
+    this.world.never(this.timer);
+    const { socket } = this;
+    this.socket = null;
+    socket?.close();
+  }
+
+  private receive(message: unknown, socket: WebSocket): void {
+    if (socket !== this.socket) return;
+    if (!this.isProven) return this.check(message, socket);
+    if (message instanceof ArrayBuffer) return this.listener.onBytes(message);
+    if (typeof message !== "string") return;
+    const heard = JSON.parse(message) as Outgoing;
+    if (heard.type === "welcome") {
+      this.access.welcomed(heard.token);
+      this.waitMs = FIRST_WAIT_MS;
+      this.hasEnded = false;
+      this.listener.onConnection({ phase: "open" });
+    }
+    if (heard.type === "ended") this.hasEnded = true;
+    this.listener.onText(heard);
+  }
+
+  /** Nothing is believed before the proof. */
+  private check(message: unknown, socket: WebSocket): void {
+    const heard = typeof message === "string" ? (JSON.parse(message) as Outgoing) : null;
+    if (heard?.type === "refusal") return; // Of another version: the code that follows says so.
+    const proof = heard?.type === "proof" ? this.access.answer(heard) : null;
+    if (proof === null) {
+      socket.close();
+      return this.doubt();
+    }
+    this.isProven = true;
+    return this.listener.onOpen(proof);
+  }
+
+  /** What answers cannot prove that it is the viewer: it learns nothing, and the viewer may be back later. */
+  private doubt(): void {
+    this.socket = null;
+    this.access.lost();
+    this.wait("What answers here is not the viewer that this page was opened with.", `Nothing was sent to it. If the viewer was started again, open a fresh link. ${FRESH_LINK}`);
+  }
+
+  private async closed(code: number, wasOpen: boolean): Promise<void> {
+    this.socket = null;
+    this.access.lost();
+    if (code === OTHER_VERSION) {
+      return this.give("This page and the viewer are of different versions.", "Reload the page.");
+    }
+    if (code === WITHDRAWN) return this.give("Your access was withdrawn.", "Ask the owner for a new address.");
+    if (code === UNKNOWN) return this.give("The viewer does not know this page any more.", FRESH_LINK);
+    if (code === BUSY) return this.wait("Too many pages watch this viewer.", "Close one of them; this page tries again by itself.");
+    // The ended one has said why, and stays on the screen; one that is started again at this address is found.
+    if (code === ENDED || this.hasEnded) return this.retry();
+    if (wasOpen) return this.wait("Reconnecting", "The line to the viewer broke.");
+    return this.wait(...(await this.reason()));
+  }
+
+  /** A WebSocket does not say why it failed: plain HTTP does. */
+  private async reason(): Promise<[string, string]> {
+    try {
+      const answer = await this.world.fetch("icon.svg");
+      if (!answer.ok) return ["This page may not talk to the viewer.", "Reload the page, and log in where that is asked for."];
+      return ["Connecting", "The viewer is there, and does not take the line yet."];
+    } catch {
+      return ["The viewer does not answer", "Is it still running? This page reconnects by itself when it is."];
+    }
+  }
+
+  private wait(what: string, remedy: string): void {
+    this.listener.onConnection({ phase: "waiting", what, remedy, retryAtMs: this.world.now() + this.waitMs });
+    this.retry();
+  }
+
+  private retry(): void {
+    this.timer = this.world.later(() => this.open(), this.waitMs);
+    this.waitMs = Math.min(this.waitMs * GROWTH, MAX_WAIT_MS);
+  }
+
+  private give(what: string, remedy: string): void {
+    this.listener.onConnection({ phase: "closed", what, remedy });
+  }
+}

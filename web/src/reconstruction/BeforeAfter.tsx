@@ -1,0 +1,36 @@
+// Before and after. Here: which step of the slice is left out beside it. Not here: the two images (PreviewImages.tsx).
+
+import type { ReactNode } from "react";
+import { Segmented } from "../components/Choice";
+import type { ComparedStep, Wish } from "../protocol";
+import type { Change } from "./PreviewImages";
+import { before } from "./draft";
+
+const HELP = "Drag across the slice to move the axis, with shift finely; or its line at the left.";
+const NOTHING_TO_COMPARE: Record<Exclude<ComparedStep, "nothing">, string> = {
+  rings: "Rings are left as they are: choose a way to remove them.",
+  phase: "Phase is not retrieved: switch that on.",
+  filter: "No filter is used, or the sharpest one.",
+};
+
+export function BeforeAfter({ draft, onChange }: { draft: Wish; onChange: Change }): ReactNode {
+  const { compare, recipe } = draft;
+  const isMissed = compare !== "nothing" && before(recipe, compare) === null;
+  return (
+    <div className="workbench-under">
+      <p className="hint">{isMissed ? NOTHING_TO_COMPARE[compare] : HELP}</p>
+      <span className="label">Before and after</span>
+      <Segmented<ComparedStep>
+        label="Compare with"
+        value={compare}
+        options={[
+          { value: "nothing", label: "Off" },
+          { value: "rings", label: "Rings", title: "Without ring removal" },
+          { value: "phase", label: "Phase", title: "Without phase retrieval" },
+          { value: "filter", label: "Filter", title: "With the sharpest filter" },
+        ]}
+        onChange={(next) => onChange({ compare: next })}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+// Reconstructions under way. Here: how each ended, asked for once it has; whoever looks elsewhere is told. Draws nothing.
+
+import { useEffect, type ReactNode } from "react";
+import { RequestError } from "../connection/requests";
+import { useSession, type Session } from "../session/session";
+import { useSelect } from "../state/store";
+import { statusOf } from "./requests";
+
+export function RunWatcher(): ReactNode {
+  const runs = useSelect((state) => state.runs);
+  // Asked at the beginning, for it may have ended before anybody here knew of it, and once more when it has.
+  return Object.entries(runs).map(([scan, run]) => <Follower key={`${run.task}-${run.isOver}`} scan={scan} task={run.task} />);
+}
+
+function Follower({ scan, task }: { scan: string; task: string }): ReactNode {
+  const session = useSession();
+  useEffect(() => void follow(session, scan, task), [session, scan, task]);
+  return null;
+}
+
+async function follow(session: Session, scan: string, task: string): Promise<void> {
+  try {
+    const status = await statusOf(task);
+    const { runs, interface: page } = session.store.get();
+    const run = runs[scan];
+    if (status.state === "running" || run?.task !== task || run.status) return;
+    session.store.dispatch({ type: "run", scan, run: { ...run, isOver: true, status } });
+    if (page.scan === scan) return;
+    const name = scan.slice(scan.lastIndexOf("/") + 1);
+    if (status.state === "finished") session.notify("success", `${name} is reconstructed.`, "", "", run.output);
+    else session.notify("error", status.what, status.do);
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error; // A viewer that was started again does not know it.
+  }
+}

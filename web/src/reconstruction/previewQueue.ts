@@ -1,0 +1,109 @@
+// Asking for images of settings. Here: one question at a time for each place, the latest wins: rough at once, exact at rest.
+// Not here: what is asked (draft.ts), where the images stand (PreviewImages.tsx).
+
+import { unpackAs } from "../connection/packet";
+import { ask, RequestError } from "../connection/requests";
+import type { Recipe, TrialHeader, TrialPlace, TrialRequest } from "../protocol";
+
+const REST_MS = 160;
+/** Slices are worth a rough one first. */
+const ROUGH: readonly TrialPlace[] = ["slice", "before"];
+
+export interface Preview {
+  header: TrialHeader;
+  image: ImageBitmap;
+  isExact: boolean;
+  /** What it was asked for with. */
+  recipe: Recipe;
+}
+
+export interface PreviewListener {
+  onPreview: (place: TrialPlace, preview: Preview) => void;
+  /** null: nothing is wrong any more. */
+  onError: (place: TrialPlace, refusal: RequestError | null) => void;
+  onBusy: (place: TrialPlace, isBusy: boolean) => void;
+}
+
+export type Fetch = (request: TrialRequest, signal: AbortSignal) => Promise<Pick<Preview, "header" | "image">>;
+
+interface Asked {
+  request: TrialRequest;
+  isExact: boolean;
+}
+
+export class PreviewQueue {
+  private readonly running = new Map<TrialPlace, { asked: Asked; abort: AbortController }>();
+  private readonly next = new Map<TrialPlace, Asked>();
+  private count = 0;
+  private readonly resting = new Map<TrialPlace, ReturnType<typeof setTimeout>>();
+
+  constructor(
+    private readonly listener: PreviewListener,
+    private readonly fetch: Fetch = fetchPreview,
+  ) {}
+
+  /** Show this, soon, and then as it really is. */
+  want(request: TrialRequest): void {
+    const { place } = request;
+    clearTimeout(this.resting.get(place));
+    if (!ROUGH.includes(place)) return this.ask({ request, isExact: true });
+    this.ask({ request, isExact: false });
+    this.resting.set(
+      place,
+      setTimeout(() => this.ask({ request, isExact: true }), REST_MS),
+    );
+  }
+
+  /** Nobody looks at this place any more. */
+  forget(place: TrialPlace): void {
+    clearTimeout(this.resting.get(place));
+    this.next.delete(place);
+    this.running.get(place)?.abort.abort();
+    this.running.delete(place);
+  }
+
+  close(): void {
+    for (const place of new Set([...this.resting.keys(), ...this.running.keys()])) this.forget(place);
+  }
+
+  /** Show this, just so. */
+  ask(asked: Asked): void {
+    const { place } = asked.request;
+    const now = this.running.get(place);
+    // A rough image is there soon, and shows that something moves: it is waited for. An exact one is not.
+    if (now && !now.asked.isExact) {
+      this.next.set(place, asked);
+      return;
+    }
+    now?.abort.abort();
+    const abort = new AbortController();
+    this.running.set(place, { asked, abort });
+    this.listener.onBusy(place, true);
+    void this.run(asked, abort);
+  }
+
+  private async run(asked: Asked, abort: AbortController): Promise<void> {
+    const { place } = asked.request;
+    try {
+      const preview = await this.fetch({ ...asked.request, is_moving: !asked.isExact, number: ++this.count }, abort.signal);
+      if (abort.signal.aborted) return;
+      this.listener.onPreview(place, { ...preview, isExact: asked.isExact, recipe: asked.request.recipe });
+      this.listener.onError(place, null);
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      if (!(error instanceof RequestError)) throw error;
+      this.listener.onError(place, error);
+    }
+    this.running.delete(place);
+    const next = this.next.get(place);
+    this.next.delete(place);
+    if (next) this.ask(next);
+    else this.listener.onBusy(place, false);
+  }
+}
+
+async function fetchPreview(asked: TrialRequest, signal: AbortSignal): ReturnType<Fetch> {
+  const answer = await ask("api/scans/try", "POST", JSON.stringify(asked), signal);
+  const { header, image } = unpackAs<TrialHeader>(await answer.arrayBuffer());
+  return { header, image: await createImageBitmap(new Blob([image], { type: `image/${header.encoding}` })) };
+}

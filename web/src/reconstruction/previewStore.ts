@@ -1,0 +1,83 @@
+// The images of a draft. Here: asking for those that a change touches, and what came of it. Not here: how they look.
+
+import type { RequestError } from "../connection/requests";
+import type { FoundAxis, TrialPlace, TrialRequest, Wish } from "../protocol";
+import { PreviewQueue, type Fetch, type Preview } from "./previewQueue";
+import { previewRequestOf } from "./draft";
+
+const PLACES = ["projection", "sinogram", "slice"] as const;
+
+type Each<Value> = Partial<Record<TrialPlace, Value>>;
+
+export interface Previews {
+  readonly images: Each<Preview>;
+  readonly errors: Each<RequestError | null>;
+  readonly busy: Each<boolean>;
+}
+
+export const errorOf = ({ errors }: Previews): RequestError | null => PLACES.map((place) => errors[place]).find(Boolean) ?? null;
+export const isBusy = ({ busy }: Previews): boolean => Object.values(busy).some(Boolean);
+
+/** onAxis: told where the axis is, when it was looked for. */
+export class PreviewStore {
+  private previews: Previews = { images: {}, errors: {}, busy: {} };
+  private draft: Wish | null = null;
+  private readonly asked = new Map<TrialPlace, string>();
+  private readonly listeners = new Set<() => void>();
+  private readonly queue: PreviewQueue;
+
+  constructor(
+    private readonly path: string,
+    private common: Required<Pick<TrialRequest, "client" | "edge">>,
+    private readonly onAxis: (axis: FoundAxis) => void,
+    fetch?: Fetch,
+  ) {
+    const listener = {
+      onPreview: (place: TrialPlace, preview: Preview) => this.came(place, preview),
+      onError: (place: TrialPlace, refusal: RequestError | null) => this.set({ errors: { ...this.previews.errors, [place]: refusal } }),
+      onBusy: (place: TrialPlace, isIt: boolean) => this.set({ busy: { ...this.previews.busy, [place]: isIt } }),
+    };
+    this.queue = fetch ? new PreviewQueue(listener, fetch) : new PreviewQueue(listener);
+  }
+
+  readonly get = (): Previews => this.previews;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  /** Ask for what is another image than before; for all of them where the line was lost meanwhile. */
+  show(draft: Wish, client: string): void {
+    if (client !== this.common.client) this.asked.clear();
+    this.common = { ...this.common, client };
+    this.draft = draft;
+    for (const place of PLACES) {
+      const request = previewRequestOf(place, this.path, draft);
+      // What a slice is compared with follows it.
+      const key = JSON.stringify([request, place === "slice" ? draft.compare : ""]);
+      if (!request || this.asked.get(place) === key) continue;
+      this.asked.set(place, key);
+      this.queue.want({ ...request, ...this.common });
+    }
+  }
+
+  close(): void {
+    this.asked.clear();
+    this.queue.close();
+  }
+
+  private came(place: TrialPlace, preview: Preview): void {
+    this.set({ images: { ...this.previews.images, [place]: preview } });
+    if (place !== "slice" || !this.draft) return;
+    const { center, slope, low, high } = preview.header;
+    if (center !== null && slope !== null && typeof this.draft.recipe.center === "string") return this.onAxis({ center, slope });
+    const before = previewRequestOf("before", this.path, this.draft);
+    if (before) this.queue.ask({ request: { ...before, ...this.common, window: [low, high] }, isExact: preview.isExact });
+  }
+
+  private set(change: Partial<Previews>): void {
+    this.previews = { ...this.previews, ...change };
+    for (const listener of this.listeners) listener();
+  }
+}

@@ -1,0 +1,38 @@
+// Opening files: those the instance sees, and those of the person's own machine.
+
+import { bytes } from "../geometry/measures";
+import { factsOf, load, upload } from "../connection/requests";
+import type { LoadRequest } from "../protocol";
+import { LARGEST_UPLOAD_BYTES } from "../protocol";
+import type { Session } from "./session";
+
+const MAYBE_HEADERLESS = /\.(raw|bin|dat|vol)$/i;
+
+export async function openFile(session: Session, request: LoadRequest): Promise<void> {
+  const loaded = await session.attempt(load(request));
+  if (!loaded) return;
+  session.page({ drawer: "none", chosenFile: null, editedView: "main" });
+  if (loaded.warning) session.notify("error", loaded.warning, loaded.do);
+}
+
+/** Go from a scan to its volume. */
+export function reconstruct(session: Session, scan: string): void {
+  session.page({ drawer: "none", scan });
+}
+
+export async function uploadFile(session: Session, file: File, how: LoadRequest["how"] = "replace"): Promise<void> {
+  const most = session.store.get().welcome?.limits.largest_upload_bytes ?? LARGEST_UPLOAD_BYTES;
+  if (file.size > most) {
+    session.notify("error", `${file.name} has ${bytes(file.size)}: too much to send.`, "Put it where the viewer can see it, and open it from there.");
+    return;
+  }
+  const dismiss = session.notify("plain", `Sending ${file.name} (${bytes(file.size)})…`);
+  const place = await session.attempt(upload(file));
+  dismiss();
+  if (!place) return;
+  const facts = MAYBE_HEADERLESS.test(file.name) ? await session.attempt(factsOf(place.path)) : null;
+  if (facts?.is_headerless && facts.problem) {
+    // What it holds has to be said first.
+    session.page({ drawer: "files", chosenFile: { name: file.name, path: place.path, kind: "volume", bytes: file.size, modified_at_ms: file.lastModified } });
+  } else await openFile(session, { path: place.path, ...(how ? { how } : {}) });
+}

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import type { Hit, Probe } from "../protocol";
+import { ProbeQueue } from "./probeQueue";
+
+const HIT: Hit = { position: [1, 2, 3], layer: 0, voxel: [3, 2, 1], value: 7, label: null };
+
+it("answers the latest question, and the ones before with nothing", async () => {
+  const sent: Probe[] = [];
+  const probeQueue = new ProbeQueue((probe) => sent.push(probe) > 0);
+  const first = probeQueue.ask(0.1, 0.1, "main");
+  const second = probeQueue.ask(0.2, 0.2, "main");
+  expect(await first).toBeNull();
+  expect(probeQueue.isBusy).toBe(true);
+  probeQueue.answered({ type: "probed", request: sent[1]?.request ?? "", hit: HIT });
+  expect(await second).toBe(HIT);
+  expect(probeQueue.isBusy).toBe(false);
+});
+
+it("answers nothing while the line is down", async () => {
+  expect(await new ProbeQueue(() => false).ask(0, 0, "main")).toBeNull();
+});

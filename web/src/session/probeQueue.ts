@@ -1,0 +1,36 @@
+// Asking what is under a place of the image. Only the latest question counts; the ones before are answered "nothing".
+
+import type { Hit, Probe, Probed, View } from "../protocol";
+
+type Resolve = (hit: Hit | null) => void;
+
+export class ProbeQueue {
+  private count = 0;
+  private readonly waiting = new Map<string, Resolve>();
+
+  constructor(private readonly send: (message: Probe) => boolean) {}
+
+  /** Whether a question is still open: while the mouse moves, one at a time is enough. */
+  get isBusy(): boolean {
+    return this.waiting.size > 0;
+  }
+
+  ask(x: number, y: number, view: View): Promise<Hit | null> {
+    this.forget();
+    const request = `probe-${++this.count}`;
+    return new Promise((resolve) => {
+      this.waiting.set(request, resolve);
+      if (!this.send({ type: "probe", x, y, view, request })) this.forget();
+    });
+  }
+
+  answered(message: Probed): void {
+    this.waiting.get(message.request)?.(message.hit);
+    this.waiting.delete(message.request);
+  }
+
+  forget(): void {
+    for (const resolve of this.waiting.values()) resolve(null);
+    this.waiting.clear();
+  }
+}

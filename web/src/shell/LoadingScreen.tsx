@@ -1,0 +1,115 @@
+// Before the first image, and while the connection is down: what is going on, and what to do.
+// While connected it lies under the tools, which stay usable; a lost connection covers everything, open dialogs too.
+
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import { Button } from "../components/Button";
+import { useSession } from "../session/session";
+import { isEmptyScene, isOwner } from "../state/selectors";
+import type { PageState } from "../state/state";
+import { useSelect } from "../state/store";
+
+interface Words {
+  what: string;
+  remedy: string;
+  isBusy: boolean;
+}
+
+export function LoadingScreen(): ReactNode {
+  const connection = useSelect((state) => state.connection);
+  const worker = useSelect((state) => state.worker);
+  const hasImage = useSelect((state) => state.shown !== null);
+  const isEmpty = useSelect(isEmptyScene);
+  const mayOpen = useSelect(isOwner);
+  if (connection.phase !== "open") return <Disconnected connection={connection} isThin={hasImage} />;
+  if (isEmpty) return <Empty mayOpen={mayOpen} />;
+  if (hasImage) return null;
+  return (
+    <div className="loading-screen">
+      <Message words={wordsFor(connection, worker)} />
+    </div>
+  );
+}
+
+/** A modal dialog: only the browser's top layer is above other dialogs. */
+function Disconnected({ connection, isThin }: { connection: PageState["connection"]; isThin: boolean }): ReactNode {
+  const session = useSession();
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = element.current;
+    showModal(dialog);
+    return () => dialog?.close();
+  }, []);
+  return (
+    // Escape must not close it: nothing behind it works without the connection.
+    <dialog ref={element} className={isThin ? "loading-screen is-thin" : "loading-screen"} aria-label="Connection" onCancel={(event) => event.preventDefault()} onClose={(event) => showModal(event.currentTarget)}>
+      <Message words={wordsFor(connection, null)}>
+        {connection.phase === "waiting" ? <Countdown atMs={connection.retryAtMs} /> : null}
+        {connection.phase === "waiting" ? <Button onClick={() => session.reconnect()}>Try now</Button> : null}
+        {connection.phase === "closed" ? <Button onClick={() => location.reload()}>Reload</Button> : null}
+      </Message>
+    </dialog>
+  );
+}
+
+function showModal(dialog: HTMLDialogElement | null): void {
+  if (dialog && !dialog.open) dialog.showModal();
+}
+
+function Message({ words, children }: { words: Words; children?: ReactNode }): ReactNode {
+  return (
+    <div className="loading-screen-text grows" role="status">
+      <Mark isBusy={words.isBusy} />
+      <p>{words.what}</p>
+      {words.remedy ? <p className="hint">{words.remedy}</p> : null}
+      {children}
+    </div>
+  );
+}
+
+function wordsFor(connection: PageState["connection"], worker: PageState["worker"]): Words {
+  if (connection.phase === "waiting" || connection.phase === "closed") return { what: connection.what, remedy: connection.remedy, isBusy: connection.phase === "waiting" };
+  if (connection.phase === "connecting") return { what: "Connecting", remedy: "", isBusy: true };
+  if (worker && worker.state !== "ready") {
+    const what = worker.what || { starting: "Starting the renderer", loading: "Loading the volume", compiling: "Compiling the renderer", lost: "The renderer is being replaced", stopped: "The renderer has stopped" }[worker.state];
+    const remedy = worker.do || (worker.state === "compiling" ? "The first time on a machine this takes a little longer." : "");
+    return { what, remedy, isBusy: worker.state !== "stopped" };
+  }
+  return { what: "Drawing the first image", remedy: "", isBusy: true };
+}
+
+function Empty({ mayOpen }: { mayOpen: boolean }): ReactNode {
+  const session = useSession();
+  return (
+    <div className="loading-screen">
+      <div className="loading-screen-text grows">
+        <Mark isBusy={false} />
+        <p>Nothing is open.</p>
+        <p className="hint">{mayOpen ? "Open a file, drop one here, or hand over an array from Python." : "The owner has openFile nothing yet."}</p>
+        {mayOpen ? (
+          <Button look="main" icon="open" onClick={() => session.page({ drawer: "files" })}>
+            Open a file
+          </Button>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function Countdown({ atMs }: { atMs: number }): ReactNode {
+  const [now, setNow] = useState(() => performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 500);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.ceil((atMs - now) / 1000);
+  return <p className="hint number">{seconds > 0 ? `trying again in ${seconds} s` : "trying…"}</p>;
+}
+
+function Mark({ isBusy }: { isBusy: boolean }): ReactNode {
+  return (
+    <svg className={isBusy ? "mark is-busy" : "mark"} viewBox="0 0 32 32" aria-hidden="true">
+      <path d="M16 3 27 9v14l-11 6-11-6V9z" />
+      <path d="M5 9l11 6 11-6M16 15v14" />
+    </svg>
+  );
+}
