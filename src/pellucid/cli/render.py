@@ -24,7 +24,9 @@ from pellucid.cli.arguments import (
     slice_argument,
 )
 from pellucid.cli.render_scene import described_scene, scene_beside, shaded_by
+from pellucid.conversion.output_check import check_output
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera_path import CameraPath, turntable
 from pellucid.rendering.movie import is_movie, save_movie
@@ -130,6 +132,7 @@ def run(options: argparse.Namespace) -> int:
     scenes = [described_scene(options)]
     if options.beside:
         scenes.append(scene_beside(options, scenes[0]))
+    _check_sources(options, scenes)
     renderer = renderer_for(scenes[0], options.device)
     if options.shading_file:
         shading = renderer.add_shading(options.shading_file.read_text())
@@ -157,6 +160,15 @@ def run(options: argparse.Namespace) -> int:
         (picture if has_opacity else picture.convert("RGB")).save(options.output)
         print(f"wrote {options.output} ({renderer.device.name})")
     return 0
+
+
+def _check_sources(options: argparse.Namespace, scenes: list[Scene]) -> None:
+    """Refuse to write over anything that is drawn, or that says how."""
+    named = [options.source, options.beside, options.path, options.shading_file]
+    preset = options.preset if options.preset and Path(options.preset).is_file() else None
+    sources = [*(str(name) for name in (*named, preset) if name), *(name for each in scenes for name in each.sources)]
+    for output in filter(None, (options.output, options.save_scene)):
+        check_output(Location(str(output)), dict.fromkeys(sources), may_join_slices=True)
 
 
 def _picture(renderer: Renderer, scene: Scene, width: int, height: int, *, is_smooth: bool) -> Voxels:

@@ -8,7 +8,9 @@ import argparse
 from pathlib import Path
 
 from pellucid.cli.arguments import add_source, count_argument, source_location
+from pellucid.conversion.output_check import check_output
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
 from pellucid.volume.picture import middle_slices
 from pellucid.volume.volume import Volume, open_volume
 
@@ -26,7 +28,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def run(options: argparse.Namespace) -> int:
     if not options.output.lower().endswith(PICTURES):
         raise InvalidInput(f"{options.output} is no name for a picture.", do=f"Let it end in {', '.join(PICTURES)}.")
-    with open_volume(source_location(options)) as volume:
+    location = source_location(options)
+    check_output(Location(options.output), [location], may_join_slices=True)
+    with open_volume(location) as volume:
         save(volume, Path(options.output), options.height)
     print(f"wrote {options.output}")
     return 0

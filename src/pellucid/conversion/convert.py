@@ -10,13 +10,14 @@ import threading
 from contextlib import closing
 from dataclasses import dataclass, replace
 from math import gcd
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pellucid import progress
 from pellucid.box import Box, Shape, triple
+from pellucid.conversion.output_check import check_output
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.tasks import CopyTask
@@ -54,7 +55,7 @@ def convert(
     place = _place(target)
     engine = make_engine(engine) if isinstance(engine, str) else engine or make_engine()
     with _open(source, wish.level) as volume:
-        _refuse_overlap(volume.location, place)
+        check_output(place, [volume.location])
         job = _Job.planned(volume, place, wish, engine, cancel or threading.Event())
         with Partial(place, overwrite=overwrite) as partial, partial.naming_target():
             try:
@@ -200,16 +201,3 @@ def _place(target: str | Path | Location) -> Location:
         raise InvalidInput(f"{place.path} is no name for an output.", do="Give a file or a folder of its own.")
     slash = "/" if place.path.endswith("/") else ""
     return replace(place, path=f"{place.local.resolve()}{slash}")
-
-
-def _refuse_overlap(source: Location, target: Location) -> None:
-    """Neither may be the other, or lie inside it."""
-    if source.is_memory or source.is_remote != target.is_remote:
-        return
-    one, other = (PurePath(place.path if place.is_remote else place.local.resolve()) for place in (source, target))
-    if one == other:
-        raise InvalidInput("Source and target are the same file.", do="Choose another name for the output.")
-    if one in other.parents or other in one.parents:
-        raise InvalidInput(
-            f"{source.path} and {target.path} lie in each other.", do="Choose another place to write to."
-        )

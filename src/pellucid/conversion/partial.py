@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pellucid.conversion.output_check import written_paths
 from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.registry import format_for_writing
@@ -115,10 +116,11 @@ class Partial:
 def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
     """Only what was asked to be replaced, and of folders only those that hold a volume and nothing else."""
     path = target.local
-    if not path.exists():
+    existing = [each for each in written_paths(target) if each.exists()]
+    if existing and not overwrite:
+        raise OutputExists(target.path if path in existing else str(existing[0]))
+    if path not in existing:
         return
-    if not overwrite:
-        raise OutputExists(target.path)
     if target.dataset:
         raise InvalidInput(f"{path} exists, and may hold more than {target.dataset}.", do="Write to a new file.")
     if path.is_dir():

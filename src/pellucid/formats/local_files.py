@@ -1,7 +1,7 @@
 """Local files, opened only where they may be: regular files, inside the allowed folders where there are any.
 
 Here: allow_only(), which limits this process and its children to some folders; open_local(), with which every reader
-opens a file; check_allowed(), for files that a library opens itself.
+opens a file; check_allowed(), for files that a library opens itself; recorded_paths(), which lists them all.
 Not here: bytes at positions (sources), what a page may name (instance.files).
 
 A file can name others: detached voxels, links, virtual datasets, symbolic links. A process that serves pages limits
@@ -13,7 +13,9 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from pellucid.settings import ALLOWED_FOLDERS_VARIABLE
 VARIABLE = ALLOWED_FOLDERS_VARIABLE
 """A JSON list of folders. In the environment, so that child processes have the same limit."""
 
+_recorded: ContextVar[set[str] | None] = ContextVar("recorded", default=None)
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -54,6 +57,17 @@ def _parsed(text: str) -> tuple[str, ...]:
         ) from None
 
 
+@contextmanager
+def recorded_paths() -> Iterator[set[str]]:
+    """Every path, links followed, that is opened or checked in this context; some of them may not exist."""
+    paths: set[str] = set()
+    token = _recorded.set(paths)
+    try:
+        yield paths
+    finally:
+        _recorded.reset(token)
+
+
 def check_allowed(path: str | Path, named_in: str | Path = "") -> Path:
     """Where a path leads, links followed; NotAllowed outside the allowed folders. named_in: the file that names it."""
     try:
@@ -61,6 +75,8 @@ def check_allowed(path: str | Path, named_in: str | Path = "") -> Path:
     except ValueError:  # A zero byte, or letters that no file name can have.
         raise NotFound(str(path)) from None
     _require_inside(real, str(path), str(named_in))
+    if (paths := _recorded.get()) is not None:
+        paths.add(real)
     return Path(real)
 
 
@@ -105,6 +121,8 @@ def check_regular(path: str | Path) -> os.stat_result:
     """What the system says of a regular file; OSError where there is none, InvalidInput for a pipe or a device."""
     status = os.stat(path)  # noqa: PTH116  # Of every chunk: a Path costs as much as the call.
     _refuse_irregular(path, status.st_mode)
+    if (paths := _recorded.get()) is not None:
+        paths.add(os.path.realpath(path))
     return status
 
 

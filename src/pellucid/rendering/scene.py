@@ -245,6 +245,13 @@ class Scene:
         check_finite("A time", self.time)
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """What all layers are read from."""
+        volumes = [*(layer.source for layer in self.volumes), *(layer.source for layer in self.slices)]
+        shapes = [*(layer.source for layer in self.points), *(layer.source for layer in self.meshes)]
+        return tuple(dict.fromkeys([*volumes, *shapes]))
+
+    @property
     def is_seen_through(self) -> bool:
         """Whether there are surfaces through which others are seen."""
         slices = any(layer.opacity < 1 or layer.labels is not None for layer in self.slices)

@@ -21,8 +21,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from pellucid.errors import Damaged, Truncated
-from pellucid.formats.fingerprint import fingerprint
-from pellucid.formats.location import Location
+from pellucid.formats.fingerprint import file_fingerprint
 from pellucid.formats.sources import existing_file, fill_from, naming_full_disk, open_bytes
 from pellucid.settings import current
 
@@ -69,7 +68,7 @@ class InflatedBytes:
             return self._inflate_nameless()
 
     def _entry(self) -> Path:
-        stamp = fingerprint(Location(str(self.path)))
+        stamp = file_fingerprint(self.path)
         return current().cache_folder / "inflated" / f"{stamp}-{self._codec}-{self._skip}-{self._length}"
 
     def _inflate_into(self, entry: Path) -> BinaryIO:

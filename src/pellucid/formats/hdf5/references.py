@@ -1,6 +1,7 @@
 """Voxels of an HDF5 dataset that lie elsewhere: virtual datasets and external storage.
 
-Here: require_references, which checks every file that reading a dataset would touch; external_files.
+Here: require_references, which checks every file that reading a dataset would touch; follow_references, which does so
+for all that a file holds; external_files.
 Not here: links (links), reading (arrays).
 
 The library opens what a dataset names when it reads. It gives zeros for what is missing and says nothing, follows a
@@ -8,6 +9,7 @@ virtual dataset that refers to itself until the process crashes, and knows nothi
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,15 @@ Identity = tuple[int, int, int]
 def require_references(dataset: Any, path: str) -> None:
     """Raise where a dataset's voxels lie in a file that is missing, may not be read, or in the dataset itself."""
     _require(dataset, path, ())
+
+
+def follow_references(path: Path) -> None:
+    """Check every file that anything in a file leads to; what leads nowhere is passed over."""
+    with LinkedFile(path) as file:
+        for _, found in file.walk(file.root):
+            if isinstance(found, h5py.Dataset):
+                with suppress(PellucidError, OSError, RuntimeError, ValueError):
+                    require_references(found, str(path))
 
 
 def has_known_shape(dataset: Any, path: str) -> bool:

@@ -30,6 +30,7 @@ from pellucid.errors import (
 )
 from pellucid.formats.flat.file import check_selection
 from pellucid.formats.limits import Limits
+from pellucid.formats.local_files import check_regular
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Voxels, Writer
 from pellucid.formats.sources import FileBytes, local_path, naming_full_disk, naming_unreadable, new_file
@@ -121,7 +122,9 @@ class FolderReader:
         """Uncompressed files of the first one's length are taken to be like it; every other one is opened."""
         length = self._files[0].stat().st_size
         for index, path in enumerate(self._files):
-            if self._first.codec or path.stat().st_size != length:
+            with naming_unreadable(path):
+                is_alike = check_regular(path).st_size == length
+            if self._first.codec or not is_alike:
                 self._plane(index)
 
     def _plane(self, index: int) -> Plane:

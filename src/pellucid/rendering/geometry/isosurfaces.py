@@ -19,7 +19,9 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import Box, Shape
+from pellucid.conversion.output_check import check_output
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.geometry.cube_cases import EDGES, triangle_table
 from pellucid.rendering.geometry.mesh_files import format_of, write_arrays
@@ -58,6 +60,7 @@ def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | N
     """
     path = Path(path)
     format_of(path)
+    check_output(Location(str(path)), [volume.location], may_join_slices=True)
     with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
         counts, names = [0, 0], (Path(folder) / "vertices", Path(folder) / "triangles")
         with names[0].open("wb") as vertex_file, names[1].open("wb") as triangle_file:
