@@ -1,5 +1,7 @@
 """What a program shows is what it gave: arrays of every kind, files, points, meshes; here and elsewhere."""
 
+import os
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,14 @@ import pytest
 import pellucid
 from pellucid.client.same_host import SameHost
 from pellucid.client.viewer import Viewer
-from pellucid.errors import InvalidInput, NotAllowed, NotFound, UnsupportedType, WrongDimensions
+from pellucid.errors import (
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    UnsupportedType,
+    ViewerUnreachable,
+    WrongDimensions,
+)
 from pellucid.formats.protocol import Voxels
 from pellucid.transport import connecting
 
@@ -197,3 +206,17 @@ def test_spacing_is_checked(running: Viewer, array: Voxels, tmp_path: Path) -> N
         running.render_volume(array, spacing=(1, 1))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="says its own spacing"):
         running.render_volume(tmp_path / "scan.npy", spacing=(1, 1, 1))
+
+
+def test_another_users_socket_gets_neither_token_nor_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.bind(str(tmp_path / "socket"))
+        other.listen()
+        other.settimeout(0)
+        user = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+        with pytest.raises(ViewerUnreachable, match="another user's program answers there"):
+            SameHost("http://127.0.0.1:1/", str(tmp_path / "socket"), "the token").load("/scan.h5", "replace")
+        accepted, _ = other.accept()
+        with accepted:
+            assert accepted.recv(100) == b""

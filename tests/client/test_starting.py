@@ -169,8 +169,9 @@ def test_nobody_is_there() -> None:
 def test_a_program_sends_nothing_to_another_that_took_over_the_port(state: Path) -> None:
     """Neither requests nor arrays; wrong answers to its question are not believed."""
     viewer = pellucid.start(device="cpu")
+    unused = viewer.url
     os.kill(viewer.pid, signal.SIGKILL)
-    (port, received), token = (viewer.port, bytearray()), viewer._connection.bearer
+    (port, received), token, code = (viewer.port, bytearray()), viewer._connection.bearer, unused.partition("code=")[2]
 
     class Impostor(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -192,6 +193,9 @@ def test_a_program_sends_nothing_to_another_that_took_over_the_port(state: Path)
         assert b"secret_hash" in received and token.encode() not in received
         with pytest.raises((ViewerUnreachable, Unreachable)):
             viewer.render_volume(np.full((9, 8, 7), 77, np.uint8))
+        with pytest.raises(NotAllowed, match="not one of this viewer"):
+            pellucid.connect(unused)
+        assert code.rpartition(".")[0].encode() in received and code.rpartition(".")[2].encode() not in received
     assert bytes([77] * 9) not in received
 
 

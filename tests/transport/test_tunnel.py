@@ -142,9 +142,22 @@ def test_what_is_no_web_address(text: str) -> None:
 )
 def test_a_web_server_that_does_not_hand_through(answer: bytes, error: type[Exception], says: str) -> None:
     with web_server(answer) as (port, asked), pytest.raises(error, match=says):
-        send(f"http://127.0.0.1:{port}/i/0", SMALL, token=TOKEN, options=Options(bearer="the Hub's own"))
+        send(
+            f"http://127.0.0.1:{port}/i/0", SMALL, token=TOKEN, options=Options(bearer="the Hub's own", has_proof=False)
+        )
     assert asked[0].startswith(b"GET /i/0/transfer HTTP/1.1\r\nHost: 127.0.0.1:")
     assert b"\r\nAuthorization: Bearer the Hub's own\r\n" in asked[0] and TOKEN.encode() not in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("proof", "error"), [("0123", Unreachable), ("", TokenRefused)], ids=["another program", "another viewer"]
+)
+def test_a_web_server_gets_no_token_before_it_has_proved_that_it_holds_it(proof: str, error: type[Exception]) -> None:
+    body = b'{"proof": "%s"}' % proof.encode()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with web_server(answer) as (port, received), pytest.raises(error):
+        send(f"http://127.0.0.1:{port}/i/0", SMALL, token=TOKEN, options=Options(attempts=1))
+    assert received[0].startswith(b"POST /i/0/api/prove HTTP/1.1\r\n") and TOKEN.encode() not in received[0]
 
 
 def test_only_the_pinned_certificate_is_believed(tmp_path: Path) -> None:
@@ -177,7 +190,7 @@ def test_a_ping_is_answered_while_nothing_else_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = WebAddress.parse(f"http://127.0.0.1:{listening.getsockname()[1]}")
         near: list[socket.socket] = []
-        calling = threading.Thread(target=lambda: near.append(connect_through(address, TOKEN, WAIT_S)))
+        calling = threading.Thread(target=lambda: near.append(connect_through(address, TOKEN, WAIT_S, has_proof=False)))
         calling.start()
         connection, _ = listening.accept()
         with connection:

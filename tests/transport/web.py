@@ -10,12 +10,15 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from pellucid.agent.proxy import Door
 from pellucid.agent.records import Address
 from pellucid.instance.loopback import listen_on_loopback
+from pellucid.instance.proofs import hash_secret, sign
 from pellucid.transport.listening import Listener
 from pellucid.transport.tunnel import relay
 
@@ -34,7 +37,13 @@ class Front:
     @property
     def application(self) -> Starlette:
         """The route as a viewer has it, with nothing around it."""
-        return Starlette(routes=[WebSocketRoute("/transfer", self._transfer)])
+        prove = Route("/api/prove", self._prove, methods=["POST"])
+        return Starlette(routes=[prove, WebSocketRoute("/transfer", self._transfer)])
+
+    async def _prove(self, request: Request) -> JSONResponse:
+        wanted = await request.json()
+        is_known = wanted["secret_hash"] == hash_secret(self._token)
+        return JSONResponse({"proof": sign(self._token, "program", wanted["nonce"]) if is_known else ""})
 
     async def _transfer(self, websocket: WebSocket) -> None:
         if self.listener is None or websocket.headers.get("authorization") != f"Bearer {self._token}":

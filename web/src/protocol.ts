@@ -800,13 +800,14 @@ export interface SessionRequest {
   readonly resume?: string;
 }
 
-/** POST /api/prove: the server is to prove that it holds the key of a session; or the secret of a program, which is
- * named by its SHA-256. */
+/** POST /api/prove: the server is to prove that it holds the key of a session; or a secret, which is named by its
+ * SHA-256; or a code, which is named by all of it but its last part. */
 export interface ProofRequest {
   readonly nonce: string;
   readonly session?: string;
   readonly address?: string;
   readonly secret_hash?: string;
+  readonly code?: string;
 }
 
 /** POST /api/tickets. path: what is to be downloaded, with its query, relative to the page. */
@@ -1027,8 +1028,8 @@ export interface PageAccess {
   readonly state: string;
 }
 
-/** The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address; for a program, of "program"
- * and the nonce. */
+/** The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address; by a secret or a code, of
+ * "program" and the nonce. */
 export interface ServerProof {
   readonly proof: string;
 }

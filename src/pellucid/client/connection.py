@@ -5,11 +5,9 @@ Not here: arrays on the same machine (lanes), what the requests mean (viewer).
 """
 
 import hashlib
-import hmac
 import http.client
 import json
 import re
-import secrets
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,13 +15,16 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from pellucid.errors import InvalidInput, NotAllowed, PellucidError, ViewerUnreachable, error_named
-from pellucid.instance.proofs import hash_secret, sign
 from pellucid.transport.address import host_to_connect
+from pellucid.transport.server_proof import request_proof
 
 PATIENCE_S = 600.0
 """For an answer; a large picture on a busy machine takes its time, and the instance has deadlines of its own."""
+FRESH_LINK = "Use a fresh link: viewer.url, pellucid open and pellucid view give one."
 PIN = re.compile("[0-9a-f]{64}")
-MAX_PROOF_BYTES = 4096
+MAX_JSON_BYTES = 64 * 2**20
+MAX_ANSWER_BYTES = 512 * 2**20
+"""The largest image, 8192 x 8192 pixels without compression, has half of it."""
 
 
 class Connection:
@@ -50,11 +51,12 @@ class Connection:
         self.host = host_to_connect(self._name)
         self._pin = given["pin"] if PIN.fullmatch(given.get("pin", "")) else ""
         self._prefix = parts.path.rstrip("/")
-        self._has_proof = False
-        if not self.bearer:
-            body = {"code": given["code"], "address": self.address}
+        self.has_proof = not is_hub and not self._is_secure
+        self._code = "" if self.bearer else given["code"]
+        if self._code:
+            body = {"code": self._code, "address": self.address}
             self.bearer = str(self.ask("POST", "/api/session", body)["token"])
-        self._has_proof = not is_hub and not self._is_secure
+            self._code = ""
 
     def link(self, secret: str) -> str:
         """The address with a secret behind it (``code=...`` or ``share=...``), for a browser or a program."""
@@ -73,22 +75,27 @@ class Connection:
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
         """The JSON of an answer; None where it has no body."""
         sent = None if body is None else json.dumps(body).encode()
-        answer = self.exchange(method, path, sent, **query)
+        answer = self._exchange(method, self._target(path, query), sent, MAX_JSON_BYTES)
         return json.loads(answer) if answer else None
 
     def exchange(self, method: str, path: str, body: bytes | memoryview | None = None, **query: object) -> bytes:
         """The bytes of an answer; a refusal is raised as the error that it was there."""
-        target = f"{self._prefix}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
+        return self._exchange(method, self._target(path, query), body, MAX_ANSWER_BYTES)
+
+    def _target(self, path: str, query: Mapping[str, object]) -> str:
+        return f"{self._prefix}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
+
+    def _exchange(self, method: str, target: str, body: bytes | memoryview | None, max_bytes: int) -> bytes:
         headers = {"Authorization": f"Bearer {self.bearer}"} if self.bearer else {}
         if body is not None:
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         try:
             with closing(self._opened()) as opened:
-                if self._has_proof:
+                if self.has_proof:
                     self._check_proof(opened)
                 opened.request(method, target, body, headers)
                 answer = opened.getresponse()
-                content, status = answer.read(), answer.status
+                content, status = _read(answer, max_bytes), answer.status
         except (OSError, http.client.HTTPException) as error:
             raise ViewerUnreachable(self.address, str(error) or type(error).__name__) from error
         if status >= 400:
@@ -97,20 +104,10 @@ class Connection:
 
     def _check_proof(self, opened: http.client.HTTPConnection) -> None:
         """Before anything else is sent."""
-        nonce = secrets.token_hex(16)
-        wanted = {"nonce": nonce, "secret_hash": hash_secret(self.bearer)}
-        opened.request(
-            "POST", f"{self._prefix}/api/prove", json.dumps(wanted).encode(), {"Content-Type": "application/json"}
-        )
-        answer = opened.getresponse()
-        content = answer.read(MAX_PROOF_BYTES)
-        try:
-            proof = str(json.loads(content)["proof"])
-        except (ValueError, KeyError, TypeError):
-            proof = ""
-        if answer.status == 200 and not proof:
-            raise _unknown_link()
-        if not hmac.compare_digest(proof.encode(), sign(self.bearer, "program", nonce).encode()):
+        proof = request_proof(opened, self._prefix, self.bearer or self._code, is_code=not self.bearer)
+        if proof == "unknown":
+            raise _unknown_link() if self.bearer else _other_link()
+        if proof == "other":
             raise ViewerUnreachable(self.address, "another program answers there")
 
     def _opened(self) -> http.client.HTTPConnection:
@@ -130,6 +127,16 @@ class Connection:
         return opened
 
 
+def _read(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
+    """All of an answer. One that is longer, or ends too early, is an error of the connection."""
+    content = answer.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise http.client.HTTPException(f"its answer exceeds {max_bytes:,} bytes")
+    if answer.length:
+        raise http.client.IncompleteRead(content, answer.length)
+    return content
+
+
 def _no_address(url: str) -> InvalidInput:
     shown = url.partition("#")[0].partition("?")[0]
     do = "Give the whole link, with #code= or #share= and what follows."
@@ -137,8 +144,11 @@ def _no_address(url: str) -> InvalidInput:
 
 
 def _unknown_link() -> NotAllowed:
-    do = "Use a fresh link: viewer.url, pellucid open and pellucid view give one."
-    return NotAllowed("The viewer does not know this link.", do=do)
+    return NotAllowed("The viewer does not know this link.", do=FRESH_LINK)
+
+
+def _other_link() -> NotAllowed:
+    return NotAllowed("This link is not one of this viewer, or its viewer was started again.", do=FRESH_LINK)
 
 
 def _refusal(status: int, content: bytes) -> PellucidError:

@@ -94,7 +94,7 @@ class Lanes:
         self._note(send(self.address, array, metadata, token=token, label=showing.label, options=options))
 
     def _options(self, cancel: threading.Event | None = None) -> Options:
-        return Options(cancel=cancel, bearer=self._connection.bearer)
+        return Options(cancel=cancel, bearer=self._connection.bearer, has_proof=self._connection.has_proof)
 
     def _note(self, report: Report | None) -> None:
         self.last = report
@@ -110,7 +110,8 @@ def _reachable(told: str, connection: Connection, token: str) -> str:
     if not told:
         what = "This link is for looking and steering at the most; arrays need the owner's."
         raise NotAllowed(what, do="Ask whoever started the viewer for another link.")
-    address, options = Address.parse(told), Options(timeout_s=PROBE_S, attempts=1, bearer=connection.bearer)
+    address = Address.parse(told)
+    options = Options(timeout_s=PROBE_S, attempts=1, bearer=connection.bearer, has_proof=connection.has_proof)
     direct = [str(replace(address, host=host)) for host in dict.fromkeys((connection.host, address.host))]
     for found in (*direct, connection.web):
         try:

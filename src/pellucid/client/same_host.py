@@ -4,7 +4,9 @@ Here: SameHost, the program's end of it.
 Not here: the viewer's end (instance.handover), arrays that are copied (transport).
 """
 
+import os
 import socket
+import struct
 import time
 from contextlib import closing
 from typing import Any
@@ -68,6 +70,7 @@ class SameHost:
         with closing(Line(connection)) as line:
             try:
                 connection.connect(self._socket)
+                _check_peer(connection)
                 line.send({"token": self._token, **message}, descriptor)
                 answer, received = line.receive(PATIENCE_S)
             except (OSError, EOFError) as error:
@@ -75,3 +78,11 @@ class SameHost:
         if "what" in answer:
             raise raised(answer)
         return answer, received
+
+
+def _check_peer(connection: socket.socket) -> None:
+    """Only this user's process gets the token and the memory: another user may have made a socket of the same name."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, uid, _ = struct.unpack("3i", credentials)
+    if uid != os.geteuid():
+        raise OSError("another user's program answers there")

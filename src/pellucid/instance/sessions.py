@@ -42,6 +42,11 @@ def make_secret() -> str:
 def make_code(token: str, agent: str = "", now: float | None = None) -> str:
     """A code that opens a viewer once, as its owner. agent: the run of the agent that it is for; "" without one."""
     nonce, expires = secrets.token_hex(16), f"{(time.time() if now is None else now) + CODE_S:.0f}"
+    return _code(token, nonce, expires, agent)
+
+
+def _code(token: str, nonce: str, expires: str, agent: str) -> str:
+    """Its last part is the secret one."""
     return f"{nonce}.{expires}.{sign(token, 'code', nonce, expires, agent)}"
 
 
@@ -147,6 +152,11 @@ class Access:
 
     def make_code(self, agent: str = "") -> str:
         return make_code(self.token, agent, self._clock())
+
+    def code_named(self, name: str, channel: Channel) -> str:
+        """The whole code, by all of it but its last part: for a proof, never for an answer."""
+        nonce, _, expires = name.partition(".")
+        return _code(self.token, nonce, expires, channel.agent)
 
     def redeem(self, code: str, channel: Channel) -> Grant:
         """What a code allows, once."""

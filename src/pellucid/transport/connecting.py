@@ -41,7 +41,8 @@ class Options:
 
     streams: connections over TCP when retrieving; when sending, the receiving end says how many.
     limit_bytes: the largest array that is taken when retrieving. window_bytes: how much of a stream may be under way.
-    bearer: what a web server in between knows the caller by, where that is not the token.
+    bearer: what a web server in between knows the caller by, where that is not the token. has_proof: without TLS, that
+    server proves first that it holds what it is sent; a JupyterHub cannot.
     """
 
     lane: str = AUTO
@@ -53,6 +54,7 @@ class Options:
     limit_bytes: int = 2**40
     window_bytes: int = 2**26
     bearer: str = ""
+    has_proof: bool = True
 
 
 DEFAULT = Options()
@@ -129,7 +131,8 @@ class Caller:
     def _connected(self) -> socket.socket:
         timeout_s = min(self.options.timeout_s, CONNECT_TIMEOUT_S)
         if isinstance(self.address, WebAddress):
-            return connect_through(self.address, self.options.bearer or self.token, timeout_s)
+            bearer = self.options.bearer or self.token
+            return connect_through(self.address, bearer, timeout_s, has_proof=self.options.has_proof)
         return connect(self.address, timeout_s)
 
     def repeated(self, attempt: "Attempt") -> Any:

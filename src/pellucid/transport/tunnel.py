@@ -35,9 +35,10 @@ Receive = Callable[[], Awaitable[bytes | None]]
 Send = Callable[[bytes], Awaitable[None]]
 
 
-def connect_through(address: WebAddress, bearer: str, timeout_s: float) -> socket.socket:
-    """A connection to the listening end behind a web server. bearer: what that server knows the caller by."""
-    remote, first = open_web(address, bearer, timeout_s)
+def connect_through(address: WebAddress, bearer: str, timeout_s: float, *, has_proof: bool = True) -> socket.socket:
+    """A connection to the listening end behind a web server. bearer: what that server knows the caller by. has_proof:
+    without TLS, the server proves first that it holds the bearer."""
+    remote, first = open_web(address, bearer, timeout_s, has_proof=has_proof)
     near, far = socket.socketpair()
     threading.Thread(target=Tunnel(far, remote).run, args=(first,), daemon=True).start()
     return near

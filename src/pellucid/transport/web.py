@@ -6,6 +6,7 @@ Not here: frames on it (frames), moving bytes through it (tunnel), the route at 
 
 import base64
 import hashlib
+import http.client
 import os
 import socket
 import ssl
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 
 from pellucid.errors import InvalidInput, TokenRefused, Unreachable
 from pellucid.transport.address import Address, connect
+from pellucid.transport.server_proof import request_proof
 
 ROUTE = "/transfer"
 """Below the viewer's own address."""
@@ -76,9 +78,11 @@ def is_web(address: str) -> bool:
     return address.startswith(("http://", "https://"))
 
 
-def open_web(address: WebAddress, bearer: str, timeout_s: float) -> tuple[socket.socket, bytes]:
+def open_web(address: WebAddress, bearer: str, timeout_s: float, *, has_proof: bool) -> tuple[socket.socket, bytes]:
     """A connection that the web server has agreed to hand through, and what came with its answer."""
-    connection = _secured(connect(Address(address.host, address.port, address.pin), timeout_s), address)
+    connection = _connected(address, timeout_s)
+    if has_proof and address.scheme == "http":
+        connection = _proved(connection, address, bearer, timeout_s)
     key = base64.b64encode(os.urandom(16)).decode()
     try:
         connection.settimeout(timeout_s)
@@ -96,6 +100,30 @@ def open_web(address: WebAddress, bearer: str, timeout_s: float) -> tuple[socket
             else Unreachable(str(address), f"the web server does not hand the connection through (status {fault})")
         )
     return connection, rest
+
+
+def _connected(address: WebAddress, timeout_s: float) -> socket.socket:
+    return _secured(connect(Address(address.host, address.port, address.pin), timeout_s), address)
+
+
+def _proved(connection: socket.socket, address: WebAddress, bearer: str, timeout_s: float) -> socket.socket:
+    """A connection to a server that has proved that it holds the bearer: the same, where the server kept it open."""
+    opened = http.client.HTTPConnection(address.host, address.port, timeout=timeout_s)
+    opened.sock = connection
+    try:
+        connection.settimeout(timeout_s)
+        proof = request_proof(opened, address.path, bearer)
+    except (OSError, http.client.HTTPException) as error:
+        connection.close()
+        raise Unreachable(str(address), str(error) or type(error).__name__) from error
+    if proof != "proved":
+        connection.close()
+        raise (
+            TokenRefused(str(address))
+            if proof == "unknown"
+            else Unreachable(str(address), "another program answers there")
+        )
+    return opened.sock or _connected(address, timeout_s)
 
 
 def _secured(connection: socket.socket, address: WebAddress) -> socket.socket:

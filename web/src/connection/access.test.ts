@@ -1,11 +1,21 @@
 // @vitest-environment happy-dom
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { expect, it } from "vitest";
 import { Access, AccessDenied, pageAddress, sign } from "./access";
 
+const SECRETS = ["a.b.once", "c.d.used", "before"];
 const ADDRESS = "http://127.0.0.1:8000/";
 const GIVEN = { session: "s", key: "k", token: "t", capability: "own", state: "" };
 
-function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = false, refused: readonly string[] = []) {
+/** What a viewer answers that holds these secrets. */
+function proofBy(held: readonly string[], { nonce, code, secret_hash: hash }: Record<string, string>): string {
+  const secret = held.find((one) => (code === undefined ? bytesToHex(sha256(utf8ToBytes(one))) === hash : one.startsWith(`${code}.`)));
+  return secret === undefined ? "" : sign(secret, "program", nonce ?? "");
+}
+
+function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = false, refused: readonly string[] = [], held: readonly string[] = SECRETS) {
+  const proofs: Record<string, string>[] = [];
   const asked: Record<string, string>[] = [];
   const storage = isFramed
     ? null
@@ -18,14 +28,18 @@ function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = f
     address: ADDRESS,
     fragment,
     storage,
-    fetch: (_, { body }) => {
+    fetch: (address, { body }) => {
       const sent = JSON.parse(body as string) as Record<string, string>;
+      if (address === "api/prove") {
+        proofs.push(sent);
+        return Promise.resolve(Response.json({ proof: proofBy(held, sent) }));
+      }
       asked.push(sent);
       const isRefused = Object.keys(sent).some((name) => refused.includes(name));
       return Promise.resolve(isRefused ? Response.json({ what: "It was used.", do: "Get another." }, { status: 403 }) : Response.json(GIVEN));
     },
   });
-  return { access, asked, kept };
+  return { access, asked, kept, proofs };
 }
 
 it("makes the keyed hashes that the viewer makes", () => {
@@ -37,9 +51,9 @@ it("knows its own address without file, query and fragment", () => {
 });
 
 it("opens with a code, and keeps the token for a reload but not the key", async () => {
-  const { access, asked, kept } = setUp("#code=once");
+  const { access, asked, kept } = setUp("#code=a.b.once");
   await access.open();
-  expect(asked).toEqual([{ code: "once", address: ADDRESS }]);
+  expect(asked).toEqual([{ code: "a.b.once", address: ADDRESS }]);
   expect(kept).toEqual({ [`pellucid ${ADDRESS}`]: "t" });
 });
 
@@ -50,23 +64,39 @@ it("opens with what was kept where the address has nothing", async () => {
 });
 
 it("opens with what was kept where a code was used up, as after going back", async () => {
-  const { access, asked } = setUp("#code=used", { [`pellucid ${ADDRESS}`]: "before" }, false, ["code"]);
+  const { access, asked } = setUp("#code=c.d.used", { [`pellucid ${ADDRESS}`]: "before" }, false, ["code"]);
   await access.open();
   expect(asked.map((sent) => Object.keys(sent)[0])).toEqual(["code", "resume"]);
 });
 
 it("keeps nothing in a frame", async () => {
-  const { access, kept } = setUp("#code=once", {}, true);
+  const { access, kept } = setUp("#code=a.b.once", {}, true);
   await access.open();
   expect(kept).toEqual({});
 });
 
 it.each([
   ["nothing", "", "This address alone does not open the viewer."],
-  ["a used code", "#code=used", "It was used."],
+  ["a used code", "#code=c.d.used", "It was used."],
 ])("says so where the address has %s", async (_, fragment, what) => {
   const { access } = setUp(fragment, {}, false, ["code"]);
   const fault = await access.open().catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(AccessDenied);
   expect(fault).toMatchObject({ what });
+});
+
+it.each([
+  ["a code", "#code=a.b.once", "", "This link is not one of this viewer"],
+  ["a code without parts", "#code=once", "", "This link is not one of this viewer"],
+  ["a share link", "#share=given", "", "This link was revoked"],
+  ["a token", "", "before", "This page has no access to the viewer any more."],
+])("does not send %s to a server that cannot prove that it holds it", async (_, fragment, token, what) => {
+  const kept: Record<string, string> = token === "" ? {} : { [`pellucid ${ADDRESS}`]: token };
+  const { access, asked, proofs } = setUp(fragment, kept, false, [], ["something else"]);
+  const fault = await access.open().catch((error: unknown) => error);
+  expect(asked).toEqual([]);
+  expect(fault).toBeInstanceOf(AccessDenied);
+  expect((fault as AccessDenied).what).toContain(what);
+  expect(proofs).toHaveLength(1);
+  expect(JSON.stringify(proofs)).not.toMatch(/\bonce|given|before/);
 });

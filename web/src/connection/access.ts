@@ -1,13 +1,14 @@
 // What lets this page in. Here: the code or share link of the address, the page's session, proofs.
 // Not here: the WebSocket on which both ends prove themselves (socket.ts), requests (requests.ts).
 //
-// Another user of this machine may take over the port of a viewer that has ended. So the page sends its token only after
-// the other end has proved, on the WebSocket, that it holds the key of this session. The key stays in memory.
+// Another user of this machine may take over the port of a viewer that has ended. So the page sends a code, a share link's
+// secret or a token only after the other end has proved that it holds the same; and, once it has a session, only after the
+// proof on the WebSocket that the other end holds the session's key. The key stays in memory.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { PageAccess, Proof, Refused } from "../protocol";
+import type { PageAccess, Proof, ProofRequest, Refused, ServerProof, SessionRequest } from "../protocol";
 
 const TIMEOUT_MS = 10_000;
 export const FRESH_LINK = "Run pellucid open, or press Enter in the terminal where pellucid view runs: each gives a fresh link.";
@@ -20,6 +21,15 @@ export interface Environment {
   storage: Pick<Storage, "getItem" | "setItem" | "removeItem"> | null;
   fetch: (address: string, options: RequestInit) => Promise<Response>;
 }
+
+type Way = "code" | "share" | "resume";
+
+/** Why a way does not lead in, where the other end cannot prove that it holds the secret. */
+const UNPROVED: Record<Way, [string, string]> = {
+  code: ["This link is not one of this viewer, or its viewer was started again.", FRESH_LINK],
+  share: ["This link was revoked, or its viewer has ended.", "Ask the owner for another link."],
+  resume: ["This page has no access to the viewer any more.", FRESH_LINK],
+};
 
 /** The page has no access. */
 export class AccessDenied extends Error {
@@ -39,6 +49,11 @@ export function pageAddress(uri: string): string {
 
 export const sign = (key: string, ...words: string[]): string => bytesToHex(hmac(sha256, utf8ToBytes(key), utf8ToBytes(words.join(" "))));
 
+/** What names a secret to the viewer that issued it: its SHA-256; of a code, all but its last part. */
+function nameOf(way: Way, secret: string): Pick<ProofRequest, "code"> | Pick<ProofRequest, "secret_hash"> {
+  return way === "code" ? { code: secret.slice(0, Math.max(secret.lastIndexOf("."), 0)) } : { secret_hash: bytesToHex(sha256(utf8ToBytes(secret))) };
+}
+
 export const randomHex = (): string => bytesToHex(crypto.getRandomValues(new Uint8Array(32)));
 
 export class Access {
@@ -57,15 +72,16 @@ export class Access {
   async open(): Promise<void> {
     const given = new URLSearchParams(this.world.fragment.replace(/^#/, ""));
     const kept = this.world.storage?.getItem(this.place) ?? "";
-    const secrets = [
+    const ways: [Way, string | null][] = [
       ["code", given.get("code")],
       ["share", given.get("share")],
       ["resume", kept],
-    ].filter((entry): entry is [string, string] => Boolean(entry[1]));
+    ];
+    const secrets = ways.filter((entry): entry is [Way, string] => Boolean(entry[1]));
     if (secrets.length === 0) throw new AccessDenied("This address alone does not open the viewer.", FRESH_LINK);
     let fault: AccessDenied | null = null;
     for (const [name, value] of secrets) {
-      const answer = await this.ask({ [name]: value, address: this.world.address });
+      const answer = (await this.check(name, value)) ?? (await this.ask<PageAccess>("api/session", { [name]: value, address: this.world.address }));
       if (answer instanceof AccessDenied) fault ??= answer;
       else return this.take(answer);
     }
@@ -73,14 +89,22 @@ export class Access {
     if (fault) throw fault;
   }
 
-  private async ask(body: Record<string, string>): Promise<PageAccess | AccessDenied> {
+  /** Null where the other end has proved that it holds the secret. */
+  private async check(way: Way, secret: string): Promise<AccessDenied | null> {
+    const nonce = randomHex();
+    const answer = await this.ask<ServerProof>("api/prove", { nonce, ...nameOf(way, secret) });
+    if (answer instanceof AccessDenied) return answer;
+    return answer.proof === sign(secret, "program", nonce) ? null : new AccessDenied(...UNPROVED[way]);
+  }
+
+  private async ask<Answer extends PageAccess | ServerProof>(address: string, body: Partial<ProofRequest> | Partial<SessionRequest>): Promise<Answer | AccessDenied> {
     let answer: Response;
     try {
-      answer = await this.world.fetch("api/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+      answer = await this.world.fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
     } catch {
       return new AccessDenied("The viewer does not answer.", "Is it still running? Reload this page when it is.");
     }
-    if (answer.ok) return (await answer.json()) as PageAccess;
+    if (answer.ok) return (await answer.json()) as Answer;
     const refused = (await answer.json().catch(() => ({}))) as Partial<Refused>;
     return new AccessDenied(refused.what ?? "The viewer did not let this page in.", refused.do ?? FRESH_LINK);
   }

@@ -47,7 +47,10 @@ function setUp(status = 0) {
     address: ADDRESS,
     fragment: "#code=once",
     storage: null,
-    fetch: () => Promise.resolve(Response.json({ session: "session", key: KEY, token: "first", capability: "own", state: "" })),
+    fetch: (_, { body }) => {
+      const { nonce = "" } = JSON.parse(body as string) as { nonce?: string };
+      return Promise.resolve(Response.json({ proof: sign("once", "program", nonce), session: "session", key: KEY, token: "first", capability: "own", state: "" }));
+    },
   });
   const texts: unknown[] = [];
   const onOpen = vi.fn();

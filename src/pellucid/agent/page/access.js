@@ -1,7 +1,8 @@
 // What lets this page in: the code in its address once, then a token, which is sent only to the agent.
 //
 // Another user of this machine may take over the port of an agent that has ended, between two requests. So before every
-// request, what answers has to prove that it holds the key of this page's session. The key stays in this page's memory.
+// request, what answers has to prove that it holds the key of this page's session; before the first, that it holds the code
+// or the token. The key stays in this page's memory.
 // Behind a Hub the browser's log-in lets the page in, and it needs neither.
 
 const ADDRESS = new URL(".", location.href).href.replace(/[?#].*$/, "");
@@ -10,7 +11,33 @@ const FRESH_LINK = "Run pellucid open: it gives a fresh link.";
 export const UNREACHABLE = "The agent cannot be reached. This page tries again by itself.";
 let session = null;
 
+const bytes = (text) => new TextEncoder().encode(text);
+const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const random = () => hex(crypto.getRandomValues(new Uint8Array(32)));
+
+async function signed(secret, words) {
+  const key = await crypto.subtle.importKey("raw", bytes(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return hex(await crypto.subtle.sign("HMAC", key, bytes(words.join(" "))));
+}
+
+// The agent's keyed hash of a random number. named: what the key is known by.
+async function proof(nonce, named) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await reached("api/prove", { method: "POST", headers, body: JSON.stringify({ nonce, ...named }) });
+  return (await answer.json().catch(() => ({}))).proof;
+}
+
+// A secret is named by its SHA-256, a code by all of it but its last part.
+async function check({ code, resume }) {
+  const nonce = random();
+  const named = code ? { code: code.slice(0, Math.max(code.lastIndexOf("."), 0)) } : { secret_hash: hex(await crypto.subtle.digest("SHA-256", bytes(resume))) };
+  if ((await proof(nonce, named)) !== (await signed(code ?? resume, ["program", nonce]))) {
+    throw new Error(`This link is not one of this agent, or the agent was started again. ${FRESH_LINK}`);
+  }
+}
+
 async function opened(body) {
+  await check(body);
   const headers = { "Content-Type": "application/json" };
   const answer = await fetch("api/session", { method: "POST", headers, body: JSON.stringify({ ...body, address: ADDRESS }) });
   const content = await answer.json().catch(() => ({}));
@@ -38,20 +65,9 @@ export async function open() {
   if (fault) throw fault;
 }
 
-async function signed(words) {
-  const bytes = (text) => new TextEncoder().encode(text);
-  const key = await crypto.subtle.importKey("raw", bytes(session.key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const made = new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes(words.join(" "))));
-  return [...made].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 async function prove() {
-  const nonce = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const headers = { "Content-Type": "application/json" };
-  const body = JSON.stringify({ session: session.session, nonce, address: ADDRESS });
-  const answer = await reached("api/prove", { method: "POST", headers, body });
-  const { proof } = await answer.json().catch(() => ({}));
-  if (!proof || proof !== (await signed(["http", nonce, ADDRESS]))) {
+  const nonce = random();
+  if ((await proof(nonce, { session: session.session, address: ADDRESS })) !== (await signed(session.key, ["http", nonce, ADDRESS]))) {
     throw new Error(`What answers here is not the agent that this page was opened with. Nothing was sent to it. ${FRESH_LINK}`);
   }
 }

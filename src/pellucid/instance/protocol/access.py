@@ -39,20 +39,21 @@ class PageAccess:
 
 @dataclass(frozen=True)
 class ProofRequest:
-    """POST /api/prove: the server is to prove that it holds the key of a session; or the secret of a program, which is
-    named by its SHA-256."""
+    """POST /api/prove: the server is to prove that it holds the key of a session; or a secret, which is named by its
+    SHA-256; or a code, which is named by all of it but its last part."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
     nonce: Secret
     session: Secret = ""
     address: PageAddress = ""
     secret_hash: Secret = ""
+    code: Secret = ""
 
 
 @dataclass(frozen=True)
 class ServerProof:
-    """The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address; for a program, of "program"
-    and the nonce."""
+    """The keyed hash, as on the WebSocket, but of "http", the nonce and the page's address; by a secret or a code, of
+    "program" and the nonce."""
 
     proof: str
 

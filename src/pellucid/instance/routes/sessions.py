@@ -38,8 +38,9 @@ def add(app: FastAPI, access: Access) -> None:
     @app.post("/api/prove", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
     async def prove(wanted: bodies.ProofRequest, channel: Came) -> bodies.ServerProof:
         """Prove that this is the process that the page, or the program, began with."""
-        if wanted.secret_hash:
-            secret = access.secret_of(wanted.secret_hash, channel)
+        if wanted.secret_hash or wanted.code:
+            named = access.secret_of(wanted.secret_hash, channel)
+            secret = access.code_named(wanted.code, channel) if wanted.code else named
             return bodies.ServerProof(sign(secret, "program", wanted.nonce) if secret else "")
         page = access.known(wanted.session, wanted.address, channel)
         key, address = ("", "") if page is None else (page.key, page.address)
