@@ -4,6 +4,7 @@ Here: stacks in one file (plain, BigTIFF, ImageJ hyperstack, OME with levels): r
 Not here: folders (folder), pieces of pages (planes), descriptions and heads (header).
 """
 
+import logging
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -22,8 +23,10 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Voxels, Writer
 from pellucid.formats.sources import FileBytes, local_path, read_head
 from pellucid.formats.tiff.folder import open_folder_reader, open_folder_writer
-from pellucid.formats.tiff.header import check_ome, described, print_head
+from pellucid.formats.tiff.header import check_ome, described, members, print_head, require_members
 from pellucid.formats.tiff.planes import Plane, check_chain, geometry_of, opened, plane_of, read_window
+
+_log = logging.getLogger(__name__)
 
 LIMITS = Limits("A TIFF stack")
 _SUFFIXES = (".tif", ".tiff")
@@ -58,6 +61,7 @@ def _open_stack(path: Path, location: Location) -> Reader:
     with opened(path) as tif:
         check_ome(path, tif)
         series = _choose(location, list(tif.series))
+        _warn_of_absent_pages(path, tif, series)
         said = described(tif)
         geometry = geometry_of(path, series.keyframe)
         axes, sizes = _axes(path, series)
@@ -70,6 +74,19 @@ def _open_stack(path: Path, location: Location) -> Reader:
             return FlatReader(header, placement, FileBytes(Path(home.filehandle.path)))
         stacks = tuple(_stack(path, one) for one in series.levels)
     return StackReader(path, stacks, said.spacing, said.unit)
+
+
+def _warn_of_absent_pages(path: Path, tif: Any, series: Any) -> None:
+    """Pages that the metadata promises: in a file that is missing or broken, an error; never written, zeros."""
+    absent = sum(page is None for level in series.levels for page in level.pages)
+    if not absent:
+        return
+    require_members(path, tif)
+    for name in members(tif):
+        with opened(path.parent / name) as member:
+            check_chain(path.parent / name)
+            len(member.pages)
+    _log.warning("%s lacks %d of its planes, which are read as zeros.", path, absent)
 
 
 def _choose(location: Location, series: list[Any]) -> Any:

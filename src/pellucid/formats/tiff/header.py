@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from pellucid.errors import Damaged
+from pellucid.errors import Damaged, LinkBroken
 from pellucid.formats.local_files import check_allowed
 from pellucid.formats.protocol import Layout, Level, Spacing
 from pellucid.formats.sources import existing_file
@@ -104,6 +104,25 @@ def check_ome(path: Path, tif: Any) -> None:
         planes = prod(_count(element, f"Size{axis}") for axis in "ZCT")
         if planes > MAX_PLANES:
             raise Damaged(str(path), f"its OME metadata promises {planes:,} planes")
+    if sum(element.tag.endswith("}Image") for element in elements) == 1:
+        require_members(path, tif)
+
+
+def require_members(path: Path, tif: Any) -> None:
+    """Raise LinkBroken where a file of the set that OME metadata describes is missing: it would be read as zeros."""
+    for name in members(tif):
+        if not (path.parent / name).exists():
+            raise LinkBroken(str(path), "The OME metadata", str(path.parent / name))
+
+
+def members(tif: Any) -> list[str]:
+    """Names of the other files of the set that OME metadata describes; a renamed file is known by its UUID."""
+    if not tif.is_ome or not tif.ome_metadata:
+        return []
+    root = ElementTree.fromstring(tif.ome_metadata)
+    named = [(element.text, element.get("FileName", "")) for element in root.iter() if element.tag.endswith("}UUID")]
+    own = {root.get("UUID"), *(uuid for uuid, name in named if name.lower() == tif.filename.lower())}
+    return list(dict.fromkeys(name for uuid, name in named if name and uuid not in own))
 
 
 def _count(element: ElementTree.Element, name: str) -> int:
