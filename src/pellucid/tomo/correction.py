@@ -14,6 +14,7 @@ from pellucid.device import Array, Device, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.threads import Threads
+from pellucid.tomo.frame_check import good_darks, good_flats
 from pellucid.tomo.light import floor_of
 from pellucid.tomo.scan import Floats, Frames, Scan, frame_groups
 
@@ -50,14 +51,15 @@ class Calibration:
 
     @classmethod
     def of(cls, scan: Scan, rows: tuple[int, int] | None = None) -> "Calibration":
-        """Read a scan's flats and darks, a few frames at a time."""
+        """Read a scan's good flats and darks, a few frames at a time."""
         rows = rows or (0, scan.rows)
         taken, blank = scan.projections.times, np.zeros((1, rows[1] - rows[0], scan.columns))
-        darks, dark_times = (blank, np.zeros(1)) if scan.darks is None else mean_groups(scan.darks, taken, rows)
-        if scan.flats is None:
+        dark_frames, flat_frames = good_darks(scan), good_flats(scan)
+        darks, dark_times = (blank, np.zeros(1)) if dark_frames is None else mean_groups(dark_frames, taken, rows)
+        if flat_frames is None:
             flats, times = blank + 1, np.zeros(1)
         else:
-            flats, times = mean_groups(scan.flats, taken, rows)
+            flats, times = mean_groups(flat_frames, taken, rows)
             flats = flats - _between(darks, *group_shares(times, dark_times))
         return cls(flats.astype(np.float32), times, darks.astype(np.float32), dark_times, floor_of(scan), rows[0])
 

@@ -15,6 +15,7 @@ from pellucid import progress, settings
 from pellucid.device import Array, choose, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.frame_check import frame_warnings
 from pellucid.tomo.gridding_cpu import kept_room
 from pellucid.tomo.light import check_light, check_share
 from pellucid.tomo.memory import AT_ONCE
@@ -38,6 +39,8 @@ def reconstruct_array(
     """
     scan = scan.in_angle_order()
     check_light(scan)
+    for warning in frame_warnings(scan):
+        progress.note(warning)
     plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
     if plan_preparation(plan) is not None:
         do = "Use pellucid.tomo.pipeline.reconstruct(), which keeps them in a file meanwhile."

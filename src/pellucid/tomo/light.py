@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.frame_check import good_darks, good_flats
 from pellucid.tomo.scan import Floats, Frames, Scan
 
 FLOOR_SHARE = 1e-4
@@ -55,10 +56,11 @@ def beam_of(scan: Scan) -> float:
 
 
 def _measured_beam(scan: Scan) -> float:
-    if scan.flats is None:
+    flats = good_flats(scan)
+    if flats is None:
         return 1.0
     dark = _mean_dark(scan)
-    levels = [_percentile(flat - dark) for flat in _sample(scan.flats, SAMPLED_FLATS)]
+    levels = [_percentile(flat - dark) for flat in _sample(flats, SAMPLED_FLATS)]
     beam = float(np.median(levels))
     if not beam > 0:
         raise InvalidInput(
@@ -104,17 +106,18 @@ def dark_share(scan: Scan, rows: tuple[int, int] | None = None) -> float:
     thin = _step(scan)
     some = slice(-(-top // thin), max(-(-top // thin) + 1, -(-bottom // thin)))
     has_beam: Voxels = np.ones((), np.bool_)
-    if scan.flats is not None:
-        has_beam = np.median([flat - dark for flat in _sample(scan.flats, SAMPLED_FLATS)], axis=0)[some] >= floor
+    if (flats := good_flats(scan)) is not None:
+        has_beam = np.median([flat - dark for flat in _sample(flats, SAMPLED_FLATS)], axis=0)[some] >= floor
     # What is not a number is not above the floor.
     lit = [((view - dark)[some] >= floor) & has_beam for view in _sample(scan.projections, SAMPLED_VIEWS)]
     return 1 - float(np.mean(lit))
 
 
 def _mean_dark(scan: Scan) -> Floats:
-    if scan.darks is None:
+    darks = good_darks(scan)
+    if darks is None:
         return np.zeros(())
-    return np.asarray(np.mean(_sample(scan.darks, SAMPLED_FLATS), axis=0))
+    return np.asarray(np.mean(_sample(darks, SAMPLED_FLATS), axis=0))
 
 
 def _sample(frames: Frames, count: int) -> list[Floats]:

@@ -27,6 +27,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, Vector
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import format_for_writing, open_writer
+from pellucid.tomo.frame_check import frame_warnings
 from pellucid.tomo.light import check_light, check_share, light_warnings
 from pellucid.tomo.offset_check import offset_warnings
 from pellucid.tomo.planning import plan_preparation, plan_prepared, plan_slabs
@@ -314,6 +315,7 @@ class _Job:
     def _warnings(self, scan: Scan, account: Account) -> list[str]:
         said = [f"Prepared first: {self.preparation.said()}."] if self.preparation else []
         said += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
+        said += frame_warnings(scan)
         said += light_warnings(scan)
         said += offset_warnings(scan, self.wish.recipe, self.axis)
         said += account.warnings

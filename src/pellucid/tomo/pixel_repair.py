@@ -15,6 +15,7 @@ import numpy as np
 
 from pellucid.device import choose
 from pellucid.tomo.bad_pixels import BadPixels
+from pellucid.tomo.frame_check import good_darks, good_flats
 from pellucid.tomo.rings import running_medians
 from pellucid.tomo.scan import Floats, Frames, Scan
 
@@ -36,7 +37,7 @@ def repaired(scan: Scan) -> Scan:
     """The same scan with the bad pixels of its detector replaced; without flats nothing is known of them."""
     if scan.flats is None:
         return scan
-    repair = PixelRepair(scan.flats, scan.darks)
+    repair = PixelRepair(scan)
     darks = None if scan.darks is None else replace(scan.darks, repair=repair)
     flats = replace(scan.flats, repair=repair)
     return replace(scan, projections=replace(scan.projections, repair=repair), flats=flats, darks=darks)
@@ -45,16 +46,17 @@ def repaired(scan: Scan) -> Scan:
 class PixelRepair:
     """Finds the bad pixels when they are first asked for: reading flats and darks takes its time."""
 
-    def __init__(self, flats: Frames, darks: Frames | None) -> None:
-        self._flats, self._darks = flats, darks
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
         self._lock = threading.Lock()
         self._found: BadPixels | None = None
 
     def __call__(self) -> BadPixels:
         with self._lock:
             if self._found is None:
-                flat = _some_mean(self._flats)
-                dark = np.zeros_like(flat) if self._darks is None else _some_mean(self._darks)
+                flats, darks = good_flats(self._scan), good_darks(self._scan)
+                flat = np.zeros(self._scan.projections.shape[1:]) if flats is None else _some_mean(flats)
+                dark = np.zeros_like(flat) if darks is None else _some_mean(darks)
                 self._found = find_bad_pixels(flat, dark)
             return self._found
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.bad_pixels import BadPixels
 from pellucid.volume.volume import Volume
@@ -170,7 +171,8 @@ class Scan:
 
     angles_rad: of every projection. flats, darks: None where it was said that there are none. pixel_size_um: of the
     detector seen from the sample; None where unknown. axis_column: where the file says the axis is, in pixels from the
-    centre of column 0. assumptions: what was not in the file and is taken to be so, one sentence each.
+    centre of column 0. assumptions: what was not in the file and is taken to be so, one sentence each. inputs: the
+    files and folders that it is read from; none of an array.
     """
 
     name: str
@@ -182,6 +184,7 @@ class Scan:
     pixel_size_um: float | None = None
     axis_column: float | None = None
     assumptions: tuple[str, ...] = field(default=())
+    inputs: tuple[Location, ...] = field(default=())
 
     def __post_init__(self) -> None:
         if len(self.angles_rad) != self.projections.count:

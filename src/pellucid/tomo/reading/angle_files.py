@@ -24,8 +24,8 @@ MAX_FILES = 50
 
 def find_angles(
     folder: Path, inside: str, counts: tuple[int, ...], *, is_growing: bool = False
-) -> tuple[Floats | None, list[str]]:
-    """Angles in degrees of so many projections, and a sentence that says where they are from.
+) -> tuple[Floats | None, list[str], tuple[Path, ...]]:
+    """Angles in degrees of so many projections, a sentence that says where they are from, and the files that have them.
 
     counts: of the projections that are used, and of all frames. inside: the folder of the projections below the folder
     of the scan. Files that are called angles, theta or the like are taken first; other tables and logs only where they
@@ -38,12 +38,13 @@ def find_angles(
     else:
         found = [(path, table) for path in files if (table := _logged(path, counts, is_growing)) is not None]
     if not found:
-        return None, []
+        return None, [], ()
     path, table = found[0]
     if any(not _is_same(other.angles_deg, table.angles_deg) for _, other in found[1:]):
         listed = ", ".join(str(path) for path, _ in found)
         raise InvalidInput(f"Several files hold different angles: {listed}.", do=f"Choose one: --angles {path}.")
-    return table.angles_deg, [f"The angles are from {path.name}{table.origin and f', {table.origin}'}."]
+    told = [f"The angles are from {path.name}{table.origin and f', {table.origin}'}."]
+    return table.angles_deg, told, tuple(path for path, _ in found)
 
 
 def has_angles(folder: Path) -> bool:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
 from pellucid.tomo.reading.angles import angles_from_text, fitted
 from pellucid.tomo.reading.names import When, when_of
 from pellucid.tomo.scan import Floats, Frames, Scan
@@ -44,7 +45,8 @@ class ScanOptions:
 @dataclass(frozen=True, eq=False)
 class Found:
     """What a file says of itself. all_frames: as stored, before they are told apart. angles_deg: of all frames, of the
-    projections, or of those that are left without the frames that are named as flats and darks."""
+    projections, or of those that are left without the frames that are named as flats and darks. files: that were read
+    besides ``path``."""
 
     kind: str
     path: Path
@@ -55,6 +57,7 @@ class Found:
     angles_deg: Floats | None = None
     pixel_size_um: float | None = None
     assumptions: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
     def close(self) -> None:
         for frames in (self.all_frames, self.projections, self.flats, self.darks):
@@ -86,7 +89,20 @@ def assemble(name: str, found: Found, options: ScanOptions) -> Scan:
         darks,
         pixel_size_um=options.pixel_size_um or found.pixel_size_um,
         assumptions=tuple(assumptions),
+        inputs=_inputs(found, options),
     )
+
+
+def _inputs(found: Found, options: ScanOptions) -> tuple[Location, ...]:
+    """Every file and folder that the scan is read from, each once."""
+    texts = (options.projections, options.flats, options.darks)
+    named = [part.strip() for text in texts for part in text.split(SEPARATOR)]
+    parts = [_location(found.path, name) for name in named if name and name != NONE and not name.startswith(_FRAMES)]
+    frames = (found.all_frames, found.projections, found.flats, found.darks)
+    parts += [one.volume.location for one in frames if one is not None]
+    angles = [Path(options.angles)] if options.angles and Path(options.angles).is_file() else []
+    paths = [found.path, *(part.local for part in parts if not part.is_memory), *found.files, *angles]
+    return tuple(Location(str(path)) for path in dict.fromkeys(path.absolute() for path in paths))
 
 
 def without_calibration(projections: Frames, all_frames: Frames, options: ScanOptions) -> Frames:
@@ -180,13 +196,18 @@ def _chosen(found: Found, text: str) -> Frames:
     """Frames by number, by a dataset or a pattern of names inside, or in a file of their own."""
     if text.startswith(_FRAMES):
         return _numbered(found.all_frames, text)
-    beside = (found.path if found.path.is_dir() else found.path.parent) / text
+    return Frames.whole(open_volume(_location(found.path, text)))
+
+
+def _location(scan: Path, text: str) -> Location:
+    """Where named frames are: a file of their own, files in a folder of the scan, or a dataset of its file."""
+    beside = (scan if scan.is_dir() else scan.parent) / text
     if Path(text).exists() or beside.exists():
-        return Frames.whole(open_volume(text if Path(text).exists() else beside))
+        return Location.parse(text if Path(text).exists() else beside)
     inside, _, name = text.rpartition("/")
-    if inside and ".." not in Path(text).parts and not Path(text).is_absolute() and (found.path / inside).is_dir():
-        return Frames.whole(open_volume(f"{found.path / inside}:/{name}"))
-    return Frames.whole(open_volume(f"{found.path}:/{text.lstrip('/')}"))
+    if inside and ".." not in Path(text).parts and not Path(text).is_absolute() and (scan / inside).is_dir():
+        return Location.parse(f"{scan / inside}:/{name}")
+    return Location.parse(f"{scan}:/{text.lstrip('/')}")
 
 
 def _numbered(frames: Frames, text: str) -> Frames:

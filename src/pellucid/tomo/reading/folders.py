@@ -38,7 +38,10 @@ def find_folder(folder: Path, options: ScanOptions, *, is_growing: bool = False)
     chosen = options.projections if is_pattern else _projections(folder, files)
     projections, inside = _frames(folder, chosen), chosen.rpartition("/")[0]
     counts = (without_calibration(projections, projections, options).count, projections.count)
-    angles, told = (None, []) if options.angles else find_angles(folder, inside, counts, is_growing=is_growing)
+    nothing: tuple[None, list[str], tuple[()]] = (None, [], ())
+    angles, told, angle_files = (
+        nothing if options.angles else find_angles(folder, inside, counts, is_growing=is_growing)
+    )
     left_out = [one.pattern for one in files if one.pattern != chosen and one.name.kind not in ("flats", "darks")]
     told += [f"These files are not used: {', '.join(left_out)}."] if left_out else []
     return Found(
@@ -50,6 +53,7 @@ def find_folder(folder: Path, options: ScanOptions, *, is_growing: bool = False)
         None if options.darks else _timed(folder, files, "darks", projections),
         angles,
         assumptions=tuple(told),
+        files=angle_files,
     )
 
 

@@ -42,8 +42,9 @@ def find_hipic(path: Path) -> Found:
     all_frames = Frames.whole(open_volume(f"{path}:/{_frame_names(path)}" if path.is_dir() else path))
     darks = next((Frames.whole(open_volume(folder / name)) for name in DARKS if (folder / name).is_file()), None)
     darks = darks and darks.untimed()
+    files = tuple(folder / name for name in (LOG, *DARKS) if (folder / name).is_file())
     if not (folder / LOG).is_file():
-        return Found("HiPic", path, all_frames, all_frames, None, darks)
+        return Found("HiPic", path, all_frames, all_frames, None, darks, files=files)
     log = read_log(folder / LOG)
     if len(log.times) != all_frames.count:
         raise InvalidInput(
@@ -62,6 +63,7 @@ def find_hipic(path: Path) -> Found:
         darks,
         log.angles_deg,
         assumptions=(said,),
+        files=files,
     )
 
 
