@@ -94,3 +94,19 @@ def test_thick_slices_become_cubes_first() -> None:
 def test_a_count_is_kept_while_there_is_something_to_halve() -> None:
     assert len(plan_levels(Level((100, 100, 100), (64, 64, 64)), 3)) == 3
     assert len(plan_levels(Level((1, 1, 4), (1, 1, 4)), 10)) == 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_one_nan_does_not_spread(dtype: str) -> None:
+    """Coarse voxels are made from the finite values; they are NaN only where there are none."""
+    voxels = np.arange(1, 17, dtype=dtype).reshape(2, 2, 4)
+    voxels[0, 0, 0] = np.nan
+    mean = (1 + 2 + 5 + 6 + 9 + 10 + 13 + 14 - 1) / 7
+    np.testing.assert_allclose(reduce_voxels(voxels, (2, 2, 2), "mean").ravel(), [mean, 9.5], rtol=1e-3)
+    assert reduce_voxels(voxels, (2, 2, 2), "max").ravel().tolist() == [14, 16]
+    voxels[0, 1, 1] = np.inf
+    mean = (mean * 7 - 6) / 6
+    np.testing.assert_allclose(reduce_voxels(voxels, (2, 2, 2), "mean").ravel(), [mean, 9.5], rtol=1e-3)
+    voxels[..., :2] = np.nan
+    np.testing.assert_array_equal(reduce_voxels(voxels, (2, 2, 2), "mean").ravel(), [np.nan, 9.5])
+    np.testing.assert_array_equal(reduce_voxels(voxels, (2, 2, 2), "max").ravel(), [np.nan, 16])

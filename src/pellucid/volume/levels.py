@@ -57,10 +57,20 @@ def reduce_voxels(voxels: Voxels, factors: Shape, how: str) -> Voxels:
 def _mean(voxels: Voxels, factors: Shape) -> Voxels:
     count = factors[0] * factors[1] * factors[2]
     if voxels.dtype.kind == "f":
-        total = _fold(lambda a, b: np.add(a, b, dtype=_sum_type(voxels.dtype)), voxels, factors)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = _fold(lambda a, b: np.add(a, b, dtype=_sum_type(voxels.dtype)), voxels, factors)
         average: Voxels = total / total.dtype.type(count)
-        return average.astype(voxels.dtype)
+        return (average if np.isfinite(average).all() else _finite_mean(voxels, factors, average)).astype(voxels.dtype)
     return _integer_mean(voxels, factors, count.bit_length() - 1)
+
+
+def _finite_mean(voxels: Voxels, factors: Shape, average: Voxels) -> Voxels:
+    """The mean of the finite values of each window; where there are none, the average of what is there."""
+    is_finite = np.isfinite(voxels)
+    total = _fold(np.add, np.where(is_finite, voxels, 0).astype(np.float64), factors)
+    counts = _fold(np.add, is_finite.astype(np.uint8), factors)
+    found: Voxels = np.where(counts > 0, total / np.maximum(counts, 1), average)
+    return found
 
 
 def _integer_mean(voxels: Voxels, factors: Shape, shift: int) -> Voxels:
@@ -85,7 +95,7 @@ def _sum_type(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
 
 
 def _largest(voxels: Voxels, factors: Shape) -> Voxels:
-    return _fold(np.maximum, voxels, factors)
+    return _fold(np.fmax, voxels, factors)  # Unlike np.maximum, it is NaN only where both are.
 
 
 def _most_frequent(voxels: Voxels, factors: Shape) -> Voxels:
