@@ -99,3 +99,18 @@ def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path: Path) -> None:
     with use(load(cache_folder=tmp_path / "cache")):
         assert pellucid.open(tmp_path / "a.npy").value_range == (0.0, 26.0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "cache"]
+
+
+def test_percentiles_are_exact_or_say_how_exact_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One bright voxel makes the bins of a histogram wide: the median must not become half of one."""
+    voxels = np.random.default_rng(5).normal(size=(10, 20, 30)).astype(np.float32)
+    voxels[0, 0, 0], voxels[0, 0, 1] = 1e6, np.nan
+    expected = np.nanpercentile(voxels.astype(np.float64), (1, 50, 99))
+    exact = Volume.from_array(voxels).percentiles(1, 50, 99)
+    assert exact.tolerance == 0
+    np.testing.assert_allclose(list(exact.values.values()), expected)
+    monkeypatch.setattr("pellucid.volume.statistics.EXACT_BYTES", 1000)
+    counted = Volume.from_array(voxels).percentiles(1, 50, 99)
+    assert counted.tolerance == pytest.approx(1e6 / 4096, rel=1e-3)
+    np.testing.assert_allclose(list(counted.values.values()), expected, atol=counted.tolerance)
+    assert np.isnan(Volume.from_array(np.full((2, 2, 2), np.nan)).percentiles(50).values[50])

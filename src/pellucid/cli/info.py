@@ -147,9 +147,12 @@ def _orientation(header: Header, level: Level) -> Orientation | None:
 
 def _statistics(location: Location) -> dict[str, Any]:
     with open_volume(location) as volume:
-        histogram = volume.histogram(4096)
-        percentiles = {str(p): histogram.percentile(p) for p in (1, 50, 99)}
-        return {"value_range": list(map(_number, volume.value_range)), "percentiles": percentiles}
+        found = volume.percentiles(1, 50, 99)
+        return {
+            "value_range": list(map(_number, volume.value_range)),
+            "percentiles": {str(percent): _number(value) for percent, value in found.values.items()},
+            "percentile_tolerance": found.tolerance,
+        }
 
 
 def _number(value: float) -> float | None:
@@ -172,7 +175,10 @@ def _text(facts: dict[str, Any]) -> str:
     if "value_range" in facts:
         low, high = facts["value_range"]
         rows.append(("values", "none" if low is None else f"{low:g} to {high:g}"))
-        rows.append(("percentiles", ", ".join(f"{p} %: {v:g}" for p, v in facts["percentiles"].items())))
+        if low is not None:
+            tolerance = f" (± {facts['percentile_tolerance']:.2g})" if facts["percentile_tolerance"] else ""
+            values = ", ".join(f"{percent} %: {value:g}" for percent, value in facts["percentiles"].items())
+            rows.append(("percentiles", f"{values}{tolerance}"))
     return _table(facts["name"], rows)
 
 

@@ -1,6 +1,6 @@
 """Counting voxels: the range of every brick, and the histogram, in one pass each with bounded memory.
 
-Here: BrickRanges, Histogram, and Statistics, which computes each once and remembers it.
+Here: BrickRanges, Histogram, Percentiles, and Statistics, which computes each once and remembers it.
 Not here: reading (Volume), turning ranges into visibility (render).
 """
 
@@ -23,6 +23,9 @@ BRICK = 32
 PIECE_BYTES = 32 * 2**20
 FINEST = 2**-50
 COUNTED_TOGETHER = 2**17
+EXACT_BYTES = 2**26
+"""Percentiles of a volume of up to this size are computed from its sorted voxels."""
+PERCENTILE_BINS = 4096
 
 
 class Readable(Protocol):
@@ -71,6 +74,14 @@ class Histogram:
         return float(np.interp(below[-1] * percent / 100, below, self.edges))
 
 
+@dataclass(frozen=True)
+class Percentiles:
+    """values: by per cent; NaN where no voxel is finite. tolerance: how far each may be off; 0 where they are exact."""
+
+    values: dict[float, float]
+    tolerance: float
+
+
 class Statistics:
     """A volume's statistics: computed when first asked for, kept here and in the cache folder."""
 
@@ -85,6 +96,18 @@ class Statistics:
     def histogram(self, bins: int = 256) -> Histogram:
         counts, edges = self._once(f"histogram-{bins}", lambda: self._count(bins))
         return Histogram(counts, edges)
+
+    def percentiles(self, percents: tuple[float, ...]) -> Percentiles:
+        """Exact for volumes of up to EXACT_BYTES; of larger ones, within one bin of a histogram."""
+        volume = self._volume
+        if prod(volume.shape) * volume.dtype.itemsize > EXACT_BYTES:
+            histogram = self.histogram(PERCENTILE_BINS)
+            values = {percent: histogram.percentile(percent) for percent in percents}
+            return Percentiles(values, float(histogram.edges[1] - histogram.edges[0]))
+        voxels = volume.read(Box.whole(volume.shape))
+        finite = voxels[np.isfinite(voxels)].astype(np.float64)
+        found = np.percentile(finite, percents) if finite.size else np.full(len(percents), np.nan)
+        return Percentiles(dict(zip(percents, found.tolist(), strict=True)), 0.0)
 
     def forget(self) -> None:
         """The voxels changed: what was computed holds no longer."""

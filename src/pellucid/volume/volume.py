@@ -23,7 +23,7 @@ from pellucid.volume.field import Announcements, Listener
 from pellucid.volume.indexing import Index, box_of
 from pellucid.volume.interpolate import trilinear
 from pellucid.volume.opened import Opened
-from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Statistics
+from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Percentiles, Statistics
 
 
 class Volume:
@@ -159,6 +159,10 @@ class Volume:
     def histogram(self, bins: int = 256) -> Histogram:
         """How many voxels lie in each of equal bins between the smallest and the largest value."""
         return self._statistics.histogram(bins)
+
+    def percentiles(self, *percents: float) -> Percentiles:
+        """The values below which so many per cent of the voxels lie, and how exact they are."""
+        return self._statistics.percentiles(percents)
 
     def brick_ranges(self, brick: int = BRICK) -> BrickRanges:
         """Smallest and largest value of every brick; computed once, then taken from the cache."""
