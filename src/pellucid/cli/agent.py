@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pellucid.cli.arguments import count_argument, shape_argument
+from pellucid.cli.arguments import count_argument, number_argument, shape_argument
 from pellucid.cli.browser import has_browser, open_browser
 from pellucid.client.agency import Agency
 from pellucid.client.pending import Pending, ask_for
@@ -53,7 +53,9 @@ def _add_start(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--dtype", default="float32", help="its voxel type (default: float32)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
     parser.add_argument("--root", action="append", default=[], metavar="FOLDER", help="whose files may be opened")
-    parser.add_argument("--grace", type=float, default=60.0, metavar="MINUTES", help="end after so long without use")
+    parser.add_argument(
+        "--grace", type=number_argument, default=60.0, metavar="MINUTES", help="end after so long without use"
+    )
     parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
     parser.add_argument("--no-wait", action="store_true", help="do not wait until it runs")
     _add_place(parser)

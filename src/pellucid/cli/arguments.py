@@ -1,17 +1,22 @@
 """Arguments that several commands take, parsed once.
 
-Here: text to shapes, ranges, sizes and colours; naming headerless files; whether there is a folder for an output.
+Here: text to numbers, shapes, ranges, sizes and colours; headerless files; whether an output has a folder.
 Not here: what the commands do with them.
 """
 
 import argparse
 import re
+from collections.abc import Sequence
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pellucid.box import Shape, triple
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
+
+OPTION = re.compile(r"--[a-z][a-z-]*")
+NEGATIVE = re.compile(r"-(\.?\d|inf|nan|[xyz]$)", re.IGNORECASE)
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -41,6 +46,21 @@ def source_location(options: argparse.Namespace) -> Location:
             if value is not None
         }
     )
+
+
+def join_negative_numbers(words: Sequence[str]) -> list[str]:
+    """Values that begin with a minus, joined to their options: argparse would take them for options.
+
+    >>> join_negative_numbers(["--range", "-0.01,0.05", "--up", "-y"])
+    ['--range=-0.01,0.05', '--up=-y']
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and OPTION.fullmatch(joined[-1]) and NEGATIVE.match(word):
+            joined[-1] = f"{joined[-1]}={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def check_folder(output: Path) -> None:
@@ -81,6 +101,8 @@ def range_argument(text: str) -> tuple[float, float] | Literal["auto"]:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not LOW,HIGH or auto") from None
+    if not (isfinite(low) and isfinite(high)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not LOW,HIGH in finite numbers")
     return low, high
 
 
@@ -88,9 +110,9 @@ def parameter_argument(text: str) -> tuple[str, float]:
     """``NAME=VALUE``."""
     name, _, value = text.partition("=")
     try:
-        return name.strip(), float(value)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, with a number") from None
+        return name.strip(), number_argument(value)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, with a finite number") from None
 
 
 def shading_argument(text: str) -> str:
@@ -101,6 +123,17 @@ def shading_argument(text: str) -> str:
 def levels_argument(text: str) -> int | Literal["auto"]:
     """A number of levels, or ``auto``."""
     return "auto" if text == "auto" else count_argument(text)
+
+
+def number_argument(text: str) -> float:
+    """A finite number: nothing is at NaN degrees or at an infinite value."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return number
 
 
 def positive_argument(text: str) -> float:

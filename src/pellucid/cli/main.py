@@ -14,6 +14,7 @@ from io import TextIOWrapper
 
 import pellucid
 from pellucid import progress
+from pellucid.cli.arguments import join_negative_numbers
 from pellucid.errors import PellucidError
 from pellucid.printable import PrintableFormatter, printable
 
@@ -39,7 +40,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code says whether it worked (0), failed (1), was misused (2) or interrupted (130)."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(join_negative_numbers(sys.argv[1:] if arguments is None else arguments))
     logging.basicConfig(level=logging.WARNING, handlers=[_log_handler()])
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # A terminal that lacks a sign of ours shows another instead.

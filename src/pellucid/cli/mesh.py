@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from pellucid.box import Box
-from pellucid.cli.arguments import add_source, source_location
+from pellucid.cli.arguments import add_source, number_argument, source_location
 from pellucid.errors import OutputExists
 from pellucid.rendering.geometry.isosurfaces import save_isosurface
 from pellucid.volume.volume import open_volume
@@ -17,7 +17,7 @@ from pellucid.volume.volume import open_volume
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("mesh", help="an isosurface as a mesh: PLY, OBJ, STL or VTP")
     add_source(parser)
-    parser.add_argument("--isovalue", type=float, required=True, help="the value whose surface is wanted")
+    parser.add_argument("--isovalue", type=number_argument, required=True, help="the value whose surface is wanted")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file ending in .ply, .obj, .stl or .vtp")
     parser.add_argument("--box", metavar="Z0:Z1,Y0:Y1,X0:X1", help="only these voxels")
     parser.add_argument("--overwrite", action="store_true", help="replace the output if it is there")

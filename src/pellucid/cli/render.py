@@ -16,6 +16,7 @@ from pellucid.cli.arguments import (
     background_argument,
     check_folder,
     count_argument,
+    number_argument,
     parameter_argument,
     positive_argument,
     range_argument,
@@ -65,7 +66,9 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
         "--preset", help=f"{', '.join(PRESETS)}; a colour map: bone, viridis, ...; or a file of ParaView, VTK or Slicer"
     )
     group.add_argument("--mode", choices=MODES)
-    group.add_argument("--isovalue", type=float, action="append", default=[], help="draw this isosurface; repeatable")
+    group.add_argument(
+        "--isovalue", type=number_argument, action="append", default=[], help="draw this isosurface; repeatable"
+    )
     group.add_argument(
         "--shading", type=shading_argument, choices=SHADINGS, help="how it is lit; ao is short for occlusion"
     )
@@ -88,7 +91,9 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
         help="of that shading",
     )
     group.add_argument("--opacity", type=positive_argument, metavar="FACTOR", help="denser (2) or clearer (0.5)")
-    group.add_argument("--time", type=float, metavar="STEP", help="of a file over time: the step nearest to this")
+    group.add_argument(
+        "--time", type=number_argument, metavar="STEP", help="of a file over time: the step nearest to this"
+    )
     group.add_argument("--clip", metavar="BOX", help="only this part: z0:z1,y0:y1,x0:x1 voxels")
     group.add_argument("--background", type=background_argument, help="black, white, transparent, gray or #rrggbb")
     group.add_argument("--smooth", action="store_true", help="edges without steps: draws nine times")
@@ -100,8 +105,8 @@ def _add_camera(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--up", choices=SIDES, help="axis that points up, as in --up=-y (default: z, or away from the sample's foot)"
     )
-    group.add_argument("--azimuth", type=float, default=0.0, metavar="DEG", help="further around the volume")
-    group.add_argument("--elevation", type=float, default=0.0, metavar="DEG", help="further upwards")
+    group.add_argument("--azimuth", type=number_argument, default=0.0, metavar="DEG", help="further around the volume")
+    group.add_argument("--elevation", type=number_argument, default=0.0, metavar="DEG", help="further upwards")
     group.add_argument("--zoom", type=positive_argument, default=1.0, help="times larger")
     group.add_argument("--orthographic", action="store_true", help="without perspective: lengths are exact everywhere")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import add_source, source_location
+from pellucid.cli.arguments import add_source, number_argument, source_location
 from pellucid.cli.browser import has_browser, open_browser
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def add_viewer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
     parser.add_argument(
         "--grace",
-        type=float,
+        type=number_argument,
         default=60.0,
         metavar="MINUTES",
         help="end after so long without use (default: 60; 0: never)",

@@ -5,6 +5,7 @@ Not here: the formats' own spellings (each header has its own).
 """
 
 import re
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -77,5 +78,7 @@ def spacing_option(location: Location) -> Spacing:
         numbers = [float(number) for number in text.split(",")]
         z, y, x = numbers * 3 if len(numbers) == 1 else numbers
     except ValueError:
-        raise InvalidInput(f"{text!r} is not a spacing.", do="Write spacing=Z,Y,X or one number for all.") from None
+        z = y = x = 0.0
+    if not all(0 < step < inf for step in (z, y, x)):
+        raise InvalidInput(f"{text!r} is not a spacing.", do="Write spacing=Z,Y,X or one number for all, above 0.")
     return (z, y, x)
