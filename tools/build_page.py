@@ -33,6 +33,7 @@ class PageHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         build()
+        subprocess.run([sys.executable, str(ROOT / "tools/build_c_single_file.py")], check=True)
 
 
 def build() -> None:

@@ -30,8 +30,8 @@
 extern "C" {
 #endif
 
-#define PELLUCID_MOST_AXES 8
-#define PELLUCID_LONGEST_METADATA (128 * 1024)
+#define PELLUCID_MAX_AXES 8
+#define PELLUCID_MAX_METADATA_BYTES (128 * 1024)
 
 /* What went wrong. */
 enum {
@@ -78,12 +78,12 @@ typedef enum pellucid_type {
 typedef struct pellucid_array {
     void *data;
     int axes;
-    uint64_t shape[PELLUCID_MOST_AXES];
+    uint64_t shape[PELLUCID_MAX_AXES];
     pellucid_type type;
-    double spacing[PELLUCID_MOST_AXES]; /* along each axis, in unit; spacing[0] = 0: not known */
+    double spacing[PELLUCID_MAX_AXES]; /* along each axis, in unit; spacing[0] = 0: not known */
     const char *unit;
     const char *name;
-    const char *metadata; /* a JSON object, at most PELLUCID_LONGEST_METADATA bytes */
+    const char *metadata; /* a JSON object, at most PELLUCID_MAX_METADATA_BYTES bytes */
     void *owned;          /* the library's own; leave it NULL */
 } pellucid_array;
 
@@ -169,7 +169,7 @@ void pellucid_listener_close(pellucid_listener *listener);
 /* ---- A viewer ---------------------------------------------------------------------------------------------------- */
 
 /* What a viewer is to have, and where; zero or NULL in any field is the default. */
-typedef struct pellucid_wish {
+typedef struct pellucid_viewer_options {
     const char *device;    /* "cpu", "cuda", "cuda:1"; default: what there is */
     int gpus;              /* -1: none; default: estimated from shape and type */
     uint64_t shape[3];     /* z, y, x of the volume that will be shown */
@@ -177,24 +177,24 @@ typedef struct pellucid_wish {
     uint64_t memory_bytes; /* default: estimated */
     int cores;
     const char *name;
-    const char *source;       /* a file that is shown at first */
-    const char *const *roots; /* folders whose files may be opened, besides this one; NULL behind the last */
-    double grace_minutes;     /* it ends after so long without use; default 60 */
-    const char *scheduler;    /* "local" or "slurm"; from here on, the site's choices */
+    const char *source;          /* a file that is shown at first */
+    const char *const *roots;    /* folders whose files may be opened, besides this one; NULL behind the last */
+    double idle_timeout_minutes; /* it ends after so long without use; default 60 */
+    const char *scheduler;       /* "local" or "slurm"; from here on, the site's choices */
     const char *partition;
     const char *account;
     const char *constraint;
     int time_limit_minutes;
     const char *python; /* that has Pellucid, to start an agent with; default: the pellucid command's, else python3 */
-} pellucid_wish;
+} pellucid_viewer_options;
 
 typedef struct pellucid_viewer pellucid_viewer;
 
 /* Start a viewer through this person's agent, as pellucid.start(gpus="auto") does: the one behind the Hub after
  * `pellucid login`, else the one that runs on this machine, else a new one. Returns when the viewer can be used; in a
  * queue that may take long: options->timeout_s (default 600), and progress, which may cancel. It outlives us. */
-int pellucid_viewer_start(const pellucid_wish *wish, const pellucid_options *options, pellucid_viewer **viewer,
-                          pellucid_error *error);
+int pellucid_viewer_start(const pellucid_viewer_options *viewer_options, const pellucid_options *options,
+                          pellucid_viewer **viewer, pellucid_error *error);
 /* Drive the viewer to which a link leads: with #code=, which works once, or with #share=, as `pellucid view --network`
  * prints it for programs. What stands behind pin= is the SHA-256 of the only certificate that is believed at an https
  * address; without it, those that the system trusts.

@@ -167,14 +167,14 @@ int main(int count, char **arguments) {
     if (count == 8 && strcmp(arguments[1], "bench") == 0)
         return bench(arguments + 2);
     int is_starting = count == 4 && strcmp(arguments[1], "start") == 0;
-    pellucid_wish wish = {.device = "cpu",
-                          .gpus = -1,
-                          .name = "from C",
-                          .python = is_starting ? arguments[3] : NULL,
-                          .shape = {EDGE, EDGE, EDGE},
-                          .type = PELLUCID_UINT16};
+    pellucid_viewer_options wanted = {.device = "cpu",
+                                      .gpus = -1,
+                                      .name = "from C",
+                                      .python = is_starting ? arguments[3] : NULL,
+                                      .shape = {EDGE, EDGE, EDGE},
+                                      .type = PELLUCID_UINT16};
     options.lane = count > 3 && !is_starting ? arguments[3] : NULL;
-    int code = is_starting ? pellucid_viewer_start(&wish, &options, &viewer, &error)
+    int code = is_starting ? pellucid_viewer_start(&wanted, &options, &viewer, &error)
                            : pellucid_viewer_connect(arguments[1], &options, &viewer, &error);
     if (!told(is_starting ? "start" : "connect", code))
         return 1;

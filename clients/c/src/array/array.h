@@ -1,0 +1,22 @@
+/* Arrays: their types, size, memory and texts. */
+#ifndef PELLUCID_ARRAY_ARRAY_H
+#define PELLUCID_ARRAY_ARRAY_H
+
+#include "internal.h"
+
+/* Memory of an array that was received, and the texts in it. */
+struct owned {
+    size_t mapped;
+    char *unit, *name, *metadata;
+};
+
+/* As NumPy writes it: "<u2". */
+INTERNAL const char *type_code(pellucid_type type);
+INTERNAL unsigned type_bytes(pellucid_type type);
+/* The type with this code; negative where there is none. */
+INTERNAL int type_from_code(const char *code, size_t length);
+/* Copies of the texts of an array, for a transfer that outlives the call. data is mapped memory, or NULL. */
+INTERNAL int copy_texts(pellucid_array *array, pellucid_error *error);
+INTERNAL int check_array(const pellucid_array *array, int needs_data, pellucid_error *error);
+
+#endif

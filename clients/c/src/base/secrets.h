@@ -1,0 +1,12 @@
+/* Random numbers, and the comparison of secrets. */
+#ifndef PELLUCID_BASE_SECRETS_H
+#define PELLUCID_BASE_SECRETS_H
+
+#include "internal.h"
+
+/* So many random bytes (at most 32), as text. */
+INTERNAL int random_hex(size_t count, char *text, pellucid_error *error);
+/* Whether two texts are equal, in a time that does not tell where they differ. */
+INTERNAL int secrets_equal(const char *a, const char *b);
+
+#endif

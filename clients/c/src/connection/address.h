@@ -1,0 +1,21 @@
+/* Addresses of the transport: host:port, or tls://host:port#PIN. */
+#ifndef PELLUCID_CONNECTION_ADDRESS_H
+#define PELLUCID_CONNECTION_ADDRESS_H
+
+#include "base/sha256.h"
+#include "internal.h"
+
+struct address {
+    char host[256];
+    char port[8];
+    int is_secure;             /* TLS is spoken */
+    char pin[HASH_TEXT_BYTES]; /* of the only certificate that is believed; empty: those that the system trusts */
+    int is_web;                /* a web server hands the connection through */
+    char path[512];            /* of the page, there */
+    char bearer[512];          /* what that server knows us by */
+};
+
+INTERNAL int parse_address(const char *text, struct address *address, pellucid_error *error);
+INTERNAL int unreachable(pellucid_error *error, const struct address *address, const char *why);
+
+#endif

@@ -1,0 +1,27 @@
+/* Where HTTP requests go: links to viewers and agents, and the transport behind them. */
+#ifndef PELLUCID_CONNECTION_ENDPOINT_H
+#define PELLUCID_CONNECTION_ENDPOINT_H
+
+#include "base/text.h"
+#include "connection/address.h"
+#include "internal.h"
+
+/* Where requests go: a viewer or an agent. */
+struct endpoint {
+    struct address address;
+    char prefix[512]; /* of every path */
+    char *token;      /* that the transport asks for; the viewer tells it */
+    char *code;       /* in the link: works once; NULL where it has none */
+    char *bearer; /* what a request shows: what a link has, or its code was exchanged for, or this person's at a Hub */
+};
+
+INTERNAL void endpoint_free(struct endpoint *endpoint);
+/* "https://host:port/prefix/#share=...&pin=...", or with code=. bearer: NULL for what the link has. */
+INTERNAL int parse_link(const char *url, const char *bearer, struct endpoint *endpoint, pellucid_error *error);
+/* The address of a place's pages, to be freed; "" behind it where there is no memory. */
+INTERNAL void append_url(struct text *text, const struct endpoint *endpoint);
+/* The address of the transport behind a page. */
+INTERNAL int web_address(const struct endpoint *endpoint, struct address *address, pellucid_error *error);
+INTERNAL int resolve_address(const char *text, const char *token, struct address *address, pellucid_error *error);
+
+#endif

@@ -1,0 +1,15 @@
+/* The lane shm: pieces are copied into the memory of the receiver. */
+#ifndef PELLUCID_LANES_SHM_LANE_H
+#define PELLUCID_LANES_SHM_LANE_H
+
+#include "array/transfer.h"
+#include "connection/channel.h"
+#include "internal.h"
+#include "lanes/link.h"
+
+/* The receiving end's memory, which came with a message. It must not shrink: touching what is gone would end us. */
+INTERNAL int attach_memory(struct channel *control, uint64_t bytes, void **memory, pellucid_error *error);
+INTERNAL int send_through_shm(struct link *link, struct transfer *transfer, const uint32_t *missing, uint32_t count,
+                              pellucid_error *error);
+
+#endif

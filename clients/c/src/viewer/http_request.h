@@ -1,0 +1,21 @@
+/* HTTP requests to a viewer or an agent. */
+#ifndef PELLUCID_VIEWER_HTTP_REQUEST_H
+#define PELLUCID_VIEWER_HTTP_REQUEST_H
+
+#include "base/monitor.h"
+#include "base/text.h"
+#include "connection/endpoint.h"
+#include "internal.h"
+#include "viewer/http_response.h"
+
+/* The refusal that an answer stands for. */
+INTERNAL int error_from_response(const struct response *response, pellucid_error *error);
+/* One request. limit: of the answer's bytes. answer: to be freed by the caller where it succeeds. */
+INTERNAL int http_request(const struct endpoint *endpoint, struct monitor *monitor, const char *method,
+                          const char *path, const void *body, size_t length, uint64_t limit, struct response *response,
+                          pellucid_error *error);
+/* A request whose body is JSON, which is freed. answer: NULL where nobody wants it. */
+INTERNAL int http_json(const struct endpoint *endpoint, struct monitor *monitor, const char *method, const char *path,
+                       struct text *body, struct response *response, pellucid_error *error);
+
+#endif

@@ -1,0 +1,27 @@
+/* HTTP responses, read with limits. */
+#ifndef PELLUCID_VIEWER_HTTP_RESPONSE_H
+#define PELLUCID_VIEWER_HTTP_RESPONSE_H
+
+#include "connection/channel.h"
+#include "internal.h"
+
+enum {
+    HTTP_PIECE_BYTES = 32 << 20,
+    MAX_LINE_BYTES = 8192,
+    MAX_HEADER_LINES = 100,
+    MAX_RESPONSE_BYTES = 64 << 20,
+    READ_BUFFER_BYTES = 16384
+};
+
+/* An answer, to be freed. */
+struct response {
+    int status;
+    char *body; /* with a 0 behind it */
+    size_t length, capacity;
+};
+
+/* Room for so many more bytes, and a 0; the memory grows with what comes, whatever was announced. */
+INTERNAL int reserve_response(struct response *response, size_t more, uint64_t limit, pellucid_error *error);
+INTERNAL int read_http(struct channel *channel, struct response *response, uint64_t limit, pellucid_error *error);
+
+#endif
