@@ -16,7 +16,7 @@ EXAMPLES = [
     errors.TooLarge(needs=2**30, has=2**20, do="Open level 1."),
     errors.SharedChunk((3, 3, 3), (2, 2, 2)),
     errors.WorkerLost("reading", "killed"),
-    errors.MissingPackage("pyspark", "spark"),
+    errors.MissingPackage("ucxx", "ucx"),
     errors.Unreachable("node7:5100", "Connection refused"),
     errors.TokenRefused("node7:5100"),
     errors.TransferTooLarge(announced=2**31, limit=2**30),

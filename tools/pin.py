@@ -1,6 +1,7 @@
 """Write constraints.txt: the exact version of every package that any extra brings in.
 
-Here: asking pip what it would install, starting from the pins that are already there, and writing that down.
+Here: asking pip what it would install on the oldest and on the newest Python that Pellucid supports, starting from the
+pins that are already there, and writing that down.
 Not here: installing (setup.sh).
 
 Run ``make pin`` after changing the dependencies in pyproject.toml; delete a line of constraints.txt first to let that
@@ -8,43 +9,71 @@ package move to its newest version.
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-HEAD = """\
+HEADER = """\
 # Exact versions of everything that any extra of pyproject.toml brings in, and of what builds the package.
+# Every version can be installed on every Python that pyproject.toml admits.
 # Written by `make pin`; used by every `make` target that installs.
 """
+ALSO = {"torch": "2.13.0"}
+"""Pinned without asking pip, which would fetch gigabytes: no extra needs it, but tensors are accepted where it is."""
 
 
-def wanted() -> list[str]:
-    """The requirements of the package, of all its extras, and of building it in place."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+def requirements(project: dict[str, Any]) -> list[str]:
+    """Everything that the package, its extras and building it in place require."""
     extras = project["project"]["optional-dependencies"].values()
     builders = [*project["build-system"]["requires"], "editables"]
     return sorted({*project["project"]["dependencies"], *builders, *(one for extra in extras for one in extra)})
 
 
-def resolve(requirements: list[str]) -> dict[str, str]:
-    """Name and version of everything pip would install, in an empty environment, within the present pins."""
+def supported_pythons(project: dict[str, Any]) -> tuple[str, str]:
+    """The first release of the oldest Python that is admitted, and the newest Python among the classifiers."""
+    oldest = project["project"]["requires-python"].removeprefix(">=")
+    listed = [re.fullmatch(r"Programming Language :: Python :: 3\.(\d+)", one) for one in classifiers(project)]
+    return f"{oldest}.0", f"3.{max(int(match[1]) for match in listed if match)}"
+
+
+def classifiers(project: dict[str, Any]) -> list[str]:
+    return list(project["project"]["classifiers"])
+
+
+def resolve(required: list[str], python: str) -> dict[str, str]:
+    """Name and version of everything pip would install for a Python into an empty environment, within the pins."""
+    found = pip_report(python, "--constraint", str(CONSTRAINTS), *required)
+    return {item["name"].lower().replace("_", "-"): item["version"] for item in found}
+
+
+def check(pins: dict[str, str], python: str) -> None:
+    """Fail with pip's message unless every pin can be installed on a Python."""
+    pip_report(python, "--no-deps", *(f"{name}=={version}" for name, version in pins.items()))
+
+
+def pip_report(python: str, *arguments: str) -> list[dict[str, str]]:
+    """Metadata of what pip would install. For a Python other than its own, pip needs wheels and a target folder."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
-        command += ["--report", str(report), "--constraint", str(CONSTRAINTS), *requirements]
-        subprocess.run(command, check=True)
-        found = [item["metadata"] for item in json.loads(report.read_text())["install"]]
-    # A local build's suffix (torch 2.13.0+cpu) is dropped: the pin has to fit every build of that version.
-    return {item["name"].lower().replace("_", "-"): item["version"].partition("+")[0] for item in found}
+        command = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-installed"]
+        command += ["--python-version", python, "--only-binary=:all:", "--target", folder, "--report", str(report)]
+        subprocess.run([*command, *arguments], check=True)
+        return [item["metadata"] for item in json.loads(report.read_text())["install"]]
 
 
 def main() -> None:
-    pins = resolve(wanted())
-    CONSTRAINTS.write_text(HEAD + "".join(f"{name}=={version}\n" for name, version in sorted(pins.items())))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    oldest, newest = supported_pythons(project)
+    pins = resolve(requirements(project), oldest)
+    check(pins, newest)
+    lines = [f"{name}=={version}\n" for name, version in sorted((pins | ALSO).items())]
+    CONSTRAINTS.write_text(HEADER + "".join(lines))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,15 @@ def test_remedies_name_extras_that_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = {extra for part in doctor.PARTS for extra in re.findall(r"pellucid\[(\w+)\]", part.remedy)}
     assert named <= set(project["optional-dependencies"])
-    assert {"learn", "spark", "parsl", "hub"} <= named
+    assert {"notebook", "hub", "ucx"} <= named
+
+
+@pytest.mark.parametrize("part", [*doctor.PARTS, *doctor.PROGRAMS], ids=lambda part: part.module)
+def test_every_part_that_is_recommended_is_used(part: doctor.Part) -> None:
+    own = Path(str(doctor.__file__))
+    others = (path.read_text() for path in (ROOT / "src").rglob("*.py") if path != own)
+    use = re.compile(rf"^\s*(import|from) {part.module}\b|[\"\[]{part.module}\"", re.MULTILINE)
+    assert any(use.search(text) for text in others)
 
 
 def test_parts_are_found_without_importing_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,19 +59,12 @@ class Part:
 
 
 PARTS = (
-    Part("cupy", "FFT, sort and scan on CUDA", "pip install cupy-cuda13x", "cupy-cuda13x"),
-    Part("torch", "training networks and neural fields", "pip install 'pellucid[learn]'"),
-    Part("onnxruntime", "running networks", "pip install onnxruntime (with CUDA: onnxruntime-gpu)"),
-    Part("pyspark", "the Spark engine", "pip install 'pellucid[spark]'"),
-    Part("parsl", "the Parsl engine", "pip install 'pellucid[parsl]'"),
+    Part("cupy", "FFT, sort and scan on CUDA", "pip install 'pellucid[cuda]'", "cupy-cuda13x"),
     Part("jupyterhub", "many users on one server", "pip install 'pellucid[hub]'"),
-    Part("ucxx", "RDMA between nodes", "pip install ucxx-cu13", "ucxx-cu13"),
+    Part("anywidget", "viewers in notebooks", "pip install 'pellucid[notebook]'"),
+    Part("ucxx", "RDMA between nodes", "pip install 'pellucid[ucx]'", "ucxx-cu13"),
 )
-PROGRAMS = (
-    Part("java", "Spark", "install a Java runtime, version 17 or newer"),
-    Part("node", "building the browser viewer", "install Node.js, version 20 or newer"),
-    Part("sbatch", "running on a cluster", "run this on a log-in node of a Slurm cluster"),
-)
+PROGRAMS = (Part("sbatch", "running on a cluster", "run this on a log-in node of a Slurm cluster"),)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -264,7 +257,7 @@ def check_parts() -> list[Finding]:
 
 
 def _part(part: Part) -> Finding:
-    # Looked for, not imported: importing torch takes seconds.
+    # Looked for, not imported: importing some of them takes seconds.
     if find_spec(part.module) is None:
         return Finding(part.module, ABSENT, f"for {part.purpose}", part.remedy)
     try:
