@@ -25,7 +25,7 @@ def main() -> None:
         print(f"values from {volume.value_range[0]:.0f} to {volume.value_range[1]:.0f}")
 
         corner = volume[Box((0, 0, 0), (8, 8, 8))]  # only these voxels are read
-        middle = volume[SHAPE[0] // 2, :, :]  # slices work too; the result always has three axes
+        middle = volume[SHAPE[0] // 2, :, :]  # as in NumPy: a number drops its axis
         print(f"corner: mean {corner.mean():.0f}; middle slice: shape {middle.shape}, {(middle > 100).mean():.0%} ball")
 
         slab = np.empty((4, *SHAPE[1:]), volume.dtype)

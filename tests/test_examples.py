@@ -52,7 +52,7 @@ def test_what_the_readme_shows_first_works_as_printed(tmp_path: Path) -> None:
     (shown, *_) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     program = tmp_path / "shown.py"
     program.write_text(shown + "print(middle.shape, rgba.shape, viewer.shading, rgba[..., :3].max() > 60)")
-    assert run(program, tmp_path, limit_s=3 * LIMIT_S) == "(1, 128, 128) (1080, 1920, 4) shadow True\n"
+    assert run(program, tmp_path, limit_s=3 * LIMIT_S) == "(128, 128) (1080, 1920, 4) shadow True\n"
     assert (tmp_path / "scan.zarr").is_dir()
 
 

@@ -106,7 +106,7 @@ def test_binning_keeps_the_place_of_voxels_where_columns_are_left_over(
         group["data"], group["theta"] = counts, np.degrees(ANGLES)
         group["data_white"], group["data_dark"] = np.full((2, 8, columns), 1000.0), np.zeros((2, 8, columns))
     with reconstruct(tmp_path / "scan.h5", tmp_path / "a.zarr", Recipe(center=axis, binning=binning)) as volume:
-        (density,), orientation = np.clip(volume[0], 0.1 * float(volume[0].max()), None), volume.orientation
+        density, orientation = np.clip(volume[0], 0.1 * float(volume[0].max()), None), volume.orientation
         density = density - density.min()
     assert orientation is not None
     rows, places = np.indices(density.shape), np.array(volume.spacing[1:])

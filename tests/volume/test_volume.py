@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pellucid
 from pellucid.box import Box
@@ -33,10 +35,30 @@ def test_facts(volume: Volume) -> None:
 def test_boxes_slices_and_numbers(volume: Volume, ramp: Voxels) -> None:
     assert (volume[Box((1, 0, 2), (3, 5, 4))] == ramp[1:3, :, 2:4]).all()
     assert (volume[1:, :-1, 2:4] == ramp[1:, :-1, 2:4]).all()
-    assert (volume[-1, :, 0] == ramp[-1:, :, :1]).all()
-    assert (volume[1] == ramp[1:2]).all()
+    assert (volume[-1, :, 0] == ramp[-1, :, 0]).all()
+    assert (volume[1] == ramp[1]).all()
     assert (volume[..., 2:3] == ramp[..., 2:3]).all()
     assert (np.asarray(volume) == ramp).all()
+
+
+PART = st.one_of(
+    st.integers(-3, 2),
+    st.just(slice(None)),
+    st.sampled_from([slice(1, None), slice(None, -1), slice(-2, 2), slice(0, 99)]),
+)
+
+
+@given(st.lists(PART, min_size=1, max_size=3), st.integers(0, 4))
+def test_an_index_selects_what_it_selects_in_numpy(parts: list[int | slice], gap: int) -> None:
+    array = np.arange(27, dtype=np.int16).reshape(3, 3, 3)
+    index = (*parts[:gap], ..., *parts[gap:]) if gap <= len(parts) else tuple(parts)
+    chosen = Volume.from_array(array)[index]
+    assert np.shape(chosen) == array[index].shape
+    assert np.array_equal(chosen, array[index])
+
+
+def test_three_numbers_give_one_value(volume: Volume, ramp: Voxels) -> None:
+    assert volume[1, 2, -1] == ramp[1, 2, -1] and np.ndim(volume[1, 2, -1]) == 0
 
 
 def test_reading_into_an_array(volume: Volume, ramp: Voxels) -> None:
@@ -60,7 +82,7 @@ def test_what_cannot_be_read_is_refused(volume: Volume) -> None:
             volume[wrong]  # type: ignore[index]
     with pytest.raises(InvalidInput, match="not whole numbers"):
         volume[0.5:2.5]
-    assert volume[np.int16(1)].shape == (1, 5, 6)  # type: ignore[index]
+    assert volume[np.int16(1)].shape == (5, 6)  # type: ignore[index]
     with pytest.raises(InvalidInput, match="A list cannot take"):
         volume.read(out=[])  # type: ignore[arg-type]
     with pytest.raises(SelectionInvalid, match="level from 0 to 0"):
@@ -77,7 +99,7 @@ def test_arrays_that_are_no_volume_are_refused() -> None:
 def test_a_big_endian_array_reads_native() -> None:
     volume = Volume.from_array(np.arange(8, dtype=">i4").reshape(2, 2, 2))
     assert volume.dtype == np.dtype("=i4")
-    assert volume[0, 0, :].ravel().tolist() == [0, 1]
+    assert volume[0, 0, :].tolist() == [0, 1]
 
 
 def test_sampling_is_trilinear(volume: Volume, ramp: Voxels) -> None:

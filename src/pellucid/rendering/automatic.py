@@ -82,7 +82,7 @@ def holds_labels(volume: Volume) -> bool:
     """Whether the numbers are names: wide integers, and in the middle slice nearly always the neighbour's."""
     if volume.dtype.kind not in "iu" or volume.dtype.itemsize < LABEL_BYTES:
         return False
-    (middle,) = volume[volume.shape[0] // 2]
+    middle = volume[volume.shape[0] // 2]
     one, next_one = middle[:, :-1], middle[:, 1:]
     is_named = (one != 0) & (next_one != 0)
     return bool(is_named.any()) and float((one == next_one)[is_named].mean()) > SAME_NEIGHBOURS

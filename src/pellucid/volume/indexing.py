@@ -1,6 +1,6 @@
-"""Square brackets: from the index of ``volume[...]`` to a Box.
+"""Square brackets: from the index of ``volume[...]`` to a Box and the axes of the result.
 
-Here: box_of.
+Here: box_of, axes_of.
 Not here: reading it (volume).
 """
 
@@ -26,6 +26,15 @@ def box_of(index: Part | tuple[Part, ...], shape: Shape) -> Box:
     """
     (z0, z1), (y0, y1), (x0, x1) = (_ends(part, n) for part, n in zip(_three(index), shape, strict=True))
     return Box((z0, y0, x0), (z1, y1, x1))
+
+
+def axes_of(index: Part | tuple[Part, ...]) -> tuple[slice | int, ...]:
+    """The index into the voxels of the box that drops every axis given as a number, as NumPy, h5py and zarr do.
+
+    >>> axes_of((slice(1, 3), ..., -1))
+    (slice(None, None, None), slice(None, None, None), 0)
+    """
+    return tuple(slice(None) if isinstance(part, slice) else 0 for part in _three(index))
 
 
 def _three(index: Part | tuple[Part, ...]) -> list[slice | int]:

@@ -20,7 +20,7 @@ from pellucid.formats.orientation import Orientation, at_level
 from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
 from pellucid.formats.registry import open_reader
 from pellucid.volume.field import Announcements, Listener
-from pellucid.volume.indexing import Index, box_of
+from pellucid.volume.indexing import Index, axes_of, box_of
 from pellucid.volume.interpolate import trilinear
 from pellucid.volume.opened import Opened
 from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Percentiles, Statistics
@@ -30,7 +30,7 @@ class Volume:
     """A lazy volume with axes (z, y, x).
 
     >>> volume = Volume.from_array(np.arange(24, dtype=np.uint8).reshape(2, 3, 4), spacing=(2.0, 1.0, 1.0), unit="um")
-    >>> volume.shape, volume.value_range, volume[1, :, 0].ravel().tolist()
+    >>> volume.shape, volume.value_range, volume[1, :, 0].tolist()
     ((2, 3, 4), (0.0, 23.0), [12, 16, 20])
     """
 
@@ -144,8 +144,10 @@ class Volume:
         return out
 
     def __getitem__(self, index: Index) -> Voxels:
-        """``volume[box]`` or ``volume[z0:z1, y, x0:x1]``; always three axes, a number keeps its axis with length 1."""
-        return self.read(index if isinstance(index, Box) else box_of(index, self.shape))
+        """``volume[box]`` or ``volume[z0:z1, y, x0:x1]``. As in NumPy, a number drops its axis."""
+        if isinstance(index, Box):
+            return self.read(index)
+        return self.read(box_of(index, self.shape))[axes_of(index)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Voxels:
         """All voxels: ``np.asarray(volume)``."""
