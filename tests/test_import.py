@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import pellucid
 from tests.suite_report import ROOT
 
 HEAVY = ("torch", "warp", "h5py", "hdf5plugin", "tensorstore", "tifffile", "imagecodecs", "scipy", "rich", "PIL")
@@ -28,6 +29,13 @@ def import_once() -> tuple[float, list[str]]:
 def test_nothing_heavy_is_loaded() -> None:
     _, modules = import_once()
     assert [name for name in HEAVY if name in modules] == []
+
+
+def test_every_name_at_the_front_has_a_home() -> None:
+    assert sorted(pellucid.__all__) == sorted(pellucid.HOMES)
+    homes = {name: home.rpartition(":")[2] for name, home in pellucid.HOMES.items()}
+    assert {name: getattr(pellucid, name).__name__ for name in homes} == homes
+    assert "reconstruct" in homes
 
 
 def test_it_takes_under_a_fifth_of_a_second() -> None:

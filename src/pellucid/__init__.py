@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pellucid.rendering.renderer import render_progressive as render_progressive
     from pellucid.rendering.scene import Scene as Scene
     from pellucid.rendering.transfer import TransferFunction as TransferFunction
+    from pellucid.tomo.pipeline import reconstruct as reconstruct
     from pellucid.volume.blocks import Block as Block
     from pellucid.volume.blocks import split as split
     from pellucid.volume.blocks import stitch as stitch
@@ -43,7 +44,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Block", "Box", "Camera", "Scene", "Series", "TransferFunction", "Viewer", "Volume", "automatic_scene", "connect",
     "connect_async", "convert", "instances", "login", "logout", "open", "open_series", "pyramid", "read_shared",
-    "render", "render_progressive", "split", "start", "start_async", "stitch", "write_parallel",
+    "reconstruct", "render", "render_progressive", "split", "start", "start_async", "stitch", "write_parallel",
 ]  # fmt: skip
 
 HOMES = {
@@ -69,6 +70,7 @@ HOMES = {
     "pyramid": "pellucid.conversion.convert:pyramid",
     "render": "pellucid.rendering.renderer:render",
     "render_progressive": "pellucid.rendering.renderer:render_progressive",
+    "reconstruct": "pellucid.tomo.pipeline:reconstruct",
     "read_shared": "pellucid.formats.hdf5.parallel:read_shared",
     "split": "pellucid.volume.blocks:split",
     "stitch": "pellucid.volume.blocks:stitch",
