@@ -8,6 +8,10 @@ TIMES := build/times
 # Kernels compiled once serve the whole run, and the next one.
 export PELLUCID_KERNELS ?= $(CURDIR)/.kernels
 export PYTHONUNBUFFERED := 1
+# Compiled Python is kept too, whatever the environment says: tests start hundreds of processes that would compile it anew.
+export PYTHONDONTWRITEBYTECODE :=
+# Tests wait for each other's processes about half of the time, so there are more workers than cores.
+TEST_WORKERS ?= 4
 
 # timed(NAME, COMMAND): run it, and leave the seconds it took where the table of times finds them.
 timed = @mkdir -p $(TIMES) && start=$$(date +%s.%N) && { $(2); } && \
@@ -23,7 +27,7 @@ check: setup ## formatting, lint, types, layers, style, generated files
 	$(call timed,check,tools/check.sh)
 
 test: setup check ## set up, check, and run every test; prints the time of each layer
-	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest
+	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest --numprocesses $(TEST_WORKERS)
 
 demo: ## install, simulate a scan, reconstruct it and open it in the viewer; DEMO=--headless saves an image and stops
 	@tools/setup.sh

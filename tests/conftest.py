@@ -1,7 +1,7 @@
 """Fixtures that every test may use, and the report that closes the run.
 
-Here: registration of the suite's report, the profile of Hypothesis, where real scans are, the object store and Slurm,
-started once per run.
+Here: registration of the suite's report and of its distribution over workers, the profile of Hypothesis, where real
+scans are, the object store and Slurm, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
@@ -12,19 +12,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
+from hypothesis import HealthCheck, settings
+from websockets.sync.client import connect
 
+from tests.distribution import Distribution, is_worker
 from tests.s3_server import S3Server, start_s3
 from tests.slurm_cluster import SlurmCluster, can_run, started
-from tests.suite_report import ROOT, Limits, SuiteReport, shared_data_folder
+from tests.suite_report import ROOT, Limits, ProcessorTime, SuiteReport, shared_data_folder
+from tests.waiting import PATIENCE_S
 
 # How long an example takes depends on what else runs on the machine. An automatic build tries the same ones every time.
-settings.register_profile("busy machine", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile(
+    "busy machine", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("busy machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Registered as a plugin of its own: hooks of this file would not see the examples in src's docstrings.
+    config.pluginmanager.register(Distribution(), "distribution")
+    config.pluginmanager.register(ProcessorTime(), "processor-time")
+    if is_worker(config):  # The process that started it has the report.
+        return
     times = os.environ.get("SUITE_TIMES")
     report = SuiteReport(Limits.read(ROOT / "tests" / "limits.toml"), ROOT / times if times else None)
     config.pluginmanager.register(report, "suite-report")
@@ -48,6 +58,17 @@ def _names_below_localhost() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", resolved)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _answers_may_take_long() -> Iterator[None]:
+    """HTTP clients give up after 5 s and websockets after 10 s, which a busy machine may need for an answer."""
+    with pytest.MonkeyPatch.context() as patch:
+        for phase in ("connect", "read", "write", "pool"):
+            patch.setattr(DEFAULT_TIMEOUT_CONFIG, phase, PATIENCE_S)
+        assert connect.__kwdefaults__ is not None
+        patch.setitem(connect.__kwdefaults__, "open_timeout", PATIENCE_S)
         yield
 
 

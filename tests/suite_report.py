@@ -1,7 +1,8 @@
-"""What the suite cost and what it left out: the table of times per layer, budgets, and the list of allowed skips.
+"""What the suite cost and what it left out: the table of times per layer, and the list of allowed skips.
 
-Here: the pytest plugin that measures, prints, and fails the run; the facts about this machine that excuse a skip.
-Not here: the limits themselves (limits.toml), fixtures (conftest).
+Here: the pytest plugins that measure and print times, and fail the run on a skip that is not allowed; the facts about
+this machine that excuse a skip.
+Not here: the list itself (limits.toml), fixtures (conftest), which process runs which test (distribution).
 """
 
 import os
@@ -11,7 +12,7 @@ import sys
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,26 +93,13 @@ class AllowedSkip:
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds per layer, and the skips that are no failure."""
+    """The skips that are no failure."""
 
-    budgets_s: Mapping[str, float]
     skips: tuple[AllowedSkip, ...]
 
     @classmethod
     def read(cls, path: Path) -> "Limits":
-        content = tomllib.loads(path.read_text())
-        return cls(content["budgets_s"], tuple(AllowedSkip(**skip) for skip in content["skips"]))
-
-    def over_budget(self, times_s: Mapping[str, float]) -> list[str]:
-        """One line for every layer that took too long or has no budget."""
-        faults = []
-        for layer, seconds in times_s.items():
-            budget = self.budgets_s.get(layer)
-            if budget is None:
-                faults.append(f"{layer} has no budget: give it one in tests/limits.toml")
-            elif seconds > budget:
-                faults.append(f"{layer} took {seconds:.0f} s of its {budget:.0f} s")
-        return faults
+        return cls(tuple(AllowedSkip(**skip) for skip in tomllib.loads(path.read_text())["skips"]))
 
     def is_allowed(self, reason: str) -> bool:
         return any(skip.excuses(reason) for skip in self.skips)
@@ -139,26 +127,50 @@ def skip_reason(longrepr: object) -> str:
     return str(text).removeprefix("Skipped: ")
 
 
-class SuiteReport:
-    """Adds up times per layer and collects skips; at the end prints the table and fails the run if a limit is passed.
+class ProcessorTime:
+    """Adds to every report the processor seconds of the test: of this process and of those that it waited for."""
 
-    Times are shown and held to budgets when SUITE_TIMES names the folder with the times of the steps before
-    (``make test`` sets it); skips are held to the list always.
+    def __init__(self) -> None:
+        self._before_s = _processor_s()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        before_s, self._before_s = self._before_s, _processor_s()
+        vars(report)["processor_s"] = self._before_s - before_s
+        return report
+
+
+def _processor_s() -> float:
+    return sum(os.times()[:4])
+
+
+class SuiteReport:
+    """Adds up times per layer and collects skips; at the end prints the table and fails the run on a wrong skip.
+
+    Times are shown when SUITE_TIMES names the folder with the times of the steps before (``make test`` sets it). They
+    never fail a run: what a layer takes depends on what else the machine does.
     """
 
     def __init__(self, limits: Limits, times_folder: Path | None) -> None:
         self.limits = limits
         self.is_timed = times_folder is not None
         self.times_s: dict[str, float] = defaultdict(float)
+        self.processor_s: dict[str, float] = defaultdict(float)
         self.tests: dict[str, int] = defaultdict(int)
         self.faults: list[str] = []
         for name in ("set-up", "check"):
             if times_folder is not None and (times_folder / name).exists():
                 self.times_s[name] = float((times_folder / name).read_text())
+        self._before_s = sum(self.times_s.values())
         self._started = time.perf_counter()
 
     def pytest_collection_finish(self) -> None:
         self.times_s["collection"] = time.perf_counter() - self._started
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        self.pytest_collection_finish()  # Of the worker that was the last.
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.skipped:
@@ -167,19 +179,19 @@ class SuiteReport:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         layer = layer_of(report.nodeid.partition("::")[0])
         self.times_s[layer] += report.duration
+        self.processor_s[layer] += getattr(report, "processor_s", 0.0)  # A worker that crashed measured nothing.
         self.tests[layer] += report.when == "call"
         if report.skipped and not hasattr(report, "wasxfail"):
             self._note_skip(report.nodeid, report.longrepr)
 
     def _note_skip(self, test: str, longrepr: object) -> None:
         reason = skip_reason(longrepr)
-        if not self.limits.is_allowed(reason):
-            self.faults.append(f"{test} was skipped, and tests/limits.toml does not allow here: {reason}")
+        fault = f"{test} was skipped, and tests/limits.toml does not allow here: {reason}"
+        if not self.limits.is_allowed(reason) and fault not in self.faults:  # Every worker collects every file.
+            self.faults.append(fault)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.is_timed:
-            self.times_s["total"] = sum(self.times_s.values())
-            self.faults += self.limits.over_budget(self.times_s)
+        self.times_s["total"] = self._before_s + time.perf_counter() - self._started
         if self.faults and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -194,9 +206,12 @@ class SuiteReport:
                 terminalreporter.line(f"FAILED {fault}", red=True)
 
     def table(self) -> list[str]:
-        """Layer, tests, seconds, budget: in the order in which they ran."""
-        lines = [f"{'layer':<12}{'tests':>7}{'seconds':>10}{'budget':>8}"]
+        """Layer, tests, seconds, processor seconds: in the order in which they ran.
+
+        The seconds of the layers add up to more than the total where several workers ran.
+        """
+        lines = [f"{'layer':<12}{'tests':>7}{'seconds':>10}{'processor':>11}"]
         for layer, seconds in self.times_s.items():
-            budget = self.limits.budgets_s.get(layer, float("nan"))
-            lines.append(f"{layer:<12}{self.tests.get(layer, ''):>7}{seconds:>10.1f}{budget:>8.0f}")
+            processor = f"{self.processor_s[layer]:.1f}" if layer in self.processor_s else ""
+            lines.append(f"{layer:<12}{self.tests.get(layer, ''):>7}{seconds:>10.1f}{processor:>11}".rstrip())
         return lines

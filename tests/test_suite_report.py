@@ -1,4 +1,4 @@
-"""The suite fails when a layer passes its budget, and when a test is skipped without an allowed reason."""
+"""The suite fails when a test is skipped without an allowed reason, in one process and in several."""
 
 import os
 import subprocess
@@ -7,18 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite_report import MACHINE, ROOT, AllowedSkip, Limits, SuiteReport, layer_of
+from tests.suite_report import MACHINE, ROOT, AllowedSkip, Limits, ProcessorTime, SuiteReport, layer_of
 
-LIMITS = Limits({"formats": 10.0, "total": 20.0}, (AllowedSkip("needs a GPU", "no-gpu"),))
-
-
-def test_a_layer_over_its_budget_is_named() -> None:
-    assert LIMITS.over_budget({"formats": 10.5}) == ["formats took 10 s of its 10 s"]
-    assert LIMITS.over_budget({"formats": 9.5}) == []
-
-
-def test_a_layer_without_a_budget_is_named() -> None:
-    assert LIMITS.over_budget({"novel": 0.1}) == ["novel has no budget: give it one in tests/limits.toml"]
+LIMITS = Limits((AllowedSkip("needs a GPU", "no-gpu"),))
 
 
 @pytest.mark.parametrize(("has_gpu", "allowed"), [(False, True), (True, False)])
@@ -43,23 +34,74 @@ def test_files_count_to_their_layer() -> None:
 
 def test_the_steps_before_are_part_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "set-up").write_text("1.5\n")
-    assert SuiteReport(LIMITS, tmp_path).table()[1].split() == ["set-up", "1.5", "nan"]
+    assert SuiteReport(LIMITS, tmp_path).table()[1].split() == ["set-up", "1.5"]
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "words"),
-    [
-        ("pass", 0, "1 passed"),
-        ("import pytest; pytest.skip('too lazy')", 1, "does not allow here: too lazy"),
-        ("import pytest; pytest.xfail('known')", 0, "1 xfailed"),
-    ],
-)
-def test_a_run_fails_on_a_skip_that_is_not_listed(body: str, status: int, words: str, tmp_path: Path) -> None:
-    (tmp_path / "test_one.py").write_text(f"def test_one():\n    {body}\n")
-    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir"]
-    environment = {k: v for k, v in os.environ.items() if k != "SUITE_TIMES"} | {"PYTHONPATH": str(ROOT)}
-    run = subprocess.run(
-        [*command, str(tmp_path), str(tmp_path)], capture_output=True, text=True, env=environment, check=False
-    )
-    assert run.returncode == status, run.stdout
-    assert words in run.stdout
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Other plugins take longer to load than these runs."""
+
+
+def run_suite(folder: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """The tests in a folder, under the plugins of this suite."""
+    plugins = ["-p", "tests.conftest", "-p", "xdist.plugin", "-p", "no:cacheprovider", "--rootdir", str(folder)]
+    inherited = {k: v for k, v in os.environ.items() if k != "SUITE_TIMES" and not k.startswith("PYTEST")}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *plugins, *options, str(folder)],
+        capture_output=True, text=True, env={**inherited, "PYTHONPATH": str(ROOT), **ALONE, **environment}, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), ("--numprocesses=2",)])
+def test_a_run_fails_on_a_skip_that_is_not_listed(options: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text("import pytest\ndef test_one():\n    pytest.skip('too lazy')\n")
+    (tmp_path / "test_all.py").write_text("import pytest\npytest.skip('too hard', allow_module_level=True)\n")
+    run = run_suite(tmp_path, *options)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert run.stdout.count("test_one was skipped, and tests/limits.toml does not allow here: too lazy") == 1
+    assert run.stdout.count("test_all.py was skipped, and tests/limits.toml does not allow here: too hard") == 1
+
+
+def test_a_known_fault_is_no_skip(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text("import pytest\ndef test_one():\n    pytest.xfail('known')\n")
+    run = run_suite(tmp_path)
+    assert run.returncode == 0 and "1 xfailed" in run.stdout, run.stdout + run.stderr
+
+
+CLUSTERED = """import os, pytest
+@pytest.fixture(scope="session")
+def slurm_cluster(): pass
+def test_one(slurm_cluster: "SlurmCluster"): assert os.environ["PYTEST_XDIST_WORKER"] == "gw0"
+"""
+OTHER = """import os
+def test_one(): assert os.environ["PYTEST_XDIST_WORKER"] == "gw1"
+"""
+
+
+def test_workers_are_reported_in_one_table_and_tests_that_need_a_cluster_share_one(tmp_path: Path) -> None:
+    for name, text in {"a": OTHER, "b": CLUSTERED, "c": CLUSTERED, "d": CLUSTERED}.items():
+        (tmp_path / f"test_{name}.py").write_text(text)
+    (tmp_path / "times").mkdir()
+    (tmp_path / "times" / "check").write_text("1.5\n")
+    run = run_suite(tmp_path, "--numprocesses=2", SUITE_TIMES=str(tmp_path / "times"))
+    assert run.returncode == 0 and "4 passed" in run.stdout, run.stdout + run.stderr
+    rows = [line.split() for line in run.stdout.partition("time of each layer")[2].splitlines()[1:]]
+    assert [row[0] for row in rows[:5]] == ["layer", "check", "collection", "house", "total"]
+    assert rows[3][1] == "4" and len(rows[3]) == 4
+
+
+def test_a_file_that_hides_that_it_needs_the_cluster_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(CLUSTERED.replace(': "SlurmCluster"', ""))
+    run = run_suite(tmp_path)
+    assert run.returncode == 4
+    assert "test_a.py uses the cluster, and nothing in it matches USES_CLUSTER" in run.stderr
+
+
+def test_the_processor_time_of_a_test_is_measured() -> None:
+    measured, report = ProcessorTime(), pytest.TestReport("a", ("a", 0, "a"), {}, "passed", None, "call")
+    hook = measured.pytest_runtest_makereport()
+    next(hook)
+    while sum(os.times()[:4]) < measured._before_s + 0.05:
+        pass
+    with pytest.raises(StopIteration):
+        hook.send(report)
+    assert report.processor_s >= 0.05

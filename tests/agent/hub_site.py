@@ -26,7 +26,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.suite_report import ROOT, everybodys_python
 from tests.waiting import wait_until
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 OVER = ("ended", "failed", "lost")
 
 

@@ -22,7 +22,7 @@ from pellucid.jobs.processes import Process
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 # The lease of an agent of another machine is watched for a minute, which is too long for a test.
 QUICK_LEASE = """
 from pellucid.agent import lease, main

@@ -51,7 +51,7 @@ def test_the_app_for_open_ondemand_finds_port_and_token(tmp_path: Path) -> None:
     # As through the portal, which says what it was asked for.
     portal = {"Authorization": f"Bearer {token}", "Origin": "https://portal.org", "X-Forwarded-Host": "portal.org"}
     try:
-        with httpx.Client(verify=False, headers=portal, timeout=60) as client:
+        with httpx.Client(verify=False, headers=portal, timeout=120) as client:
             assert client.get(f"{url}/about").json()["pid"] == int(viewer)
     finally:
         os.kill(int(viewer), signal.SIGTERM)

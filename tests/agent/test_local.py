@@ -58,7 +58,7 @@ def test_the_viewer_draws_behind_the_door(running: AgentProcess, viewer: str) ->
     base = opened["address"]
     asked: dict[str, str | int] = {"width": 32, "height": 24, "format": "raw"}
     headers = {"Pellucid-Session": opened["token"]}
-    pixels = httpx.get(f"{base}api/screenshot", params=asked, headers=headers, timeout=60).content
+    pixels = httpx.get(f"{base}api/screenshot", params=asked, headers=headers, timeout=120).content
     picture = np.frombuffer(pixels, np.uint8).reshape(24, 32, 4)
     assert len(np.unique(picture[..., :3].reshape(-1, 3), axis=0)) > 10
     page = httpx.get(base)
@@ -70,12 +70,12 @@ def test_a_web_socket_goes_through(running: AgentProcess, viewer: str) -> None:
     opened = running.session(viewer)
     with connect(f"{opened['address'].replace('http', 'ws', 1)}ws", max_size=None) as line:
         line.send(json.dumps({"type": "prove", "session": opened["session"], "nonce": "mine"}))
-        said = json.loads(line.recv(timeout=60))
+        said = json.loads(line.recv(timeout=120))
         words = ("mine", said["nonce"], opened["address"])
         assert said["proof"] == sign(opened["key"], "server", *words)
         hello = {"type": "hello", "version": VERSION, "width": 64, "height": 48}
         line.send(json.dumps(hello | {"proof": sign(opened["key"], "page", *words)}))
-        assert json.loads(line.recv(timeout=60))["type"] == "welcome"
+        assert json.loads(line.recv(timeout=120))["type"] == "welcome"
 
 
 def test_nobody_gets_in_without_access(running: AgentProcess, viewer: str) -> None:

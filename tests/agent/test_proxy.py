@@ -19,7 +19,7 @@ from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_
 
 ID = "0123456789"
 HEAD = f"GET /i/{ID}/ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 

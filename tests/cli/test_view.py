@@ -44,7 +44,7 @@ def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(tmp_path: 
         with urlopen(url) as page:
             assert page.status == 200 and b"<title>Pellucid</title>" in page.read()
         process.send_signal(asked)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "Traceback" not in said and "interrupted" not in said
     assert list((tmp_path / "state" / "instances").iterdir()) == [] == list(made.iterdir())

@@ -7,8 +7,6 @@ import os
 import re
 from typing import Any
 
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 from PIL import Image
@@ -24,6 +22,9 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The example, run from its first to its last cell by a kernel without a front end."""
+    import nbclient  # Takes 5 s of processor time: a worker that runs other tests does without.
+    import nbformat
+
     example = nbformat.reads(EXAMPLE.read_text(), as_version=4)  # type: ignore[no-untyped-call]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PELLUCID_DEVICE": "cpu"}
     folder = str(tmp_path_factory.mktemp("notebook"))

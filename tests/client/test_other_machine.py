@@ -20,7 +20,7 @@ from tests.suite_report import MACHINE, ROOT
 from tests.transport.namespaces import TwoHosts, entered, two_hosts
 
 SHAPE = (24, 256, 256)
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pellucid
 from pellucid.instance.proofs import sign
 from pellucid.instance.protocol.parts import VERSION
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 SERVED = re.compile(r"http://127\.0\.0\.1:(\d+)/lab-less/")
 
 

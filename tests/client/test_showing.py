@@ -2,7 +2,6 @@
 
 import os
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from pellucid.errors import (
 )
 from pellucid.formats.protocol import Voxels
 from pellucid.transport import connecting
+from tests.waiting import wait_until
 
 
 class Torch:
@@ -166,10 +166,8 @@ def test_of_a_large_array_also_the_rarest_value_is_soon_known(running: Viewer) -
     large = np.tile(np.arange(160, dtype=np.uint8), (160, 160, 1))
     large[81, 81, 81] = 255  # Between the voxels that are looked at before the first picture.
     running.render_volume(large)
+    wait_until(lambda: histogram_of(running)["high"] == 255)
     histogram = histogram_of(running)
-    deadline = time.monotonic() + 60
-    while histogram["high"] < 255 and time.monotonic() < deadline:
-        histogram = histogram_of(running)
     assert (histogram["low"], histogram["high"], histogram["counts"][-1]) == (0.0, 255.0, 1)
     assert sum(histogram["counts"]) == pytest.approx(large.size, rel=0.01)
 

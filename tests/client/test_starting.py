@@ -6,9 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +26,9 @@ from pellucid.errors import (
 from pellucid.instance import records
 from pellucid.instance.records import Record
 from tests.suite_report import ROOT
+from tests.waiting import wait_until
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 PROGRAM = "import pellucid; viewer = pellucid.start(device='cpu', keep={keep}); print(viewer.url, flush=True); {then}"
 
 
@@ -53,10 +53,7 @@ def started_by_a_program(then: str, keep: bool = False) -> "tuple[subprocess.Pop
 
 def wait_for_end(record: Record) -> None:
     """Until its process is gone; its exit cannot be waited for from here."""
-    deadline = time.monotonic() + PATIENCE_S
-    while record.is_alive and time.monotonic() < deadline:
-        os.sched_yield()
-    assert not record.is_alive
+    wait_until(lambda: not record.is_alive, PATIENCE_S)
 
 
 def test_it_ends_with_its_program_however_that_ends(state: Path) -> None:
@@ -203,14 +200,15 @@ def test_a_program_sends_nothing_to_another_that_took_over_the_port(state: Path)
 def listening_at(port: int, handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[None]:
     """A server at a port that its last user is only just leaving."""
     http.server.ThreadingHTTPServer.allow_reuse_address = True
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-            break
-        except OSError:
-            assert time.monotonic() < deadline
-            os.sched_yield()
+    servers: list[http.server.ThreadingHTTPServer] = []
+
+    def is_listening() -> bool:
+        with suppress(OSError):
+            servers.append(http.server.ThreadingHTTPServer(("127.0.0.1", port), handler))
+        return bool(servers)
+
+    wait_until(is_listening, PATIENCE_S)
+    (server,) = servers
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield

@@ -15,7 +15,7 @@ from pellucid.client import widget
 from tests.waiting import wait_until
 from tests.web.browsing import FLAGS, browser_program
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 120_000
 # What a notebook gives a widget, and nothing more. The kernel's answers are those of ViewerWidget.
 NOTEBOOK = """<!doctype html><title>notebook</title><div id="cell"></div><script type="module">
 import widget from "./widget.js";

@@ -38,7 +38,7 @@ from tests.transport.peer import voxels
 from tests.waiting import wait_until
 
 TOKEN = "correct horse battery"
-WAIT_S = 20.0
+WAIT_S = 120.0
 SMALL = np.arange(60, dtype=np.int16).reshape(3, 4, 5)
 LAYOUTS: Mapping[str, Voxels] = {
     "contiguous": SMALL,

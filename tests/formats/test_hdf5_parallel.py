@@ -27,6 +27,7 @@ from pellucid.errors import (
 from pellucid.formats.hdf5.parallel import read_shared, write_parallel
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared import SharedArray
+from tests.waiting import wait_until
 
 SHAPE = (21, 34, 300)
 CHUNK = (8, 16, 160)
@@ -68,7 +69,7 @@ def test_every_storage_gives_the_same_voxels(tmp_path: Path, storage: str, dtype
         with read_shared(path, "data", box, processes=2) as shared:
             assert shared.dtype == np.uint16
             np.testing.assert_array_equal(shared.array, voxels[box.slices] if box else voxels)
-    assert children() == before
+    assert children() <= before
 
 
 @pytest.mark.parametrize("processes", [1, 3, 50])
@@ -118,7 +119,7 @@ def test_a_killed_reader_is_replaced(tmp_path: Path, storage: str) -> None:
     with read_shared(path, processes=2, watch=kill_two) as shared:
         np.testing.assert_array_equal(shared.array, voxels)
     assert len(killed) == 2
-    assert children() == before
+    assert children() <= before
 
 
 def test_a_piece_that_costs_every_reader_is_given_up(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_a_piece_that_costs_every_reader_is_given_up(tmp_path: Path) -> None:
     before = children()
     with pytest.raises(WorkerLost, match=r"while reading .*a.h5: it was ended by signal 9"):
         read_shared(path, watch=lambda worker: os.kill(worker, signal.SIGKILL))
-    assert children() == before
+    assert children() <= before
 
 
 OWNER = """
@@ -150,9 +151,16 @@ def holders_of_memory() -> set[int]:
     return found
 
 
+def shared_memory_names() -> set[str]:
+    """In use on this machine, without those of browsers that run beside this test."""
+    return {
+        path.name for path in Path("/dev/shm").iterdir() if not path.name.startswith((".org.chromium", ".com.google"))
+    }
+
+
 def test_nothing_is_left_of_a_killed_owner(tmp_path: Path) -> None:
     path = stored(tmp_path / "a.h5", voxels_of(shape=(40, 512, 512)))
-    names = set(Path("/dev/shm").iterdir())
+    names = shared_memory_names()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, str(path)],
@@ -172,7 +180,7 @@ def test_nothing_is_left_of_a_killed_owner(tmp_path: Path) -> None:
         assert select.select([descriptor], [], [], 30)[0], "a worker outlives its owner"
         os.close(descriptor)
     assert not holders_of_memory() & {*workers, owner.pid}
-    assert set(Path("/dev/shm").iterdir()) == names
+    wait_until(lambda: shared_memory_names() <= names)
     owner.stdin.close()
     owner.stdout.close()
 
@@ -190,7 +198,7 @@ def test_errors_come_back_from_the_workers(tmp_path: Path) -> None:
         read_shared(path, box=Box((0, 0, 0), (1, 1, 301)))
     with pytest.raises(InvalidInput, match="at least one"):
         read_shared(path, processes=-1)
-    assert children() == before
+    assert children() <= before
 
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
@@ -207,7 +215,7 @@ def test_written_by_several_processes(tmp_path: Path, codec: str, processes: int
     with h5py.File(tmp_path / "out.h5") as file:
         assert file["entry/data"].chunks == CHUNK
         np.testing.assert_array_equal(file["entry/data"][()], voxels_of())
-    assert children() == before
+    assert children() <= before
     assert [found.name for found in tmp_path.iterdir()] == ["out.h5"]
 
 

@@ -17,7 +17,7 @@ from pellucid.rendering.geometry.point_files import load_points
 from pellucid.volume.volume import open_volume
 from tests.damaged_files import ESCAPE, LEAVES, NUMBERS
 
-fuzzed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+fuzzed = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 numbers = st.one_of(st.sampled_from(NUMBERS), st.integers(-3, 9).map(str), st.floats().map(repr))
 words = st.one_of(

@@ -47,7 +47,7 @@ def assert_same(found: Orientation | None, expected: Orientation) -> None:
 
 
 @pytest.mark.parametrize("name", STORING)
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_what_is_written_is_read(name: str, tmp_path: Path, seed: int) -> None:
     expected = turned(seed)

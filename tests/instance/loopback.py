@@ -29,7 +29,7 @@ from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
 from pellucid.workers.process import Deadlines
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def held(monkeypatch: pytest.MonkeyPatch, after: int) -> tuple[threading.Event, 
     def kept(self: Target, *numbers: int) -> None:
         if next(count, None) is None:
             reached.set()
-            may_go_on.wait(30)
+            may_go_on.wait(120)
         keep(self, *numbers)
 
     monkeypatch.setattr(Target, "keep", kept)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput, NotFound
@@ -67,7 +67,6 @@ def test_bytes_that_come_twice_count_once(arrays: Arrays) -> None:
         arrays.finish(id)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=20))
 def test_spans_are_the_bytes_that_came(pieces: list[tuple[int, int]]) -> None:
     spans: list[tuple[int, int]] = []

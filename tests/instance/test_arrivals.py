@@ -175,14 +175,14 @@ def test_pages_see_how_far_it_is(lane: str, instance: Instance, large: Voxels, m
     reached, may_go_on = held(monkeypatch, 3)
     with open_page(instance) as page:
         sending, failures = in_background(sent, instance, large, Options(lane))
-        assert reached.wait(30)
+        assert reached.wait(120)
         while (heard := receiving(page))["done"] < 3 * SMALLEST_PIECE:
             pass
         assert (heard["total"], heard["unit"], heard["state"]) == (large.nbytes, "B", "running")
         may_go_on.set()
         while (heard := receiving(page))["state"] == "running":
             pass
-        sending.join(30)
+        sending.join(120)
     assert heard["state"] == "finished" and not failures
 
 
@@ -190,12 +190,12 @@ def test_a_page_stops_it(instance: Instance, large: Voxels, monkeypatch: pytest.
     reached, may_go_on = held(monkeypatch, 1)
     with open_page(instance) as page:
         sending, failures = in_background(sent, instance, large)
-        assert reached.wait(30)
+        assert reached.wait(120)
         page.say("cancel_task", task=receiving(page)["task"])
         page.say("prolong")
         page.hear_text("idle")  # What was said before is done by now.
         may_go_on.set()
-        sending.join(30)
+        sending.join(120)
         assert "was cancelled" in told_of_break(page)["what"]
     assert isinstance(failures[0], Cancelled)
 
@@ -204,9 +204,9 @@ def test_the_program_stops_it(instance: Instance, large: Voxels, monkeypatch: py
     reached, may_go_on = held(monkeypatch, 1)
     cancel = threading.Event()
     sending, failures = in_background(sent, instance, large, Options("tcp", cancel=cancel))
-    assert reached.wait(30)
+    assert reached.wait(120)
     cancel.set()
-    sending.join(30)
+    sending.join(120)
     may_go_on.set()
     assert isinstance(failures[0], Cancelled)
 
@@ -219,13 +219,13 @@ def test_two_senders_at_once(
     with served(Instance(None, Setup("cpu", (folder,)), limits=limits)) as instance:
         reached, may_go_on = held(monkeypatch, 1)
         first, failures = in_background(sent, instance, large)
-        assert reached.wait(30)
+        assert reached.wait(120)
         second, refusals = in_background(sent, instance, ball)
         if not is_waiting:
-            second.join(30)
+            second.join(120)
         may_go_on.set()
-        first.join(30)
-        second.join(30)
+        first.join(120)
+        second.join(120)
         shown = Viewer(instance.url).retrieve_volume()
     assert not failures
     assert np.array_equal(shown, ball if is_waiting else large)
@@ -236,15 +236,15 @@ def test_a_viewer_that_ends_says_so(folder: Path, large: Voxels, monkeypatch: py
     reached, may_go_on = held(monkeypatch, 1)
     with running(None, folder) as instance:
         sending, failures = in_background(sent, instance, large)
-        assert reached.wait(30)
+        assert reached.wait(120)
 
         def go_on() -> None:
-            instance._listener.is_closing.wait(30)
+            instance._listener.is_closing.wait(120)
             may_go_on.set()
 
         ending, _ = in_background(go_on)
         instance.stop()
-    ending.join(30)
-    sending.join(30)
+    ending.join(120)
+    sending.join(120)
     assert isinstance(failures[0], Cancelled | TransferBroken | InvalidInput)
     assert not any("pellucid" in path.name for path in Path("/dev/shm").iterdir())

@@ -46,7 +46,7 @@ class HeldBack:
 
     def __call__(self, *given: Any, **more: Any) -> bytes:
         self._begun.set()
-        self._may_finish.wait(60)
+        self._may_finish.wait(120)
         return self._encode(*given, **more)
 
     async def begun(self) -> None:
@@ -77,7 +77,7 @@ def test_who_comes_while_the_exact_picture_is_encoded_is_shown_it(monkeypatch: p
         held.finish()
         await exact
         delivering.close()
-        return await asyncio.wait_for(late.outbox.next(), 60)
+        return await asyncio.wait_for(late.outbox.next(), 120)
 
     sent = asyncio.run(shown())
     assert isinstance(sent, bytes) and b'"png"' in sent
@@ -170,7 +170,7 @@ def test_the_first_who_takes_video_has_it_made_ready(monkeypatch: pytest.MonkeyP
         delivering = Delivery(Timing(), lambda: members)
         for one in members:
             delivering.show_last(one)
-        thread = await asyncio.to_thread(prepared.get, timeout=60)
+        thread = await asyncio.to_thread(prepared.get, timeout=120)
         delivering.close()
         return thread
 

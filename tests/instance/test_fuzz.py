@@ -23,7 +23,6 @@ LEFT_OUT = ("/api/shutdown", "/api/movies")
 @SCHEMA.exclude(path=list(LEFT_OUT)).parametrize()
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
     phases=[Phase.generate],
     derandomize=True,
     suppress_health_check=list(HealthCheck),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests, Unreadable
@@ -177,7 +177,6 @@ def test_a_guest_is_told_over_http(instance: Instance) -> None:
 
 
 @given(st.tuples(st.integers(1, 8192), st.integers(1, 8192)))
-@settings(deadline=None)
 def test_images_for_guests_keep_their_shape(size: tuple[int, int]) -> None:
     width, height = limited_size(size, "look")
     assert limited_size(size, "own") == size
@@ -346,7 +345,6 @@ SPACED = st.text(string.ascii_letters + " ", min_size=3, max_size=12).map(lambda
 
 
 @given(st.lists(NAME, min_size=2, max_size=6, unique=True), st.sampled_from(["", "s3:/", "file:/", "~"]))
-@settings(deadline=None)
 def test_guests_see_the_name_of_a_file_and_not_its_path(parts: list[str], start: str) -> None:
     path = f"{start}/{'/'.join(parts)}.h5"
     for text in (f"{path} cannot be read.", f"There is nothing at {path}.", f"See '{path}', ({path}); {path}:/entry."):
@@ -356,7 +354,6 @@ def test_guests_see_the_name_of_a_file_and_not_its_path(parts: list[str], start:
 
 
 @given(st.lists(SPACED, min_size=2, max_size=5, unique=True))
-@settings(deadline=None)
 def test_paths_with_spaces_that_the_viewer_knows_are_left_out(parts: list[str]) -> None:
     path = "/" + "/".join(parts)
     shown = without_paths(f"{path} is damaged: it ends.", [path])

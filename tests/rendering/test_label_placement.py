@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.formats.protocol import Voxels
@@ -32,7 +32,6 @@ lengths = st.tuples(*[st.floats(0.01, 50.0)] * 3)
 transforms = st.builds(Transform, lengths, st.tuples(*[st.floats(-180, 180)] * 3), st.tuples(*[st.floats(-99, 99)] * 3))
 
 
-@settings(deadline=None)
 @given(
     shape=st.tuples(*[st.integers(1, 9)] * 3),
     factor=st.integers(1, 4),

@@ -107,7 +107,7 @@ def shown(renderer: Renderer, scene: Scene) -> Voxels:
     return renderer.render(scene, SIZE, SIZE).rgba[..., 0].ravel() / 255
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_extreme_is_that_of_twenty_times_as_many_samples(renderer: Renderer, seed: int) -> None:
     case = Case.of(seed)
@@ -115,7 +115,7 @@ def test_the_extreme_is_that_of_twenty_times_as_many_samples(renderer: Renderer,
     assert np.abs(shown(renderer, case.scene) - expected)[is_hit].max(initial=0) <= 1 / 255 + 1e-3
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_reference_s_cubics_are_what_many_samples_see(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -22,7 +22,7 @@ def table(path: Path, text: str) -> Path:
     return path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(-400_000, 400_000), min_size=2, max_size=30),
     st.sampled_from(["frame;angle", "frame\tangle", "# frame angle", "angle", ""]),

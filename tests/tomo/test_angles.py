@@ -20,7 +20,7 @@ from tests.tomo.analytic import ellipse_sinogram
 from tests.tomo.angle_sets import GOLDEN_DEG, AngleSet, covering, with_a_wedge
 
 COLUMNS, AXIS, RADIUS, TRUTH = 96, 46.7, 30.0, 0.01
-slowly = partial(settings, deadline=None, suppress_health_check=list(HealthCheck))
+slowly = partial(settings, suppress_health_check=list(HealthCheck))
 NOISE = np.random.default_rng(7).normal(0, 0.002, 2000)
 NAMED: dict[str, Floats] = {
     "half turn": np.arange(0, 180, 1.0),

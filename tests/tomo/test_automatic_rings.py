@@ -63,7 +63,7 @@ def wall_of(sinogram: Voxels, axis: float) -> float:
     return float(image[(distance > RADIUS) & (distance < RADIUS + WALL)].mean())
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(st.floats(150, 168), st.integers(0, 1000), st.floats(-0.5, 0.5), st.sampled_from([0.0005, 0.01]))
 def test_a_thin_wall_stays_where_there_are_no_rings(axis: float, seed: int, error: float, noise: float) -> None:
     """error: of the axis that was found."""
@@ -150,7 +150,7 @@ def slice_of(sinogram: Floats, angles: Floats, axis: float) -> Voxels:
     return np.asarray(back_project(filtered, Geometry.shared(angles, axis, 1), choose("cpu"))[0])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(scans(), st.integers(0, 1000))
 def test_it_is_never_worse_than_nothing(scan: tuple[Floats, Floats, float, float], seed: int) -> None:
     before, angles, axis, density = scan

@@ -77,7 +77,7 @@ def test_an_offset_scan_becomes_half_a_turn_of_wide_views(axis: float, device: D
     np.testing.assert_allclose(joined, integrals(sample, wide, turn[:180]).transpose(1, 0, 2), atol=1e-5)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.floats(98, 118) | st.floats(9, 29))
 def test_the_axis_of_an_offset_scan_may_lie_between_columns(axis: float) -> None:
     """Joined views are those of a wide detector about the same axis, and the slice is in its place."""

@@ -48,7 +48,7 @@ def damaged(flat: Floats, dark: Floats, seed: int) -> tuple[Floats, Floats, Voxe
     return flat, dark, is_bad
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_bad_pixels_are_found_and_good_ones_are_not(seed: int) -> None:
     flat, dark = detector(seed)
@@ -66,7 +66,7 @@ def test_a_detector_full_of_them_is_not_what_it_seems() -> None:
     assert find_bad_pixels(flat, dark).count == 0
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, ROWS - 1), st.integers(1, ROWS), st.integers(0, 1000), st.sampled_from(["uint16", "float32"]))
 def test_rows_read_alone_are_those_of_the_whole_frame(first: int, count: int, seed: int, dtype: str) -> None:
     random = np.random.default_rng(seed)

@@ -71,7 +71,7 @@ def between(times: Any, groups: Any) -> Any:
     return np.stack(columns, axis=1).reshape(len(times), *frames.shape[1:])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 2**31), st.booleans())
 def test_flats_and_darks_anywhere_in_a_scan_are_interpolated(
     flats: int, darks: int, seed: int, is_kernel: bool

@@ -123,7 +123,7 @@ def moved(frames: Frames, times: Any) -> Frames:
     return Frames(frames.volume, frames.indices, np.asarray(times, np.float64))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(0, 0.3), st.lists(st.integers(0, 60), min_size=1, max_size=6, unique=True), st.integers(0, 9))
 def test_flats_at_any_time_follow_a_beam_that_bends_at_them(share: float, places: list[int], seed: int) -> None:
     """The beam changes linearly between groups of flats at random positions, and stands still beyond them."""

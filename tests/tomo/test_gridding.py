@@ -47,7 +47,7 @@ def test_a_disc_comes_back_with_its_attenuation(device: Device) -> None:
     assert inner.std() < 3e-5
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**32),
     name=st.sampled_from(sorted(FILTERS)),

@@ -54,7 +54,7 @@ def test_hipic_with_its_log(is_folder: bool, is_numbered: bool, tmp_path: Path) 
         open_scan(source)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.permutations(range(12)),
     st.sampled_from(["", " ", ",", " I0", " 3 2024/11/02 first", ", dark 4"]),

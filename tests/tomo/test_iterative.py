@@ -45,7 +45,7 @@ def truth_of(parts: list[Ellipse], columns: int, finer: int = 4) -> Voxels:
     return np.asarray(whole.reshape(columns, finer, columns, finer).mean(axis=(1, 3)))
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 2**32),
     columns=st.integers(24, 56),

@@ -50,7 +50,7 @@ def scaled(scan: Scan, factor: float, dtype: Any) -> Scan:
     return replace(scan, projections=projections, flats=flats, darks=darks)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(-9, 9), st.sampled_from([np.float32, np.float64]))
 def test_a_factor_on_all_counts_changes_nothing(exponent: float, dtype: Any) -> None:
     scan = plain_scan()

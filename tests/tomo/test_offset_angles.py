@@ -30,7 +30,7 @@ def full_turns(draw: st.DrawFn) -> AngleSet:
     return AngleSet(np.radians(draw(st.sampled_from([1, -1])) * (angles + noise)), step)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(full_turns())
 def test_views_are_paired_with_what_is_opposite(drawn: AngleSet) -> None:
     angles, pairs = drawn.angles_rad, OppositeViews.of(drawn.angles_rad)
@@ -49,7 +49,7 @@ def offset_scan(angles: Floats) -> Scan:
     return Scan("offset", "array", Frames.from_array(np.exp(-lengths)[:, None].astype(np.float32)), angles)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(full_turns(), st.sampled_from(["direct", "gridding"]))
 def test_an_offset_scan_has_the_attenuation_of_the_sample(drawn: AngleSet, method: str) -> None:
     recipe = Recipe(center=AXIS, is_offset=True, method=method, filter="ramachandran")

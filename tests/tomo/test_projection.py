@@ -44,7 +44,7 @@ def test_the_transpose_is_that_of_the_definition(name: str, device: Device) -> N
         np.testing.assert_allclose(image.ravel(), expected, atol=5e-5)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32),
     columns=st.integers(5, 90),
@@ -67,7 +67,7 @@ def test_projection_and_transpose_are_matched(
     assert (there * rows).sum() == pytest.approx((back * images).sum(), rel=2e-6)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(8, 60), st.integers(2, 30), st.floats(-0.3, 0.3))
 def test_projection_is_astras(seed: int, columns: int, views: int, away: float) -> None:
     rng, axis = np.random.default_rng(seed), (0.5 + away) * (columns - 1)

@@ -140,7 +140,7 @@ def test_a_file_of_angles_in_many_layouts(layout: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(-400, 400, width=32), min_size=2, max_size=30), st.integers(0, 3), st.sampled_from(" ,;\t"))
 def test_a_named_column_is_found_wherever_it_is(
     tmp_path_factory: pytest.TempPathFactory, angles: list[float], column: int, separator: str

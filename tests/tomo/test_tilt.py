@@ -37,7 +37,7 @@ def tilted_scan(
     return simulate(sample, detector, np.arange(181) * np.pi / 180, Faults(is_noisy=True, rings=3, seed=seed))
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 @given(st.sampled_from(SAMPLES), st.floats(1.5, 5), st.booleans(), st.floats(56, 72), st.integers(0, 1000))
 def test_a_tilt_is_found(sample: Phantom, size: float, is_left: bool, axis: float, seed: int) -> None:
     pixels = -size if is_left else size
@@ -50,7 +50,7 @@ def test_a_tilt_is_found(sample: Phantom, size: float, is_left: bool, axis: floa
     np.testing.assert_allclose(found.line.at(rows), wanted, atol=0.4)
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 @given(st.sampled_from(SAMPLES), st.floats(56, 72), st.sampled_from([300.0, 1000.0, 20_000.0]), st.integers(0, 1000))
 def test_no_tilt_is_found_where_none_is(sample: Phantom, axis: float, counts: float, seed: int) -> None:
     """However noisy the scan is, and where the sample itself leans."""
@@ -66,7 +66,7 @@ def test_real_scans_that_are_upright(name: str) -> None:
     assert found.tilt is not None and not found.tilt.is_clear and found.tilt.sentence() == ""
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.floats(-0.5, 0.5), st.floats(0, 0.1), st.lists(st.integers(0, 14), max_size=4, unique=True), st.integers(0, 99)
 )

@@ -54,7 +54,7 @@ def test_slices_do_not_depend_on_the_order(recipe: Recipe) -> None:
     np.testing.assert_allclose(trial.whole_slice(1, recipe), wanted[1], atol=1e-5 * wanted.max())
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(METHODS)))
 def test_the_axis_does_not_depend_on_the_order(seed: int, method: str) -> None:
     assert find_axis(shuffled(HALF, seed), method) == find_axis(HALF, method)
@@ -73,7 +73,7 @@ def test_golden_angles_are_sorted_and_turns_one_after_the_other_are_not() -> Non
     assert twice.in_angle_order() is twice
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32))
 def test_live_slices_do_not_depend_on_the_order(seed: int) -> None:
     def cross(order: Voxels) -> Voxels:
@@ -106,7 +106,7 @@ def test_a_growing_file_keeps_the_order_in_which_it_came(tmp_path: Path) -> None
     np.testing.assert_allclose(open_scan(path).angles_rad, np.sort(stored))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 80))
 def test_frames_are_read_in_the_order_that_is_asked_for(seed: int, count: int) -> None:
     frames = np.random.default_rng(seed).random((90, 2, 3))

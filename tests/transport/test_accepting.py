@@ -14,7 +14,7 @@ from pellucid.transport.accepting import LOG_EVERY_S, Acceptor, LimitedLog
 from pellucid.transport.connections import ConnectionRegistry
 
 FAILURES = 200
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class WithoutDescriptors(socket.socket):

@@ -23,7 +23,7 @@ from pellucid.transport.listening import Listener
 from pellucid.transport.tunnel import relay
 
 ID = "0123456789"
-READY_S = 20.0
+READY_S = 120.0
 
 
 class Front:

@@ -14,7 +14,7 @@ from pellucid.volume import statistics
 from pellucid.volume.volume import Volume
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.tuples(*[st.integers(1, 40)] * 3), st.sampled_from([4, 7, 32]))
 def test_every_brick_has_its_own_range(shape: Shape, brick: int) -> None:
     voxels = np.random.default_rng(0).integers(-100, 100, shape).astype(np.int16)

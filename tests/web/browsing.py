@@ -27,7 +27,7 @@ from pellucid.rendering.scene import VERSION, Scene
 from tests.suite_report import BROWSERS, ROOT
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
-PATIENCE_MS = 60_000
+PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
 TOKEN = "{ 'Pellucid-Session': sessionStorage.getItem('pellucid ' + location.origin + location.pathname) }"
 """The header of a page's requests, in JavaScript."""

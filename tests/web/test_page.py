@@ -37,7 +37,7 @@ def test_what_is_under_the_cursor_is_told(page: Page) -> None:
             page.mouse.move(x, 380)
         return under.count() == 1 and "voxel" in under.inner_text()
 
-    wait_until(is_told, patience_s=60.0)
+    wait_until(is_told, patience_s=120.0)
 
 
 def test_a_drag_turns_and_rests_exactly(page: Page) -> None:
@@ -172,7 +172,7 @@ def test_a_face_of_the_box_is_dragged(page: Page) -> None:
 
 def test_two_scenes_stand_side_by_side(page: Page) -> None:
     page.keyboard.press("b")
-    expect(page.locator('canvas[data-view="other"]')).to_have_attribute("data-is-exact", "true", timeout=60_000)
+    expect(page.locator('canvas[data-view="other"]')).to_have_attribute("data-is-exact", "true", timeout=120_000)
     page.keyboard.press("b")
     expect(page.locator('canvas[data-view="other"]')).to_have_count(0)
 

@@ -16,7 +16,7 @@ from pellucid.workers.commands import Describe, Progressed, Stage, View
 from pellucid.workers.process import Deadlines, Ending
 from pellucid.workers.supervision import Handed, Picture, SupervisedWorker
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 EDGE = 24
 SOURCE = "memory:ball"
 SPACING = (1.0, 0.5, 2.0)

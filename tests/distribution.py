@@ -1,0 +1,80 @@
+"""Which tests share a worker process when the suite runs in several.
+
+Here: the pytest plugin that groups tests, puts the slowest groups first, and schedules one group after another.
+Not here: how many workers there are (Makefile), what the run took (suite_report).
+
+The tests of a file share a worker, because they share its fixtures. All files that need a cluster, a Hub or an account
+of this machine share one worker: there is one cluster and one Hub in a run, and only one program at a time can add an
+account.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+CLUSTER = "cluster"
+CLUSTER_FIXTURES = frozenset({"slurm_cluster", "hub", "stranger"})
+USES_CLUSTER = re.compile(r"\b(SlurmCluster|RunningHub|Person|useradd)\b")
+"""What a file contains that uses one of these fixtures, or that adds an account."""
+
+SLOW_FOLDERS = ("agent", "web", "instance", "client", "tomo", "rendering")
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process runs tests for another process, which reports them."""
+    return hasattr(config, "workerinput")
+
+
+@cache
+def group_of(path: Path) -> str:
+    """The group of the tests in a file."""
+    uses_cluster = path.name.startswith("test_") and USES_CLUSTER.search(path.read_text())
+    return CLUSTER if uses_cluster else str(path)
+
+
+def rank_of(path: str) -> int:
+    """Files with a low rank start first, so that no worker has a slow one left when the others are done.
+
+    >>> [rank_of(path) for path in ("tests/agent/test_home.py", "tests/test_box.py", "src/pellucid/box.py")]
+    [0, 6, 7]
+    """
+    folder, _, rest = path.partition("/")
+    layer = rest.partition("/")[0]
+    if folder == "tests" and layer in SLOW_FOLDERS:
+        return SLOW_FOLDERS.index(layer)
+    return len(SLOW_FOLDERS) + (folder == "src")
+
+
+def _path_in(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+class GroupScheduling(LoadFileScheduling):  # type: ignore[misc]
+    """One group of tests after another, in the order of collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(self.config.rootpath / _path_in(nodeid))
+
+
+class Distribution:
+    """The hooks; those that start with pytest_xdist exist where there are workers only."""
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        alone = {_path_in(item.nodeid) for item in items if CLUSTER_FIXTURES & {*getattr(item, "fixturenames", ())}}
+        for path in sorted(alone):
+            if group_of(config.rootpath / path) != CLUSTER:
+                raise pytest.UsageError(
+                    f"{path} uses the cluster, and nothing in it matches USES_CLUSTER in tests/distribution.py. "
+                    "Annotate the fixture with its type."
+                )
+        if is_worker(config):
+            items.sort(key=lambda item: (_path_in(item.nodeid) not in alone, rank_of(_path_in(item.nodeid))))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> GroupScheduling:
+        config.option.loadscopereorder = False  # The rank decides, not the number of tests.
+        return GroupScheduling(config, log)
