@@ -89,7 +89,8 @@ def test_of_two_flats_the_one_without_beam_is_left_out() -> None:
 def test_no_good_flat_is_an_error() -> None:
     clean = simulate(SAMPLE, replace(DETECTOR, flats=1), ANGLES)
     closed = np.asarray(np.random.default_rng(4).poisson(100.5, flats_of(clean).shape), np.uint16)
-    scan = with_frames(clean, closed)
+    darks = np.asarray(np.random.default_rng(5).poisson(100, darks_of(clean).shape), np.uint16)
+    scan = with_frames(clean, closed, darks)
     with pytest.raises(InvalidInput, match=r"None of the 2 flats .* can be used"):
         good_flats(scan)
     with pytest.raises(InvalidInput, match=r"None of the 2 flats .* can be used"):

@@ -1,19 +1,34 @@
 """Iterative methods come back to the disc, and are as close to the truth as ASTRA's after as many iterations."""
 
+import signal
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.device import Device, choose, primitives
+from pellucid.engines.engine import make_engine
+from pellucid.engines.stopping import raise_if_stopped
+from pellucid.errors import Cancelled
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry
+from pellucid.tomo.in_memory import reconstruct_array
 from pellucid.tomo.iterative import cgls, sirt
+from pellucid.tomo.pipeline import Running, reconstruct
+from pellucid.tomo.projection import project
+from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference.projection import grid
 from pellucid.tomo.scan import Floats
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.astra_peer import astra_iterations
+from tests.tomo.small_scan import write_scan
+from tests.waiting import wait_until
 
 Ellipse = tuple[float, float, float, float, float]
 """Half axes, middle, attenuation."""
@@ -136,3 +151,62 @@ def test_neighbours_do_not_change_a_slice(method: type, axes: list[float], devic
     together = room.to_host(method(room.to_device(rows), Geometry(angles, np.array(axes)), 5, device=device))
     alone = room.to_host(method(room.to_device(rows[1:2]), Geometry(angles, np.array(axes[1:2])), 5, device=device))
     np.testing.assert_allclose(together[1], alone[0], atol=1e-5 if axes[1] != axes[0] else 0)
+
+
+class Interruption:
+    """In the place of the projection: the third one interrupts the program, and ends when that has been noticed."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.calls += 1
+        if self.calls == 3:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            wait_until(is_stopped)
+        return project(*arguments)
+
+
+def is_stopped() -> bool:
+    try:
+        raise_if_stopped()
+    except Cancelled:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("method", ["sirt", "cgls"])
+@pytest.mark.parametrize("way", ["file", "array"])
+def test_an_interruption_ends_it_within_one_iteration(
+    method: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, interruption = write_scan(tmp_path / "scan.h5", rows=2, views=12), Interruption()
+    monkeypatch.setattr("pellucid.tomo.iterative.project", interruption)
+    recipe = Recipe(center=22.7, tilt=0.0, method=method, iterations=50)
+    with pytest.raises(KeyboardInterrupt):
+        if way == "file":
+            reconstruct(source, tmp_path / "volume.zarr", recipe, running=Running(device="cpu"))
+        else:
+            with closing(open_scan(source)) as scan:
+                reconstruct_array(scan, recipe, device="cpu")
+    assert interruption.calls == 3
+
+
+@pytest.mark.parametrize("engine", ["serial", "local"])
+def test_a_cancelled_run_ends_within_one_iteration(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, cancel, calls = write_scan(tmp_path / "scan.h5", rows=2, views=12), threading.Event(), []
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            cancel.set()
+        return project(*arguments)
+
+    monkeypatch.setattr("pellucid.tomo.iterative.project", counted)
+    recipe = Recipe(center=22.7, tilt=0.0, method="sirt", iterations=50)
+    running = Running(make_engine(engine), device="cpu", cancel=cancel)
+    with pytest.raises(Cancelled):
+        reconstruct(source, tmp_path / "volume.zarr", recipe, running=running)
+    assert len(calls) == 3

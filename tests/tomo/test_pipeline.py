@@ -264,7 +264,7 @@ def test_a_recipe_is_checked() -> None:
         ({"filter": "ram"}, "no filter 'ram'"),
         ({"center": "left"}, "no center 'left'.*auto, double-wedge"),
         ({"center": 3.0, "tilt": "auto"}, "found together with its center"),
-        ({"iterations": -1}, "iterations, columns of air"),
+        ({"iterations": -1}, "iterations is -1"),
         ({"speed": 1}, "no 'speed'.*center, tilt"),
     ):
         with pytest.raises(InvalidInput, match=said):

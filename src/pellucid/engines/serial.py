@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from pellucid.engines.engine import LocalEngine, attempt
+from pellucid.engines.stopping import stopping_when
 from pellucid.engines.task import Done, Task
 from pellucid.volume.blocks import Block
 
@@ -20,4 +21,6 @@ class SerialEngine(LocalEngine):
             for block in blocks:
                 if cancel.is_set():
                     return
-                yield attempt(work, block, self.options.attempts)
+                with stopping_when(cancel.is_set):
+                    done = attempt(work, block, self.options.attempts)
+                yield done

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from pellucid.engines.budget import workers_that_fit
 from pellucid.engines.engine import LocalEngine, attempt
+from pellucid.engines.stopping import stopping_when
 from pellucid.engines.task import Done, Task, Work
 from pellucid.volume.blocks import Block
 
@@ -20,9 +21,14 @@ class ThreadsEngine(LocalEngine):
     def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
         stop = threading.Event()
 
+        def is_stopped() -> bool:
+            return stop.is_set() or cancel.is_set()
+
         def one(work: Work, block: Block) -> Done | None:
-            is_wanted = not (stop.is_set() or cancel.is_set())
-            return attempt(work, block, self.options.attempts) if is_wanted else None
+            if is_stopped():
+                return None
+            with stopping_when(is_stopped):
+                return attempt(work, block, self.options.attempts)
 
         with task.open() as work, ThreadPoolExecutor(workers_that_fit(task, blocks, self.options)) as pool:
             try:

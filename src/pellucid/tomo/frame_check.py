@@ -25,7 +25,7 @@ MIN_BEAM_SHARE = 0.1
 """Of the brightest flat: a flat with less was taken without beam."""
 
 MIN_BEAM_DEVIATIONS = 4.0
-"""Standard deviations of the noise of a tile, above the dark: a flat with less was taken without beam."""
+"""Standard deviations of the noise of a tile of a dark, above it: a flat with less was taken without beam."""
 
 LIT_SHARE = 0.3
 """Of the brightest tiles: only tiles with more are compared, because a beam moves at its edges."""
@@ -89,9 +89,10 @@ def rejected_flats(scan: Scan) -> Indices:
 
     def judge() -> Indices:
         darks = good_darks(scan)
-        dark = 0.0 if darks is None else np.median(_tiles(darks).medians, axis=0)
+        dark = _Tiles(np.zeros((1, 1)), 0.0) if darks is None else _tiles(darks)
         tiles, groups = _tiles(flats), frame_groups(flats.times, scan.projections.times)
-        return _judged_flats(replace(tiles, medians=tiles.medians - dark), flats.times, groups)
+        above = replace(tiles, medians=tiles.medians - np.median(dark.medians, axis=0))
+        return _judged_flats(above, MIN_BEAM_DEVIATIONS * dark.noise, flats.times, groups)
 
     return _remembered(flats, scan, "flats", judge)
 
@@ -156,13 +157,16 @@ def _tiles(frames: Frames) -> _Tiles:
     return _Tiles(np.concatenate(parts), NOISE_OF_DIFFERENCES * noise / sqrt(frames.columns / count))
 
 
-def _judged_flats(tiles: _Tiles, times: Floats, groups: list[Indices]) -> Indices:
-    """tiles: above the dark. The worst flat is left out first, and the rest is judged without it."""
+def _judged_flats(tiles: _Tiles, least: float, times: Floats, groups: list[Indices]) -> Indices:
+    """tiles: above the dark. least: counts that are a beam, and not the noise of darks.
+
+    The worst flat is left out first, and the rest is judged without it.
+    """
     brightest = tiles.medians.max(axis=0)
     if brightest.max() <= 0:
         return np.empty(0, np.int64)  # Flats and darks are exchanged, which is an error of its own.
     levels = np.median(tiles.medians[:, brightest > LIT_SHARE * brightest.max()], axis=1)
-    is_lit = (levels > MIN_BEAM_SHARE * levels.max()) & (levels > MIN_BEAM_DEVIATIONS * tiles.noise)
+    is_lit = (levels > MIN_BEAM_SHARE * levels.max()) & (levels > least)
     kept = np.flatnonzero(is_lit)
     while len(kept) > 2:
         shared = [np.flatnonzero(np.isin(kept, group)) for group in groups]

@@ -4,6 +4,7 @@ Here: reconstruct_array.
 Not here: volumes in files, resumed and reported (pipeline), the steps (slabs).
 """
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import numpy as np
 
 from pellucid import progress, settings
 from pellucid.device import Array, choose, primitives
+from pellucid.engines.stopping import stopping_when
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.frame_check import frame_warnings
@@ -49,8 +51,9 @@ def reconstruct_array(
     account = account or Account()
     clipped_before = account.clipped
     slabs = [(first, min(scan.rows, first + AT_ONCE)) for first in range(0, scan.rows, AT_ONCE)]
-    with kept_room(), progress.task("Reconstructing", total=out.size, unit="voxels") as bar, _threads() as pool:
-        made = {pool.submit(_make, scan, rows, plan, out): rows[1] - rows[0] for rows in slabs}
+    stop = threading.Event()
+    with kept_room(), progress.task("Reconstructing", total=out.size, unit="voxels") as bar, _threads(stop) as pool:
+        made = {pool.submit(_make, scan, rows, plan, out, stop): rows[1] - rows[0] for rows in slabs}
         for done in as_completed(made):
             account.add(vars(done.result()))
             bar.advance(made[done] * out[0].size)
@@ -69,21 +72,26 @@ def _checked(out: Voxels | None, shape: tuple[int, int, int]) -> Voxels:
 
 
 @contextmanager
-def _threads() -> Iterator[ThreadPoolExecutor]:
-    """One reads and copies while another computes; what has not begun when one fails, or is interrupted, is left."""
+def _threads(stop: threading.Event) -> Iterator[ThreadPoolExecutor]:
+    """One reads and copies while another computes. When one fails, or is interrupted, the others stop at their next
+    step, and what has not begun is left."""
     pool = ThreadPoolExecutor(max(2, settings.current().threads))
     try:
         yield pool
+    except BaseException:
+        stop.set()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _make(scan: Scan, rows: tuple[int, int], plan: SlabPlan, out: Voxels) -> Account:
+def _make(scan: Scan, rows: tuple[int, int], plan: SlabPlan, out: Voxels, stop: threading.Event) -> Account:
     account, room = Account(), primitives(plan.device)
 
     def put(start: int, slices: Array) -> None:
         first = rows[0] + start
         room.to_host(slices, out=out[first : first + len(slices)])
 
-    make_slab(scan.projections.read(rows=rows), scan, rows, plan, account, put)
+    with stopping_when(stop.is_set):
+        make_slab(scan.projections.read(rows=rows), scan, rows, plan, account, put)
     return account

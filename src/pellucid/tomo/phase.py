@@ -8,13 +8,14 @@ square of cycles per pixel is (2π)² times the strength here.
 """
 
 from dataclasses import dataclass
-from math import ceil, isfinite, pi, sqrt
+from math import ceil, pi, sqrt
 
 import numpy as np
 import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 from pellucid.device import Array, Device, launch, primitives
 from pellucid.errors import InvalidInput
+from pellucid.tomo.number_check import check_number
 
 WAVELENGTH_M_KEV = 1.239841984e-9
 """Wavelength in metres times energy in keV."""
@@ -41,11 +42,10 @@ class Paganin:
     delta_over_beta: float
 
     def __post_init__(self) -> None:
-        numbers = (self.energy_kev, self.distance_mm, self.pixel_size_um, self.delta_over_beta)
-        if not all(isfinite(number) and number > 0 for number in numbers):
-            raise InvalidInput(
-                f"Phase retrieval cannot work with {self}.", do="Energy, distance, pixel size and δ/β are above 0."
-            )
+        check_number("The energy in keV for phase retrieval", self.energy_kev, above=0)
+        check_number("The distance in mm for phase retrieval", self.distance_mm, above=0)
+        check_number("The pixel size in micrometres for phase retrieval", self.pixel_size_um, above=0)
+        check_number("The ratio δ/β for phase retrieval", self.delta_over_beta, above=0)
 
     @property
     def strength(self) -> float:

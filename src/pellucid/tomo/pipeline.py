@@ -16,6 +16,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape, triple
 from pellucid.conversion.convert import loss_warning
+from pellucid.conversion.output_check import check_output
 from pellucid.conversion.partial import Partial
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.values import ValueMap, plan_values
@@ -103,6 +104,8 @@ def reconstruct(
         )
     running, place = running or Running(), Location.parse(target).absolute
     with closing(open_scan(source, options)) as scan:
+        for written in (place, report_path(place)):
+            check_output(written or place, scan.inputs)
         wish = _Wish(
             str(Location.parse(source).absolute),
             options or ScanOptions(),

@@ -10,6 +10,7 @@ from typing import Any
 from pellucid.errors import InvalidInput
 from pellucid.tomo.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.filters import FILTERS, PADDINGS
+from pellucid.tomo.number_check import check_number
 from pellucid.tomo.phase import Paganin
 from pellucid.tomo.rings import RingSettings
 
@@ -58,12 +59,17 @@ class Recipe:
         _check_choice("padding", self.padding, PADDINGS)
         if isinstance(self.center, str):
             _check_choice("center", self.center, (AUTOMATIC, *AXIS_METHODS))
+        self._check_numbers()
         self._check_slope()
-        if self.iterations < 0 or self.binning < 1 or self.air < 0 or self.zingers < 0:
-            raise InvalidInput(
-                "Binning is from 1; iterations, columns of air, and the threshold of zingers, from 0.",
-                do="Give such numbers.",
-            )
+
+    def _check_numbers(self) -> None:
+        for what, value in (("center", self.center), ("tilt", self.tilt), ("roll", self.roll_deg)):
+            if not isinstance(value, str):
+                check_number(f"The {what}", value)
+        check_number("The binning", self.binning, least=1, is_whole=True)
+        check_number("The number of iterations", self.iterations, least=0, is_whole=True)
+        check_number("The number of columns of air", self.air, least=0, is_whole=True)
+        check_number("The threshold of zingers", self.zingers, least=0)
 
     def _check_slope(self) -> None:
         """An axis that runs aslant is followed row by row (tilt), or put upright with the detector (roll)."""

@@ -17,6 +17,7 @@ from pellucid.device import Array, Device, Portion, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.threads import Threads
+from pellucid.tomo.number_check import check_number
 from pellucid.tomo.reference.rings import Floats, Mask, dead_columns, detect, widened
 from pellucid.tomo.ring_filters import remove_regularized, remove_wavelet
 
@@ -51,6 +52,11 @@ class RingSettings:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise InvalidInput(f"There is no ring removal {self.method!r}.", do=f"Choose one of: {', '.join(METHODS)}.")
+        check_number("The snr of ring removal", self.snr, above=0)
+        check_number("The drop of ring removal", self.drop, least=0, most=0.5)
+        check_number("The level of ring removal", self.level, least=1, is_whole=True)
+        check_number("The sigma of ring removal", self.sigma, above=0)
+        check_number("The strength of ring removal", self.strength, least=0)
         for size in (self.large_size, self.small_size):
             if size is not None and not (1 <= size <= LARGEST_WINDOW and size % 2):
                 raise InvalidInput(f"A median over {size} columns cannot be taken.", do="Give an odd number below 128.")

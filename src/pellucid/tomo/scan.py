@@ -16,6 +16,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.bad_pixels import BadPixels
+from pellucid.tomo.number_check import check_number
 from pellucid.volume.volume import Volume
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -187,6 +188,10 @@ class Scan:
     inputs: tuple[Location, ...] = field(default=())
 
     def __post_init__(self) -> None:
+        if self.pixel_size_um is not None:
+            check_number(f"The pixel size of {self.name} in micrometres", self.pixel_size_um, above=0)
+        if self.axis_column is not None:
+            check_number(f"The column of the axis of {self.name}", self.axis_column)
         if len(self.angles_rad) != self.projections.count:
             raise InvalidInput(
                 f"{self.name} has {self.projections.count} projections and {len(self.angles_rad)} angles.",

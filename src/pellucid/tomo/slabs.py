@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.device import Array, Device, launch, primitives, synchronize
+from pellucid.engines.stopping import raise_if_stopped
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, Correction, attenuate, black_sentences, level_air, mend
@@ -122,6 +123,7 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
     card = card_for(size, plan.recipe, device) if device.is_cuda else None
     at_once = card.at_once if card else AT_ONCE
     for start in range(0, count, at_once):
+        raise_if_stopped()
         some = slice(start, min(count, start + at_once))
         with card.flights if card else nullcontext():
             with account.timing("to device"):
@@ -130,7 +132,7 @@ def make_slab(raw: Voxels, scan: Scan, rows: tuple[int, int], plan: SlabPlan, ac
                 sinograms = corrected(frames, scan, calibration.part(some), plan, account, axes[some])
                 del frames
                 with account.timing("reconstruct", device):
-                    slices = reconstructed(sinograms, whole.part(some), plan.recipe, device)
+                    slices = reconstructed(sinograms, whole.part(some), plan.recipe, device, raise_if_stopped)
                     _scale(slices, plan)
                 del sinograms
             with account.timing("hand over"):

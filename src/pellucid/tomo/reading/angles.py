@@ -18,6 +18,8 @@ from pellucid.tomo.scan import Floats
 INCLUSIVE = ":inclusive"
 # A stage that stands still is read back within this part of a step.
 _STILL = 0.05
+# Angles over so much more or less than π or 2π look like radians; at least so many.
+_LIKE_A_TURN, MIN_ANGLES = 0.03, 8
 
 
 def angles_from_text(text: str, scan: Path, count: int) -> AngleTable:
@@ -90,3 +92,22 @@ def fitted(angles_deg: Floats, count: int, name: str, *, is_growing: bool = Fals
         f"{name} holds {len(angles_deg)} angles and there are {count} projections.",
         do="Give as many as there are projections, or a range such as 0:180.",
     )
+
+
+def radian_warnings(angles_deg: Floats) -> list[str]:
+    """A sentence where angles in degrees cover what a half turn or a full turn would be in radians.
+
+    >>> radian_warnings(np.linspace(0, 180, 100)), len(radian_warnings(np.linspace(0, 3.14, 100)))
+    ([], 1)
+    """
+    if len(angles_deg) < MIN_ANGLES or not np.isfinite(angles_deg).all():
+        return []
+    turned = float(np.ptp(angles_deg)) * len(angles_deg) / (len(angles_deg) - 1)
+    nearest = np.pi if turned < 1.5 * np.pi else 2 * np.pi
+    if abs(turned - nearest) > _LIKE_A_TURN * nearest:
+        return []
+    return [
+        f"The angles go from {angles_deg.min():.4g} to {angles_deg.max():.4g} and are taken to be degrees, "
+        'but look like radians. If they are radians, set the attribute units of their dataset to "rad", '
+        f"or give degrees: --angles 0:{round(np.degrees(nearest))}, or a file."
+    ]

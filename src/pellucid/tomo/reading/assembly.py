@@ -12,7 +12,8 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
-from pellucid.tomo.reading.angles import angles_from_text, fitted
+from pellucid.tomo.number_check import check_number
+from pellucid.tomo.reading.angles import angles_from_text, fitted, radian_warnings
 from pellucid.tomo.reading.names import When, when_of
 from pellucid.tomo.scan import Floats, Frames, Scan
 from pellucid.volume.stack import stack
@@ -40,6 +41,10 @@ class ScanOptions:
     angles: str = ""
     pixel_size_um: float | None = None
     is_repaired: bool = True
+
+    def __post_init__(self) -> None:
+        if self.pixel_size_um is not None:
+            check_number("The pixel size in micrometres", self.pixel_size_um, above=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,7 @@ def assemble(name: str, found: Found, options: ScanOptions) -> Scan:
     found = replace(found, projections=projections)
     flats = _calibration(name, found, "flats", options.flats)
     darks = _calibration(name, found, "darks", options.darks)
-    assumptions = [*found.assumptions, *spoken]
+    assumptions = [*found.assumptions, *spoken, *radian_warnings(angles_deg)]
     assumptions += [] if flats else ["There are no flats: projections are taken to be transmissions."]
     assumptions += [] if darks else ["There are no darks: the detector is taken to give 0 without beam."]
     return Scan(

@@ -20,28 +20,52 @@ from pellucid.volume.volume import open_volume
 PROJECTION, FLAT, DARK = 0, 1, 2
 _SAME_SIZE = 1e-3
 """Widths and heights of pixels that differ by less, relatively, are the same."""
+FRAMES = "frames:"
 _ANGLE_WORDS = ("rotation_angle", "theta", "angle")
 
 
 def find_hdf5(path: Path, options: ScanOptions, *, is_growing: bool = False) -> Found:
     """What a file says, by the first convention that it follows. is_growing: it may be unfinished."""
     with Hdf5Tree(path) as tree:
-        if options.projections.startswith("/"):
-            return _named(path, options)
+        if options.projections and not options.projections.startswith(FRAMES):
+            return _named(path, tree, options)
         if tree.shape("/exchange/data") is not None:
             return _data_exchange(path, tree, options, is_growing=is_growing)
         keyed = (name for name in tree.groups("NXdetector") if _is_keyed(tree, name, is_growing=is_growing))
         if (detector := next(keyed, None)) is not None:
             return _nxtomo(path, tree, detector, options, is_growing=is_growing)
-        listed = ", ".join(f"{name} {shape}" for name, shape in tree.datasets() if len(shape) in (1, 3))
+        _check_keys(path, tree)
+        listed = _listed(tree)
     raise InvalidInput(
         f"{path} follows neither Data Exchange nor NXtomo.",
         do=f"Name its parts: --projections /NAME --flats /NAME --darks /NAME --angles /NAME. It holds: {listed}.",
     )
 
 
-def _named(path: Path, options: ScanOptions) -> Found:
-    frames = Frames.whole(open_volume(f"{path}:{options.projections}"))
+def _listed(tree: Hdf5Tree) -> str:
+    return ", ".join(f"{name} {shape}" for name, shape in tree.datasets() if len(shape) in (1, 3))
+
+
+def _check_keys(path: Path, tree: Hdf5Tree) -> None:
+    """An error where a detector has keys, but not one for each of its frames."""
+    for detector in tree.groups("NXdetector"):
+        frames, keys = tree.shape(f"{detector}/data"), tree.shape(f"{detector}/image_key")
+        if frames is not None and len(frames) == 3 and keys is not None:
+            raise InvalidInput(
+                f"{detector}/image_key of {path} has the shape {keys}, but {detector}/data has {frames[0]} frames.",
+                do=f"Correct image_key, or name the parts: --projections {detector}/data --flats frames:0:10 "
+                "--darks none --angles 0:180.",
+            )
+
+
+def _named(path: Path, tree: Hdf5Tree, options: ScanOptions) -> Found:
+    name = f"/{options.projections.lstrip('/')}"
+    if tree.shape(name) is None:
+        raise InvalidInput(
+            f"{path} has no dataset {name}, which --projections names.",
+            do=f"Name one of its datasets: {_listed(tree)}.",
+        )
+    frames = Frames.whole(open_volume(f"{path}:{name}"))
     return Found("HDF5 by dataset names", path, frames, frames)
 
 
