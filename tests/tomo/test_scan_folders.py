@@ -209,3 +209,15 @@ def test_info_says_what_reconstruct_would_use(tmp_path: Path, capsys: pytest.Cap
             file.unlink()
     assert main(["info", str(folder)]) == 0
     assert "has no flats" in capsys.readouterr().out
+
+
+def test_two_sets_of_projections_are_not_one(tmp_path: Path) -> None:
+    """One part would be lost: the user says which is meant."""
+    write_folder(tmp_path, FRAMES[:5], "proj_a_")
+    write_folder(tmp_path, FRAMES[5:], "proj_b_")
+    write_folder(tmp_path, BEFORE, "flat_")
+    with pytest.raises(InvalidInput, match=r"proj_a_\[0-9\]\*\.tif \(5 files\) and proj_b_.*--projections"):
+        open_scan(tmp_path, ScanOptions(angles="0:180", darks="none"))
+    scan = open_scan(tmp_path, ScanOptions(angles="0:180", darks="none", projections="proj_b_[0-9]*.tif"))
+    np.testing.assert_array_equal(scan.projections.read(), FRAMES[5:])
+    scan.close()

@@ -85,11 +85,24 @@ def _projections(folder: Path, files: list[_Files]) -> str:
     for kind in ("projections", "", "opposite"):
         fitting = [one for one in files if one.name.kind == kind]
         if fitting:
+            _refuse_several(folder, fitting)
             return max(fitting, key=lambda one: one.count).pattern
     listed = ", ".join(one.pattern for one in files) or "no TIFF files"
     raise InvalidInput(
         f"{folder} holds no TIFF files that look like projections.",
         do=f"Name them with --projections; it holds {listed}.",
+    )
+
+
+def _refuse_several(folder: Path, fitting: list[_Files]) -> None:
+    """Two sets of projections may be halves of one scan: choosing one of them would lose the other."""
+    sets = [one for one in fitting if one.count > 1]
+    if len(sets) < 2:
+        return
+    listed = " and ".join(f"{one.pattern} ({one.count} files)" for one in sets)
+    raise InvalidInput(
+        f"{folder} holds projections of several names: {listed}.",
+        do=f"Choose one with --projections '{sets[0].pattern}', or rename the files so that their names are alike.",
     )
 
 
