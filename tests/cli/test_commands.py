@@ -126,12 +126,38 @@ def test_render_draws_what_it_is_told(scan: Path, tmp_path: Path, capsys: pytest
 def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--headless", "--output", str(tmp_path / "demo"), "--edge", "96", "--device", "cpu"]) == 0
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
-        "picture.png", "sample.zarr", "sample.zarr.report.json", "scan.nxs", "slices.png", "view.json",
+        "demo.txt", "picture.png", "sample.zarr", "sample.zarr.report.json", "scan.nxs", "slices.png", "view.json",
     }  # fmt: skip
     picture = np.asarray(Image.open(tmp_path / "demo" / "picture.png")).astype(int)
     assert (picture.max(axis=2) > 100).mean() > 0.1  # beads
     assert ((picture[..., 0] > 140) & (picture[..., 2] < 0.6 * picture[..., 0])).sum() > 100  # kernels of copper
     assert "96 × 96 × 96  48 × 48 × 48" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["slices.png", "scan.nxs", "sample.zarr"])
+def test_demo_replaces_only_what_it_made(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / name).write_text("precious")
+    assert main(["demo", "--headless", "--output", str(tmp_path)]) == 1
+    assert f"{name} exists, and was not written by a demo." in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "precious"
+
+
+def test_a_progress_file_replaces_only_its_own_kind(
+    scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, other = scan.read_bytes(), tmp_path / "thesis.json"
+    other.write_text('{"name": "a thesis"}')
+    for path in (scan, other, tmp_path):
+        assert main(["convert", str(scan), str(tmp_path / "a.npy"), "--progress-file", str(path)]) == 1
+        assert f"{path} exists and is not a progress file." in capsys.readouterr().err
+    assert (scan.read_bytes(), other.read_text()) == (before, '{"name": "a thesis"}')
+    assert not (tmp_path / "a.npy").exists()
+    (tmp_path / "progress.json").touch()
+    for name in ("a.npy", "b.npy"):
+        written = tmp_path / name
+        assert main(["convert", str(scan), str(written), "--progress-file", str(tmp_path / "progress.json")]) == 0
+        assert json.loads((tmp_path / "progress.json").read_text())["result"] == str(written)
 
 
 def test_quiet_and_debug_may_stand_behind_the_command(scan: Path, tmp_path: Path) -> None:

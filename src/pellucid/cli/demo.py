@@ -16,11 +16,15 @@ from pellucid.cli.arguments import count_argument
 from pellucid.cli.info import report
 from pellucid.cli.slices import save
 from pellucid.cli.view import add_viewer, serve
+from pellucid.errors import InvalidInput
 from pellucid.volume.volume import Volume
 
 PIXEL_UM = 0.65
 MU_PER_CM = 240.0
 SIZE = (960, 720)
+NAMES = ("scan.nxs", "sample.zarr", "slices.png", "view.json", "picture.png", "sample.zarr.report.json")
+MARKER = "demo.txt"
+"""In a folder that a demo filled: it may replace its own results."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -34,8 +38,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def run(options: argparse.Namespace) -> int:
     folder: Path = options.output
-    folder.mkdir(parents=True, exist_ok=True)
-    scan, levels, slices, view = (folder / name for name in ("scan.nxs", "sample.zarr", "slices.png", "view.json"))
+    _check_folder(folder)
+    scan, levels, slices, view = (folder / name for name in NAMES[:4])
     _simulate(scan, options.edge)
     with _reconstructed(scan, levels, options.device) as volume:
         report(volume.location, with_statistics=True)
@@ -44,10 +48,23 @@ def run(options: argparse.Namespace) -> int:
     print(f"\n{scan}: as a beamline would write it\n{levels}: reconstructed\n{slices}: its three middle slices")
     options.state = options.state or str(view)
     if options.headless:
-        _photograph(levels, view, folder / "picture.png", options.device)
+        _photograph(levels, view, folder / NAMES[4], options.device)
     else:
         serve(str(levels.absolute()), options)
     return 0
+
+
+def _check_folder(folder: Path) -> None:
+    """Make the folder, or refuse one whose files a demo would replace and did not write."""
+    marker = folder / MARKER
+    if not marker.exists():
+        for name in NAMES:
+            if (folder / name).exists():
+                raise InvalidInput(
+                    f"{folder / name} exists, and was not written by a demo.", do="Choose another folder for --output."
+                )
+    folder.mkdir(parents=True, exist_ok=True)
+    marker.write_text("This folder was made by pellucid demo, which replaces its results here when it runs again.\n")
 
 
 def _simulate(path: Path, edge: int) -> None:

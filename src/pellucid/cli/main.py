@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from pathlib import Path
 
 import pellucid
 from pellucid import progress
@@ -71,8 +72,9 @@ def _log_handler() -> logging.Handler:
 
 def _reporter(options: argparse.Namespace) -> progress.Reporter:
     if options.progress_file:
-        from pellucid.cli.progress_file import ProgressFile
+        from pellucid.cli.progress_file import ProgressFile, check_progress_file
 
+        check_progress_file(Path(options.progress_file))
         return ProgressFile(options.progress_file)
     return progress.Silent() if options.quiet else progress.automatic()
 

@@ -1,16 +1,27 @@
 """Progress for another program, such as the agent whose task this is.
 
-Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well; conclude, its last word.
+Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well; conclude, its last word;
+check_progress_file, whether a file may be replaced by one.
 Not here: what is in the file (agent.records.Progress).
 """
 
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from pellucid import progress
 from pellucid.agent.records import Progress
+from pellucid.errors import InvalidInput
 from pellucid.jobs.job import read_json, write_json
+
+
+def check_progress_file(path: Path) -> None:
+    """Refuse to replace a file that was not written here; an empty one, made to have its name, may be."""
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+        return
+    written = read_json(path) if path.is_file() else None
+    if written is None or set(written) != {field.name for field in fields(Progress)}:
+        raise InvalidInput(f"{path} exists and is not a progress file.", do="Choose a new name for --progress-file.")
 
 
 class ProgressFile(progress.Lines):
