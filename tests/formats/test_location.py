@@ -52,3 +52,14 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not Location("s3/a").is_remote
     assert Location("~/a").local == Path("~/a").expanduser()
     assert Location.parse(tmp_path / "a.h5").local == tmp_path / "a.h5"
+
+
+def test_a_file_that_exists_wins_over_options_and_datasets(tmp_path: Path) -> None:
+    for name in ("a:t=3.nii.gz", "b:shape=2"):
+        (tmp_path / name).touch()
+        location = Location.parse(str(tmp_path / name))
+        assert location == Location(str(tmp_path / name))
+        assert Location.parse(f"{location}:t=1") == Location(str(tmp_path / name), "", (("t", "1"),))
+    (tmp_path / "c:").mkdir()
+    (tmp_path / "c:" / "d.nii").touch()
+    assert Location.parse(f"{tmp_path}/c:/d.nii:t=2") == Location(f"{tmp_path}/c:/d.nii", "", (("t", "2"),))

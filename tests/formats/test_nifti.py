@@ -56,6 +56,22 @@ def test_what_nibabel_writes_is_read(kind: type, order: str, tmp_path: Path) -> 
     reader.close()
 
 
+def test_either_file_of_a_pair_opens_it(tmp_path: Path) -> None:
+    voxels = numbers(SHAPE, "int16")
+    nibabel.save(nibabel.Nifti1Pair(voxels.T, np.eye(4)), tmp_path / "a.hdr")
+    assert same_bits(read_all(Location(str(tmp_path / "a.img"))), voxels)
+    (tmp_path / "a.img").write_bytes(
+        b"IM" + (tmp_path / "a.img").read_bytes()[2:]
+    )  # As frames of another format begin.
+    assert registry.recognise(Location(str(tmp_path / "a.img"))) == "nifti"
+    (tmp_path / "a.hdr").write_bytes(b"ENVI")
+    (tmp_path / "a.img").write_bytes(voxels.tobytes())
+    with pytest.raises(InvalidInput, match=r"its header in a\.hdr, which is not a NIfTI header"):
+        registry.open_reader(Location(str(tmp_path / "a.img")))
+    options = {"format": "raw", "shape": "3,5,7", "dtype": "int16"}
+    assert same_bits(read_all(Location(str(tmp_path / "a.img")).with_options(**options)), voxels)
+
+
 def test_scaled_numbers_are_given_as_values(tmp_path: Path) -> None:
     stored = numbers(SHAPE, "int16")
     image = nibabel.Nifti1Image(stored.T, np.eye(4))

@@ -7,10 +7,9 @@ Not here: whether the volume and the format can do it (convert, formats).
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-import numpy as np
-
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput
+from pellucid.formats.spelling import type_name
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class Conversion:
         limits = self.value_range
         is_pair = isinstance(limits, tuple) and len(limits) == 2
         _check("value_range", limits, '(low, high), or "auto"', limits is None or limits == "auto" or is_pair)
-        if self.dtype is not None and not isinstance(self.dtype, str):
-            object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
+        if self.dtype is not None:
+            object.__setattr__(self, "dtype", type_name(self.dtype))
 
 
 def _check(name: str, value: object, wanted: str, is_right: bool) -> None:

@@ -4,6 +4,7 @@ Here: Location, parsed from and printed as one string, so that a task can name i
 Not here: what is at that place (registry, readers).
 """
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,7 +42,7 @@ class Location:
         if isinstance(text, Location):
             return text
         path, options = _split_options(str(text))
-        path, dataset = _split_dataset(path)
+        path, dataset = (path, "") if _exists(path) else _split_dataset(path)
         if not path:
             raise InvalidInput(f"{str(text)!r} names no file.", do="Give a path, or an s3:// address.")
         return cls(path, dataset, options)
@@ -104,8 +105,20 @@ class Location:
         return ":".join(part for part in parts if part)
 
 
+def _exists(text: str) -> bool:
+    """Whether there is a file of that very name: it may have colons in it."""
+    if ":" not in text or "://" in text:
+        return False
+    try:
+        return os.path.lexists(os.path.expanduser(text))  # noqa: PTH111
+    except ValueError:  # A zero byte.
+        return False
+
+
 def _split_options(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Take a trailing ``:name=value,...`` off; a piece without known names stays part of the path."""
+    if _exists(text):
+        return text, ()
     head, colon, tail = text.rpartition(":")
     pairs = _pairs(tail) if colon else None
     return (head, pairs) if pairs else (text, ())

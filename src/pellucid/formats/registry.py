@@ -167,15 +167,33 @@ def _by_file(path: Path, *, has_shape: bool) -> str:
     head = _head(path)
     if not head:
         raise EmptyFile(str(path))
+    if _is_voxels_of_pair(path):
+        return "nifti"
     found = _by_content(head) or plugin_by_content(str(path), head)
     if found:
         return found
+    _refuse_voxels_of_pair(path)
     named = _by_name(path.name)
     if named and not _is_false_name(named, head):
         return named
     if has_shape:
         return "raw"
     return _refuse_false_name(path, named) if named else plugin_by_suffix(path.name) or _refuse(str(path))
+
+
+def _is_voxels_of_pair(path: Path) -> bool:
+    """Whether it is the .img of a NIfTI pair, which may begin with any bytes: its .hdr says so."""
+    header = path.with_suffix(".hdr")
+    return path.suffix.lower() == ".img" and header.is_file() and _by_content(_head(header)) == "nifti"
+
+
+def _refuse_voxels_of_pair(path: Path) -> None:
+    header = path.with_suffix(".hdr")
+    if path.suffix.lower() == ".img" and header.is_file():
+        raise InvalidInput(
+            f"{path} has its header in {header.name}, which is not a NIfTI header.",
+            do=f"Convert the pair to NIfTI, or open its voxels with {path}:format=raw,shape=Z,Y,X,dtype=int16.",
+        )
 
 
 def _is_false_name(named: str, head: bytes) -> bool:

@@ -41,10 +41,25 @@ def print_shape(shape: Shape) -> str:
     return "x".join(str(length) for length in reversed(shape))
 
 
+def type_name(dtype: Any) -> str:
+    """The name of a voxel type that is given by any name of NumPy's, without its byte order.
+
+    >>> type_name("u1"), type_name(">f4"), type_name(float)
+    ('uint8', 'float32', 'float64')
+    """
+    try:
+        name = str(np.dtype(dtype).name)
+    except (TypeError, ValueError):
+        name = ""
+    if name not in VOXEL_TYPES:
+        raise InvalidInput(f"{dtype!r} is not a voxel type.", do=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
+    return name
+
+
 def parse_dtype(name: str, order: str = "le") -> np.dtype[Any]:
     """A voxel type in a byte order (``le`` or ``be``)."""
-    if name not in VOXEL_TYPES:
-        raise InvalidInput(f"{name!r} is not a voxel type.", do=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
+    order = "be" if name.startswith(">") else order
+    name = type_name(name)
     if order not in _ORDERS:
         raise InvalidInput(f"{order!r} is not a byte order.", do="Write order=le (little endian) or order=be.")
     return np.dtype(name).newbyteorder(_ORDERS[order])

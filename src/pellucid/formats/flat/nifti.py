@@ -30,7 +30,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def open_reader(location: Location) -> Reader:
-    path = local_path(location)
+    path = _header_path(local_path(location))
     head, is_gzip = _head(path)
     refuse_unfinished(path, head)
     parsed = parse_header(path, head)
@@ -41,6 +41,11 @@ def open_reader(location: Location) -> Reader:
     header = Header(levels, dtype, parsed.unit, times, channels, codec, parsed.orientation)
     reader = FlatReader(header, placement, _source(path, parsed, placement, is_gzip=is_gzip))
     return ScaledReader(reader, parsed.slope, parsed.intercept) if parsed.is_scaled else reader
+
+
+def _header_path(path: Path) -> Path:
+    """Of a pair, either file may be named."""
+    return path.with_suffix(".hdr") if path.suffix.lower() == ".img" else path
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
