@@ -1,7 +1,7 @@
-"""Build the page of the viewer: web/ becomes src/pellucid/instance/site/; and bundle the Hub's proxy beside the agent.
+"""Build the pages of the viewer and of the agent from web/, and bundle the Hub's proxy beside the agent.
 
 Here: the Node that comes as a Python package, npm, Vite, and the hook that runs them when the package is built.
-Not here: the page itself (web/), serving it (pellucid.instance).
+Not here: the pages themselves (web/), serving them (pellucid.instance, pellucid.agent).
 
 Nothing is done when nothing changed: what was built says what it was built from. A source archive carries the built
 page, so that installing from one needs neither Node nor npm's registry.
@@ -22,10 +22,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 SITE = ROOT / "src/pellucid/instance/site"
+AGENT_SITE = ROOT / "src/pellucid/agent/site"
 PROXY = ROOT / "src/pellucid/agent/hub/proxy/bin/proxy.mjs"
 STAMP = SITE / ".built-from"
 SETTINGS = ("package.json", "package-lock.json", "proxy.config.ts", "tsconfig.json", "vite.config.ts")
-SOURCES = ("index.html", *SETTINGS, "public", "src")
+SOURCES = ("index.html", "agent.html", *SETTINGS, "public", "src")
 
 
 class PageHook(BuildHookInterface[Any]):
@@ -39,12 +40,13 @@ class PageHook(BuildHookInterface[Any]):
 def build() -> None:
     """Make the site anew where its sources have changed since."""
     wanted = fingerprint(WEB)
-    if STAMP.is_file() and STAMP.read_text() == wanted and PROXY.is_file():
+    if STAMP.is_file() and STAMP.read_text() == wanted and PROXY.is_file() and (AGENT_SITE / "agent.html").is_file():
         return
     prepare()
-    for script, what in (("build", "The viewer's page"), ("proxy", "The Hub's proxy")):
+    products = {"build": "the viewer's page", "build-agent": "the agent's page", "proxy": "the Hub's proxy"}
+    for script, product in products.items():
         if npm("run", "--silent", script):
-            sys.exit(f"{what} could not be built: see above.")
+            sys.exit(f"Building {product} failed. See the messages above.")
     STAMP.write_text(wanted)
 
 

@@ -92,7 +92,7 @@ def test_it_is_closed_without_a_link_and_a_link_works_once(running: AgentProcess
     page = browser.new_page()
     for url, words in (
         (running.base, "Run pellucid open"),
-        (used[:-4] + "abcd", "not one of this viewer"),
+        (used[:-4] + "abcd", "does not belong to this agent"),
         (used, ""),
         (used, "used already"),
     ):
@@ -148,7 +148,7 @@ def test_an_empty_viewer_opens_the_files_that_the_agents_page_shows(page: Page, 
 
 def test_a_scan_is_reconstructed_and_the_volume_opened(page: Page) -> None:
     choose(page, "scan.h5")
-    expect(page.locator("#chosen")).to_contain_text("36, flats 3, darks 2", timeout=PATIENCE_MS)
+    expect(page.locator("#chosen")).to_contain_text(re.compile(r"36 over .*°, 3 flats, 2 darks"), timeout=PATIENCE_MS)
     press(page, "Reconstruct")
     page.get_by_label("Axis").fill("22.7")
     page.get_by_label("More options").fill("--workers 1 --device cpu")
@@ -165,7 +165,7 @@ def test_a_scan_is_reconstructed_and_the_volume_opened(page: Page) -> None:
 def test_a_batch_converts_every_file(page: Page, scans: Path) -> None:
     choose(page, "below")
     for number in range(3):
-        page.get_by_label(f"Choose part-{number}.npy").check()
+        page.get_by_label(f"Select part-{number}.npy").check()
     press(page, "Convert")
     expect(page.get_by_label("Output")).to_have_value("{folder}/{stem}.zarr")
     press(page, "Start")

@@ -110,7 +110,7 @@ def test_who_takes_over_an_agents_port_learns_nothing_that_opens_anything(
     running.kill()
     with impostor(tmp_path, port) as other:
         see(page, DOUBT)
-        expect(home.get_by_role("alert")).to_contain_text("not the agent that this page was opened with")
+        expect(home.get_by_role("alert")).to_contain_text("not the agent that opened this page")
         assert not any(token in other.recorded for token in tokens)
         for one, token in ((home, tokens[0]), (page, tokens[1])):
             one.reload()
@@ -142,7 +142,7 @@ def test_a_relay_to_the_next_agent_is_seen_through(
         see(page, DOUBT)
         assert token not in other.recorded
         page.reload()
-        see(page, "This page has no access to the viewer any more.")
+        see(page, "This page no longer has access to the viewer.")
         places = [running.base, f"{running.base}i/{id}/", direct(running, id)]
         assert doors_opened(other.secrets, places) == []
     running.cancel(id)

@@ -7,7 +7,9 @@ import { ErrorBoundary } from "./shell/ErrorBoundary";
 import { createStore, StoreContext } from "./state/store";
 import "./styles/base.css";
 import "./styles/controls.css";
+import "./styles/dialog.css";
 import "./styles/layout.css";
+import "./styles/loadingScreen.css";
 import "./styles/panels.css";
 import "./styles/shell.css";
 import "./styles/workbench.css";
@@ -25,7 +27,7 @@ if (root) {
     <StrictMode>
       <StoreContext value={store}>
         <SessionContext value={session}>
-          <ErrorBoundary>
+          <ErrorBoundary program="viewer">
             <App />
           </ErrorBoundary>
         </SessionContext>

@@ -2,7 +2,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { expect, it } from "vitest";
-import { Access, AccessDenied, pageAddress, sign } from "./access";
+import { Access } from "./access";
+import { AccessDenied, pageAddress, sign } from "./pageSession";
 
 const SECRETS = ["a.b.once", "c.d.used", "before"];
 const ADDRESS = "http://127.0.0.1:8000/";
@@ -76,7 +77,7 @@ it("keeps nothing in a frame", async () => {
 });
 
 it.each([
-  ["nothing", "", "This address alone does not open the viewer."],
+  ["nothing", "", "This address needs a link with a code."],
   ["a used code", "#code=c.d.used", "It was used."],
 ])("says so where the address has %s", async (_, fragment, what) => {
   const { access } = setUp(fragment, {}, false, ["code"]);
@@ -86,10 +87,10 @@ it.each([
 });
 
 it.each([
-  ["a code", "#code=a.b.once", "", "This link is not one of this viewer"],
-  ["a code without parts", "#code=once", "", "This link is not one of this viewer"],
+  ["a code", "#code=a.b.once", "", "This link does not belong to this viewer"],
+  ["a code without parts", "#code=once", "", "This link does not belong to this viewer"],
   ["a share link", "#share=given", "", "This link was revoked"],
-  ["a token", "", "before", "This page has no access to the viewer any more."],
+  ["a token", "", "before", "This page no longer has access to the viewer."],
 ])("does not send %s to a server that cannot prove that it holds it", async (_, fragment, token, what) => {
   const kept: Record<string, string> = token === "" ? {} : { [`pellucid ${ADDRESS}`]: token };
   const { access, asked, proofs } = setUp(fragment, kept, false, [], ["something else"]);

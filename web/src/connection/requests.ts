@@ -2,6 +2,7 @@
 // Not here: what happens on the WebSocket (socket.ts).
 
 import { access } from "./access";
+import { errorFrom, RequestError } from "./requestError";
 import type {
   Capability,
   ExportRequest,
@@ -13,7 +14,6 @@ import type {
   MovieRequest,
   Profile,
   ProfileRequest,
-  Refused,
   Revision,
   SavedState,
   ShadingMade,
@@ -23,40 +23,21 @@ import type {
   Uploaded,
 } from "../protocol";
 
-/** The instance said no, or nothing. line: of a shading's source, else 0. */
-export class RequestError extends Error {
-  constructor(
-    readonly what: string,
-    readonly remedy: string,
-    readonly line = 0,
-  ) {
-    super(what);
-  }
-}
+const disconnected = (): RequestError => new RequestError("The viewer does not respond.", "Try again once this page has reconnected.");
 
 export async function ask(address: string, method = "GET", body?: BodyInit, signal?: AbortSignal): Promise<Response> {
   let answer: Response;
   const token = await access().ready();
-  if (token === null) throw new RequestError("The viewer does not answer.", "Try again when the line is back.");
+  if (token === null) throw disconnected();
   try {
     const headers = new Headers(typeof body === "string" ? { "Content-Type": "application/json" } : undefined);
     headers.set("Pellucid-Session", token);
     answer = await fetch(address, { method, headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) });
   } catch {
-    throw new RequestError("The viewer does not answer.", "Try again when the line is back.");
+    throw disconnected();
   }
-  if (!answer.ok) throw await refusal(answer);
+  if (!answer.ok) throw await errorFrom(answer, "viewer");
   return answer;
-}
-
-async function refusal(answer: Response): Promise<RequestError> {
-  try {
-    const { what, do: remedy, line } = (await answer.json()) as Partial<Refused>;
-    if (what) return new RequestError(what, remedy ?? "", line ?? 0);
-  } catch {
-    // An answer that is no JSON says no more than its status.
-  }
-  return new RequestError(`The viewer answered with status ${answer.status}.`, "The place where it was started says more.");
 }
 
 export async function get<Answer>(address: string): Promise<Answer> {

@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
 import type { ConnectionState } from "../state/state";
-import { Access, sign } from "./access";
+import { Access } from "./access";
+import { sign } from "./pageSession";
 import { Socket, type World } from "./socket";
 
 const ADDRESS = "http://127.0.0.1:8000/hub/";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, milliseconds, roundLength, short, unitText, within } from "./measures";
+import { binaryBytes, bytes, milliseconds, roundLength, short, unitText, within } from "./measures";
 
 describe("measures", () => {
   it.each([
@@ -29,6 +29,13 @@ describe("measures", () => {
     [1500, "1.50 kB"],
     [16_777_216, "16.8 MB"],
   ])("%s bytes are %s", (count, text) => expect(bytes(count)).toBe(text));
+
+  it.each([
+    [0, "0 B"],
+    [27_776, "27.1 KiB"],
+    [4 * 2 ** 30, "4.0 GiB"],
+    [300 * 2 ** 30, "300 GiB"],
+  ])("%s bytes of memory are %s", (count, text) => expect(binaryBytes(count)).toBe(text));
 
   it("writes micrometres properly", () => expect(unitText("um")).toBe("µm"));
   it("writes short times with a digit", () => expect([milliseconds(0.0123), milliseconds(0.2)]).toEqual(["12.3 ms", "200 ms"]));

@@ -38,6 +38,14 @@ export function bytes(count: number): string {
   return `${step === 0 ? size : size.toPrecision(3)} ${PREFIXES[step] ?? ""}B`;
 }
 
+/** In powers of 1024, as memory is counted. */
+export function binaryBytes(count: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const step = Math.min(Math.floor(Math.log2(Math.max(count, 1)) / 10), units.length - 1);
+  const size = count / 1024 ** step;
+  return `${step > 0 && size < 100 ? size.toFixed(1) : Math.round(size)} ${units[step] ?? ""}`;
+}
+
 /** The unit as it is written. */
 export const unitText = (unit: string): string => unit.replace(/^um$/, "µm");
 

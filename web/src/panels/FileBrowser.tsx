@@ -2,7 +2,8 @@
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { bytes } from "../geometry/measures";
-import { factsOf, listFolder, RequestError } from "../connection/requests";
+import { factsOf, listFolder } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import { Button, IconButton } from "../components/Button";
 import { Icon, type IconName } from "../components/Icon";
 import { choose } from "../components/files";

@@ -2,7 +2,8 @@
 
 import { useEffect, useState, type ReactNode, type RefObject } from "react";
 import { bytes } from "../geometry/measures";
-import { factsOf, RequestError } from "../connection/requests";
+import { factsOf } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import { Button } from "../components/Button";
 import type { Entry, FileFacts, LoadRequest } from "../protocol";
 import { openFile, reconstruct } from "../session/openFile";

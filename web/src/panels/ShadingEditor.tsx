@@ -1,7 +1,8 @@
 // A user's shading: its text, what the compiler says, its sliders.
 
 import { useState, type KeyboardEvent, type ReactNode } from "react";
-import { agree, compile, RequestError } from "../connection/requests";
+import { agree, compile } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import { Button, IconButton } from "../components/Button";
 import type { Shading } from "../protocol";
 import { useSession, type Session } from "../session/session";

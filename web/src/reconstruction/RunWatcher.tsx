@@ -1,7 +1,7 @@
 // Reconstructions under way. Here: how each ended, asked for once it has; whoever looks elsewhere is told. Draws nothing.
 
 import { useEffect, type ReactNode } from "react";
-import { RequestError } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import { useSession, type Session } from "../session/session";
 import { useSelect } from "../state/store";
 import { statusOf } from "./requests";

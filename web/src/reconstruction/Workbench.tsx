@@ -2,7 +2,7 @@
 // Here: how they stand together. Not here: each of them.
 
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
-import { RequestError } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import { IconButton } from "../components/Button";
 import type { FoundAxis, ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
 import { useSession } from "../session/session";

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { RequestError } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import type { TrialPlace, TrialRequest } from "../protocol";
 import { PreviewQueue, type Preview } from "./previewQueue";
 

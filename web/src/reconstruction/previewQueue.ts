@@ -2,7 +2,8 @@
 // Not here: what is asked (draft.ts), where the images stand (PreviewImages.tsx).
 
 import { unpackAs } from "../connection/packet";
-import { ask, RequestError } from "../connection/requests";
+import { ask } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import type { Recipe, TrialHeader, TrialPlace, TrialRequest } from "../protocol";
 
 const REST_MS = 160;

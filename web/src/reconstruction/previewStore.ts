@@ -1,6 +1,6 @@
 // The images of a draft. Here: asking for those that a change touches, and what came of it. Not here: how they look.
 
-import type { RequestError } from "../connection/requests";
+import type { RequestError } from "../connection/requestError";
 import type { FoundAxis, TrialPlace, TrialRequest, Wish } from "../protocol";
 import { PreviewQueue, type Fetch, type Preview } from "./previewQueue";
 import { previewRequestOf } from "./draft";

@@ -1,12 +1,14 @@
-// When the page itself fails: what it was, and a way on, instead of nothing at all.
+// When the page itself fails: the error, and a button that reloads the page.
 
 import { Component, type ReactNode } from "react";
 
 interface ErrorBoundaryProps {
+  /** What serves the page. */
+  program: "viewer" | "agent";
   children: ReactNode;
 }
 
-/** React takes everything away where a component fails, unless somebody stands around it. */
+/** React removes the whole page where a component fails outside such a boundary. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { problem: string | null }> {
   override state: { problem: string | null } = { problem: null };
 
@@ -20,10 +22,10 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { problem: stri
     return (
       <div className="loading-screen">
         <div className="loading-screen-text" role="alert">
-          <p>The page has failed, and the viewer has not: everything is as it was.</p>
+          <p>This page crashed. The {this.props.program} is still running and nothing was lost.</p>
           <p className="hint">{problem}</p>
           <button type="button" className="button is-main" onClick={() => location.reload()}>
-            Load the page again
+            Reload the page
           </button>
         </div>
       </div>

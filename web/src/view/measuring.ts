@@ -1,6 +1,7 @@
 // Measuring a distance: two clicks on what is seen, then the values in between.
 
-import { RequestError, profile } from "../connection/requests";
+import { profile } from "../connection/requests";
+import { RequestError } from "../connection/requestError";
 import type { View } from "../protocol";
 import type { Session } from "../session/session";
 import type { Point } from "./gestures";

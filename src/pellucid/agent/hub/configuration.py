@@ -41,7 +41,7 @@ def _configure_hub(c: Any, site: HubSite, folder: Path) -> None:
     c.JupyterHub.cookie_secret_file = str(folder / "cookie_secret")
     c.JupyterHub.subdomain_host = site.subdomains
     c.JupyterHub.template_paths = [str(Path(__file__).with_name("templates"))]
-    c.JupyterHub.logo_file = str(home.PAGE / "icon.svg")
+    c.JupyterHub.logo_file = str(home.SITE / "icon.svg")
     # Whoever comes back to an agent that has ended gets another, without being asked.
     c.JupyterHub.implicit_spawn_seconds = 1
     # Agents and the proxy go on while the Hub is restarted, and so do the viewers behind them.
