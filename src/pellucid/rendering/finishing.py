@@ -37,7 +37,7 @@ def finished(scene: Scene, drawn: Drawn, size: Size, total: "Total | None" = Non
         scale=drawn.color.shape[0] / size[0],
         pictures=total.pictures if total else 1,
     )
-    return Frame(rgba, depth, statistics)
+    return Frame(rgba, depth, statistics, scene.sources)
 
 
 class Total:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pellucid.conversion.output_check import check_output
 from pellucid.fields.visible import VisibleBricks
+from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 
 
@@ -40,16 +42,18 @@ class Statistics:
 @dataclass(frozen=True)
 class Frame:
     """rgba: (height, width, 4) uint8, not multiplied by its opacity. depth: (height, width) float32, world units from
-    the eye to where half of the opacity is reached, inf where nothing is."""
+    the eye to where half of the opacity is reached, inf where nothing is. sources: what was drawn."""
 
     rgba: Voxels
     depth: Voxels
     statistics: Statistics
+    sources: tuple[str, ...] = ()
 
     def save(self, path: str | Path) -> None:
         """Write a PNG, or any other format that the name asks for."""
         from PIL import Image
 
+        check_output(Location(str(path)), self.sources, may_join_slices=True)
         Image.fromarray(self.rgba).save(path)
 
 
