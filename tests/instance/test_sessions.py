@@ -183,6 +183,38 @@ def test_what_came_from_a_link_ends_with_it(access: Access) -> None:
         access.revoke(share.id)
 
 
+def test_what_the_holder_of_a_link_made_ends_with_it(access: Access) -> None:
+    share, owners = access.share("own", "for Ben"), access.share("look", "for all")
+    made = access.share("own", "for all", maker=share.id)
+    further = access.share("look", "for all", maker=made.id)
+    codes = [access.make_code(link=made.id) for _ in range(2)]
+    session = access.begin(access.redeem(codes[0], DIRECT), OWN, DIRECT)
+    assert access.grant(session.token, DIRECT) == Grant("own", "", made.id)
+    assert access.shares_made_with(share.id) == [made, further] and further != owners
+    with pytest.raises(NotFound):
+        access.revoke(owners.id, by=share.id)
+    assert access.revoke(share.id) == {share.id, made.id, further.id}
+    assert access.shares == [owners]
+    assert access.grant(session.token, DIRECT) is None
+    with pytest.raises(NotAllowed, match="was revoked"):
+        access.redeem(codes[1], DIRECT)
+
+
+def test_the_holder_of_a_link_sees_and_revokes_what_was_made_with_it_alone(viewer: Instance) -> None:
+    access = viewer.session.access
+    mine, other = access.share("own", "for Ben"), access.share("own", "for Cem")
+    with httpx.Client(base_url=viewer.address, headers={"Authorization": f"Bearer {mine.secret}"}) as client:
+        assert client.get("/api/shares").json() == []
+        made = client.post("/api/shares", json={"capability": "look"}).json()
+        assert [one["id"] for one in client.get("/api/shares").json()] == [made["id"]]
+        assert client.delete(f"/api/shares/{other.id}").status_code == 404
+        code = client.post("/api/codes").json()["code"]
+    access.revoke(mine.id)
+    assert made["id"] not in {one.id for one in access.shares} and other in access.shares
+    answer = asked(viewer, code=code)
+    assert answer.status_code == 403 and "was revoked" in answer.text
+
+
 def test_many_sessions_and_tickets_of_a_link_end_only_its_own(access: Access) -> None:
     link, other = access.share("look", "for Ben").grant, access.share("look", "for Cem").grant
     sessions = {grant: access.begin(grant, OWN, DIRECT) for grant in (Grant("own"), other, link)}

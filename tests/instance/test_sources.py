@@ -128,6 +128,32 @@ def test_nothing_outside_the_roots_is_opened(instance: Instance, folder: Path, p
         assert "lies outside" in answer.text or "nothing at" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("layers", "name", "status", "says"),
+    [
+        ("meshes", "nowhere.stl", 404, "nothing at"),
+        ("meshes", "ball.npy", 400, "ball.npy is not a mesh."),
+        ("meshes", "below/deep-ball.npy", 400, "deep-ball.npy is not a mesh."),
+        ("points", "below/deep-ball.npy", 400, "deep-ball.npy is not points."),
+        ("meshes", "notes.txt", 400, ""),
+    ],
+)
+def test_a_scene_that_names_something_else_than_its_layers_show_is_refused(
+    instance: Instance, folder: Path, layers: str, name: str, status: int, says: str
+) -> None:
+    change = {"path": [layers, 0], "value": {"source": str(folder / name)}}
+    with http(instance) as client:
+        before = client.get("/api/scene").json()
+        answer = client.patch("/api/scene", json={"changes": [change]})
+        assert (answer.status_code, says in answer.json()["what"]) == (status, True), answer.text
+        with open_page(instance) as page:
+            page.say("patch", revision=page.state["revision"], changes=[change], request="mine")
+            refusal = page.hear_text("refusal")
+        assert refusal["request"] == "mine" and says in refusal["what"]
+        after = client.get("/api/scene").json()
+    assert (after["revision"], after["scene"]) == (before["revision"], before["scene"])
+
+
 def test_a_file_is_loaded_and_another_added(instance: Instance, folder: Path) -> None:
     with http(instance) as client, open_page(instance) as page:
         client.post("/api/load", json={"path": str(folder / "cloud.csv"), "how": "add"})

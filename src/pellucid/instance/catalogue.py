@@ -55,6 +55,10 @@ class Catalogue:
     def has(self, source: str) -> bool:
         return source in self._described
 
+    def kinds(self, source: str) -> frozenset[str]:
+        """As which layers of a scene a source can be shown; empty where it is not known."""
+        return frozenset() if (described := self._described.get(source)) is None else kinds_of(described)
+
     def facts(self, source: str) -> Facts | None:
         described = self._described.get(source)
         return described.facts if described else None
@@ -107,6 +111,17 @@ class Catalogue:
     def _mesh(self, source: str) -> MeshDescription:
         described = self._described.get(source)
         return MeshDescription(self.name(source), described.count if described else 0)
+
+
+def kinds_of(described: Described) -> frozenset[str]:
+    """As which layers of a scene something can be shown."""
+    found = {
+        "volumes": described.volume,
+        "slices": described.volume,
+        "points": described.points,
+        "meshes": described.mesh,
+    }
+    return frozenset(kind for kind, layer in found.items() if layer is not None)
 
 
 def _histogram(facts: Facts) -> Histogram:

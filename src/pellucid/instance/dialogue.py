@@ -8,6 +8,7 @@ import asyncio
 from contextlib import nullcontext
 
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.instance import loading
 from pellucid.instance.capabilities import require
 from pellucid.instance.history import Pair
 from pellucid.instance.members import Member
@@ -97,8 +98,21 @@ def _patch(session: Session, member: Member, message: incoming.Patch) -> None:
     session.history.require(message.revision)
     pair = session.history.patched(message.changes, message.view)
     check_change(session, pair, member.client.capability)
+    if loading.has_new(session, pair):
+        member.opening = asyncio.get_running_loop().create_task(_patch_later(session, member, message, pair))
+        return
+    loading.check_known(session, pair)
     names = ".".join(str(step) for change in message.changes for step in change.path)
     session.change(pair, member.id, message.request, f"{member.id}/{names}", message.is_moving)
+
+
+async def _patch_later(session: Session, member: Member, message: incoming.Patch, pair: Pair) -> None:
+    """A patch that names something new, once it is described: the scene stays as it is where that fails."""
+    try:
+        await loading.describe_new(session, pair)
+        _patch(session, member, message)
+    except PellucidError as error:
+        refuse(session, member, error, message.request)
 
 
 def _acknowledge(session: Session, member: Member, message: incoming.Acknowledge) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
-from pellucid.instance.guest_limits import LAYER_LISTS, check_layer_counts
+from pellucid.instance.guest_limits import LAYER_LISTS, check_layer_counts, check_texts
 from pellucid.instance.protocol.parts import Change
 from pellucid.rendering.checking import check_layers
 from pellucid.rendering.documents import build
@@ -30,6 +30,7 @@ def changed(scene: Scene, changes: Sequence[Change]) -> Scene:
         if change.path[:1] == ("camera",):
             raise InvalidInput("The camera is no part of a patch.", do="Send look, or PUT /api/camera.")
         _refuse_odd_numbers(change)
+        check_texts(change.value, next((step for step in reversed(change.path) if isinstance(step, str)), ""))
         _put(document, change)
     check_layer_counts(document)
     built: Scene = build(Scene, document, "scene")

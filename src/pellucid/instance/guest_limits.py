@@ -21,6 +21,9 @@ MAX_LAYERS = 64
 MAX_SCENE_BYTES = 2**20
 MAX_GUEST_SCENE_BYTES = 2**17
 """Of the scene as JSON: it goes to every client whenever it changes."""
+MAX_TEXT = 200
+MAX_SOURCE_TEXT = 4096
+"""Characters of a text in a scene, and of the source of a layer."""
 MAX_GUEST_PIXELS = 3840 * 2160
 MAX_GUEST_MOVIE_PIXELS = 1920 * 1080
 MAX_GUEST_MOVIE_FRAMES = 600
@@ -33,6 +36,21 @@ def check_layer_counts(document: dict[str, Any]) -> None:
         if isinstance(layers, list) and len(layers) > MAX_LAYERS:
             do = f"Use at most {MAX_LAYERS}; hidden ones count too."
             raise InvalidInput(f"The scene would have {len(layers):,} {kind}.", do=do)
+
+
+def check_texts(value: Any, name: str = "") -> None:
+    """Refuse a part of a scene, as JSON, with a text that is too long. name: of that part."""
+    if isinstance(value, str):
+        max_length = MAX_SOURCE_TEXT if name == "source" else MAX_TEXT
+        if len(value) > max_length:
+            what = f"{name or 'A text'} of the scene has {len(value):,} characters."
+            raise InvalidInput(what, do=f"Use at most {max_length:,}.")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            check_texts(inner, str(key)[:MAX_TEXT])
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            check_texts(inner, name)
 
 
 def check_scene_size(scene: Scene, before: Scene, capability: Capability) -> None:

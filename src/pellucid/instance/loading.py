@@ -13,9 +13,10 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.shared import SharedArray
-from pellucid.instance.catalogue import How, placed
+from pellucid.instance.catalogue import How, kinds_of, placed
+from pellucid.instance.guest_limits import check_texts
 from pellucid.instance.history import Pair
-from pellucid.instance.naming import check_sources, named
+from pellucid.instance.naming import check_kinds, check_sources, named
 from pellucid.instance.protocol.http import Loaded, SavedState
 from pellucid.instance.session import Session
 from pellucid.instance.slicing import Cut
@@ -205,7 +206,13 @@ def scenes_of(state: SavedState) -> Pair:
     return Pair(_scene(state.scene), None if state.other is None else _scene(state.other))
 
 
+def _known_kinds(session: Session, pair: Pair) -> dict[str, frozenset[str]]:
+    known = session.catalogue
+    return {source: known.kinds(source) for source in named(pair) if known.has(source)}
+
+
 def _scene(document: object) -> Scene:
+    check_texts(document)
     try:
         return Scene.from_json(json.dumps(document, allow_nan=False))
     except ValueError as error:  # NaN and infinity are no JSON: a page could not read the scene.
@@ -217,8 +224,7 @@ async def restore(session: Session, state: SavedState) -> int:
     pair = check_sources(session, scenes_of(state), "own")
     for text in state.shadings.values():
         session.shadings.arrived(text)
-    for source in named(pair):
-        await _know(session, source)
+    await describe_new(session, pair)
     take(session, pair)
     session.shadings_changed()
     if state.cross_hair is not None:
@@ -227,7 +233,30 @@ async def restore(session: Session, state: SavedState) -> int:
     return session.history.revision
 
 
-async def _know(session: Session, source: str) -> None:
-    if not session.catalogue.has(source):
-        question = lambda request: commands.Describe(request, source)  # noqa: E731
-        session.catalogue.add(source, await asyncio.wrap_future(session.worker.ask("describing", question)))
+def has_new(session: Session, pair: Pair) -> bool:
+    """Whether scenes name what has not been described yet."""
+    return bool(_new(session, pair))
+
+
+def _new(session: Session, pair: Pair) -> set[str]:
+    """What the present scenes name is being loaded where it is not described."""
+    return {one for one in named(pair) - named(session.history.pair) if not session.catalogue.has(one)}
+
+
+def check_known(session: Session, pair: Pair) -> None:
+    """Refuse a layer whose source is something else than the layer shows."""
+    check_kinds(pair, _known_kinds(session, pair))
+
+
+async def describe_new(session: Session, pair: Pair) -> None:
+    """Describe what scenes name and is not known yet. What cannot be opened, or is something else than its layer
+    shows, is refused, and then nothing is changed."""
+    found: dict[str, commands.Described] = {}
+    with session.idle.held():
+        for source in sorted(_new(session, pair)):
+            question = lambda request, source=source: commands.Describe(request, source)  # noqa: E731
+            found[source] = await asyncio.wrap_future(session.worker.ask("describing", question))
+    kinds = {source: kinds_of(described) for source, described in found.items()}
+    check_kinds(pair, kinds | _known_kinds(session, pair))
+    for source, described in found.items():
+        session.catalogue.add(source, described)

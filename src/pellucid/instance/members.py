@@ -118,8 +118,8 @@ def _key_of(told: Outgoing | Picture[Any]) -> Hashable:
 @dataclass
 class Member:
     """needs_key: of the video, before anything else of it can be shown. probe, next_probe: the question that the Worker
-    answers, and the one after it. link: the share link that it came with. token: for its HTTP requests. owed: of each
-    view, the frame that was held back because too many were under way."""
+    answers, and the one after it. opening: a patch that names something new. link: the share link that it came with.
+    token: for its HTTP requests. owed: of each view, the frame that was held back because too many were under way."""
 
     client: Client
     size: tuple[int, int]
@@ -128,6 +128,7 @@ class Member:
     quality: Quality = field(default_factory=Quality)
     needs_key: bool = True
     probe: "asyncio.Task[None] | None" = None
+    opening: "asyncio.Task[None] | None" = None
     next_probe: Probe | None = None
     link: str = ""
     token: str = field(default="", repr=False)

@@ -152,11 +152,11 @@ class Session:
             self.tell(self.controls.message())
             self._fit()
 
-    def revoke(self, link: str) -> None:
-        """A share link stops working, also for pages that are open."""
-        self.access.revoke(link)
+    def revoke(self, link: str, by: str = "") -> None:
+        """A share link and those made with it stop working, also for pages that are open. by: the holder's link."""
+        gone = self.access.revoke(link, by)
         for member in self.members.values():
-            if member.link == link:
+            if member.link in gone:
                 member.outbox.end(WITHDRAWN)
 
     def resize(self, member: Member, size: tuple[int, int]) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from pellucid.errors import NotAllowed, NotFound
+from pellucid.errors import NotAllowed, NotFound, TooManyRequests
 from pellucid.instance.proofs import hash_secret, sign
 from pellucid.instance.protocol.parts import Capability
 from pellucid.transport.address import LOOPBACK, host_to_connect
@@ -39,9 +39,11 @@ def make_secret() -> str:
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
-def make_code(token: str, agent: str = "", now: float | None = None) -> str:
-    """A code that opens a viewer once, as its owner. agent: the run of the agent that it is for; "" without one."""
-    nonce, expires = secrets.token_hex(16), f"{(time.time() if now is None else now) + CODE_S:.0f}"
+def make_code(token: str, agent: str = "", now: float | None = None, link: str = "") -> str:
+    """A code that opens a viewer once, as its owner. agent: the run of the agent that it is for; "" without one. link:
+    the id of the share link that it was made with, and ends with; "" for the owner."""
+    nonce = secrets.token_hex(16) + (f"-{link}" if link else "")
+    expires = f"{(time.time() if now is None else now) + CODE_S:.0f}"
     return _code(token, nonce, expires, agent)
 
 
@@ -73,12 +75,14 @@ class Grant:
 
 @dataclass(frozen=True)
 class ShareLink:
-    """A link that works until it is revoked. name: for the owner's list."""
+    """A link that works until it is revoked. name: for the owner's list. maker: the id of the share link whose holder
+    made it, and with which it is revoked; "" for the owner."""
 
     id: str
     name: str
     grant: Grant
     secret: str = field(repr=False)
+    maker: str = ""
 
 
 @dataclass
@@ -150,13 +154,12 @@ class Access:
 
     # Pages
 
-    def make_code(self, agent: str = "") -> str:
-        return make_code(self.token, agent, self._clock())
+    def make_code(self, agent: str = "", link: str = "") -> str:
+        return make_code(self.token, agent, self._clock(), link)
 
     def code_named(self, name: str, channel: Channel) -> str:
         """The whole code, by all of it but its last part: for a proof, never for an answer."""
-        nonce, _, expires = name.partition(".")
-        return _code(self.token, nonce, expires, channel.agent)
+        return _code(self.token, *name.partition(".")[::2], channel.agent)
 
     def redeem(self, code: str, channel: Channel) -> Grant:
         """What a code allows, once."""
@@ -167,8 +170,11 @@ class Access:
         self._used_codes = {one: until for one, until in self._used_codes.items() if until > now}
         if nonce in self._used_codes or float(expires) < now:
             raise NotAllowed("This link was used already, or is older than ten minutes.", do=FRESH_LINK)
+        link = nonce.partition("-")[2]
+        if link and link not in self._shares:
+            raise NotAllowed("The link that this one was made with was revoked.", do="Ask the owner for another link.")
         self._used_codes[nonce] = float(expires)
-        return Grant("own", channel.agent)
+        return Grant("own", channel.agent, link)
 
     def begin(self, grant: Grant, address: str, channel: Channel) -> PageSession:
         """A session for a page at an address, as the page sees itself."""
@@ -229,25 +235,38 @@ class Access:
 
     # Share links
 
-    def share(self, capability: Capability, name: str = "", agent: str = "", state: str = "") -> ShareLink:
-        """A share link; one that is like it already is used again."""
+    def share(
+        self, capability: Capability, name: str = "", agent: str = "", state: str = "", maker: str = ""
+    ) -> ShareLink:
+        """A share link; one that is like it already is used again. maker: the id of the link that it is made with."""
+        wanted = (name, capability, agent, state, maker)
         for one in self._shares.values():
-            if (one.name, one.grant.capability, one.grant.agent, one.grant.state) == (name, capability, agent, state):
+            if (one.name, one.grant.capability, one.grant.agent, one.grant.state, one.maker) == wanted:
                 return one
+        if len(self._shares) >= MAX_KEPT:
+            raise TooManyRequests(f"The viewer has {MAX_KEPT:,} share links.", do="Revoke one that is not used.")
         id = secrets.token_hex(5)
-        self._shares[id] = ShareLink(id, name, Grant(capability, agent, id, state), make_secret())
+        self._shares[id] = ShareLink(id, name, Grant(capability, agent, id, state), make_secret(), maker)
         return self._shares[id]
+
+    def shares_made_with(self, link: str) -> list[ShareLink]:
+        """The share links that the holder of one has made, and those made with these; of the owner, "", all."""
+        return _made_with(link, self.shares) if link else self.shares
 
     @property
     def shares(self) -> list[ShareLink]:
         return list(self._shares.values())
 
-    def revoke(self, id: str) -> None:
-        """The link, and every session and ticket that came from it, stop working."""
-        if self._shares.pop(id, None) is None:
+    def revoke(self, id: str, by: str = "") -> set[str]:
+        """The link, those made with it, and every session and ticket that came from them, stop working: their ids. by:
+        the link whose holder does so, who may revoke what was made with it alone."""
+        if id not in {one.id for one in self.shares_made_with(by)}:
             raise NotFound(f"the share link {id}")
-        self._sessions = {key: one for key, one in self._sessions.items() if one.grant.link != id}
-        self._tickets = {key: one for key, one in self._tickets.items() if one[1].link != id}
+        gone = {id, *(one.id for one in self.shares_made_with(id))}
+        self._shares = {key: one for key, one in self._shares.items() if key not in gone}
+        self._sessions = {key: one for key, one in self._sessions.items() if one.grant.link not in gone}
+        self._tickets = {key: one for key, one in self._tickets.items() if one[1].link not in gone}
+        return gone
 
     # Arrays
 
@@ -285,6 +304,11 @@ def _make_room(kept: dict[str, Kept], link_of: Callable[[Kept], str], link: str)
     same = [key for key, one in kept.items() if link_of(one) == link]
     for key in same[: max(0, len(same) + 1 - (MAX_KEPT_PER_LINK if link else MAX_KEPT))]:
         del kept[key]
+
+
+def _made_with(link: str, shares: list[ShareLink]) -> list[ShareLink]:
+    made = [one for one in shares if one.maker == link]
+    return [*made, *(further for one in made for further in _made_with(one.id, shares))]
 
 
 def _is_same(left: str, right: str) -> bool:

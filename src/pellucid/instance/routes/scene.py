@@ -12,6 +12,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from pellucid.errors import InvalidInput
+from pellucid.instance import loading
 from pellucid.instance.capabilities import allows
 from pellucid.instance.catalogue import choices
 from pellucid.instance.encoding import encode_png
@@ -59,6 +60,12 @@ async def change_scene(change: http.SceneChange, session: Here, has: Has) -> htt
     if change.revision is not None:
         session.history.require(change.revision)
     pair = check_change(session, session.history.patched(change.changes, change.view), has)
+    if loading.has_new(session, pair):
+        await loading.describe_new(session, pair)
+        if change.revision is not None:  # It may be another meanwhile.
+            session.history.require(change.revision)
+        pair = check_change(session, session.history.patched(change.changes, change.view), has)
+    loading.check_known(session, pair)
     session.idle.touch()
     session.change(pair)
     return http.Revision(session.history.revision)

@@ -47,9 +47,9 @@ def add(app: FastAPI, access: Access) -> None:
         return bodies.ServerProof(sign(key, "http", wanted.nonce, address) if key else "")
 
     @app.post("/api/codes", tags=["access"], responses=REFUSALS, dependencies=OWN)
-    async def code(channel: Came) -> bodies.NewCode:
-        """A code that opens the page once, as the owner."""
-        return bodies.NewCode(access.make_code(channel.agent))
+    async def code(channel: Came, grant: Granted) -> bodies.NewCode:
+        """A code that opens the page once, as the owner; what it opens ends with the link that it was made with."""
+        return bodies.NewCode(access.make_code(channel.agent, grant.link))
 
     @app.post("/api/tickets", tags=["access"], responses=REFUSALS, dependencies=LOOK)
     async def ticket(wanted: bodies.TicketRequest, grant: Granted) -> bodies.Ticket:

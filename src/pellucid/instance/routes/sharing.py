@@ -22,28 +22,28 @@ Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
 
 
 @router.get("/api/shares", dependencies=OWN)
-async def shares(session: Here, channel: Came) -> list[access.Share]:
-    """The share links that work at this address."""
-    return [_told(one) for one in session.access.shares if one.grant.agent == channel.agent]
+async def shares(session: Here, channel: Came, grant: Granted) -> list[access.Share]:
+    """The share links that work at this address; of those who came with one, the links that were made with it."""
+    return [_told(one) for one in session.access.shares_made_with(grant.link) if one.grant.agent == channel.agent]
 
 
 @router.post("/api/shares", dependencies=OWN)
-async def make_share(wanted: access.NewShare, session: Here, channel: Came) -> access.Share:
-    """A link to give away, until it is revoked."""
-    return _told(session.access.share(wanted.capability, wanted.name, channel.agent))
+async def make_share(wanted: access.NewShare, session: Here, channel: Came, grant: Granted) -> access.Share:
+    """A link to give away, until it is revoked, or the link that it was made with."""
+    return _told(session.access.share(wanted.capability, wanted.name, channel.agent, maker=grant.link))
 
 
 @router.delete("/api/shares/{id}", dependencies=OWN, status_code=204)
-async def revoke_share(id: str, session: Here) -> None:
-    """Revoke a link: it stops working, also for pages that are open."""
-    session.revoke(id)
+async def revoke_share(id: str, session: Here, grant: Granted) -> None:
+    """Revoke a link and those made with it: they stop working, also for pages that are open."""
+    session.revoke(id, grant.link)
 
 
 @router.post("/api/links", dependencies=OWN)
-async def link(session: Here, channel: Came) -> http.Link:
+async def link(session: Here, channel: Came, grant: Granted) -> http.Link:
     """Keep the state under a short name; the link may steer, and open this state."""
     name = await asyncio.to_thread(states.keep, loading.save(session))
-    share = session.access.share("steer", "", channel.agent, state=name)
+    share = session.access.share("steer", "", channel.agent, name, grant.link)
     return http.Link(name, _told(share).url)
 
 
