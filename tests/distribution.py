@@ -5,7 +5,7 @@ Not here: how many workers there are (Makefile), what the run took (suite_report
 
 The tests of a file share a worker, because they share its fixtures. All files that need a cluster, a Hub or an account
 of this machine share one worker: there is one cluster and one Hub in a run, and only one program at a time can add an
-account.
+account. Those that build in the source tree share another: two builds at once would write the same files.
 """
 
 import re
@@ -21,7 +21,10 @@ CLUSTER_FIXTURES = frozenset({"slurm_cluster", "hub", "stranger"})
 USES_CLUSTER = re.compile(r"\b(SlurmCluster|RunningHub|Person|useradd)\b")
 """What a file contains that uses one of these fixtures, or that adds an account."""
 
-SLOW_FOLDERS = ("agent", "web", "instance", "client", "tomo", "rendering")
+BUILDS = "builds"
+BUILDERS = ("tests/clients/", "tests/test_distribution.py")
+
+SLOW_FOLDERS = ("agent", "web", "clients", "instance", "client", "tomo", "rendering")
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -30,17 +33,23 @@ def is_worker(config: pytest.Config) -> bool:
 
 
 @cache
-def group_of(path: Path) -> str:
-    """The group of the tests in a file."""
-    uses_cluster = path.name.startswith("test_") and USES_CLUSTER.search(path.read_text())
-    return CLUSTER if uses_cluster else str(path)
+def group_of(root: Path, path: str) -> str:
+    """The group of the tests in a file, which is named from the root.
+
+    >>> group_of(Path(), "tests/clients/test_c.py"), group_of(Path(), "src/pellucid/box.py")
+    ('builds', 'src/pellucid/box.py')
+    """
+    if path.startswith(BUILDERS):
+        return BUILDS
+    is_test = Path(path).name.startswith("test_")
+    return CLUSTER if is_test and USES_CLUSTER.search((root / path).read_text()) else path
 
 
 def rank_of(path: str) -> int:
     """Files with a low rank start first, so that no worker has a slow one left when the others are done.
 
     >>> [rank_of(path) for path in ("tests/agent/test_home.py", "tests/test_box.py", "src/pellucid/box.py")]
-    [0, 6, 7]
+    [0, 7, 8]
     """
     folder, _, rest = path.partition("/")
     layer = rest.partition("/")[0]
@@ -57,7 +66,7 @@ class GroupScheduling(LoadFileScheduling):  # type: ignore[misc]
     """One group of tests after another, in the order of collection."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return group_of(self.config.rootpath / _path_in(nodeid))
+        return group_of(self.config.rootpath, _path_in(nodeid))
 
 
 class Distribution:
@@ -66,7 +75,7 @@ class Distribution:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         alone = {_path_in(item.nodeid) for item in items if CLUSTER_FIXTURES & {*getattr(item, "fixturenames", ())}}
         for path in sorted(alone):
-            if group_of(config.rootpath / path) != CLUSTER:
+            if group_of(config.rootpath, path) != CLUSTER:
                 raise pytest.UsageError(
                     f"{path} uses the cluster, and nothing in it matches USES_CLUSTER in tests/distribution.py. "
                     "Annotate the fixture with its type."
