@@ -1,7 +1,7 @@
 """Fixtures that every test may use, and the report that closes the run.
 
-Here: registration of the suite's report and of its distribution over workers, the profile of Hypothesis, where real
-scans are, the object store and Slurm, started once per run.
+Here: registration of the suite's report and of the groups of tests that share a worker, the profile of Hypothesis,
+where real scans are, the object store and Slurm, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
@@ -16,11 +16,11 @@ from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, settings
 from websockets.sync.client import connect
 
-from tests.distribution import Distribution, is_worker
 from tests.s3_server import S3Server, start_s3
 from tests.slurm_cluster import SlurmCluster, can_run, started
 from tests.suite_report import ROOT, Limits, ProcessorTime, SuiteReport, shared_data_folder
 from tests.waiting import PATIENCE_S
+from tests.worker_groups import WorkerGroups, is_worker
 
 # How long an example takes depends on what else runs on the machine. An automatic build tries the same ones every time.
 settings.register_profile(
@@ -31,7 +31,7 @@ settings.load_profile("busy machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     # Registered as a plugin of its own: hooks of this file would not see the examples in src's docstrings.
-    config.pluginmanager.register(Distribution(), "distribution")
+    config.pluginmanager.register(WorkerGroups(), "worker-groups")
     config.pluginmanager.register(ProcessorTime(), "processor-time")
     if is_worker(config):  # The process that started it has the report.
         return

@@ -2,7 +2,7 @@
 
 Here: the pytest plugins that measure and print times, and fail the run on a skip that is not allowed; the facts about
 this machine that excuse a skip.
-Not here: the list itself (limits.toml), fixtures (conftest), which process runs which test (distribution).
+Not here: the list itself (limits.toml), fixtures (conftest), which process runs which test (worker_groups).
 """
 
 import os

@@ -69,7 +69,7 @@ class GroupScheduling(LoadFileScheduling):  # type: ignore[misc]
         return group_of(self.config.rootpath, _path_in(nodeid))
 
 
-class Distribution:
+class WorkerGroups:
     """The hooks; those that start with pytest_xdist exist where there are workers only."""
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -77,7 +77,7 @@ class Distribution:
         for path in sorted(alone):
             if group_of(config.rootpath, path) != CLUSTER:
                 raise pytest.UsageError(
-                    f"{path} uses the cluster, and nothing in it matches USES_CLUSTER in tests/distribution.py. "
+                    f"{path} uses the cluster, and nothing in it matches USES_CLUSTER in tests/worker_groups.py. "
                     "Annotate the fixture with its type."
                 )
         if is_worker(config):
