@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pellucid
 from pellucid.box import Box
 from pellucid.errors import Damaged, SelectionInvalid, UnsupportedType, WrongDimensions
 from pellucid.formats.flat.npy import open_reader
@@ -61,3 +62,14 @@ def test_what_is_no_volume_is_refused(tmp_path: Path) -> None:
     location.local.write_bytes(b"\x93NUMPY\x01\x00\x10\x00{'descr': nonsen")
     with pytest.raises(Damaged, match=r"not a \.npy header"):
         open_reader(location)
+
+
+@pytest.mark.parametrize(
+    "shape", ["(True, 2, 2)", "(2, 2.0, 2)", "[2, 2, 2]", "-" * 9000 + "1", "(2, 2, 2)" + " " * 20_000]
+)
+def test_a_hostile_shape_is_refused_as_damage(shape: str, tmp_path: Path) -> None:
+    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(8))
+    with pytest.raises(Damaged):
+        pellucid.open(path)

@@ -57,7 +57,8 @@ def _parse(path: Path, head: bytes) -> tuple[Placement, int, int]:
     try:
         read = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
         shape, is_fortran, dtype = read[npy_format.read_magic(file)](file)
-    except (ValueError, KeyError, SyntaxError, TokenError) as error:
+    # Python's parser reports a header that is nested too deep as a lack of memory.
+    except (ValueError, KeyError, SyntaxError, TokenError, MemoryError, RecursionError) as error:
         raise Damaged(str(path), f"its header is not a .npy header ({error})") from error
     dtype = np.dtype(np.uint8) if dtype == np.bool_ else dtype
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:

@@ -5,6 +5,7 @@ Not here: what may be opened (files), what it becomes (loading).
 """
 
 import asyncio
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ from uuid import uuid4
 import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
+from numpy.lib import format as npy_format
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
@@ -116,10 +118,10 @@ async def volume(session: Here, layer: Annotated[int, Query(ge=0)] = 0, box: str
 
 
 def _npy(shared: SharedArray) -> Iterator[bytes]:
-    shape = ", ".join(str(n) for n in shared.shape)
-    header = f"{{'descr': '{shared.dtype.str}', 'fortran_order': False, 'shape': ({shape})}}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    yield b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+    header = io.BytesIO()
+    described = {"descr": shared.dtype.str, "fortran_order": False, "shape": tuple(shared.shape)}
+    npy_format.write_array_header_1_0(header, described)
+    yield header.getvalue()
     with shared:
         flat = shared.array.reshape(-1).view(np.uint8)
         for start in range(0, len(flat), PIECE):
