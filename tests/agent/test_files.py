@@ -71,7 +71,7 @@ def test_what_is_no_path_is_not_found(path: str, root: Path) -> None:
         Files((str(root),)).existing(path.format(root=root))
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\0"])
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\0", "a\nb", "\x1b[2J", "x" * 201])
 def test_a_name_cannot_lead_away(name: str, root: Path) -> None:
     with pytest.raises(InvalidInput, match="no name for a file"):
         Files((str(root),)).fresh(str(root), name)
@@ -91,6 +91,19 @@ def test_what_is_there_is_not_written_over(root: Path) -> None:
 def test_links_are_not_packed(root: Path) -> None:
     content = b"".join(packed(root))
     assert b"mine/ball.npy" in content and b"link.txt" not in content and b"of somebody else" not in content
+
+
+def test_a_folder_that_cannot_be_read_ends_the_packing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def refuse(path: str) -> object:
+        if path.endswith("below"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PermissionError):
+        b"".join(packed(root))
 
 
 def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tmp_path: Path) -> None:

@@ -111,6 +111,11 @@ def test_a_route_is_open_to_those_who_may(instance: Instance, route: str, has: C
     assert is_refused == (not allows(has, ROUTES[route])), answer.text
 
 
+def test_a_page_that_opened_the_viewers_page_has_no_hold_on_it(instance: Instance) -> None:
+    answer = httpx.get(instance.address)
+    assert (answer.status_code, answer.headers["cross-origin-opener-policy"]) == (200, "same-origin")
+
+
 def test_the_end_is_the_owners(instance: Instance) -> None:
     for has in ("look", "steer"):
         with http(instance, has) as client:

@@ -16,6 +16,8 @@ from pellucid.instance.files import Roots, kind_of
 from pellucid.printable import printable
 
 MOST_LISTED = 2000
+MAX_NAME_BYTES = 200
+"""Of an uploaded file; while it comes, its name is longer, and file systems allow 255."""
 PIECE_BYTES = 2**18
 Kind = Literal["folder", "volume", "mesh", "points", "file"]
 
@@ -75,8 +77,10 @@ class Files:
 
     def fresh(self, folder: str, name: str, *, overwrite: bool = False) -> Path:
         """Where a new file may be written."""
-        if not name or name in (".", "..") or set(name) & set("/\0"):
-            raise InvalidInput(f"{name!r} is no name for a file.", do="Give a name without a stroke.")
+        is_odd = name in ("", ".", "..") or set(name) & set("/\n\r\t") or printable(name) != name
+        if is_odd or len(name.encode()) > MAX_NAME_BYTES:
+            do = f"Use a name without / and control characters, of at most {MAX_NAME_BYTES} bytes."
+            raise InvalidInput(f"{printable(name[:MAX_NAME_BYTES])!r} is no name for a file.", do=do)
         path = self.existing(folder) / name
         self._checked(str(path))  # It may be a link that leads elsewhere.
         if path.is_dir() or (path.exists() and not overwrite):
@@ -95,7 +99,7 @@ def packed(folder: Path) -> Iterator[bytes]:
     with zipfile.ZipFile(collected, "w", zipfile.ZIP_STORED) as archive:
         for file in _plain_files(folder):
             name = str(Path(folder.name) / file.relative_to(folder))
-            with file.open("rb") as content, archive.open(name, "w", force_zip64=True) as entry:
+            with open(file, "rb", opener=_without_links) as content, archive.open(name, "w", force_zip64=True) as entry:
                 while piece := content.read(PIECE_BYTES):
                     entry.write(piece)
                     yield collected.taken()
@@ -103,8 +107,18 @@ def packed(folder: Path) -> Iterator[bytes]:
     yield collected.taken()
 
 
+def _without_links(path: str, flags: int) -> int:
+    """Open what was no link when it was listed, and may be one now."""
+    return os.open(path, flags | os.O_NOFOLLOW)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
 def _plain_files(folder: Path) -> Iterator[Path]:
-    for base, folders, names in os.walk(folder):
+    """A folder that cannot be read is an error: without it, an archive would only look whole."""
+    for base, folders, names in os.walk(folder, onerror=_raise):
         folders.sort()
         for path in (Path(base, name) for name in sorted(names)):
             if path.is_file() and not path.is_symlink():

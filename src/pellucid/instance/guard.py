@@ -30,6 +30,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",  # A page that opened this one has no hold on it.
     "Cache-Control": "no-store",
 }
 PRIVATE = {"Cross-Origin-Resource-Policy": "same-origin"}
