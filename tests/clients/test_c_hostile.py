@@ -1,5 +1,6 @@
 """The C API against ends that mean ill: each is refused in words, and nothing is touched that is not ours."""
 
+import json
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from pellucid.jobs.processes import Process
 from pellucid.transport.handshake import admit
 from pellucid.transport.messages import Channel, Message, Patience
 from tests.clients.programs import run
@@ -195,3 +197,58 @@ def test_somebody_who_took_over_the_port(build: Path) -> None:
     with listening(serve) as port:
         words = run(build / "peer-sanitized", "send", f"127.0.0.1:{port}", TOKEN, "tcp")
     assert words[:2] == ["failed", "token"] and heard == []
+
+
+WRONG_PROOFS = {
+    "no proof": OK + b"Content-Length: 2\r\n\r\n{}",
+    "an empty proof": OK + b'Content-Length: 13\r\n\r\n{"proof": ""}',
+    "a wrong proof": OK + b'Content-Length: 77\r\n\r\n{"proof": "' + b"0" * 64 + b'"}',
+    "a long proof": OK + b'\r\n{"proof": "' + b"0" * 10_000 + b'"}',
+    "another page": b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+    "the description of a viewer": OK + b"Content-Length: %d\r\n\r\n" % len(ABOUT) + ABOUT,
+}
+SECRET = TOKEN.replace(" ", "-")
+
+
+@contextmanager
+def recording(answer: bytes) -> Iterator[tuple[int, bytearray]]:
+    """A server that answers every request so, and everything that it received."""
+    received = bytearray()
+
+    def serve(connection: socket.socket) -> None:
+        while content := connection.recv(65536):
+            received.extend(content)
+            connection.sendall(answer)
+
+    with listening(serve) as port:
+        yield port, received
+
+
+@pytest.mark.parametrize("answer", WRONG_PROOFS.values(), ids=list(WRONG_PROOFS))
+def test_a_server_that_took_over_the_port_gets_no_share_link(answer: bytes, build: Path) -> None:
+    with recording(answer) as (port, received):
+        words = run(build / "viewer-sanitized", f"http://127.0.0.1:{port}/#share={SECRET}", "-")
+    assert words[0] == "connect:" and words[1] != "ok"
+    assert received.startswith(b"POST /api/prove ") and SECRET.encode() not in received
+
+
+@pytest.mark.parametrize("answer", WRONG_PROOFS.values(), ids=list(WRONG_PROOFS))
+def test_a_web_server_that_took_over_the_port_gets_no_token(answer: bytes, build: Path) -> None:
+    with recording(answer) as (port, received):
+        words = run(build / "peer-sanitized", "send", f"http://127.0.0.1:{port}/a", SECRET, "proxy")
+    assert words[0] == "failed"
+    assert received.startswith(b"POST /a/api/prove ") and SECRET.encode() not in received
+
+
+def test_a_server_that_took_over_the_port_of_the_agent_gets_no_token(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path))
+    record = tmp_path / "agent" / "agent.json"
+    record.parent.mkdir()
+    with recording(WRONG_PROOFS["a wrong proof"]) as (port, received):
+        text = {"process": str(Process.this()), "url": f"http://127.0.0.1:{port}/", "token": SECRET}
+        record.write_text(json.dumps(text))
+        words = run(build / "viewer-sanitized", "start", "-", "/nowhere/python")
+    assert words[0] == "start:" and "another program answers there" in " ".join(words)
+    assert received.startswith(b"POST /api/prove ") and SECRET.encode() not in received

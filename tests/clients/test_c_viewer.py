@@ -146,7 +146,7 @@ def test_a_viewer_on_this_machine(lane: str, build: Path, folder: Path) -> None:
         wrong = driven(build / "viewer-sanitized", f"{viewer.url}x", "-")
         assert wrong["connect"].startswith("This link is not one of this viewer")
         wrong = driven(build / "viewer-sanitized", f"{viewer.links['own']}x", "-")
-        assert wrong["connect"] == "The request shows no access that this viewer knows."
+        assert wrong["connect"] == "The viewer does not know this link."
         check(driven(build / "viewer-sanitized", viewer.url, "scan.npy", lane), lane)
 
 

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+struct sha256 {
+    uint32_t state[8];
+    uint64_t length;
+    uint8_t block[64];
+};
+
 static const uint32_t SHA_ROUNDS[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -15,7 +21,7 @@ static const uint32_t SHA_ROUNDS[64] = {
 
 static uint32_t rotate_right(uint32_t word, int bits) { return word >> bits | word << (32 - bits); }
 
-void sha256_init(struct sha256 *sha) {
+static void sha256_init(struct sha256 *sha) {
     static const uint32_t first[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memcpy(sha->state, first, sizeof first);
@@ -48,7 +54,7 @@ static void sha256_block(struct sha256 *sha) {
         sha->state[i] += s[i];
 }
 
-void sha256_update(struct sha256 *sha, const void *content, size_t count) {
+static void sha256_update(struct sha256 *sha, const void *content, size_t count) {
     const uint8_t *bytes = content;
     for (size_t i = 0; i < count; i++) {
         sha->block[sha->length++ % 64] = bytes[i];
@@ -57,7 +63,7 @@ void sha256_update(struct sha256 *sha, const void *content, size_t count) {
     }
 }
 
-void sha256_final(struct sha256 *sha, uint8_t digest[32]) {
+static void sha256_final(struct sha256 *sha, uint8_t digest[32]) {
     uint64_t bits = sha->length * 8;
     uint8_t length[8];
     for (int i = 0; i < 8; i++)
@@ -68,6 +74,15 @@ void sha256_final(struct sha256 *sha, uint8_t digest[32]) {
     sha256_update(sha, length, 8);
     for (int i = 0; i < 32; i++)
         digest[i] = (uint8_t)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_hex(const void *content, size_t count, char hex[HASH_TEXT_BYTES]) {
+    uint8_t digest[32];
+    struct sha256 sha;
+    sha256_init(&sha);
+    sha256_update(&sha, content, count);
+    sha256_final(&sha, digest);
+    to_hex(digest, 32, hex);
 }
 
 void hmac_sha256_hex(const char *key, const char *text, char hex[HASH_TEXT_BYTES]) {

@@ -34,6 +34,11 @@ int parse_address(const char *text, struct address *address, pellucid_error *err
     return PELLUCID_OK;
 }
 
+void append_host(struct text *text, const struct address *address) {
+    int is_v6 = strchr(address->host, ':') != NULL;
+    append(text, is_v6 ? "[%s]:%s" : "%s:%s", address->host, address->port);
+}
+
 int unreachable(pellucid_error *error, const struct address *address, const char *why) {
     return fail(error, PELLUCID_UNREACHABLE,
                 "Check that it is running there, the address and port, and the firewall between the two machines.",

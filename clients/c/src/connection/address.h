@@ -3,6 +3,7 @@
 #define PELLUCID_CONNECTION_ADDRESS_H
 
 #include "base/sha256.h"
+#include "base/text.h"
 #include "internal.h"
 
 struct address {
@@ -10,12 +11,15 @@ struct address {
     char port[8];
     int is_secure;             /* TLS is spoken */
     char pin[HASH_TEXT_BYTES]; /* of the only certificate that is believed; empty: those that the system trusts */
+    int needs_proof;           /* without TLS: the server proves that it issued the secret before it is sent */
     int is_web;                /* a web server hands the connection through */
     char path[512];            /* of the page, there */
     char bearer[512];          /* what that server knows us by */
 };
 
 INTERNAL int parse_address(const char *text, struct address *address, pellucid_error *error);
+/* host:port, as in the header Host of a request. */
+INTERNAL void append_host(struct text *text, const struct address *address);
 INTERNAL int unreachable(pellucid_error *error, const struct address *address, const char *why);
 
 #endif

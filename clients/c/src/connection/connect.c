@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "connection/address.h"
 #include "connection/channel.h"
+#include "connection/proof.h"
 #include "connection/tls.h"
 #include "connection/websocket.h"
 
@@ -49,8 +50,8 @@ static int connect_with_timeout(const struct addrinfo *target, struct monitor *m
     return -1;
 }
 
-static int connect_directly(const struct address *address, struct monitor *monitor, struct channel *channel,
-                            pellucid_error *error) {
+int connect_directly(const struct address *address, struct monitor *monitor, struct channel *channel,
+                     pellucid_error *error) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     int fault = getaddrinfo(host_to_connect(address->host), address->port, &hints, &found), fd = -1, why = 0;
     channel_clear(channel);
@@ -87,10 +88,11 @@ static int read_response_line(struct channel *channel, char *line, size_t capaci
 static int request_websocket(const struct address *address, struct channel *channel, pellucid_error *error) {
     struct text header = {0};
     char key[33], line[2048];
-    int status = 0, is_v6 = strchr(address->host, ':') != NULL;
+    int status = 0;
     TRY(random_hex(10, key, error));
-    append(&header, "GET %s/transfer HTTP/1.1\r\nHost: %s%s%s:%s\r\nAuthorization: Bearer %s\r\n", address->path,
-           is_v6 ? "[" : "", address->host, is_v6 ? "]" : "", address->port, address->bearer);
+    append(&header, "GET %s/transfer HTTP/1.1\r\nHost: ", address->path);
+    append_host(&header, address);
+    append(&header, "\r\nAuthorization: Bearer %s\r\n", address->bearer);
     /* Twenty characters and the ending are the base 64 of sixteen bytes. */
     append(&header, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n");
     append(&header, "Sec-WebSocket-Key: %.20s0w==\r\n\r\n", key);
@@ -111,9 +113,9 @@ static int request_websocket(const struct address *address, struct channel *chan
 }
 
 int connect_to(const struct address *address, struct monitor *monitor, struct channel *channel, pellucid_error *error) {
-    TRY(connect_directly(address, monitor, channel, error));
     if (!address->is_web)
-        return PELLUCID_OK;
+        return connect_directly(address, monitor, channel, error);
+    TRY(connect_proved(address, address->path, address->bearer, monitor, channel, error));
     int code = request_websocket(address, channel, error);
     if (code == PELLUCID_OK) {
         channel->websocket = calloc(1, sizeof *channel->websocket);

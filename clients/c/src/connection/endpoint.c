@@ -57,6 +57,7 @@ int parse_link(const char *url, const char *bearer, struct endpoint *endpoint, p
     if (parse_address(where, &endpoint->address, NULL) != PELLUCID_OK)
         return invalid_link(error);
     endpoint->address.is_secure = is_secure;
+    endpoint->address.needs_proof = !is_secure;
     if (pin_length == 64 && strspn(pin, "0123456789abcdef") >= 64)
         snprintf(endpoint->address.pin, sizeof endpoint->address.pin, "%.64s", pin);
     memcpy(endpoint->prefix, path, prefix);
@@ -67,9 +68,9 @@ int parse_link(const char *url, const char *bearer, struct endpoint *endpoint, p
 }
 
 void append_url(struct text *text, const struct endpoint *endpoint) {
-    int is_v6 = strchr(endpoint->address.host, ':') != NULL;
-    append(text, "%s://%s%s%s:%s%s/", endpoint->address.is_secure ? "https" : "http", is_v6 ? "[" : "",
-           endpoint->address.host, is_v6 ? "]" : "", endpoint->address.port, endpoint->prefix);
+    append(text, endpoint->address.is_secure ? "https://" : "http://");
+    append_host(text, &endpoint->address);
+    append(text, "%s/", endpoint->prefix);
 }
 
 int web_address(const struct endpoint *endpoint, struct address *address, pellucid_error *error) {

@@ -3,7 +3,6 @@
 #include "base/monitor.h"
 #include "base/secrets.h"
 #include "base/sha256.h"
-#include "base/text.h"
 #include "base/tls_library.h"
 #include "connection/address.h"
 #include "connection/channel.h"
@@ -18,14 +17,8 @@ static void peer_certificate_hash(void *ssl, char shown[HASH_TEXT_BYTES]) {
     int length = certificate == NULL ? 0 : tls()->encode(certificate, NULL);
     unsigned char *space = length > 0 ? malloc((size_t)length) : NULL, *end = space;
     shown[0] = 0;
-    if (space != NULL && tls()->encode(certificate, &end) == length) {
-        struct sha256 sha;
-        uint8_t digest[32];
-        sha256_init(&sha);
-        sha256_update(&sha, space, (size_t)length);
-        sha256_final(&sha, digest);
-        to_hex(digest, 32, shown);
-    }
+    if (space != NULL && tls()->encode(certificate, &end) == length)
+        sha256_hex(space, (size_t)length, shown);
     free(space);
     if (certificate != NULL)
         tls()->free_certificate(certificate);

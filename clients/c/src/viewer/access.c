@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "connection/endpoint.h"
 #include "viewer/http_request.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "base/xxh3.h"
 #include "viewer/display.h"
 #include "viewer/http_request.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 #include "viewer/viewer.h"
 
 #include <inttypes.h>

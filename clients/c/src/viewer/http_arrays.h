@@ -3,7 +3,7 @@
 #define PELLUCID_VIEWER_HTTP_ARRAYS_H
 
 #include "internal.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 
 /* Piece by piece, each a request of its own. */
 INTERNAL int render_over_http(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,

@@ -4,9 +4,9 @@
 #include "base/monitor.h"
 #include "base/text.h"
 #include "connection/channel.h"
-#include "connection/connect.h"
 #include "connection/endpoint.h"
-#include "viewer/http_response.h"
+#include "connection/proof.h"
+#include "connection/http_response.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +32,9 @@ int error_from_response(const struct response *response, pellucid_error *error) 
 static int write_request(const struct endpoint *endpoint, struct channel *channel, const char *method, const char *path,
                          const void *body, size_t length, pellucid_error *error) {
     struct text header = {0};
-    int is_v6 = strchr(endpoint->address.host, ':') != NULL;
-    append(&header, "%s %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n", method, endpoint->prefix, path,
-           is_v6 ? "[" : "", endpoint->address.host, is_v6 ? "]" : "", endpoint->address.port);
+    append(&header, "%s %s%s HTTP/1.1\r\nHost: ", method, endpoint->prefix, path);
+    append_host(&header, &endpoint->address);
+    append(&header, "\r\nConnection: close\r\n");
     if (endpoint->bearer[0])
         append(&header, "Authorization: Bearer %s\r\n", endpoint->bearer);
     append(&header, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
@@ -47,7 +47,7 @@ int http_request(const struct endpoint *endpoint, struct monitor *monitor, const
                  const void *body, size_t length, uint64_t limit, struct response *response, pellucid_error *error) {
     struct channel channel;
     memset(response, 0, sizeof *response);
-    TRY(connect_to(&endpoint->address, monitor, &channel, error));
+    TRY(connect_proved(&endpoint->address, endpoint->prefix, endpoint->bearer, monitor, &channel, error));
     int code = write_request(endpoint, &channel, method, path, body, length, error);
     if (code == PELLUCID_OK || code == PELLUCID_BROKEN) { /* who refuses early does not read on, but says why */
         pellucid_error unused_error;

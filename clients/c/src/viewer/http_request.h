@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "connection/endpoint.h"
 #include "internal.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 
 /* The refusal that an answer stands for. */
 INTERNAL int error_from_response(const struct response *response, pellucid_error *error);

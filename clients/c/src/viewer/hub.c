@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "connection/endpoint.h"
 #include "viewer/http_request.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 #include "viewer/state_folder.h"
 
 #include <ctype.h>
@@ -61,6 +61,7 @@ int start_hub_agent(const struct hub *hub, struct monitor *monitor, pellucid_err
     append_quoted(&path, hub->user, "-_.~@");
     int code =
         url.has_failed || path.has_failed ? out_of_memory(error, 0) : parse_link(url.at, hub->token, &endpoint, error);
+    endpoint.address.needs_proof = 0;
     for (int has_requested = 0, is_ready = 0; code == PELLUCID_OK && !is_ready;) {
         struct response response = {0};
         code = http_json(&endpoint, monitor, "GET", path.at, NULL, &response, error);

@@ -6,7 +6,7 @@
 #include "internal.h"
 #include "viewer/display.h"
 #include "viewer/http_request.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 #include "viewer/viewer.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/secrets.h"
 #include "internal.h"
 #include "viewer/http_request.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 #include "viewer/route.h"
 #include "viewer/viewer.h"
 #include "viewer/volumes.h"

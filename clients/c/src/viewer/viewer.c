@@ -9,7 +9,7 @@
 #include "viewer/access.h"
 #include "viewer/agent.h"
 #include "viewer/http_request.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 #include "viewer/hub.h"
 #include "viewer/viewer_request.h"
 
@@ -54,6 +54,7 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     monitor_init(&viewer->monitor, &viewer->options);
     char *bearer = hub_bearer(url);
     int code = parse_link(url, bearer, &viewer->endpoint, error);
+    viewer->endpoint.address.needs_proof &= bearer == NULL; /* a Hub knows its users, and proves nothing */
     free(bearer);
     if (code == PELLUCID_OK) {
         struct text page = {0};
@@ -91,9 +92,7 @@ int pellucid_viewer_start(const pellucid_viewer_options *wanted, const pellucid_
     } else {
         code = find_or_start_agent(wanted != NULL ? wanted->python : NULL, &monitor, &agent, &token, error);
     }
-    code = code != PELLUCID_OK
-               ? code
-               : request_viewer(agent, token != NULL ? token : hub.token, wanted, &monitor, &url, error);
+    code = code != PELLUCID_OK ? code : request_viewer(agent, token, &hub, wanted, &monitor, &url, error);
     hub_free(&hub);
     monitor_destroy(&monitor);
     code = code != PELLUCID_OK ? code : pellucid_viewer_connect(url, given, result, error);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "connection/endpoint.h"
 #include "viewer/http_request.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 
 #include <inttypes.h>
 #include <locale.h>
@@ -106,15 +106,16 @@ static int wait_for_viewer(const struct endpoint *agent, struct monitor *monitor
     }
 }
 
-int request_viewer(const char *agent_url, const char *bearer, const pellucid_viewer_options *options,
-                   struct monitor *monitor, char **url, pellucid_error *error) {
+int request_viewer(const char *agent_url, const char *token, const struct hub *hub,
+                   const pellucid_viewer_options *options, struct monitor *monitor, char **url, pellucid_error *error) {
     static const pellucid_viewer_options nothing;
     struct endpoint agent = {0};
     struct text body = {0}, whole = {0};
     struct response job = {0};
     char path[512];
     append_viewer_options(&body, options != NULL ? options : &nothing);
-    int code = parse_link(agent_url, bearer, &agent, error);
+    int code = parse_link(agent_url, token != NULL ? token : hub->token, &agent, error);
+    agent.address.needs_proof &= token != NULL;
     if (code != PELLUCID_OK)
         free(body.at);
     code = code != PELLUCID_OK ? code : http_json(&agent, monitor, "POST", "/api/instances", &body, &job, error);

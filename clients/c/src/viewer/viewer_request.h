@@ -3,10 +3,13 @@
 #define PELLUCID_VIEWER_VIEWER_REQUEST_H
 
 #include "base/monitor.h"
+#include "viewer/hub.h"
 #include "internal.h"
 
-/* Ask an agent for a viewer. url: the viewer's, to be freed. */
-INTERNAL int request_viewer(const char *agent_url, const char *bearer, const pellucid_viewer_options *options,
-                            struct monitor *monitor, char **url, pellucid_error *error);
+/* Request a viewer from an agent. token: of an agent on this machine; NULL where it is behind the Hub.
+ * url: of the viewer, to be freed. */
+INTERNAL int request_viewer(const char *agent_url, const char *token, const struct hub *hub,
+                            const pellucid_viewer_options *options, struct monitor *monitor, char **url,
+                            pellucid_error *error);
 
 #endif

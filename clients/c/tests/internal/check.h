@@ -2,6 +2,8 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include "internal.h"
+
 #include <stdio.h>
 
 extern int failures;

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "connection/websocket.h"
 #include "viewer/http_arrays.h"
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 
 #include <stdlib.h>
 #include <string.h>

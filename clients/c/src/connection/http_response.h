@@ -1,6 +1,6 @@
 /* HTTP responses, read with limits. */
-#ifndef PELLUCID_VIEWER_HTTP_RESPONSE_H
-#define PELLUCID_VIEWER_HTTP_RESPONSE_H
+#ifndef PELLUCID_CONNECTION_HTTP_RESPONSE_H
+#define PELLUCID_CONNECTION_HTTP_RESPONSE_H
 
 #include "connection/channel.h"
 #include "internal.h"
@@ -18,6 +18,7 @@ struct response {
     int status;
     char *body; /* with a 0 behind it */
     size_t length, capacity;
+    int is_last; /* the server closes the connection afterwards */
 };
 
 /* Room for so many more bytes, and a 0; the memory grows with what comes, whatever was announced. */

@@ -1,4 +1,4 @@
-#include "viewer/http_response.h"
+#include "connection/http_response.h"
 #include "base/clock.h"
 #include "base/errors.h"
 #include "base/json.h"
@@ -114,6 +114,7 @@ static int read_http_header(struct reader *reader, struct response *response, ui
         return protocol_error(error, "it does not speak HTTP");
     *length = UINT64_MAX;
     *is_chunked = 0;
+    response->is_last = line[7] == '0'; /* HTTP/1.0 */
     for (int i = 0; i < MAX_HEADER_LINES; i++) {
         TRY(read_http_line(reader, line, error));
         if (line[0] == 0)
@@ -125,6 +126,8 @@ static int read_http_header(struct reader *reader, struct response *response, ui
         }
         if (strncasecmp(line, "transfer-encoding:", 18) == 0)
             *is_chunked = strcasestr(line, "chunked") != NULL;
+        if (strncasecmp(line, "connection:", 11) == 0)
+            response->is_last = strcasestr(line, "close") != NULL;
     }
     return protocol_error(error, "the head of its answer has no end");
 }
