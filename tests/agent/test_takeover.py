@@ -15,7 +15,7 @@ from tests.agent.processes import AgentProcess, agent
 from tests.waiting import wait_until
 from tests.web.browsing import FLAGS, PATIENCE_MS, Viewer, browser_program, opened, see, wait_for_rest
 
-DOUBT = "What answers here is not the viewer that this page was opened with."
+DOUBT = "The server at this address is not the viewer that opened this page."
 
 
 @pytest.fixture(scope="module")
@@ -164,9 +164,9 @@ def test_an_owners_page_goes_on_through_the_next_agent_at_the_same_port(
         opened(page, chosen.link(id))
         before = token_in(page)
         chosen.kill()
-        see(page, "The viewer does not answer")
+        see(page, "The viewer does not respond")
         chosen.start("--port", str(port))
-        expect(page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
+        expect(page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
         wait_until(lambda: token_in(page) != before)
         page.reload()
         wait_for_rest(page)

@@ -50,10 +50,10 @@ def test_a_killed_viewer_is_told_and_found_again_when_it_is_back(alone: Viewer, 
     opened(quiet_page, alone.url)
     port, before = alone.port, token_of(quiet_page)
     alone.kill()
-    see(quiet_page, "The viewer does not answer")
+    see(quiet_page, "The viewer does not respond")
     forget_image(quiet_page)
     alone.start("--port", str(port))
-    expect(quiet_page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(quiet_page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
     shown = wait_for_rest(quiet_page)
     drag(quiet_page, 80, 20)
     wait_for_rest(quiet_page, after=shown)
@@ -67,14 +67,14 @@ def test_a_lost_viewer_is_told_above_an_open_dialog_and_cannot_be_closed(alone: 
     expect(quiet_page.get_by_role("dialog", name="Image or movie")).to_be_visible()
     port = alone.port
     alone.kill()
-    see(quiet_page, "The viewer does not answer")
+    see(quiet_page, "The viewer does not respond")
     for _ in range(2):  # Browsers close a dialog at the second press, whatever the page says.
         quiet_page.keyboard.press("Escape")
-    retry = quiet_page.get_by_role("button", name="Try now")
+    retry = quiet_page.get_by_role("button", name="Reconnect now")
     expect(retry).to_be_visible()
     alone.start("--port", str(port))
     retry.click()
-    expect(quiet_page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(quiet_page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
     dialog = quiet_page.get_by_role("dialog", name="Image or movie")
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
@@ -84,9 +84,9 @@ def test_a_viewer_that_has_ended_is_told_and_another_at_its_address_too(alone: V
     opened(quiet_page, alone.url)
     port = alone.port
     alone.end()
-    see(quiet_page, "The viewer does not answer")
+    see(quiet_page, "The viewer does not respond")
     alone.start("--port", str(port))
-    see(quiet_page, "What answers here is not the viewer that this page was opened with.")
+    see(quiet_page, "The server at this address is not the viewer that opened this page.")
     opened(quiet_page, alone.url)
 
 
@@ -97,7 +97,7 @@ def test_a_killed_worker_is_told_once_and_replaced(alone: Viewer, quiet_page: Pa
     os.kill(worker, signal.SIGKILL)
     see(quiet_page, "The process that draws was lost")
     expect(quiet_page.get_by_text("The process that draws was lost")).to_have_count(1)
-    expect(quiet_page.get_by_text("The renderer is being replaced")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(quiet_page.get_by_text("Restarting the renderer")).to_have_count(0, timeout=PATIENCE_MS)
     shown = wait_for_rest(quiet_page)
     expect(quiet_page.locator(".status")).to_contain_text("exact")
     drag(quiet_page, 80, 20)
@@ -132,15 +132,15 @@ def test_a_page_that_fails_says_so_and_can_be_loaded_again(alone: Viewer, quiet_
     quiet_page.route_web_socket("**/ws", between)
     opened(quiet_page, alone.url)
     lines[0].send('{"type": "layers", "layers": [{"name": "nonsense"}], "points": [], "meshes": []}')
-    see(quiet_page, "The page has failed")
-    quiet_page.get_by_role("button", name="Load the page again").click()
+    see(quiet_page, "This page crashed")
+    quiet_page.get_by_role("button", name="Reload the page").click()
     wait_for_rest(quiet_page)
-    expect(quiet_page.get_by_text("The page has failed")).to_have_count(0)
+    expect(quiet_page.get_by_text("This page crashed")).to_have_count(0)
 
 
 def test_an_address_without_a_link_and_a_used_link_say_what_to_do(alone: Viewer, quiet_page: Page) -> None:
     quiet_page.goto(alone.address)
-    see(quiet_page, "This address alone does not open the viewer.")
+    see(quiet_page, "This address needs a link with a code.")
     used = alone.url
     opened(quiet_page, used)
     assert quiet_page.url == alone.address  # Nothing secret stays in sight.
@@ -158,8 +158,8 @@ def test_an_address_without_a_link_and_a_used_link_say_what_to_do(alone: Viewer,
 def test_a_share_link_is_made_and_revoked(alone: Viewer, quiet_page: Page, browser: Browser) -> None:
     opened(quiet_page, alone.url)
     quiet_page.get_by_role("button", name="Share").first.click()
-    quiet_page.get_by_role("button", name="Look", exact=True).click()
-    link = quiet_page.get_by_label("Address to look").input_value()
+    quiet_page.get_by_role("button", name="View only", exact=True).click()
+    link = quiet_page.get_by_label("View only link").input_value()
     assert link.startswith(f"{alone.address}#share=")
     guest = browser.new_context().new_page()
     opened(guest, link)
@@ -167,8 +167,8 @@ def test_a_share_link_is_made_and_revoked(alone: Viewer, quiet_page: Page, brows
     guest.reload()
     wait_for_rest(guest)
     quiet_page.get_by_role("button", name="Revoke").click()
-    see(guest, "Your access was withdrawn.")
-    expect(quiet_page.get_by_label("Address to look")).to_have_count(0)
+    see(guest, "Your access was revoked.")
+    expect(quiet_page.get_by_label("View only link")).to_have_count(0)
     guest.goto("about:blank")
     guest.goto(link)
     see(guest, "This link was revoked")
@@ -178,8 +178,8 @@ def test_a_share_link_is_made_and_revoked(alone: Viewer, quiet_page: Page, brows
 def test_a_short_link_opens_its_scene_in_another_browser(alone: Viewer, quiet_page: Page, browser: Browser) -> None:
     opened(quiet_page, alone.url)
     quiet_page.get_by_role("button", name="Share").first.click()
-    quiet_page.get_by_role("button", name="Make a short link").click()
-    link = quiet_page.get_by_label("Address to link").input_value()
+    quiet_page.get_by_role("button", name="Create a short link").click()
+    link = quiet_page.get_by_label("Saved scene link").input_value()
     assert "&state=" in link and "token" not in link
     quiet_page.keyboard.press("Escape")
     camera = scene(quiet_page)["scene"]["camera"]

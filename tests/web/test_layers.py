@@ -50,7 +50,7 @@ def test_a_second_volume_is_added_hidden_shown_and_taken_away(scene_page: Page, 
     page.keyboard.press("o")
     page.get_by_placeholder("Search").fill("shifted")
     expect(page.get_by_role("button", name="shifted.npy")).to_be_visible()
-    page.get_by_role("button", name="More ways to open").click()
+    page.get_by_role("button", name="More options").click()
     page.get_by_role("button", name="Add as a layer").click()
     wait_for_scene(page, "scene.volumes.length === 2")
     assert peak_signal(pixels(page), drawn(page)) > 45
@@ -59,7 +59,7 @@ def test_a_second_volume_is_added_hidden_shown_and_taken_away(scene_page: Page, 
     np.testing.assert_array_equal(pixels(page), alone)
     page.get_by_role("button", name="Show shifted.npy").click()
     wait_for_scene(page, "scene.volumes[1].is_visible")
-    page.get_by_role("button", name="Take shifted.npy away").click()
+    page.get_by_role("button", name="Remove shifted.npy").click()
     wait_for_scene(page, "scene.volumes.length === 1")
     np.testing.assert_array_equal(pixels(page), alone)
 
@@ -70,8 +70,8 @@ def test_labels_that_do_not_fit_are_shown_with_a_warning(scene_page: Page, name:
     page.keyboard.press("o")
     page.get_by_placeholder("Search").fill(name)
     expect(page.get_by_role("button", name=name)).to_be_visible()
-    page.get_by_role("button", name="More ways to open").click()
-    page.get_by_role("button", name="As labels").click()
+    page.get_by_role("button", name="More options").click()
+    page.get_by_role("button", name="Open as labels").click()
     warning = page.get_by_text("The labels have 32 × 32 × 20 voxels, which does not fit the volume of 32 × 32 × 32.")
     if is_warned:  # For some seconds.
         expect(warning).to_be_visible()
@@ -85,7 +85,7 @@ def test_what_two_volumes_cannot_be_is_told_and_taken_back(scene_page: Page, lay
     wait_for_scene(page, "scene.volumes.length === 2")
     page.get_by_role("button", name="Max", exact=True).click()
     see(page, "Several volumes are only drawn as composites.")
-    expect(page.get_by_role("button", name="Volume", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Composite", exact=True)).to_have_attribute("aria-pressed", "true")
     assert scene(page)["scene"]["volumes"][0]["mode"] == "composite"
 
 
@@ -95,13 +95,13 @@ def test_points_have_a_radius_and_a_range_of_values(scene_page: Page, layers: Pa
     wait_for_scene(page, "scene.points.length === 1")
     page.get_by_role("button", name="cloud.npy", exact=False).first.click()
     radius = scene(page)["scene"]["points"][0]["radius_scale"]
-    page.get_by_role("slider", name="Radius per value").focus()
+    page.get_by_role("slider", name="Radius per unit of value").focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     wait_for_scene(page, "scene.points[0].radius_scale > given", radius)
     assert peak_signal(pixels(page), drawn(page)) > 45
     shown = pixels(page)
-    page.get_by_role("slider", name="Lowest value shown").focus()
+    page.get_by_role("slider", name="Minimum value shown").focus()
     for _ in range(5):
         page.keyboard.press("PageUp")
     wait_for_scene(page, "scene.points[0].transfer.opacities[0][1] === 0")
@@ -134,4 +134,4 @@ def test_time_goes_by_slider_and_by_playing(scene_page: Page, layers: Path) -> N
     assert peak_signal(pixels(page), drawn(page)) > 45
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("""() => document.querySelector('[aria-label="Time step"]').value === "2" """)
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Pause", exact=True).click()

@@ -125,7 +125,7 @@ def test_a_raw_file_is_opened_when_its_shape_and_type_are_said(page: Page) -> No
     expect(form.get_by_label("Type")).to_have_value("uint16")
     form.get_by_label("Voxels along z").fill("25")
     page.keyboard.press("Enter")
-    expect(form.locator(".is-bad")).to_contain_text("That needs")
+    expect(form.locator(".is-bad")).to_contain_text("This needs")
     expect(drawer.get_by_role("button", name="Open", exact=True)).to_be_disabled()
     form.get_by_label("Voxels along z").fill(str(EDGE))
     page.keyboard.press("Enter")

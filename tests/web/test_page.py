@@ -96,18 +96,18 @@ def test_colours_are_chosen_saved_and_read_again(page: Page) -> None:
     page.get_by_role("button", name="presets").click()
     page.get_by_role("button", name="viridis").click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as a colour map").click()
+        page.get_by_role("button", name="Save as a ParaView colour map").click()
     text = Path(saved.value.path()).read_text()
     assert json.loads(text)[0]["RGBPoints"][1:4] == pytest.approx([0.267, 0.005, 0.329], abs=0.01)
     page.get_by_role("button", name="gray").click()
     with page.expect_file_chooser() as asked:
-        page.get_by_role("button", name="Read a colour map").click()
+        page.get_by_role("button", name="Load a ParaView colour map").click()
     asked.value.set_files({"name": "viridis.json", "mimeType": "application/json", "buffer": text.encode()})
     expect(page.get_by_role("button", name="viridis")).to_have_attribute("aria-pressed", "true")
 
 
 def test_modes_and_shadings_are_switched(page: Page) -> None:
-    for mode, name in (("Max", "max"), ("Surface", "isosurface"), ("Volume", "composite")):
+    for mode, name in (("Max", "max"), ("Isosurface", "isosurface"), ("Composite", "composite")):
         page.get_by_role("button", name=mode, exact=True).click()
         wait_for_scene(page, "scene.volumes[0].mode === given", name)
         assert peak_signal(pixels(page), drawn(page)) > 45
@@ -116,8 +116,8 @@ def test_modes_and_shadings_are_switched(page: Page) -> None:
 
 
 def test_a_shading_that_does_not_compile_says_where_and_one_that_does_is_used(page: Page) -> None:
-    page.get_by_role("button", name="Write a shading").click()
-    text = page.get_by_label("Text of the shading")
+    page.get_by_role("button", name="Custom shading").click()
+    text = page.get_by_label("Source of the shading")
     text.fill("//@ gain = 1 in 0 .. 2\nreturn color * oops;\n")
     page.get_by_role("button", name="Compile and use").click()
     see(page, "Line 2 of the shading:")
@@ -184,7 +184,7 @@ def test_a_screenshot_is_saved_at_the_size_asked_for(page: Page) -> None:
         page.get_by_label(name, exact=True).fill(size)
         page.keyboard.press("Enter")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the image").click()
+        page.get_by_role("button", name="Save image").click()
     image = Image.open(io.BytesIO(Path(saved.value.path()).read_bytes()))
     assert image.size == (320, 200)
 
@@ -192,7 +192,7 @@ def test_a_screenshot_is_saved_at_the_size_asked_for(page: Page) -> None:
 def test_a_file_is_found_and_opened(page: Page) -> None:
     page.keyboard.press("o")
     page.get_by_placeholder("Search").fill("second")
-    see(page, "16 × 32 × 32 uint16")
+    see(page, "16 × 32 × 32 (x, y, z) uint16")
     page.get_by_role("button", name="second.npy").click()
     expect(page).to_have_title("second.npy · Pellucid")
     wait_for_scene(page, "scene.volumes[0].source.includes('second')")
@@ -201,7 +201,7 @@ def test_a_file_is_found_and_opened(page: Page) -> None:
 
 def test_help_and_statistics(page: Page) -> None:
     page.keyboard.press("?")
-    see(page, "turn around what was hit")
+    see(page, "rotate around the clicked point")
     page.keyboard.press("Escape")
     expect(page.locator("dialog")).to_have_count(0)
     page.keyboard.press("i")

@@ -25,8 +25,8 @@ def pair(browser: Browser, viewer: Viewer) -> Iterator[tuple[Page, Page]]:
 
 
 def take_controls(page: Page) -> None:
-    page.get_by_role("button", name="Take the controls").click()
-    expect(page.get_by_role("button", name="Take the controls")).to_have_count(0)
+    page.get_by_role("button", name="Request control").click()
+    expect(page.get_by_role("button", name="Request control")).to_have_count(0)
 
 
 def width_over_height(page: Page, selector: str) -> float:
@@ -85,7 +85,7 @@ def test_who_watches_sees_all_of_a_frame_of_another_shape(pair: tuple[Page, Page
 
 def test_the_panel_of_a_phone_is_closed_at_first_and_opens_below_the_scene(pair: tuple[Page, Page]) -> None:
     _, phone = pair
-    panel = phone.get_by_label("How the scene is drawn")
+    panel = phone.get_by_label("Rendering settings")
     expect(panel).to_have_count(0)
     phone.get_by_role("button", name="Panel").click()
     place = panel.bounding_box()
@@ -121,8 +121,8 @@ def fit_every_size(page: Page) -> None:
 
 
 def test_a_shading_is_shown_whole_and_the_line_of_a_mistake_said_once(page: Page) -> None:
-    page.get_by_role("button", name="Write a shading").click()
-    text = page.get_by_label("Text of the shading")
+    page.get_by_role("button", name="Custom shading").click()
+    text = page.get_by_label("Source of the shading")
     text.fill("//@ gain = 1 in 0 .. 2\n\n// " + 12 * "a long remark " + "\nreturn color * oops;\n")
     for width, height in ((1280, 800), (390, 844), (900, 600)):
         page.set_viewport_size({"width": width, "height": height})
@@ -145,9 +145,9 @@ def test_all_of_the_share_dialog_is_on_the_screen(page: Page, width: int) -> Non
     page.get_by_role("button", name="Share").first.click()
     page.set_viewport_size({"width": width, "height": 844})
     dialog = page.get_by_role("dialog", name="Share")
-    page.get_by_role("button", name="Look", exact=True).click()
-    page.get_by_role("button", name="Make a short link").click()
-    expect(dialog.get_by_text("shows this scene again; may steer")).to_be_visible()
+    page.get_by_role("button", name="View only", exact=True).click()
+    page.get_by_role("button", name="Create a short link").click()
+    expect(dialog.get_by_text("restores this scene; can control")).to_be_visible()
     for part in (*dialog.get_by_role("button").all(), *dialog.locator(".address .hint").all()):
         place = part.bounding_box()
         assert place is not None and place["x"] >= 0 and place["x"] + place["width"] <= width, part

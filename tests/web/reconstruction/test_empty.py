@@ -33,7 +33,7 @@ def test_a_scan_is_set_up_and_a_file_opened_with_the_mouse(empty: Page) -> None:
     workbench = empty.get_by_role("region", name="Reconstruction")
     expect(workbench.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
     workbench.get_by_label("Column, number").click()
-    workbench.get_by_role("button", name="Close the reconstruction").click()
+    workbench.get_by_role("button", name="Close reconstruction").click()
     tools.get_by_role("button", name="Open a file").click()
     drawer.get_by_role("button", name="first.npy").click()
     wait_for_scene(empty, "scene.volumes.length === 1")

@@ -18,11 +18,11 @@ from tests.web.reconstruction.workbench import RECIPE, ROWS, VIEWS, center_of, c
 
 def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -> None:
     target, center = scan.with_name("made.zarr"), center_of(bench)
-    bench.get_by_label("Volume").fill(str(target))
+    bench.get_by_label("Output", exact=True).fill(str(target))
     bench.keyboard.press("Enter")
     bench.get_by_role("button", name="Reconstruct all slices").click()
     expect(bench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
-    opener = bench.get_by_role("button", name="Open the volume")
+    opener = bench.get_by_role("button", name="Open volume")
     expect(opener).to_be_visible(timeout=PATIENCE_MS)
     assert scene(bench)["scene"]["volumes"][0]["source"].startswith("memory:")  # Slices were seen as they came.
     opener.click()
@@ -35,7 +35,7 @@ def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -
 
 def test_another_page_goes_on_with_what_was_set_up(bench: Page, viewer: Viewer, scan: Path) -> None:
     bench.get_by_role("combobox", name="Filter").select_option("parzen")
-    bench.get_by_role("combobox", name="Rings").select_option("titarenko")
+    bench.get_by_role("combobox", name="Ring removal").select_option("titarenko")
     number = bench.get_by_label("Column, number")
     number.fill("44.5")
     number.press("Enter")
@@ -45,7 +45,7 @@ def test_another_page_goes_on_with_what_was_set_up(bench: Page, viewer: Viewer, 
     second.goto(viewer.url)
     for page in (bench, second):
         expect(page.get_by_role("combobox", name="Filter")).to_have_value("parzen", timeout=PATIENCE_MS)
-        expect(page.get_by_role("combobox", name="Rings")).to_have_value("titarenko")
+        expect(page.get_by_role("combobox", name="Ring removal")).to_have_value("titarenko")
         assert center_of(page) == 44.5
         exact(page, "slice", "Number(shown.center) === 44.5")
     second.keyboard.press("Escape")
@@ -69,9 +69,9 @@ def test_a_viewer_that_was_started_again_learns_what_is_set_up(browser: Browser,
         page.get_by_role("combobox", name="Filter").select_option("hamming")
         port = alone.port
         alone.kill()
-        see(page, "The viewer does not answer")
+        see(page, "The viewer does not respond")
         alone.start("--root", str(beamline), "--port", str(port))
-        expect(page.get_by_text("The viewer does not answer")).to_have_count(0, timeout=PATIENCE_MS)
+        expect(page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
         second = context.new_page()
         second.goto(alone.url)
         expect(second.get_by_role("combobox", name="Filter")).to_have_value("hamming", timeout=PATIENCE_MS)
@@ -85,17 +85,19 @@ def test_a_run_is_there_on_another_page(bench: Page, viewer: Viewer, scan: Path)
     second.goto(viewer.url)  # Open before anything runs.
     expect(second.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
     bench.get_by_role("combobox", name="Filter").select_option("cosine")
-    bench.get_by_label("Volume").fill(str(scan.with_name("seen.zarr")))
+    bench.get_by_label("Output", exact=True).fill(str(scan.with_name("seen.zarr")))
     bench.keyboard.press("Enter")
     bench.get_by_role("button", name="Reconstruct all slices").click()
     expect(second.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     bench.reload()
-    expect(bench.get_by_label("Volume")).to_have_value(str(scan.with_name("seen.zarr")), timeout=PATIENCE_MS)
+    expect(bench.get_by_label("Output", exact=True)).to_have_value(
+        str(scan.with_name("seen.zarr")), timeout=PATIENCE_MS
+    )
     expect(bench.get_by_role("combobox", name="Filter")).to_have_value("cosine")
     for page in (bench, second):
-        expect(page.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.get_by_role("button", name="Open volume")).to_be_visible(timeout=PATIENCE_MS)
     bench.reload()  # It has ended meanwhile.
-    expect(bench.get_by_role("button", name="Open the volume")).to_be_visible(timeout=PATIENCE_MS)
+    expect(bench.get_by_role("button", name="Open volume")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_there_is_a_way_back_from_a_run_that_is_watched(bench: Page, scan: Path) -> None:
@@ -128,18 +130,18 @@ def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(page: Page, b
         file["stage/position"], file["stage/temperature"] = np.degrees(foam.angles_rad), np.full(VIEWS + 3, 21.0)
     choose_scan(page, "plain.h5")
     page.get_by_role("button", name="Reconstruct…").click()
-    see(page, "What are its datasets?")
+    see(page, "Choose which of its datasets")
     for label, name in (("Projections", "/raw/images"), ("Flats", "/raw/white"), ("Darks", "/raw/dark")):
         expect(page.get_by_role("combobox", name=label)).to_have_value(name)
     expect(page.get_by_role("combobox", name="Angles")).to_have_value("/stage/position")
     choose_parts(page, Angles="/stage/temperature")
-    page.get_by_role("button", name="Read it as a scan").click()
+    page.get_by_role("button", name="Read as a scan").click()
     see(page, f"holds {VIEWS + 3} angles and there are {VIEWS} projections")
     choose_parts(page, Flats="other", Darks="none")
-    expect(page.get_by_role("button", name="Read it as a scan")).to_be_disabled()  # Not all is said.
-    fill(page, "Flats are", "/raw/white")
+    expect(page.get_by_role("button", name="Read as a scan")).to_be_disabled()  # Not all is said.
+    fill(page, "Flats (text)", "/raw/white")
     choose_parts(page, Angles="/stage/position", Darks="/raw/dark")
-    page.get_by_role("button", name="Read it as a scan").click()
+    page.get_by_role("button", name="Read as a scan").click()
     seen = settled(page)
     assert peak_signal(seen, own(page, trial, replace(RECIPE, center=center_of(page)))) > 45
     page.get_by_role("button", name="Reproduce").click()

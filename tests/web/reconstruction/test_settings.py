@@ -61,13 +61,13 @@ def test_the_axis_is_dragged_and_the_slice_follows(bench: Page, trial: Trial) ->
     line.focus()
     bench.keyboard.press("ArrowLeft")
     expect(bench.get_by_label("Column, number")).to_have_value(f"{moved - 0.25:.2f}")
-    bench.get_by_role("button", name="Find it").click()
+    bench.get_by_role("button", name="Find automatically").click()
     exact(bench, "slice", f"Math.abs(Number(shown.center) - {AXIS}) < 0.3")
 
 
 def test_rings_before_and_after(bench: Page, trial: Trial) -> None:
     center = center_of(bench)
-    bench.get_by_role("combobox", name="Rings").select_option("vo-all")
+    bench.get_by_role("combobox", name="Ring removal").select_option("vo-all")
     bench.get_by_role("group", name="Compare with").get_by_role("button", name="Rings").click()
     before = exact(bench, "before")
     after = exact(bench, "slice")
@@ -108,7 +108,7 @@ def test_an_axis_that_leans_and_larger_voxels(bench: Page, trial: Trial, scan: P
     said = json.loads(Path(saved.value.path()).read_text())["recipe"]
     assert (said["roll_deg"], said["binning"], said["tilt"]) == (-3, 2, 0)
     with bench.expect_file_chooser() as asked:
-        bench.get_by_role("button", name="Read").click()
+        bench.get_by_role("button", name="Load").click()
     sought = json.dumps({"recipe": {"center": "auto", "roll_deg": "auto"}}).encode()
     asked.value.set_files({"name": "a.json", "mimeType": "application/json", "buffer": sought})
     found = exact(
@@ -130,14 +130,14 @@ def test_an_axis_that_leans_and_larger_voxels(bench: Page, trial: Trial, scan: P
 def test_phase_before_and_after(bench: Page, scan: Path) -> None:
     center = center_of(bench)
     bench.get_by_role("button", name="Phase", expanded=False).click()
-    expect(bench.get_by_label("Retrieve it (Paganin)")).to_be_disabled()
-    bench.get_by_role("button", name="The scan").click()
-    fill(bench, "Pixel, µm", "5")
-    bench.get_by_label("Retrieve it (Paganin)").check()
+    expect(bench.get_by_label("Phase retrieval (Paganin)")).to_be_disabled()
+    bench.get_by_role("button", name="Scan", exact=True).click()
+    fill(bench, "Pixel size (µm)", "5")
+    bench.get_by_label("Phase retrieval (Paganin)").check()
     fill(bench, "Energy", "25")
     phase = Paganin(25, 100, 5.0, 200)
-    see(bench, f"It smooths over {phase.radius_px:.3f} pixels.")
-    see(bench, f"phase smooths over {phase.radius_px:.3f} pixels")
+    see(bench, f"Smoothing radius: {phase.radius_px:.3f} pixels.")
+    see(bench, f"phase smoothing radius {phase.radius_px:.3f} pixels")
     bench.get_by_role("group", name="Compare with").get_by_role("button", name="Phase").click()
     before, after = exact(bench, "before"), exact(bench, "slice", "JSON.parse(shown.recipe).phase?.energy_kev === 25")
     with closing(Trial(open_scan(scan, ScanOptions(pixel_size_um=5.0)), choose("cpu"))) as trial:
@@ -156,7 +156,7 @@ def test_iterations_are_seen_in_the_slice(bench: Page, trial: Trial, method: str
     fill(bench, "Iterations", "4")
     seen = exact(bench, "slice", asked_with(method=method.lower(), iterations=4))
     assert peak_signal(seen, own(bench, trial, replace(recipe, method=method.lower(), iterations=4))) > 45
-    see(bench, "The slice is made with all iterations")
+    see(bench, "The preview uses all data and iterations")
 
 
 def test_many_iterations_are_shown_coarsely_and_given_up(bench: Page, trial: Trial) -> None:
@@ -164,11 +164,11 @@ def test_many_iterations_are_shown_coarsely_and_given_up(bench: Page, trial: Tri
     methods = bench.get_by_role("group", name="Method")
     methods.get_by_role("button", name="SIRT").click()
     fill(bench, "Iterations", "2000")
-    methods.get_by_role("button", name="Fast").click()  # What takes long is given up for it.
+    methods.get_by_role("button", name="Gridding").click()  # What takes long is given up for it.
     fast = exact(bench, "slice", asked_with(method="gridding"))
     assert peak_signal(fast, own(bench, trial, replace(recipe, method="gridding"))) > 45
     methods.get_by_role("button", name="SIRT").click()
-    see(bench, "2 × 2 voxels are one, 1000 iterations are made")
+    see(bench, "2 × 2 pixels binned, 1000 iterations")
     assert exact(bench, "slice", asked_with(iterations=2000)).shape == (COLUMNS // 2, COLUMNS // 2)
 
 
@@ -183,6 +183,6 @@ def test_parameters_are_a_line_and_a_file(bench: Page, scan: Path) -> None:
     assert json.loads(text)["recipe"]["filter"] == "hann"
     bench.get_by_role("combobox", name="Filter").select_option("chesler")
     with bench.expect_file_chooser() as asked:
-        bench.get_by_role("button", name="Read").click()
+        bench.get_by_role("button", name="Load").click()
     asked.value.set_files({"name": "a.json", "mimeType": "application/json", "buffer": text.encode()})
     expect(bench.get_by_role("combobox", name="Filter")).to_have_value("hann")

@@ -25,7 +25,7 @@ RECIPE = Recipe(center=AXIS)
 def settled(page: Page) -> Voxels:
     """The slice with the axis where it was found."""
     expect(page.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_text("looking closer")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(page.get_by_text("refining")).to_have_count(0, timeout=PATIENCE_MS)
     return exact(page, "slice", f"Number(shown.center) === {center_of(page)}")
 
 

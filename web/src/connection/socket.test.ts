@@ -71,7 +71,7 @@ async function proven() {
   return all;
 }
 
-describe("the line", () => {
+describe("the connection", () => {
   it("believes nothing that comes before the proof", async () => {
     const { sockets, texts, access } = setUp();
     const welcomed = vi.spyOn(access, "welcomed");
@@ -111,7 +111,7 @@ describe("the line", () => {
     sockets[0]?.say(JSON.stringify({ type: "proof", nonce: "theirs", proof: sign(key, "server", nonce, "theirs", address) }));
     expect([onOpen.mock.calls, sockets[0]?.sent.length, timers.length]).toEqual([[], 1, 1]);
     expect(sockets[0]?.readyState).toBe(WebSocket.CLOSED);
-    expect(states[0]).toMatchObject({ phase: "waiting", what: "What answers here is not the viewer that this page was opened with." });
+    expect(states[0]).toMatchObject({ phase: "waiting", what: "The server at this address is not the viewer that opened this page." });
     const request = access.ready();
     await vi.runAllTimersAsync();
     await expect(request).resolves.toBeNull();
@@ -140,13 +140,13 @@ describe("the line", () => {
     }
     expect(timers[0]?.ms).toBe(300);
     expect(timers.at(-1)?.ms).toBe(5000);
-    expect(states.at(-1)).toMatchObject({ phase: "waiting", what: "The viewer does not answer" });
+    expect(states.at(-1)).toMatchObject({ phase: "waiting", what: "The viewer does not respond" });
   });
 
   it("is given up where the link was revoked or is not known", () => {
     for (const [code, what] of [
-      [4003, "Your access was withdrawn."],
-      [4004, "The viewer does not know this page any more."],
+      [4003, "Your access was revoked."],
+      [4004, "The viewer no longer recognises this page."],
     ] as const) {
       const { sockets, states, timers } = setUp();
       sockets[0]?.fail(code);
@@ -157,7 +157,7 @@ describe("the line", () => {
   it("says that the page may not talk to the viewer", async () => {
     const { sockets, states } = setUp(403);
     sockets[0]?.fail(1006);
-    await vi.waitFor(() => expect(states[0]).toMatchObject({ phase: "waiting", what: "This page may not talk to the viewer." }));
+    await vi.waitFor(() => expect(states[0]).toMatchObject({ phase: "waiting", what: "This page has no access to the viewer." }));
   });
 
   it("asks for a reload when versions differ", async () => {

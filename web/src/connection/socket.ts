@@ -1,4 +1,4 @@
-// The line to the instance: opened, kept open, opened again when it breaks.
+// The connection to the instance: opened, kept open, opened again when it breaks.
 // Here: the WebSocket, the proof that it leads to the viewer before anything else is sent, waiting longer each time, why it failed. Not here: what messages mean (session/).
 
 import type { Incoming, Outgoing } from "../protocol";
@@ -112,21 +112,21 @@ export class Socket {
   private doubt(): void {
     this.socket = null;
     this.access.lost();
-    this.wait("What answers here is not the viewer that this page was opened with.", `Nothing was sent to it. If the viewer was started again, open a fresh link. ${FRESH_LINK}`);
+    this.wait("The server at this address is not the viewer that opened this page.", `No data was sent to it. If the viewer was restarted, open a new link. ${FRESH_LINK}`);
   }
 
   private async closed(code: number, wasOpen: boolean): Promise<void> {
     this.socket = null;
     this.access.lost();
     if (code === OTHER_VERSION) {
-      return this.give("This page and the viewer are of different versions.", "Reload the page.");
+      return this.give("This page and the viewer have different versions.", "Reload the page.");
     }
-    if (code === WITHDRAWN) return this.give("Your access was withdrawn.", "Ask the owner for a new address.");
-    if (code === UNKNOWN) return this.give("The viewer does not know this page any more.", FRESH_LINK);
-    if (code === BUSY) return this.wait("Too many pages watch this viewer.", "Close one of them; this page tries again by itself.");
+    if (code === WITHDRAWN) return this.give("Your access was revoked.", "Ask the owner for a new link.");
+    if (code === UNKNOWN) return this.give("The viewer no longer recognises this page.", FRESH_LINK);
+    if (code === BUSY) return this.wait("Too many pages are connected to this viewer.", "Close one of them. This page then reconnects by itself.");
     // The ended one has said why, and stays on the screen; one that is started again at this address is found.
     if (code === ENDED || this.hasEnded) return this.retry();
-    if (wasOpen) return this.wait("Reconnecting", "The line to the viewer broke.");
+    if (wasOpen) return this.wait("Reconnecting", "The connection to the viewer was lost.");
     return this.wait(...(await this.reason()));
   }
 
@@ -134,10 +134,10 @@ export class Socket {
   private async reason(): Promise<[string, string]> {
     try {
       const answer = await this.world.fetch("icon.svg");
-      if (!answer.ok) return ["This page may not talk to the viewer.", "Reload the page, and log in where that is asked for."];
-      return ["Connecting", "The viewer is there, and does not take the line yet."];
+      if (!answer.ok) return ["This page has no access to the viewer.", "Reload the page and log in if asked."];
+      return ["Connecting", "The viewer does not accept connections yet."];
     } catch {
-      return ["The viewer does not answer", "Is it still running? This page reconnects by itself when it is."];
+      return ["The viewer does not respond", "Check that it is running. This page then reconnects by itself."];
     }
   }
 

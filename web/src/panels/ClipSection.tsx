@@ -32,11 +32,11 @@ export function ClipSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
   if (!description) return null;
   return (
     <Section title="Clipping" isOpenAtFirst={false}>
-      <Switch label="Handles in the image" isOn={areShown} onChange={(areClipHandlesShown) => session.page({ areClipHandlesShown })} />
+      <Switch label="Show handles" isOn={areShown} onChange={(areClipHandlesShown) => session.page({ areClipHandlesShown })} />
       <BoxNumbers chosen={chosen} description={description} />
       <div className="pair">
         <Button isDisabled={layer.clip === null} onClick={() => session.set(["volumes", index, "clip"], null)}>
-          Show all
+          Reset
         </Button>
         {mayExport ? (
           <Button icon="download" onClick={() => session.openDialog("export")}>
@@ -86,7 +86,7 @@ function Planes({ chosen, description }: { chosen: ChosenVolume; description: La
         <PlaneNumbers key={index} index={index} plane={plane} centre={centre} />
       ))}
       <Button icon="plus" look="plain" onClick={add}>
-        Plane facing you
+        Add a plane facing you
       </Button>
     </div>
   );
@@ -98,17 +98,19 @@ function PlaneNumbers({ index, plane, centre }: { index: number; plane: ClipPlan
   return (
     <div className="card">
       <div className="row">
-        <span className="label">Plane {index + 1}</span>
-        <IconButton icon="redo" label="Cut away the other side" onClick={() => session.set(["planes", index], { normal: scale(plane.normal, -1), offset: -plane.offset })} />
+        <span className="label">
+          Plane {index + 1} <span className="hint">normal (x, y, z), offset</span>
+        </span>
+        <IconButton icon="redo" label="Flip the plane" onClick={() => session.set(["planes", index], { normal: scale(plane.normal, -1), offset: -plane.offset })} />
         <IconButton
           icon="eye"
-          label="Turn the plane to face you"
+          label="Align the plane with the view"
           onClick={() => {
             const { camera } = session.store.get();
             if (camera) setNormal(axesOf(camera).forward);
           }}
         />
-        <IconButton icon="trash" label="Take the plane away" onClick={() => session.set(["planes", index], null)} />
+        <IconButton icon="trash" label="Remove the plane" onClick={() => session.set(["planes", index], null)} />
       </div>
       <div className="row is-plane">
         {plane.normal.map((one, axis) => (

@@ -51,7 +51,7 @@ export function FileBrowser(): ReactNode {
           <input
             className="field"
             type="search"
-            placeholder="Search in this folder and below"
+            placeholder="Search this folder and its subfolders"
             aria-label="Search"
             value={search}
             onKeyDown={(event) => event.stopPropagation()}
@@ -63,7 +63,7 @@ export function FileBrowser(): ReactNode {
       <div className="drawer-list scrolls">
         {problem ? <Problem problem={problem} /> : null}
         {folder?.is_scan ? <ScanFolder path={folder.path} /> : null}
-        {folder && folder.entries.length === 0 ? <p className="empty hint">{search ? "Nothing is called that." : "There is nothing here that can be opened."}</p> : null}
+        {folder && folder.entries.length === 0 ? <p className="empty hint">{search ? "No file name matches." : "No files here can be opened."}</p> : null}
         <ul>
           {folder?.entries.map((entry) => (
             <FileRow
@@ -75,7 +75,7 @@ export function FileBrowser(): ReactNode {
             />
           ))}
         </ul>
-        {folder?.is_cut ? <p className="empty hint">There is more: search for a part of the name.</p> : null}
+        {folder?.is_cut ? <p className="empty hint">Not all files are shown. Search for part of the name.</p> : null}
       </div>
       {chosen ? <Facts key={chosen.path} entry={chosen} /> : null}
     </aside>
@@ -123,7 +123,7 @@ function Crumbs({ folder, onEnter }: { folder: Folder | null; onEnter: (path: st
     <nav className="crumbs" aria-label="Folder">
       <button type="button" onClick={() => onEnter("")}>
         <Icon name="home" />
-        <span className="unseen">All places</span>
+        <span className="unseen">All folders</span>
       </button>
       {root ? (
         <button type="button" onClick={() => onEnter(root)}>
@@ -160,7 +160,7 @@ function FileRow({ entry, isChosen, onOpen, onChoose }: FileRowProps): ReactNode
           {entry.kind === "folder" ? null : <span className="hint number">{inShort(entry, facts)}</span>}
         </span>
       </button>
-      {entry.kind === "folder" ? null : <IconButton icon="dots" label="More ways to open" isOn={isChosen} onClick={onChoose} />}
+      {entry.kind === "folder" ? null : <IconButton icon="dots" label="More options" isOn={isChosen} onClick={onChoose} />}
     </li>
   );
 }
@@ -172,7 +172,7 @@ function ScanFolder({ path }: { path: string }): ReactNode {
   const session = useSession();
   return (
     <div className="row card">
-      <span className="label">The files here are a scan.</span>
+      <span className="label">These files are a scan.</span>
       <Button look="main" onClick={() => reconstruct(session, path)}>
         Reconstruct
       </Button>

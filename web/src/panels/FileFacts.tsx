@@ -41,8 +41,8 @@ function ignored(): void {}
 /** In a few words, for a row. */
 export function shortly(facts: FileFacts): string {
   const [z, y, x] = facts.shape ?? [0, 0, 0];
-  if (facts.is_scan) return facts.shape ? `scan, ${z} views` : "scan";
-  return facts.shape ? `${x} × ${y} × ${z} ${facts.dtype}` : "";
+  if (facts.is_scan) return facts.shape ? `scan, ${z} projections` : "scan";
+  return facts.shape ? `${x} × ${y} × ${z} (x, y, z) ${facts.dtype}` : "";
 }
 
 /** Whether a click can open it, or somebody has to choose or to read first. */
@@ -67,10 +67,10 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
     <div className="facts">
       <h3 title={entry.path}>{entry.name}</h3>
       {problem ? <Problem problem={problem} /> : null}
-      {layout ? <RawForm bytes={entry.bytes ?? 0} layout={layout} onChange={setLayout} /> : facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">looking…</p>}
+      {layout ? <RawForm bytes={entry.bytes ?? 0} layout={layout} onChange={setLayout} /> : facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">Reading…</p>}
       {facts && facts.datasets.length > 1 ? (
         <select className="field" aria-label="Dataset" value={dataset} onChange={(event) => setDataset(event.currentTarget.value)}>
-          <option value="">Choose what to open…</option>
+          <option value="">Choose a dataset…</option>
           {facts.datasets.map((name) => (
             <option key={name} value={name}>
               {name}
@@ -87,11 +87,11 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
         </Button>
         {isVolume && hasVolume ? (
           <Button isDisabled={!isOpenable} onClick={() => open("labels")}>
-            As labels
+            Open as labels
           </Button>
         ) : null}
         {facts?.may_be_scan ? (
-          <Button title="Its projections are known to you, and not said in it" onClick={() => reconstruct(session, entry.path)}>
+          <Button title="Choose which datasets are projections, flats, darks and angles" onClick={() => reconstruct(session, entry.path)}>
             Reconstruct…
           </Button>
         ) : null}
@@ -106,12 +106,12 @@ function ScanFacts({ entry, facts }: { entry: Entry; facts: FileFacts }): ReactN
   return (
     <div className="facts">
       <h3 title={entry.path}>{entry.name}</h3>
-      <p className="hint number">{facts.shape ? `scan · ${views} views · ${columns} × ${rows} · ${facts.dtype}` : "scan that does not say everything"}</p>
+      <p className="hint number">{facts.shape ? `scan · ${views} projections of ${columns} × ${rows} pixels · ${facts.dtype}` : "scan with missing information"}</p>
       <div className="row">
         <Button look="main" onClick={() => reconstruct(session, entry.path)}>
           Reconstruct
         </Button>
-        {facts.shape ? <Button onClick={() => void openFile(session, { path: entry.path, how: "replace" })}>Open the projections</Button> : null}
+        {facts.shape ? <Button onClick={() => void openFile(session, { path: entry.path, how: "replace" })}>Open projections</Button> : null}
       </div>
     </div>
   );
@@ -139,7 +139,7 @@ function FactLines({ facts }: { facts: FileFacts }): ReactNode {
   const more = [facts.levels > 1 ? `${facts.levels} levels` : "", facts.times > 1 ? `${facts.times} time steps` : "", facts.channels > 1 ? `${facts.channels} channels` : ""];
   return (
     <p className="hint number">
-      {facts.shape ? `${x} × ${y} × ${z} · ${facts.dtype} · ` : ""}
+      {facts.shape ? `${x} × ${y} × ${z} (x, y, z) · ${facts.dtype} · ` : ""}
       {[facts.shape ? bytes(facts.bytes) : "", ...more].filter(Boolean).join(" · ")}
     </p>
   );

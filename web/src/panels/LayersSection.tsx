@@ -1,4 +1,4 @@
-// What is in the scene. Here: the list, choosing, hiding, taking away. Not here: how one is drawn (the sections below it).
+// What is in the scene. Here: the list, choosing, hiding, removing. Not here: how one is drawn (the sections below it).
 
 import type { ReactNode } from "react";
 import { short, unitText } from "../geometry/measures";
@@ -57,7 +57,7 @@ export function LayersSection(): ReactNode {
                 onClick={() => session.set([line.kind, line.index, "is_visible"], !line.isVisible)}
               />
               {lines.length > 1 ? (
-                <IconButton icon="close" label={`Take ${line.name} away`} onClick={() => session.set([line.kind, line.index], null)} />
+                <IconButton icon="close" label={`Remove ${line.name}`} onClick={() => session.set([line.kind, line.index], null)} />
               ) : null}
             </li>
           );
@@ -90,7 +90,7 @@ export const withChannel = (source: string, channel: number): string => `${sourc
 
 export function volumeFacts(layer: LayerDescription): string {
   const [z, y, x] = layer.shape;
-  return `${x} × ${y} × ${z} · ${layer.dtype}`;
+  return `${x} × ${y} × ${z} (x, y, z) · ${layer.dtype}`;
 }
 
 /** Where the axes run, without where the volume lies. */

@@ -12,7 +12,7 @@ import { anglesOf, directionOf, FIRST_ANGLES } from "./light";
 const PARTS: readonly { part: "ambient" | "diffuse" | "specular"; label: string }[] = [
   { part: "ambient", label: "Ambient" },
   { part: "diffuse", label: "Diffuse" },
-  { part: "specular", label: "Highlights" },
+  { part: "specular", label: "Specular" },
 ];
 
 const degrees = (value: number): string => `${Math.round(value)}°`;
@@ -30,7 +30,7 @@ export function LightControls(): ReactNode {
         ))}
         <Slider label="Shininess" value={light.shininess} low={1} high={128} isLogarithmic onChange={(value, isMoving) => session.set(["light", "shininess"], value, isMoving)} />
         <Switch
-          label="From the eye"
+          label="Headlight"
           isOn={light.direction === null}
           onChange={(isOn) => session.set(["light", "direction"], isOn ? null : directionOf(FIRST_ANGLES))}
         />
@@ -47,8 +47,8 @@ function Direction({ direction }: { direction: NonNullable<Light["direction"]> }
     session.set(["light", "direction"], directionOf({ azimuth, elevation }), isMoving);
   return (
     <>
-      <Slider label="Around" value={angles.azimuth} low={-180} high={180} text={degrees} onChange={(value, isMoving) => set(value, angles.elevation, isMoving)} />
-      <Slider label="Above" value={angles.elevation} low={-89} high={89} text={degrees} onChange={(value, isMoving) => set(angles.azimuth, value, isMoving)} />
+      <Slider label="Azimuth" value={angles.azimuth} low={-180} high={180} text={degrees} onChange={(value, isMoving) => set(value, angles.elevation, isMoving)} />
+      <Slider label="Elevation" value={angles.elevation} low={-89} high={89} text={degrees} onChange={(value, isMoving) => set(angles.azimuth, value, isMoving)} />
     </>
   );
 }

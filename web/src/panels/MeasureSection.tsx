@@ -17,13 +17,13 @@ export function MeasureSection(): ReactNode {
   const unit = useSelect((state) => state.layers?.layers[0]?.unit ?? "");
   if (measures.length === 0 && !isMeasuring) return null;
   return (
-    <Section title="Measuring">
-      {isMeasuring ? <p className="hint">{hasStart ? "Click where it ends." : "Click where the distance begins."}</p> : null}
+    <Section title="Distances">
+      {isMeasuring ? <p className="hint">{hasStart ? "Click the second point." : "Click the first point."}</p> : null}
       {measures.map((measure) => (
         <div key={measure.id} className="card">
           <div className="row">
             <b className="label number">{withUnit(distance(measure.start, measure.stop), unit)}</b>
-            <IconButton icon="trash" label="Forget this distance" onClick={() => session.store.dispatch({ type: "forget-measure", id: measure.id })} />
+            <IconButton icon="trash" label="Remove this distance" onClick={() => session.store.dispatch({ type: "forget-measure", id: measure.id })} />
           </div>
           {measure.profile ? <Values profile={measure.profile} /> : null}
         </div>
@@ -50,7 +50,7 @@ function Values({ profile }: { profile: Profile }): ReactNode {
   });
   return (
     <figure className="profile">
-      <svg viewBox="0 -0.04 1 1.08" preserveAspectRatio="none" role="img" aria-label="Values along the distance">
+      <svg viewBox="0 -0.04 1 1.08" preserveAspectRatio="none" role="img" aria-label="Values along the line">
         <path d={path.join("")} />
       </svg>
       <figcaption className="hint number">

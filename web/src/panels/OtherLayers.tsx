@@ -22,16 +22,16 @@ export function PointsSections({ layer, index }: { layer: PointsLayer; index: nu
     <>
       <Section title="Points">
         <Slider
-          label="Radius per value"
+          label="Radius per unit of value"
           value={layer.radius_scale}
           low={layer.radius_scale > 0 ? 10 ** (Math.floor(Math.log10(layer.radius_scale)) - 1) : 0.001}
           high={10 ** (Math.floor(Math.log10(layer.radius_scale || 1)) + 2)}
           isLogarithmic
           onChange={(value, isMoving) => session.set(["points", index, "radius_scale"], value, isMoving)}
         />
-        <Switch label="Lit" isOn={layer.is_lit} onChange={(isOn) => session.set(["points", index, "is_lit"], isOn)} />
-        <Slider label="Lowest value shown" value={from} low={low} high={high} onChange={(value, isMoving) => show(Math.min(value, to), to, isMoving)} />
-        <Slider label="Highest value shown" value={to} low={low} high={high} onChange={(value, isMoving) => show(from, Math.max(value, from), isMoving)} />
+        <Switch label="Lighting" isOn={layer.is_lit} onChange={(isOn) => session.set(["points", index, "is_lit"], isOn)} />
+        <Slider label="Minimum value shown" value={from} low={low} high={high} onChange={(value, isMoving) => show(Math.min(value, to), to, isMoving)} />
+        <Slider label="Maximum value shown" value={to} low={low} high={high} onChange={(value, isMoving) => show(from, Math.max(value, from), isMoving)} />
       </Section>
       <TransferSection path={["points", index]} name={description?.name ?? "points"} transfer={layer.transfer} histogram={description?.histogram ?? null} />
     </>
@@ -47,7 +47,7 @@ export function MeshSection({ layer, index }: { layer: MeshLayer; index: number 
         <input type="color" className="swatch" value={hex([...layer.color])} onChange={(event) => session.set(["meshes", index, "color"], fromHex(event.currentTarget.value))} />
       </label>
       <Slider label="Opacity" value={layer.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["meshes", index, "opacity"], value, isMoving)} />
-      <Switch label="Lit" isOn={layer.is_lit} onChange={(isOn) => session.set(["meshes", index, "is_lit"], isOn)} />
+      <Switch label="Lighting" isOn={layer.is_lit} onChange={(isOn) => session.set(["meshes", index, "is_lit"], isOn)} />
     </Section>
   );
 }

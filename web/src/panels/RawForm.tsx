@@ -31,9 +31,9 @@ export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
   };
   return (
     <div className="stack" role="group" aria-label="Shape and type">
-      <p className="hint">This file has no header. What is in it?</p>
+      <p className="hint">This file has no header. Enter the shape and type of its data.</p>
       <div className="row">
-        <span className="label">Voxels</span>
+        <span className="label">Voxels (z, y, x)</span>
         {AXES.map((axis, index) => (
           <label key={axis} className="row">
             <b className={`is-${axis}`}>{axis}</b>
@@ -44,9 +44,9 @@ export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
       <Select label="Type" value={layout.dtype} options={TYPES.map((value) => ({ value, label: value }))} onChange={(dtype) => change({ dtype })} />
       <Select label="Byte order" value={layout.order} options={ORDERS} onChange={(order) => change({ order })} />
       <div className="row">
-        <span className="label">Bytes before the first voxel</span>
+        <span className="label">Header size (bytes)</span>
         <NumberField
-          label="Bytes before the first voxel"
+          label="Header size (bytes)"
           value={layout.offset}
           low={0}
           text={String}
@@ -62,6 +62,6 @@ export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
 }
 
 function Size({ bytes, needed }: { bytes: number; needed: number }): ReactNode {
-  if (needed > bytes) return <p className="is-bad">That needs {bytesText(needed)}, and the file has {bytesText(bytes)}.</p>;
-  return <p className="hint">{needed === bytes ? "That is just the size of the file." : `${bytesText(bytes - needed)} at the end are left out.`}</p>;
+  if (needed > bytes) return <p className="is-bad">This needs {bytesText(needed)}, but the file has only {bytesText(bytes)}.</p>;
+  return <p className="hint">{needed === bytes ? "This matches the size of the file." : `${bytesText(bytes - needed)} at the end of the file are ignored.`}</p>;
 }

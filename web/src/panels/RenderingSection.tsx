@@ -64,7 +64,7 @@ function ShadingChoice({ chosen }: { chosen: ChosenVolume }): ReactNode {
       {layer.shading === "user" ? <Parameters chosen={chosen} /> : null}
       {mayWrite ? (
         <Button icon="code" look="plain" onClick={() => session.page({ drawer: "shading" })}>
-          Write a shading
+          Custom shading…
         </Button>
       ) : null}
     </>
@@ -104,10 +104,10 @@ function Boundaries({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const first = { factors: [[0, 0], [1, 1]], gradient_range: [0, spread / 8] };
   return (
     <>
-      <Switch label="Boundaries only" isOn={edges !== null} onChange={(isOn) => session.set(path, isOn ? first : null)} />
+      <Switch label="Emphasise boundaries" isOn={edges !== null} onChange={(isOn) => session.set(path, isOn ? first : null)} />
       {edges ? (
         <Slider
-          label="Full from a change per voxel of"
+          label="Full opacity above gradient (per voxel)"
           value={edges.gradient_range[1]}
           low={spread / 200}
           high={spread}
@@ -128,12 +128,12 @@ function Quality({ chosen }: { chosen: ChosenVolume }): ReactNode {
       {layer.mode === "composite" ? <Boundaries chosen={chosen} /> : null}
       {layer.mode === "composite" ? (
         <Switch
-          label="Catch thin layers"
+          label="Pre-integration"
           isOn={layer.transfer.is_preintegrated}
           onChange={(isOn) => session.set(["volumes", index, "transfer", "is_preintegrated"], isOn)}
         />
       ) : null}
-      <Slider label="Step, voxels" value={step} low={0.1} high={4} isLogarithmic onChange={(value, isMoving) => session.set(["step"], value, isMoving)} />
+      <Slider label="Step (voxels)" value={step} low={0.1} high={4} isLogarithmic onChange={(value, isMoving) => session.set(["step"], value, isMoving)} />
     </>
   );
 }

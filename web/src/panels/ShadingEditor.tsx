@@ -1,4 +1,4 @@
-// A user's shading: its text, what the compiler says, its sliders.
+// A user's shading: its source, the compiler's messages, its sliders.
 
 import { useState, type KeyboardEvent, type ReactNode } from "react";
 import { agree, compile } from "../connection/requests";
@@ -37,10 +37,10 @@ export function ShadingEditor(): ReactNode {
     setBusy(false);
   };
   return (
-    <aside className="drawer pane is-wide grows" aria-label="Your own shading">
+    <aside className="drawer pane is-wide grows" aria-label="Custom shading">
       <header className="drawer-head">
-        <h2>Your own shading</h2>
-        <Button look="main" isDisabled={isBusy || !chosen} title="Control and Enter" onClick={() => void make()}>
+        <h2>Custom shading</h2>
+        <Button look="main" isDisabled={isBusy || !chosen} title="Ctrl Enter" onClick={() => void make()}>
           {isBusy ? "Compiling…" : "Compile and use"}
         </Button>
         <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none" })} />
@@ -53,7 +53,7 @@ export function ShadingEditor(): ReactNode {
         </div>
       ) : null}
       <div className="drawer-foot scrolls">
-        {chosen?.layer.shading === "user" ? <Parameters chosen={chosen} /> : <p className="hint">Lines that begin with //@ declare parameters; they become sliders here.</p>}
+        {chosen?.layer.shading === "user" ? <Parameters chosen={chosen} /> : <p className="hint">Lines that start with //@ declare parameters, which appear here as sliders.</p>}
         {shadings.map((one) => (
           <Known key={one.hash} shading={one} onEdit={() => setSource(one.source)} />
         ))}
@@ -62,7 +62,7 @@ export function ShadingEditor(): ReactNode {
   );
 }
 
-/** One that the instance has: to take up again, or, where it came with somebody's scene, to agree to. */
+/** One that the instance has: to take up again, or, where it came with somebody's scene, to approve. */
 function Known({ shading, onEdit }: { shading: Shading; onEdit: () => void }): ReactNode {
   const session = useSession();
   const first = shading.source.split("\n").find((line) => line.trim() !== "" && !line.includes("//@")) ?? shading.hash;
@@ -72,11 +72,11 @@ function Known({ shading, onEdit }: { shading: Shading; onEdit: () => void }): R
         {first.trim()}
       </code>
       <Button look="plain" onClick={onEdit}>
-        {shading.is_waiting ? "Read it" : "Edit"}
+        {shading.is_waiting ? "Read" : "Edit"}
       </Button>
       {shading.is_waiting ? (
-        <Button look="main" title="It came with a scene from elsewhere and runs only if you agree" onClick={() => void session.attempt(agree(shading.hash))}>
-          Agree
+        <Button look="main" title="This shading came with someone else's scene. It runs only after you approve it." onClick={() => void session.attempt(agree(shading.hash))}>
+          Approve
         </Button>
       ) : null}
     </div>
@@ -135,7 +135,7 @@ function CodeField({ source, badLine, onChange, onCompile }: CodeFieldProps): Re
       </ol>
       <textarea
         spellCheck={false}
-        aria-label="Text of the shading"
+        aria-label="Source of the shading"
         aria-invalid={badLine > 0}
         value={source}
         onKeyDown={press}

@@ -19,11 +19,11 @@ export function SidePanel(): ReactNode {
   const maySteer = useSelect(canSteer);
   const editedView = useSelect((state) => state.interface.editedView);
   return (
-    <aside className="panel pane scrolls grows" aria-label="How the scene is drawn" inert={!maySteer}>
+    <aside className="panel pane scrolls grows" aria-label="Rendering settings" inert={!maySteer}>
       {isCompared ? (
         <div className="panel-top">
           <Segmented
-            label="Which scene is changed"
+            label="Scene to edit"
             value={editedView}
             options={[
               { value: "main", label: "Now" },

@@ -37,7 +37,7 @@ export function Surfaces({ chosen }: { chosen: ChosenVolume }): ReactNode {
             <input
               type="color"
               className="swatch"
-              aria-label="Colour of the surface"
+              aria-label="Surface colour"
               value={hex([...surface.color])}
               onChange={(event) => session.set([...path, number, "color"], fromHex(event.currentTarget.value))}
             />
@@ -45,14 +45,14 @@ export function Surfaces({ chosen }: { chosen: ChosenVolume }): ReactNode {
               <Slider label="Opacity" value={surface.opacity} low={0} high={1} onChange={(value, isMoving) => session.set([...path, number, "opacity"], value, isMoving)} />
             </div>
             {layer.isosurfaces.length > 1 ? (
-              <IconButton icon="trash" label="Take this surface away" onClick={() => session.set(path, layer.isosurfaces.toSpliced(number, 1))} />
+              <IconButton icon="trash" label="Remove this surface" onClick={() => session.set(path, layer.isosurfaces.toSpliced(number, 1))} />
             ) : null}
           </div>
         </div>
       ))}
       {layer.isosurfaces.length < MOST ? (
         <Button icon="plus" look="plain" onClick={add}>
-          Another surface
+          Add a surface
         </Button>
       ) : null}
     </div>

@@ -1,4 +1,4 @@
-// The camera and the ground behind the scene.
+// The camera, the background and annotations.
 
 import type { ReactNode } from "react";
 import { withPerspective } from "../geometry/camera";
@@ -47,12 +47,12 @@ export function ViewSection(): ReactNode {
       <Switch label="Scale bar" isOn={isScaleShown} onChange={(isOn) => session.page({ isScaleShown: isOn })} />
       {annotations ? (
         <Switch
-          label="Scale and axes in the image"
+          label="Scale bar and axes in saved images"
           isOn={annotations.is_scale_bar}
           onChange={(isOn) => session.set(["annotations"], { ...annotations, is_scale_bar: isOn, is_axes: isOn })}
         />
       ) : null}
-      <Switch label="Fine noise instead of rings" isOn={isJittered} onChange={(isOn) => session.set(["is_jittered"], isOn)} />
+      <Switch label="Jittered sampling (noise instead of banding)" isOn={isJittered} onChange={(isOn) => session.set(["is_jittered"], isOn)} />
     </Section>
   );
 }

@@ -1,19 +1,19 @@
-// Names of the instance's choices as people read them.
+// Modes and shadings as the page shows them: the API's names, and what they mean.
 
 import type { Mode, ShadingName } from "../protocol";
 
 export const MODES: Record<Mode, { label: string; title: string }> = {
-  composite: { label: "Volume", title: "Light gathered through the volume" },
-  max: { label: "Max", title: "The largest value along every ray" },
-  mean: { label: "Mean", title: "The mean value along every ray" },
-  min: { label: "Min", title: "The smallest value along every ray" },
-  isosurface: { label: "Surface", title: "The surface at a value" },
+  composite: { label: "Composite", title: "Colour and opacity accumulated along every ray" },
+  max: { label: "Max", title: "Maximum along every ray" },
+  mean: { label: "Mean", title: "Mean along every ray" },
+  min: { label: "Min", title: "Minimum along every ray" },
+  isosurface: { label: "Isosurface", title: "Surfaces at chosen values" },
 };
 
 export const SHADINGS: Record<ShadingName, { label: string; title: string }> = {
-  none: { label: "Unlit", title: "The colours alone" },
-  gradient: { label: "Local light", title: "Lit by the slope of the values" },
-  shadow: { label: "Shadows", title: "Single scattering: what comes through from the light" },
-  occlusion: { label: "Ambient occlusion", title: "How much of the sky each place sees" },
-  user: { label: "Your own", title: "A shading that you write" },
+  none: { label: "None", title: "Colours without lighting" },
+  gradient: { label: "Gradient", title: "Local lighting by the gradient of the values" },
+  shadow: { label: "Shadow", title: "Shadows cast through the volume (single scattering)" },
+  occlusion: { label: "Occlusion", title: "Ambient occlusion" },
+  user: { label: "User", title: "A custom shading that you write" },
 };

@@ -23,10 +23,10 @@ export function AxisSection({ path, scan, draft, onChange }: AxisProps): ReactNo
   const { recipe } = draft;
   const set = (change: Partial<Recipe>): void => onChange({ recipe: { ...recipe, ...change } });
   return (
-    <Section title="Axis" aside={draft.axis === "guessed" ? <span className="hint">looking closer…</span> : <Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find it</Button>}>
+    <Section title="Rotation axis" aside={draft.axis === "guessed" ? <span className="hint">refining…</span> : <Button look="plain" onClick={() => onChange({ axis: "guessed" })}>Find automatically</Button>}>
       <Center scan={scan} recipe={recipe} onChange={set} />
       {scan.is_full_turn ? (
-        <Switch label="At the border: join opposite views" isOn={recipe.is_offset} onChange={(is_offset) => set(is_offset ? { is_offset, tilt: 0, roll_deg: 0 } : { is_offset })} />
+        <Switch label="Offset scan: join opposite views" isOn={recipe.is_offset} onChange={(is_offset) => set(is_offset ? { is_offset, tilt: 0, roll_deg: 0 } : { is_offset })} />
       ) : null}
       {recipe.is_offset ? null : <Slope path={path} draft={draft} onChange={onChange} />}
     </Section>
@@ -75,8 +75,8 @@ function Slope({ path, draft, onChange }: Omit<AxisProps, "scan">): ReactNode {
     if (found) onChange((now) => withAxis(leaning(now, how), found, "found"));
   };
   const finder = (how: Leaning): ReactNode => (
-    <Button look="plain" isDisabled={sought !== null} title="Look for it in several rows, together with the column" onClick={() => void find(how)}>
-      {sought === how ? "looking…" : "Find"}
+    <Button look="plain" isDisabled={sought !== null} title="Search several rows, together with the column" onClick={() => void find(how)}>
+      {sought === how ? "Searching…" : "Find"}
     </Button>
   );
   const set = (tilt: number, roll_deg: number): void => onChange({ recipe: { ...draft.recipe, tilt, roll_deg } });

@@ -6,11 +6,11 @@ import type { ComparedStep, Wish } from "../protocol";
 import type { Change } from "./PreviewImages";
 import { before } from "./draft";
 
-const HELP = "Drag across the slice to move the axis, with shift finely; or its line at the left.";
+const HELP = "Drag across the slice to move the axis (Shift: finely), or drag its line on the left.";
 const NOTHING_TO_COMPARE: Record<Exclude<ComparedStep, "nothing">, string> = {
-  rings: "Rings are left as they are: choose a way to remove them.",
-  phase: "Phase is not retrieved: switch that on.",
-  filter: "No filter is used, or the sharpest one.",
+  rings: "Ring removal is off. Choose a method to compare.",
+  phase: "Phase retrieval is off. Switch it on to compare.",
+  filter: "No filter to compare with: the sharpest one is used, or none.",
 };
 
 export function BeforeAfter({ draft, onChange }: { draft: Wish; onChange: Change }): ReactNode {

@@ -1,4 +1,4 @@
-// A file that does not say what its datasets are. Here: a form in which a person says it. Not here: scans that do (ScanSection.tsx).
+// A file that is not marked as a scan. Here: a form in which the user chooses its datasets. Not here: scans (ScanSection.tsx).
 
 import { useState, type ReactNode } from "react";
 import { Button } from "../components/Button";
@@ -11,10 +11,10 @@ type Part = "projections" | "angles" | "flats" | "darks";
 /** Stands for what is typed. */
 const OTHER = "other";
 const UNSAID: Option<string> = { value: "", label: "Choose…" };
-const TYPED: Option<string> = { value: OTHER, label: "Something else…" };
+const TYPED: Option<string> = { value: OTHER, label: "Other…" };
 const EVENLY: readonly Option<string>[] = [
-  { value: "0:180", label: "Half a turn, evenly (0 to 180°)" },
-  { value: "0:360", label: "A full turn, evenly (0 to 360°)" },
+  { value: "0:180", label: "Evenly spaced, 0 to 180°" },
+  { value: "0:360", label: "Evenly spaced, 0 to 360°" },
 ];
 
 interface DatasetFormProps {
@@ -31,20 +31,20 @@ export function DatasetForm({ suggestion, said, onSay }: DatasetFormProps): Reac
   const choices = (part: Part): readonly Option<string>[] => {
     if (part === "projections") return [UNSAID, ...frames];
     if (part === "angles") return [UNSAID, ...suggestion.lists.map(named), ...EVENLY, TYPED];
-    return [UNSAID, ...frames.filter(({ value }) => value !== draft.projections), { value: "none", label: part === "flats" ? "None: they are corrected" : "None: it is 0 without beam" }, TYPED];
+    return [UNSAID, ...frames.filter(({ value }) => value !== draft.projections), { value: "none", label: part === "flats" ? "None (already flat-corrected)" : "None (dark level 0)" }, TYPED];
   };
   const row = (part: Part, label: string): ReactNode => <DatasetRow key={part} label={label} value={draft[part]} options={choices(part)} onChange={(value) => set(part, value)} />;
   const isComplete = [draft.projections, draft.angles, draft.flats, draft.darks].every(Boolean);
   return (
     <div className="section-body workbench-parts">
-      <p>This file does not say that it is a scan. What are its datasets?</p>
+      <p>This file is not marked as a scan. Choose which of its datasets is which.</p>
       {row("projections", "Projections")}
       {row("angles", "Angles")}
       {row("flats", "Flats")}
       {row("darks", "Darks")}
       <PixelField known={null} value={draft.pixel_size_um} onChange={(pixel_size_um) => setDraft({ ...draft, pixel_size_um })} />
       <Button look="main" isWide isDisabled={!isComplete} onClick={() => onSay(draft)}>
-        Read it as a scan
+        Read as a scan
       </Button>
     </div>
   );
@@ -63,11 +63,11 @@ function DatasetRow({ label, value, options, onChange }: DatasetRowProps): React
     setTyped(next === OTHER);
     onChange(next === OTHER ? "" : next);
   };
-  const example = label === "Angles" ? "0:180:inclusive, or a file" : "frames:0:10, a file, or before;after";
+  const example = label === "Angles" ? "0:180:inclusive or a file" : "frames:0:10, a file, or before;after";
   return (
     <>
       <Select label={label} value={isTyped ? OTHER : value} options={options} onChange={choose} />
-      {isTyped ? <TextField label={`${label} are`} example={example} value={value} onChange={onChange} /> : null}
+      {isTyped ? <TextField label={`${label} (text)`} example={example} value={value} onChange={onChange} /> : null}
     </>
   );
 }

@@ -104,7 +104,7 @@ export function Slice({ scan, draft, previews, onChange }: PreviewImagesProps): 
         onPointerUp={() => (held.current = null)}
         onPointerCancel={() => (held.current = null)}
       >
-        {slice ? null : <p className="hint workbench-waiting">{center === null ? "looking for the axis…" : "making the slice…"}</p>}
+        {slice ? null : <p className="hint workbench-waiting">{center === null ? "Finding the rotation axis…" : "Reconstructing the slice…"}</p>}
         <Canvas place="slice" preview={slice} />
         {isCompared ? (
           <div className="workbench-before" style={{ clipPath: `inset(0 ${100 - 100 * split}% 0 0)` }}>
@@ -127,9 +127,9 @@ function noteOf(slice: Preview | undefined, { row, recipe }: Wish): string {
   const place = recipe.binning > 1 ? `row ${row}, slice ${Math.floor(row / recipe.binning)}` : `row ${row}`;
   if (!slice) return place;
   const { low, high, unit, radius_px, voxels } = slice.header;
-  const smooth = radius_px === null || !recipe.phase ? "" : ` · phase smooths over ${short(radius_px)} pixels`;
-  const coarse = slice.isExact && voxels > 1 ? ` · ${voxels} × ${voxels} voxels are one` : "";
-  return `${place} · greys from ${short(low, 3)} to ${short(high, 3)} ${unit}${smooth}${coarse}`;
+  const smooth = radius_px === null || !recipe.phase ? "" : ` · phase smoothing radius ${short(radius_px)} pixels`;
+  const coarse = slice.isExact && voxels > 1 ? ` · ${voxels} × ${voxels} pixels binned` : "";
+  return `${place} · grey range ${short(low, 3)} to ${short(high, 3)} ${unit}${smooth}${coarse}`;
 }
 
 interface FrameProps {

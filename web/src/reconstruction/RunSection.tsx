@@ -1,4 +1,4 @@
-// Making the volume. Here: where to, how far it is, what came of it, and how to repeat it. Not here: the work (the instance).
+// The run. Here: its output, progress and result, and how to reproduce it. Not here: the work (the instance).
 
 import { useEffect, useState, type ReactNode } from "react";
 import { Button } from "../components/Button";
@@ -41,18 +41,18 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
   const share = progress?.total ? Math.min(progress.done / progress.total, 1) : null;
   return (
     <div className="workbench-run">
-      <TextField label="Volume" example="a name that ends in .zarr" value={draft.output} onChange={(output) => onChange({ output })} />
-      <Switch label="Replace what has this name" isOn={draft.is_replaced} onChange={(is_replaced) => onChange({ is_replaced })} />
-      <Switch label="Show slices as they are made" isOn={draft.is_watched} onChange={(is_watched) => onChange({ is_watched })} />
+      <TextField label="Output" example="a name ending in .zarr" value={draft.output} onChange={(output) => onChange({ output })} />
+      <Switch label="Overwrite an existing output" isOn={draft.is_replaced} onChange={(is_replaced) => onChange({ is_replaced })} />
+      <Switch label="Show slices while running" isOn={draft.is_watched} onChange={(is_watched) => onChange({ is_watched })} />
       {isRunning ? (
         <>
           <div className={share === null ? "bar is-unknown" : "bar"} role="progressbar" aria-label="Reconstruction" aria-valuenow={share === null ? undefined : Math.round(share * 100)}>
             <span style={share === null ? {} : { width: `${share * 100}%` }} />
           </div>
           <div className="row">
-            <span className="label number">{share === null ? "starting…" : `${Math.round(share * 100)} %`}</span>
+            <span className="label number">{share === null ? "Starting…" : `${Math.round(share * 100)} %`}</span>
             {run.isWatched ? (
-              <Button look="main" title="See the volume grow; this stays as it is" onClick={() => session.page({ scan: "" })}>
+              <Button look="main" title="Watch the volume fill; these settings stay as they are" onClick={() => session.page({ scan: "" })}>
                 Watch
               </Button>
             ) : null}
@@ -62,11 +62,11 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
       ) : (
         <div className="row">
           <Button look={ended?.state === "finished" ? "normal" : "main"} isWide isDisabled={centerOf(draft.recipe) === null || draft.output === ""} onClick={() => void start()}>
-            {ended?.state === "finished" ? "Make it again" : "Reconstruct all slices"}
+            {ended?.state === "finished" ? "Run again" : "Reconstruct all slices"}
           </Button>
           {ended?.state === "finished" ? (
             <Button look="main" isWide onClick={() => void open()}>
-              Open the volume
+              Open volume
             </Button>
           ) : null}
         </div>
@@ -77,18 +77,18 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
           <p className="hint">{ended.do}</p>
         </div>
       ) : null}
-      {run ? <Log task={run.task} isRunning={isRunning} /> : null}
+      {run ? <Log task={run.task} /> : null}
     </div>
   );
 }
 
-function Log({ task, isRunning }: { task: string; isRunning: boolean }): ReactNode {
+function Log({ task }: { task: string }): ReactNode {
   const session = useSession();
   const [text, setText] = useState("");
   return (
     <details className="fold" onToggle={(event) => (event.currentTarget.open ? void session.attempt(logOf(task)).then((log) => setText(log ?? "")) : undefined)}>
-      <summary>{isRunning ? "What it says" : "What it said"}</summary>
-      <pre className="workbench-log scrolls">{text || "nothing yet"}</pre>
+      <summary>Log</summary>
+      <pre className="workbench-log scrolls">{text || "The log is empty."}</pre>
     </details>
   );
 }
@@ -108,7 +108,7 @@ export function ReproduceSection({ path, scan, draft, onChange }: RunSectionProp
     if (!file) return;
     const next = withParameters(draft, await file.text());
     if (next) onChange(next);
-    else session.notify("error", `${file.name} holds no parameters of a reconstruction.`, "Choose a file that was saved here.");
+    else session.notify("error", `${file.name} contains no reconstruction parameters.`, "Choose a JSON file that was saved here.");
   };
   return (
     <Section title="Reproduce" isOpenAtFirst={false}>
@@ -121,7 +121,7 @@ export function ReproduceSection({ path, scan, draft, onChange }: RunSectionProp
           Save
         </Button>
         <Button icon="upload" onClick={() => void read()}>
-          Read
+          Load
         </Button>
       </div>
     </Section>

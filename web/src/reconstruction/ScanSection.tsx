@@ -21,7 +21,7 @@ interface ScanSectionProps {
 /** What the files do not say. */
 export function ScanSection({ options: said, scan, onChange }: ScanSectionProps): ReactNode {
   return (
-    <Section title="The scan" isOpenAtFirst={scan === null}>
+    <Section title="Scan" isOpenAtFirst={scan === null}>
       {SAID.map(({ name, label, example }) => (
         <TextField key={name} label={label} example={example} value={said[name]} onChange={(text) => onChange({ ...said, [name]: text })} />
       ))}

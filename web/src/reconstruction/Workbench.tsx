@@ -34,9 +34,9 @@ export function Workbench({ path }: { path: string }): ReactNode {
       <header className="workbench-head">
         <div className="title">
           <h1>Reconstruct {path.slice(path.lastIndexOf("/") + 1)}</h1>
-          <p className="hint number">{scan ? factsOf(scan) : refusal ? "not everything is known of it yet" : "opening…"}</p>
+          <p className="hint number">{scan ? factsOf(scan) : refusal ? "More information is needed." : "Opening…"}</p>
         </div>
-        <IconButton icon="close" label="Close the reconstruction" shortcut="Esc" onClick={close} />
+        <IconButton icon="close" label="Close reconstruction" shortcut="Esc" onClick={close} />
       </header>
       {scan && draft ? (
         <Bench path={path} scan={scan} draft={draft} setDraft={setDraft} onOptions={setOptions} problem={refusal} />
@@ -171,7 +171,7 @@ function Problem({ problem }: { problem: RequestError | null }): ReactNode {
 function factsOf(scan: ScanDescription): string {
   const angles = `${scan.first_angle_deg.toFixed(1)}° to ${scan.last_angle_deg.toFixed(1)}°`;
   const pixel = scan.pixel_size_um ? ` · ${scan.pixel_size_um} µm` : "";
-  return `${scan.kind} · ${scan.projections} views, ${angles} · ${scan.columns} × ${scan.rows} ${scan.dtype} · ${scan.flats} flats, ${scan.darks} darks${pixel}`;
+  return `${scan.kind} · ${scan.projections} views, ${angles} · ${scan.columns} × ${scan.rows} pixels, ${scan.dtype} · ${scan.flats} flats, ${scan.darks} darks${pixel}`;
 }
 
 interface Known {

@@ -10,7 +10,7 @@ describe("keys", () => {
   });
 
   it.each([
-    [press("ArrowUp", { shiftKey: true }), "Move up"],
+    [press("ArrowUp", { shiftKey: true }), "Pan up"],
     [press("Z", { ctrlKey: true, shiftKey: true }), "Redo"],
     [press("z", { metaKey: true }), "Undo"],
     [press("?", { shiftKey: true }), "Help"],

@@ -1,4 +1,4 @@
-// What keys and buttons do. Here: every action once, with its name and keys, for the rail, the keyboard and the help.
+// What keys and buttons do. Here: every action once, with its name and keys, for the toolbar, the keyboard and the help.
 
 import { lookingFromNext, moved, turned, zoomed } from "../geometry/camera";
 import { middle } from "../geometry/slices";
@@ -43,17 +43,17 @@ function toggle(part: "isPanelOpen" | "isQuiet" | "areStatisticsShown" | "areCli
 }
 
 export const ACTIONS = {
-  turnLeft: { name: "Turn left", group: "View", keys: ["ArrowLeft"], run: look((camera) => turned(camera, TURN, 0)), isAllowed: canSteer },
-  turnRight: { name: "Turn right", group: "View", keys: ["ArrowRight"], run: look((camera) => turned(camera, -TURN, 0)), isAllowed: canSteer },
-  turnUp: { name: "Turn up", group: "View", keys: ["ArrowUp"], run: look((camera) => turned(camera, 0, -TURN)), isAllowed: canSteer },
-  turnDown: { name: "Turn down", group: "View", keys: ["ArrowDown"], run: look((camera) => turned(camera, 0, TURN)), isAllowed: canSteer },
-  moveLeft: { name: "Move left", group: "View", keys: ["Shift+ArrowLeft"], run: look((camera) => moved(camera, -MOVE, 0)), isAllowed: canSteer },
-  moveRight: { name: "Move right", group: "View", keys: ["Shift+ArrowRight"], run: look((camera) => moved(camera, MOVE, 0)), isAllowed: canSteer },
-  moveUp: { name: "Move up", group: "View", keys: ["Shift+ArrowUp"], run: look((camera) => moved(camera, 0, -MOVE)), isAllowed: canSteer },
-  moveDown: { name: "Move down", group: "View", keys: ["Shift+ArrowDown"], run: look((camera) => moved(camera, 0, MOVE)), isAllowed: canSteer },
+  turnLeft: { name: "Rotate left", group: "View", keys: ["ArrowLeft"], run: look((camera) => turned(camera, TURN, 0)), isAllowed: canSteer },
+  turnRight: { name: "Rotate right", group: "View", keys: ["ArrowRight"], run: look((camera) => turned(camera, -TURN, 0)), isAllowed: canSteer },
+  turnUp: { name: "Rotate up", group: "View", keys: ["ArrowUp"], run: look((camera) => turned(camera, 0, -TURN)), isAllowed: canSteer },
+  turnDown: { name: "Rotate down", group: "View", keys: ["ArrowDown"], run: look((camera) => turned(camera, 0, TURN)), isAllowed: canSteer },
+  moveLeft: { name: "Pan left", group: "View", keys: ["Shift+ArrowLeft"], run: look((camera) => moved(camera, -MOVE, 0)), isAllowed: canSteer },
+  moveRight: { name: "Pan right", group: "View", keys: ["Shift+ArrowRight"], run: look((camera) => moved(camera, MOVE, 0)), isAllowed: canSteer },
+  moveUp: { name: "Pan up", group: "View", keys: ["Shift+ArrowUp"], run: look((camera) => moved(camera, 0, -MOVE)), isAllowed: canSteer },
+  moveDown: { name: "Pan down", group: "View", keys: ["Shift+ArrowDown"], run: look((camera) => moved(camera, 0, MOVE)), isAllowed: canSteer },
   nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canSteer },
   farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canSteer },
-  home: { name: "First view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canSteerScene },
+  home: { name: "Reset the view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canSteerScene },
   fromX: { name: "Look along x", group: "View", keys: ["x"], run: lookAlong(0), isAllowed: canSteer },
   fromY: { name: "Look along y", group: "View", keys: ["y"], run: lookAlong(1), isAllowed: canSteer },
   fromZ: { name: "Look along z", group: "View", keys: ["z"], run: lookAlong(2), isAllowed: canSteer },
@@ -63,14 +63,14 @@ export const ACTIONS = {
   slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canSteer(state) && (state.layers?.layers.length ?? 0) > 0 },
   clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canSteerScene },
   measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canUseScene },
-  compare: { name: "Side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteerScene },
+  compare: { name: "Compare side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteerScene },
   capture: { name: "Image or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
   statistics: { name: "Statistics", group: "Page", keys: ["i"], run: toggle("areStatisticsShown") },
   panel: { name: "Panel", group: "Page", keys: ["\\"], run: toggle("isPanelOpen") },
-  quiet: { name: "Only the image", group: "Page", keys: ["f"], run: toggle("isQuiet") },
+  quiet: { name: "Hide everything but the image", group: "Page", keys: ["f"], run: toggle("isQuiet") },
   help: { name: "Help", group: "Page", keys: ["?"], run: (session) => session.openDialog("help") },
-  close: { name: "Close, let go", group: "Page", keys: ["Escape"], run: closeAll },
+  close: { name: "Close or cancel", group: "Page", keys: ["Escape"], run: closeAll },
 } as const satisfies Record<string, Action>;
 
 export type ActionName = keyof typeof ACTIONS;

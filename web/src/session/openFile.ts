@@ -23,16 +23,16 @@ export function reconstruct(session: Session, scan: string): void {
 export async function uploadFile(session: Session, file: File, how: LoadRequest["how"] = "replace"): Promise<void> {
   const most = session.store.get().welcome?.limits.largest_upload_bytes ?? LARGEST_UPLOAD_BYTES;
   if (file.size > most) {
-    session.notify("error", `${file.name} has ${bytes(file.size)}: too much to send.`, "Put it where the viewer can see it, and open it from there.");
+    session.notify("error", `${file.name} (${bytes(file.size)}) is too large to upload: the limit is ${bytes(most)}.`, "Copy it to a folder that the viewer can open.");
     return;
   }
-  const dismiss = session.notify("plain", `Sending ${file.name} (${bytes(file.size)})…`);
+  const dismiss = session.notify("plain", `Uploading ${file.name} (${bytes(file.size)})…`);
   const place = await session.attempt(upload(file));
   dismiss();
   if (!place) return;
   const facts = MAYBE_HEADERLESS.test(file.name) ? await session.attempt(factsOf(place.path)) : null;
   if (facts?.is_headerless && facts.problem) {
-    // What it holds has to be said first.
+    // Its shape and type have to be given first.
     session.page({ drawer: "files", chosenFile: { name: file.name, path: place.path, kind: "volume", bytes: file.size, modified_at_ms: file.lastModified } });
   } else await openFile(session, { path: place.path, ...(how ? { how } : {}) });
 }

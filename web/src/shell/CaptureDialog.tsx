@@ -1,4 +1,4 @@
-// An image at a chosen size, or a movie of a turn.
+// An image at a chosen size, or a turntable movie.
 
 import { useState, type ReactNode } from "react";
 import { screenshot, startMovie } from "../connection/requests";
@@ -17,7 +17,7 @@ const SIZES = [
   { value: "1920x1080", label: "1920 × 1080" },
   { value: "3840x2160", label: "3840 × 2160 (4K)" },
   { value: "2048x2048", label: "2048 × 2048" },
-  { value: "own", label: "Another size" },
+  { value: "own", label: "Custom size" },
 ] as const;
 
 type Size = (typeof SIZES)[number]["value"];
@@ -52,7 +52,7 @@ export function CaptureDialog(): ReactNode {
   return (
     <DialogWindow title="Image or movie" onClose={close}>
       <Segmented
-        label="What to make"
+        label="Type"
         value={kind}
         options={[
           { value: "image", label: "Image (PNG)" },
@@ -72,8 +72,8 @@ export function CaptureDialog(): ReactNode {
       {kind === "movie" ? (
         <>
           <div className="row">
-            <span className="label">Seconds for one turn</span>
-            <NumberField label="Seconds for one turn" value={seconds} low={1} high={120} onChange={setSeconds} />
+            <span className="label">Duration of one turn (s)</span>
+            <NumberField label="Duration of one turn (s)" value={seconds} low={1} high={120} onChange={setSeconds} />
           </div>
           <div className="row">
             <span className="label">Frames per second</span>
@@ -87,7 +87,7 @@ export function CaptureDialog(): ReactNode {
           {kind === "movie" ? `, ${Math.round(seconds * rate)} frames` : ""}
         </span>
         <Button look="main" isDisabled={isBusy} onClick={() => void take()}>
-          {isBusy ? "Drawing…" : kind === "image" ? "Save the image" : "Make the movie"}
+          {isBusy ? "Rendering…" : kind === "image" ? "Save image" : "Record movie"}
         </Button>
       </footer>
     </DialogWindow>

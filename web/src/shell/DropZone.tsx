@@ -24,7 +24,7 @@ export function DropZone(): ReactNode {
       const file = event.dataTransfer?.files[0];
       if (!file) return;
       if (isOwner(session.store.get())) void uploadFile(session, file, event.shiftKey ? "add" : "replace");
-      else session.notify("error", "Only the owner may open files here.", "Ask for the owner's address.");
+      else session.notify("error", "Only the owner can open files.", "Ask for an owner link.");
     };
     addEventListener("dragover", over);
     addEventListener("dragleave", leave);
@@ -39,7 +39,7 @@ export function DropZone(): ReactNode {
   return (
     <div className="drop">
       <p>
-        Drop to open<span className="hint">hold shift to add it as a layer</span>
+        Drop to open<span className="hint">hold Shift to add it as a layer</span>
       </p>
     </div>
   );

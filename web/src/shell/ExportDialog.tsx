@@ -1,4 +1,4 @@
-// The clipped region of a volume as a file.
+// Exporting the clipped region of a volume.
 
 import { useState, type ReactNode } from "react";
 import { startExport } from "../connection/requests";
@@ -29,7 +29,7 @@ export function ExportDialog(): ReactNode {
   return (
     <DialogWindow title="Export" onClose={close}>
       <p className="hint">
-        {chosen.layer.clip ? "The clipped region" : "The whole volume"} of {chosen.description.name}: {x} × {y} × {z} voxels,{" "}
+        {chosen.layer.clip ? "The clipped region" : "The whole volume"} of {chosen.description.name}: {x} × {y} × {z} voxels (x, y, z),{" "}
         {bytes(x * y * z * voxelBytes(chosen.description.dtype))}.
       </p>
       <Segmented label="Format" value={format} options={formats.map((value) => ({ value, label: NAMES[value] }))} onChange={setFormat} />

@@ -1,4 +1,4 @@
-// How to use the page. Here: mouse, touch, and every key from the one table of them.
+// Help. Here: mouse, touch, and every key from the one table of them.
 
 import type { ReactNode } from "react";
 import { DialogWindow } from "../components/Dialog";
@@ -8,29 +8,29 @@ import { useSelect } from "../state/store";
 import { readable } from "./Toolbar";
 
 const POINTER: readonly [string, string][] = [
-  ["Drag", "turn"],
-  ["Shift and drag, or the other buttons", "move"],
-  ["Wheel, or Ctrl and drag", "zoom"],
-  ["Alt and drag", "roll"],
-  ["Two fingers", "move and zoom"],
-  ["Double-click", "turn around what was hit"],
-  ["Rest on the image", "value under the cursor"],
+  ["Drag", "rotate"],
+  ["Shift-drag, or another mouse button", "pan"],
+  ["Wheel, or Ctrl-drag", "zoom"],
+  ["Alt-drag", "roll"],
+  ["Two fingers", "pan and zoom"],
+  ["Double-click", "rotate around the clicked point"],
+  ["Hover", "value under the cursor"],
 ];
 
 const EDITOR: readonly [string, string][] = [
   ["Drag a point", "change the opacity of a value"],
-  ["Click on the line, or double-click", "another point"],
-  ["Right-click, or Delete", "take a point away"],
-  ["Drag the ends of the colours", "change the window"],
-  ["Drag the colours", "shift the window"],
+  ["Click the line, or double-click", "add a point"],
+  ["Right-click, or Delete", "remove a point"],
+  ["Drag the ends of the colour bar", "change the value range"],
+  ["Drag the colour bar", "shift the value range"],
 ];
 
 const VIEW: readonly [string, string][] = [
-  ["← → ↑ ↓", "Turn"],
-  ["Shift ← → ↑ ↓", "Move"],
+  ["← → ↑ ↓", "Rotate"],
+  ["Shift ← → ↑ ↓", "Pan"],
   ["+ −", "Zoom"],
-  ["X Y Z", "Along an axis, and from its other end"],
-  ["Home", "First view"],
+  ["X Y Z", "Look along an axis; again: from the other end"],
+  ["Home", "Reset the view"],
 ];
 
 const GROUPS = ["Tools", "Page"] as const;

@@ -44,7 +44,7 @@ function Disconnected({ connection, isThin }: { connection: PageState["connectio
     <dialog ref={element} className={isThin ? "loading-screen is-thin" : "loading-screen"} aria-label="Connection" onCancel={(event) => event.preventDefault()} onClose={(event) => showModal(event.currentTarget)}>
       <Message words={wordsFor(connection, null)}>
         {connection.phase === "waiting" ? <Countdown atMs={connection.retryAtMs} /> : null}
-        {connection.phase === "waiting" ? <Button onClick={() => session.reconnect()}>Try now</Button> : null}
+        {connection.phase === "waiting" ? <Button onClick={() => session.reconnect()}>Reconnect now</Button> : null}
         {connection.phase === "closed" ? <Button onClick={() => location.reload()}>Reload</Button> : null}
       </Message>
     </dialog>
@@ -70,11 +70,11 @@ function wordsFor(connection: PageState["connection"], worker: PageState["worker
   if (connection.phase === "waiting" || connection.phase === "closed") return { what: connection.what, remedy: connection.remedy, isBusy: connection.phase === "waiting" };
   if (connection.phase === "connecting") return { what: "Connecting", remedy: "", isBusy: true };
   if (worker && worker.state !== "ready") {
-    const what = worker.what || { starting: "Starting the renderer", loading: "Loading the volume", compiling: "Compiling the renderer", lost: "The renderer is being replaced", stopped: "The renderer has stopped" }[worker.state];
-    const remedy = worker.do || (worker.state === "compiling" ? "The first time on a machine this takes a little longer." : "");
+    const what = worker.what || { starting: "Starting the renderer", loading: "Loading the volume", compiling: "Compiling the renderer", lost: "Restarting the renderer", stopped: "The renderer has stopped" }[worker.state];
+    const remedy = worker.do || (worker.state === "compiling" ? "This takes longer the first time on a machine." : "");
     return { what, remedy, isBusy: worker.state !== "stopped" };
   }
-  return { what: "Drawing the first image", remedy: "", isBusy: true };
+  return { what: "Rendering the first image", remedy: "", isBusy: true };
 }
 
 function Empty({ mayOpen }: { mayOpen: boolean }): ReactNode {
@@ -84,7 +84,7 @@ function Empty({ mayOpen }: { mayOpen: boolean }): ReactNode {
       <div className="loading-screen-text grows">
         <Mark isBusy={false} />
         <p>Nothing is open.</p>
-        <p className="hint">{mayOpen ? "Open a file, drop one here, or hand over an array from Python." : "The owner has openFile nothing yet."}</p>
+        <p className="hint">{mayOpen ? "Open a file, drop one here, or send an array from Python." : "The owner has not opened a file yet."}</p>
         {mayOpen ? (
           <Button look="main" icon="open" onClick={() => session.page({ drawer: "files" })}>
             Open a file
@@ -102,7 +102,7 @@ function Countdown({ atMs }: { atMs: number }): ReactNode {
     return () => clearInterval(timer);
   }, []);
   const seconds = Math.ceil((atMs - now) / 1000);
-  return <p className="hint number">{seconds > 0 ? `trying again in ${seconds} s` : "trying…"}</p>;
+  return <p className="hint number">{seconds > 0 ? `Next attempt in ${seconds} s` : "Connecting…"}</p>;
 }
 
 function Mark({ isBusy }: { isBusy: boolean }): ReactNode {

@@ -21,7 +21,7 @@ function NoticeList(): ReactNode {
   const session = useSession();
   const notices = useSelect((state) => state.notices);
   const tasks = useSelect((state) => state.tasks);
-  // Where a reconstruction is looked at, it is told of there.
+  // The workbench shows the progress of its own reconstruction.
   const here = useSelect((state) => state.runs[state.interface.scan]?.task);
   return (
     <div className="notifications grows" role="status" aria-live="polite">
@@ -88,7 +88,7 @@ function Task({ task }: { task: Progress }): ReactNode {
         </div>
       </div>
       {scan ? (
-        <Button title="Go back to what was chosen for it" onClick={() => reconstruct(session, scan)}>
+        <Button title="Back to the settings of this reconstruction" onClick={() => reconstruct(session, scan)}>
           Settings
         </Button>
       ) : null}
@@ -110,9 +110,9 @@ function amount({ done, total, unit }: Progress): string {
   return `${text(done)}${total === null ? "" : ` of ${text(total)}`} ${unit === "B" ? "" : unit}`.trim();
 }
 
-const DOING = { starting: "Starting the renderer", loading: "Loading", compiling: "Compiling", lost: "The renderer is being replaced" } as const;
+const DOING = { starting: "Starting the renderer", loading: "Loading", compiling: "Compiling", lost: "Restarting the renderer" } as const;
 
-/** The process that draws, while it does something else. */
+/** The render process, while it is not ready. */
 function WorkerNotice(): ReactNode {
   const worker = useSelect((state) => state.worker);
   const hasImage = useSelect((state) => state.shown !== null && state.connection.phase === "open");
@@ -127,7 +127,7 @@ function WorkerNotice(): ReactNode {
       </div>
     );
   }
-  // Why it was lost is told by a notice of its own.
+  // A notice of its own says why it was lost.
   return (
     <div className="notification pane">
       <div className="task">
@@ -150,10 +150,10 @@ function IdleWarning(): ReactNode {
   return (
     <div className="notification pane is-warning">
       <div>
-        <p>Nobody has touched this viewer for a while: it ends in {text}.</p>
+        <p>This viewer has been idle and stops in {text}.</p>
       </div>
       <Button look="main" onClick={() => session.send({ type: "prolong" })}>
-        Keep it
+        Keep running
       </Button>
     </div>
   );

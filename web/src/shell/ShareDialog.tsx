@@ -1,4 +1,4 @@
-// Giving the viewer to others, and keeping what is shown: share links, short links, the state as a file.
+// Sharing the viewer and saving the scene: share links, short links, the state as a file.
 
 import { useEffect, useState, type ReactNode } from "react";
 import { makeLink, makeShare, restore, revokeShare, savedState, shares } from "../connection/requests";
@@ -9,9 +9,9 @@ import type { Capability, SavedState, Share } from "../protocol";
 import { useSession, type Session } from "../session/session";
 
 const LINKS: readonly { name: Capability; label: string; hint: string }[] = [
-  { name: "look", label: "Look", hint: "sees the image" },
-  { name: "steer", label: "Steer", hint: "turns it, changes colours" },
-  { name: "own", label: "Own", hint: "opens files, writes code" },
+  { name: "look", label: "View only", hint: "sees the image" },
+  { name: "steer", label: "Control", hint: "changes camera and colours" },
+  { name: "own", label: "Owner", hint: "opens files, runs code" },
 ];
 
 export function ShareDialog(): ReactNode {
@@ -26,11 +26,11 @@ export function ShareDialog(): ReactNode {
   };
   return (
     <DialogWindow title="Share" onClose={() => session.openDialog("none")}>
-      <h3>Watch together</h3>
-      <p className="hint">A link works until you revoke it or the viewer ends.</p>
+      <h3>Share this viewer</h3>
+      <p className="hint">Create a link. It works until you revoke it or the viewer stops.</p>
       <div className="row wraps">
         {LINKS.map(({ name, label, hint }) => (
-          <Button key={name} icon="link" title={`Make a link: ${hint}`} onClick={() => void after(makeShare(name, ""))}>
+          <Button key={name} icon="link" title={`Create a link: ${hint}`} onClick={() => void after(makeShare(name, ""))}>
             {label}
           </Button>
         ))}
@@ -38,16 +38,16 @@ export function ShareDialog(): ReactNode {
       {links.map((share) => (
         <Address key={share.id} label={labelOf(share)} hint={hintOf(share)} address={absolute(share.url)} onRevoke={() => void after(revokeShare(share.id))} />
       ))}
-      <h3>Keep this view</h3>
+      <h3>Save this scene</h3>
       <div className="row wraps">
         <Button icon="link" onClick={() => void after(makeLink())}>
-          Make a short link
+          Create a short link
         </Button>
         <Button icon="download" onClick={() => void session.attempt(savedState()).then((state) => (state ? saveText(JSON.stringify(state, null, 1), "scene.json") : undefined))}>
-          Save as a file
+          Save to a file
         </Button>
         <Button icon="upload" onClick={() => void restoreFile(session)}>
-          Restore
+          Open a saved scene
         </Button>
       </div>
     </DialogWindow>
@@ -55,8 +55,8 @@ export function ShareDialog(): ReactNode {
 }
 
 const kindOf = (share: Share): (typeof LINKS)[number] | undefined => LINKS.find(({ name }) => name === share.capability);
-const labelOf = (share: Share): string => (share.state ? "Link" : (kindOf(share)?.label ?? ""));
-const hintOf = (share: Share): string => (share.state ? "shows this scene again; may steer" : (kindOf(share)?.hint ?? ""));
+const labelOf = (share: Share): string => (share.state ? "Saved scene" : (kindOf(share)?.label ?? ""));
+const hintOf = (share: Share): string => (share.state ? "restores this scene; can control" : (kindOf(share)?.hint ?? ""));
 
 function Address({ label, hint, address, onRevoke }: { label: string; hint: string; address: string; onRevoke: () => void }): ReactNode {
   const [isCopied, setCopied] = useState(false);
@@ -71,7 +71,7 @@ function Address({ label, hint, address, onRevoke }: { label: string; hint: stri
         <b>{label}</b>
         <span className="hint">{hint}</span>
       </span>
-      <input className="field" readOnly aria-label={`Address to ${label.toLowerCase()}`} value={address} onFocus={(event) => event.currentTarget.select()} />
+      <input className="field" readOnly aria-label={`${label} link`} value={address} onFocus={(event) => event.currentTarget.select()} />
       <Button onClick={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button>
       <Button onClick={onRevoke}>Revoke</Button>
     </div>
@@ -86,7 +86,7 @@ async function restoreFile(session: Session): Promise<void> {
     if (await session.attempt(restore(state))) session.openDialog("none");
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    session.notify("error", "This file is no saved scene.", "Choose one that was saved here.");
+    session.notify("error", "This file is not a saved scene.", "Choose a JSON file that was saved here.");
   }
 }
 

@@ -1,4 +1,4 @@
-// Where the time of a frame goes.
+// The time of a frame by stage.
 
 import { useEffect, useRef, type ReactNode } from "react";
 import { IconButton } from "../components/Button";
@@ -24,8 +24,8 @@ export function Statistics(): ReactNode {
   return (
     <section className="statistics pane number grows" aria-label="Statistics">
       <header>
-        <b>{framesPerSecond}</b> <span className="hint">frames in the last second</span>
-        <IconButton icon="close" label="Close the statistics" onClick={() => session.page({ areStatisticsShown: false })} />
+        <b>{framesPerSecond}</b> <span className="hint">frames/s</span>
+        <IconButton icon="close" label="Close statistics" onClick={() => session.page({ areStatisticsShown: false })} />
       </header>
       <Trace shown={shown} />
       <table>

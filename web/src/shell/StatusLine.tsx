@@ -18,16 +18,16 @@ function Under(): ReactNode {
   const hit = useSelect((state) => state.hit);
   const unit = useSelect((state) => state.layers?.layers[state.hit?.layer ?? 0]?.unit ?? "");
   const tool = useSelect((state) => state.interface.tool);
-  if (!hit) return <span className="hint">{tool === "distance" ? "Click on two places to measure between them" : ""}</span>;
+  if (!hit) return <span className="hint">{tool === "distance" ? "Click two points to measure the distance between them" : ""}</span>;
   const [z, y, x] = hit.voxel;
   return (
     <span className="under">
       {hit.value === null ? null : <b>{short(hit.value)}</b>}
       {hit.label === null ? null : <b>label {hit.label}</b>}
       <span className="hint">
-        voxel {x}, {y}, {z}
+        voxel (x, y, z) {x}, {y}, {z}
       </span>
-      <span className="hint is-wide-only">at {hit.position.map((one) => short(one)).join(", ")} {withUnit(0, unit).slice(2)}</span>
+      <span className="hint is-wide-only">position (x, y, z) {hit.position.map((one) => short(one)).join(", ")} {withUnit(0, unit).slice(2)}</span>
     </span>
   );
 }
@@ -40,7 +40,7 @@ function ImageState(): ReactNode {
   return (
     <span className="hint">
       {/* Rounded down: what is almost whole must not be called whole. */}
-      {full < 1 ? `${Math.floor(full * 100)} % at full resolution · ` : ""}
+      {full < 1 ? `${Math.floor(full * 100)} % of the data at full resolution · ` : ""}
       {image} · {device}
     </span>
   );

@@ -1,4 +1,4 @@
-// Time steps of series: a slider, and playing them.
+// Time steps of a series: a slider, and playback.
 
 import { useEffect, useState, type CSSProperties, type ReactNode } from "react";
 import { IconButton } from "../components/Button";
@@ -24,7 +24,7 @@ export function TimeSlider(): ReactNode {
   if (times < 2) return null;
   return (
     <div className="time pane number grows">
-      <IconButton icon={isPlaying ? "pause" : "play"} label={isPlaying ? "Stop" : "Play"} isDisabled={!maySteer} onClick={() => setPlaying(!isPlaying)} />
+      <IconButton icon={isPlaying ? "pause" : "play"} label={isPlaying ? "Pause" : "Play"} isDisabled={!maySteer} onClick={() => setPlaying(!isPlaying)} />
       <input
         type="range"
         aria-label="Time step"

@@ -1,4 +1,4 @@
-// The title at the top: what is shown, who else is here.
+// The title at the top: what is shown, who else is connected.
 
 import type { ReactNode } from "react";
 import { Button, IconButton } from "../components/Button";
@@ -38,7 +38,7 @@ export function TopBar(): ReactNode {
   );
 }
 
-/** Who watches, where there is more than one; and the controls, where somebody else has them. */
+/** Who is connected, where there is more than one; and control, where another client has it. */
 function People(): ReactNode {
   const session = useSession();
   const controls = useSelect((state) => state.controls);
@@ -47,7 +47,7 @@ function People(): ReactNode {
   const maySteer = useSelect(canSteer);
   if (!controls || (controls.clients.length < 2 && maySteer)) return null;
   const asking = controls.asking.filter((id) => id !== me);
-  const nameOf = (id: string): string => controls.clients.find((one) => one.id === id)?.name || "Somebody";
+  const nameOf = (id: string): string => controls.clients.find((one) => one.id === id)?.name || "a guest";
   return (
     <div className="people">
       <span className="hint" title={controls.clients.map((one) => one.name || one.id).join(", ")}>
@@ -56,16 +56,16 @@ function People(): ReactNode {
       {maySteer
         ? asking.map((id) => (
             <Button key={id} look="main" onClick={() => session.send({ type: "give_controls", client: id })}>
-              Give {nameOf(id)} the controls
+              Hand control to {nameOf(id)}
             </Button>
           ))
         : null}
       {!maySteer && capability !== "look" ? (
         <Button isDisabled={controls.asking.includes(me)} onClick={() => session.send({ type: "ask_controls" })}>
-          {controls.asking.includes(me) ? "Asked for the controls" : "Take the controls"}
+          {controls.asking.includes(me) ? "Control requested" : "Request control"}
         </Button>
       ) : null}
-      {capability === "look" ? <span className="hint">You are watching</span> : null}
+      {capability === "look" ? <span className="hint">View only</span> : null}
     </div>
   );
 }

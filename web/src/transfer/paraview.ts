@@ -25,7 +25,7 @@ export function fromParaView(text: string, present: TransferFunction): TransferF
   const rgb = numbers(map["RGBPoints"]);
   const opacity = numbers(map["Points"]);
   if (rgb.length < 8 || rgb.length % 4 !== 0 || opacity.length % 4 !== 0) {
-    throw new NoColorMap("This file has no usable RGBPoints: export a colour map from ParaView as JSON.");
+    throw new NoColorMap("This file has no valid RGBPoints. Export a colour map from ParaView as JSON.");
   }
   const values = [...every(rgb, 0), ...every(opacity, 0)];
   const range: [number, number] = [Math.min(...values), Math.max(...values)];
@@ -44,10 +44,10 @@ function firstMap(text: string): Record<string, unknown> {
   try {
     document = JSON.parse(text);
   } catch {
-    throw new NoColorMap("This file is no JSON: export a colour map from ParaView as JSON.");
+    throw new NoColorMap("This file is not JSON. Export a colour map from ParaView as JSON.");
   }
   const map: unknown = Array.isArray(document) ? document[0] : document;
-  if (typeof map !== "object" || map === null) throw new NoColorMap("This JSON holds no colour map.");
+  if (typeof map !== "object" || map === null) throw new NoColorMap("This JSON file contains no colour map. Export one from ParaView as JSON.");
   return { ...map };
 }
 

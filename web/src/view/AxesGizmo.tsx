@@ -42,7 +42,7 @@ export function AxesGizmo(): ReactNode {
     animateCamera(session, lookingFrom(now, axis, (direction[axis] ?? 1) > 0));
   };
   return (
-    <svg className="axes grows" viewBox="-42 -42 84 84" aria-label="Directions of the axes">
+    <svg className="axes grows" viewBox="-42 -42 84 84" aria-label="Orientation of the x, y and z axes">
       {drawn.map((arm) => (
         <g
           key={arm.name + String(arm.isPositive)}

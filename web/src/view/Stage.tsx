@@ -11,7 +11,7 @@ import { ViewCanvas } from "./ViewCanvas";
 import { ScaleBar } from "./ScaleBar";
 import { Slices } from "./Slices";
 
-const MAIN = "The scene. Arrow keys turn it, shift and arrow keys move it, plus and minus zoom, question mark explains.";
+const MAIN = "The scene. Arrow keys rotate, Shift and arrow keys pan, plus and minus zoom, question mark opens the help.";
 
 export function Stage(): ReactNode {
   const session = useSession();
@@ -43,7 +43,7 @@ export function Stage(): ReactNode {
         {isCompared ? (
           <div className="view">
             <div className="frame">
-              <ViewCanvas view="other" label="The scene beside it, with the same camera." />
+              <ViewCanvas view="other" label="The scene before the changes, with the same camera." />
             </div>
             <span className="tag is-right grows">before</span>
           </div>

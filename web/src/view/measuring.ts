@@ -11,7 +11,7 @@ let count = 0;
 export async function measureAt(session: Session, view: View, place: Point): Promise<void> {
   const hit = await session.probe(place.x, place.y, view);
   if (!hit) {
-    session.notify("plain", "Nothing is there to measure from.", "Click on something that is drawn.");
+    session.notify("plain", "Nothing to measure at this point.", "Click a visible part of the scene.");
     return;
   }
   const start = session.store.get().measureStart;

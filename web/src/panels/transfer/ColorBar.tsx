@@ -30,7 +30,7 @@ export function ColorBar({ transfer, domain, onRange, onColors }: BarProps): Rea
         <div
           className="color-ramp"
           style={{ background: gradient(colors) }}
-          title="Drag to shift the window; double-click to add a colour"
+          title="Drag to shift the value range; double-click to add a colour"
           onDoubleClick={(event) => {
             const frame = event.currentTarget.getBoundingClientRect();
             const position = clamp((event.clientX - frame.left) / frame.width, 0, 1);
@@ -95,7 +95,7 @@ function Grip({ part, value, domain, hands }: { part: "low" | "high"; value: num
       className={`grip is-${part}`}
       role="slider"
       tabIndex={0}
-      aria-label={part === "low" ? "Low end of the window" : "High end of the window"}
+      aria-label={part === "low" ? "Minimum of the value range" : "Maximum of the value range"}
       aria-valuenow={value}
       aria-valuemin={domain[0]}
       aria-valuemax={domain[1]}
@@ -131,7 +131,7 @@ function Stops({ colors, low, high, onColors }: StopsProps): ReactNode {
           key={index}
           className="stop"
           style={{ left: `${(low + at * (high - low)) * 100}%`, background: css(color) }}
-          title="Click to choose the colour, drag to move, right-click to remove"
+          title="Click to edit the colour, drag to move it, right-click to remove it"
           onPointerDown={(event) => {
             held.current = { index, hasMoved: false };
             event.currentTarget.setPointerCapture(event.pointerId);

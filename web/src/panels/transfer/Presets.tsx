@@ -1,4 +1,4 @@
-// What to start from: maps of colour, shapes of opacity, and what was kept in this browser.
+// Presets: colour maps, opacity curves, and those saved in this browser.
 
 import { useState, type ReactNode } from "react";
 import { Button, IconButton } from "../../components/Button";
@@ -34,7 +34,7 @@ export function Presets({ transfer, onChange }: PresetsProps): ReactNode {
         })}
       </div>
       <h3 className="label">Opacity</h3>
-      <div className="shapes" role="group" aria-label="Shapes of opacity">
+      <div className="shapes" role="group" aria-label="Opacity presets">
         {SHAPES.map((shape) => (
           <button key={shape.name} type="button" className="shape" title={shape.name} onClick={() => onChange({ ...transfer, opacities: shape.opacities })}>
             <svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
@@ -54,14 +54,14 @@ function Kept({ transfer, onChange }: PresetsProps): ReactNode {
   const [name, setName] = useState("");
   return (
     <div className="stack">
-      <h3 className="label">Kept in this browser</h3>
+      <h3 className="label">Saved in this browser</h3>
       {kept.map((one) => (
         <div key={one.name} className="row">
           <button type="button" className="map is-row" onClick={() => onChange(one.transfer)}>
             <span className="map-ramp" style={{ background: gradient(one.transfer.colors.map(([at, color]) => [at, [...color]])) }} />
             <span>{one.name}</span>
           </button>
-          <IconButton icon="trash" label={`Forget ${one.name}`} onClick={() => setKept(forgetTransfer(localStorage, one.name))} />
+          <IconButton icon="trash" label={`Delete ${one.name}`} onClick={() => setKept(forgetTransfer(localStorage, one.name))} />
         </div>
       ))}
       <form
@@ -76,13 +76,13 @@ function Kept({ transfer, onChange }: PresetsProps): ReactNode {
         <input
           className="field"
           placeholder="Name"
-          aria-label="Name to keep this transfer function under"
+          aria-label="Name of this transfer function"
           value={name}
           onKeyDown={(event) => event.stopPropagation()}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <Button onClick={() => undefined} isDisabled={name.trim() === ""} isSubmit>
-          Keep
+          Save
         </Button>
       </form>
     </div>

@@ -40,8 +40,8 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
       title="Colour and opacity"
       aside={
         <>
-          <IconButton icon="upload" label="Read a colour map of ParaView" onClick={() => void readFile(session, transfer, setAll)} />
-          <IconButton icon="download" label="Save as a colour map of ParaView" onClick={() => saveText(toParaView(transfer, name), `${name}.json`)} />
+          <IconButton icon="upload" label="Load a ParaView colour map" onClick={() => void readFile(session, transfer, setAll)} />
+          <IconButton icon="download" label="Save as a ParaView colour map" onClick={() => saveText(toParaView(transfer, name), `${name}.json`)} />
         </>
       }
     >
@@ -54,7 +54,7 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
             isLogarithmic={isLogarithmic}
             onChange={(opacities, isMoving) => set("opacities", opacities, isMoving)}
           />
-          {histogram ? null : <p className="curve-note">counting values…</p>}
+          {histogram ? null : <p className="curve-note">Computing the histogram…</p>}
         </div>
         <ColorBar
           transfer={transfer}
@@ -63,11 +63,11 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
           onColors={(colors, isMoving) => set("colors", colors, isMoving)}
         />
         <div className="row is-window">
-          <NumberField label="Low end of the window" value={low} high={high} step={(whole[1] - whole[0]) / 256} text={(value) => within(value, whole)} onChange={(value) => (value < high ? set("value_range", [value, high]) : undefined)} />
-          <button type="button" className="chip" title="The window over all values" onClick={() => set("value_range", histogram ? [histogram.low, histogram.high] : [low, high])}>
-            all values
+          <NumberField label="Minimum of the value range" value={low} high={high} step={(whole[1] - whole[0]) / 256} text={(value) => within(value, whole)} onChange={(value) => (value < high ? set("value_range", [value, high]) : undefined)} />
+          <button type="button" className="chip" title="Use the full range of the data" onClick={() => set("value_range", histogram ? [histogram.low, histogram.high] : [low, high])}>
+            full range
           </button>
-          <NumberField label="High end of the window" value={high} low={low} step={(whole[1] - whole[0]) / 256} text={(value) => within(value, whole)} onChange={(value) => (value > low ? set("value_range", [low, value]) : undefined)} />
+          <NumberField label="Maximum of the value range" value={high} low={low} step={(whole[1] - whole[0]) / 256} text={(value) => within(value, whole)} onChange={(value) => (value > low ? set("value_range", [low, value]) : undefined)} />
         </div>
       </div>
       <div className="row chips">
@@ -78,18 +78,18 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
           type="button"
           className="chip"
           disabled={transfer.colors.length <= MAX_STOPS}
-          title="Fewer colours, to move and change one by one"
+          title="Reduce to a few colours that can be edited"
           onClick={() => set("colors", fewer(transfer))}
         >
           stops
         </button>
-        <button type="button" className="chip" title="Turn the colours around" onClick={() => set("colors", reversed(transfer))}>
+        <button type="button" className="chip" title="Reverse the colours" onClick={() => set("colors", reversed(transfer))}>
           reverse
         </button>
-        <button type="button" className="chip" aria-pressed={isLogarithmic} title="Counts on a logarithmic scale" onClick={() => setLogarithmic(!isLogarithmic)}>
+        <button type="button" className="chip" aria-pressed={isLogarithmic} title="Logarithmic counts" onClick={() => setLogarithmic(!isLogarithmic)}>
           log
         </button>
-        <button type="button" className="chip" aria-pressed={isNear} title="Show only the window" onClick={() => setNear(!isNear)}>
+        <button type="button" className="chip" aria-pressed={isNear} title="Zoom the histogram to the value range" onClick={() => setNear(!isNear)}>
           zoom
         </button>
       </div>
