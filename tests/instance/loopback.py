@@ -178,7 +178,7 @@ def http(instance: Instance, capability: Capability = "own") -> httpx.Client:
 @contextmanager
 def running(source: str | None, root: Path, **setup: Any) -> Iterator[Instance]:
     """An instance on a free port, served from a thread until the end."""
-    setup = {"device": "cpu", "roots": (root,), "deadlines": Deadlines(shading=2.0), **setup}
+    setup = {"device": "cpu", "roots": (root,), "deadlines": Deadlines(shading=5.0), **setup}
     state = setup.pop("state", "")
     with served(Instance(source, Setup(**setup), state=state)) as instance:
         yield instance

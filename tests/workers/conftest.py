@@ -71,7 +71,7 @@ def ear() -> Ear:
 @pytest.fixture
 def worker(ear: Ear) -> Iterator[SupervisedWorker]:
     """A Worker that has the sample."""
-    started = SupervisedWorker("cpu", ear, Deadlines(shading=1.0))
+    started = SupervisedWorker("cpu", ear, Deadlines(shading=5.0))
     try:
         started.use_array(SOURCE, handed_over()).result(PATIENCE_S)
         yield started
