@@ -8,7 +8,7 @@ import pytest
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
 from pellucid.tomo.filters import FILTERS, filter_sinograms, padded_length, response, taps
-from pellucid.tomo.reference.projection import extend_rows, filter_rows
+from pellucid.tomo.reference.projection import continue_rows, extend_rows, filter_rows
 from pellucid.tomo.scan import Floats
 
 WINDOWS: dict[str, Callable[[Floats], Floats]] = {
@@ -47,14 +47,14 @@ def test_the_response_is_the_windowed_ramp(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize("padding", ["none", "edge"])
+@pytest.mark.parametrize("padding", ["none", "edge", "auto"])
 def test_filtering_is_its_definition(name: str, padding: str, device: Device) -> None:
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((2, 5, 61)).astype(np.float32)
     room = primitives(device)
     found = room.to_host(filter_sinograms(room.to_device(rows), name, padding=padding, device=device))
     for sinogram, filtered in zip(rows, found, strict=True):
-        wide = extend_rows(sinogram) if padding == "edge" else sinogram
+        wide = {"none": sinogram, "edge": extend_rows(sinogram), "auto": continue_rows(sinogram, 4, 0.75)}[padding]
         start = (wide.shape[1] - 61) // 2
         expected = filter_rows(wide, taps(name, wide.shape[1]))[:, start : start + 61]
         np.testing.assert_allclose(filtered, expected, atol=2e-6)
@@ -66,7 +66,7 @@ def test_each_slice_is_judged_by_itself(device: Device) -> None:
     cut = np.ones((1, 4, 64), np.float32)
     room = primitives(device)
     both = room.to_host(filter_sinograms(room.to_device(np.concatenate([inside, cut])), "ramachandran", device=device))
-    for sinogram, padding, found in ((inside, "none", both[0]), (cut, "edge", both[1])):
+    for sinogram, padding, found in ((inside, "none", both[0]), (cut, "auto", both[1])):
         alone = room.to_host(filter_sinograms(room.to_device(sinogram), "ramachandran", padding=padding, device=device))
         np.testing.assert_allclose(found, alone[0], atol=1e-6)
 

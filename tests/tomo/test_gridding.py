@@ -9,7 +9,7 @@ from pellucid.device import Device, choose, primitives
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo import gridding_cuda
 from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.filters import FILTERS, filter_sinograms, padded_length, smoothed_response
+from pellucid.tomo.filters import FILTERS, border_fits, border_flags, filter_sinograms, padded_length, smoothed_response
 from pellucid.tomo.gridding import reconstruct_by_gridding
 from pellucid.tomo.gridding_cpu import kept_room
 from pellucid.tomo.gridding_window import grid_size
@@ -103,15 +103,17 @@ def test_neighbours_do_not_change_a_slice_on_the_cpu(slope: float) -> None:
             np.testing.assert_array_equal(together[some], alone)
 
 
-@pytest.mark.parametrize("padding", ["none", "edge"])
+@pytest.mark.parametrize("padding", ["none", "edge", "auto"])
 @pytest.mark.parametrize("axes", [[18.7], [18.7] * 3, [18.7, 20.0, 21.5]], ids=["one", "shared", "one each"])
 def test_the_kernels_of_a_card_agree_with_those_of_the_cpu(axes: list[float], padding: str) -> None:
     """On the CPU, which can run them too: views in any order, over more than a half turn."""
     random, slices, device = np.random.default_rng(5), len(axes), choose("cpu")
     rows = random.standard_normal((slices, 30, 41)).astype(np.float32)
     geometry = Geometry(random.uniform(-1, 6, 30), np.array(axes))
-    edges = np.full(slices, padding == "edge", np.int32)
-    filtering = gridding_cuda.Filtering("shepp-logan", edges, padded_length(41, padding))
+    edges = border_flags(rows, padding, device)
+    assert (edges == {"none": 0, "edge": 1, "auto": 2}[padding]).all()
+    borders = border_fits(rows, edges, device)
+    filtering = gridding_cuda.Filtering("shepp-logan", edges, borders, padded_length(41, padding))
     found = gridding_cuda.make_slices(rows, geometry, filtering, grid_size(41), device)
     expected = made(rows, geometry, device, "shepp-logan", padding)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())

@@ -17,6 +17,16 @@ from pellucid.errors import InvalidInput
 from pellucid.tomo.scan import Floats
 
 PADDINGS = ("auto", "none", "edge")
+FIT_SHARE, MIN_FIT = 1 / 16, 4
+"""Of the columns, and the least of them, that an ellipse is fitted to at each border."""
+
+MAX_WIDENING = 0.75
+"""How far a fitted ellipse may reach: the square root of what the squares of its half width and of half the detector
+differ by, in widths of the detector. Such an ellipse ends 0.4 widths behind the border."""
+
+NOTHING, FADING, ELLIPSE = 0, 1, 2
+"""What is behind the border of a slice."""
+
 TRUNCATED = 0.3
 """A sinogram whose border columns are brighter than this share of its mean is taken to be cut off there."""
 
@@ -117,12 +127,19 @@ def padded_length(columns: int, padding: str) -> int:
 
 
 def filter_sinograms(
-    sinograms: Array, name: str, *, padding: str = "auto", device: Device | None = None, out: Array | None = None
+    sinograms: Array,
+    name: str,
+    *,
+    padding: str = "auto",
+    device: Device | None = None,
+    out: Array | None = None,
+    edges: Array | None = None,
 ) -> Array:
     """Sinograms (slice, view, column) of a device, filtered along their columns.
 
-    padding: "edge" continues rows beyond the detector, fading out over half its width; "auto" does so for slices that
-    are cut off at the border, each judged by itself. out: where to put them; may be the sinograms.
+    padding: "edge" continues rows beyond the detector, fading out over half its width; "auto" continues slices that are
+    cut off at the border by ellipses, each slice judged by itself. edges: what is behind the border of every slice,
+    where that is known already. out: where to put them; may be the sinograms.
     """
     device = device or choose()
     room = primitives(device)
@@ -133,7 +150,8 @@ def filter_sinograms(
     batch = batch_slices(views, length, device)
     for start in range(0, slices, batch):
         part = slice(start, min(slices, start + batch))
-        rows = extended(sinograms[part], length, padding, device)
+        known = border_flags(sinograms[part], padding, device) if edges is None else edges[part]
+        rows = extended(sinograms[part], length, known, device)
         spectrum = room.rfft(rows)
         _multiply(spectrum, gains, device)
         _keep(room.irfft(spectrum, (length,)), kept[part], device)
@@ -145,30 +163,62 @@ def batch_slices(views: int, length: int, device: Device) -> int:
     return max(1, BATCH_BYTES[device.kind] // (4 * views * length))
 
 
-def extended(sinograms: Array, length: int, padding: str, device: Device) -> Array:
-    """Rows of the transforms' length: 0 behind the detector, or its border fading out."""
+def extended(sinograms: Array, length: int, edges: Array, device: Device) -> Array:
+    """Rows of the transforms' length: behind the detector what ``edges`` says of every slice."""
     from pellucid.tomo.kernels import filtering
 
     rows = primitives(device).zeros((*sinograms.shape[:2], length), np.float32)
-    edges = border_flags(sinograms, padding, device)
     views_first = (sinograms.shape[1], len(sinograms))
-    launch(filtering.extend, views_first, inputs=[sinograms, edges], outputs=[rows], device=device)
+    inputs = [sinograms, edges, border_fits(sinograms, edges, device)]
+    launch(filtering.extend, views_first, inputs=inputs, outputs=[rows], device=device)
     return rows
 
 
-def border_flags(sinograms: Array, padding: str, device: Device) -> Array:
-    """Per slice: 1 where it is continued behind its border, else 0."""
+def border_fits(sinograms: Array, edges: Array, device: Device) -> Array:
+    """(slice, view, 4): the ellipses that continue rows, first on the left and then on the right, each as its square at
+    the border and how fast that falls. 0 where no slice is continued so."""
     from pellucid.tomo.kernels import filtering
 
     room, (slices, views, columns) = primitives(device), sinograms.shape
-    edges = np.full(slices, padding == "edge")
+    borders = room.zeros((slices, views, 4), np.float32)
+    if (room.to_host(edges) == ELLIPSE).any():
+        inputs = [sinograms, fitted_columns(columns), MAX_WIDENING]
+        launch(filtering.fit_borders, (views, slices), inputs=inputs, outputs=[borders], device=device)
+    return borders
+
+
+def fitted_columns(columns: int) -> int:
+    """Columns at each border that an ellipse is fitted to."""
+    return min(columns, max(MIN_FIT, int(FIT_SHARE * columns)))
+
+
+def border_flags(sinograms: Array, padding: str, device: Device) -> Array:
+    """Per slice: what is behind its border."""
+    room, slices = primitives(device), len(sinograms)
     if padding == "auto":
-        sums, borders = (room.empty((slices, views, *more), np.float32) for more in ((filtering.LANES,), ()))
-        shape = (views, slices, filtering.LANES)
-        launch(filtering.sum_rows, shape, inputs=[sinograms], outputs=[sums, borders], device=device)
-        level = room.to_host(sums).sum(axis=(1, 2), dtype=np.float64) / columns
-        edges = room.to_host(borders).sum(axis=1, dtype=np.float64) / 2 > TRUNCATED * level
-    return room.to_device(edges.astype(np.int32))
+        return room.to_device(truncated(*border_sums(sinograms, device)))
+    return room.to_device(np.full(slices, FADING if padding == "edge" else NOTHING, np.int32))
+
+
+def border_sums(sinograms: Array, device: Device) -> tuple[Floats, Floats]:
+    """Per slice, over all views and without signs: the mean of the columns, and that of the two outermost ones."""
+    from pellucid.tomo.kernels import filtering
+
+    room, (slices, views, columns) = primitives(device), sinograms.shape
+    sums, borders = (room.empty((slices, views, *more), np.float32) for more in ((filtering.LANES,), ()))
+    shape = (views, slices, filtering.LANES)
+    launch(filtering.sum_rows, shape, inputs=[sinograms], outputs=[sums, borders], device=device)
+    level = room.to_host(sums).sum(axis=(1, 2), dtype=np.float64) / columns
+    return level, room.to_host(borders).sum(axis=1, dtype=np.float64) / 2
+
+
+def truncated(level: Floats, border: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """What is behind the border of slices with such sums: an ellipse where the border is clearly not air.
+
+    >>> truncated(np.array([1.0, 1.0]), np.array([0.1, 0.5])).tolist()
+    [0, 2]
+    """
+    return np.where(border > TRUNCATED * level, ELLIPSE, NOTHING).astype(np.int32)
 
 
 def _multiply(spectrum: Array, gains: Array, device: Device) -> None:

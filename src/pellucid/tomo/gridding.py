@@ -13,7 +13,7 @@ Two slices go together as the real and the imaginary parts of one. Cost: N² log
 from pellucid.device import Array, Device, choose
 from pellucid.tomo import gridding_cpu, gridding_cuda
 from pellucid.tomo.backprojection import Geometry
-from pellucid.tomo.filters import border_flags, padded_length
+from pellucid.tomo.filters import border_fits, border_flags, padded_length
 from pellucid.tomo.gridding_window import grid_size
 
 
@@ -25,7 +25,8 @@ def reconstruct_by_gridding(
     geometry.check(sinograms.shape)
     columns = sinograms.shape[2]
     edges, length = border_flags(sinograms, padding, device), padded_length(columns, padding)
+    borders = border_fits(sinograms, edges, device)
     if device.is_cuda:
-        filtering = gridding_cuda.Filtering(name, edges, length)
+        filtering = gridding_cuda.Filtering(name, edges, borders, length)
         return gridding_cuda.make_slices(sinograms, geometry, filtering, grid_size(columns), device)
-    return gridding_cpu.make_slices(sinograms, geometry, name, edges, (length, grid_size(columns)))
+    return gridding_cpu.make_slices(sinograms, geometry, name, (edges, borders), (length, grid_size(columns)))

@@ -30,13 +30,17 @@ HEFT = 2**20
 """A task is worth more than any number of ordinary kernel threads: each is started by itself."""
 
 
-def make_slices(sinograms: Array, geometry: Geometry, name: str, edges: Array, sizes: tuple[int, int]) -> Array:
+def make_slices(
+    sinograms: Array, geometry: Geometry, name: str, ends: tuple[Array, Array], sizes: tuple[int, int]
+) -> Array:
     """Slices (slice, row, column) from sinograms (slice, view, column).
 
-    edges: per slice, whether it is continued behind its border. sizes: of the transforms of views, and of the grid.
+    ends: how every slice is continued behind its border, and by which ellipses (filters). sizes: of the transforms of
+    views, and of the grid.
     """
     slices, views, columns = sinograms.shape
     length, size = sizes
+    edges, borders = ends
     per_pair = geometry.per_pair
     images = np.empty((slices, columns, columns), np.float32)
     shape = Shapes(views, columns, length, size, _tasks())
@@ -44,7 +48,7 @@ def make_slices(sinograms: Array, geometry: Geometry, name: str, edges: Array, s
         for start in range(0, slices, 8 * per_pair):
             some = slice(start, min(slices, start + 8 * per_pair))
             part = geometry.part(some)
-            _make_spectra(sinograms[some], part, (name, edges[some], per_pair), scratch, spectra)
+            _make_spectra(sinograms[some], part, (name, (edges[some], borders[some]), per_pair), scratch, spectra)
             _spread(part, columns, scratch, spectra, half)
             _finish(part, per_pair, scratch, half, images[some])
     return images
@@ -124,14 +128,15 @@ def _tasks() -> int:
 
 
 def _make_spectra(
-    sinograms: Array, geometry: Geometry, how: tuple[str, Array, int], scratch: Array, spectra: Array
+    sinograms: Array, geometry: Geometry, how: tuple[str, tuple[Array, Array], int], scratch: Array, spectra: Array
 ) -> None:
-    name, edges, per_pair = how
+    name, ends, per_pair = how
     columns, length = sinograms.shape[2], spectra.shape[1] // LANES
     gains = (smoothed_response(name, length) / length).astype(np.float32)
     fade = (0.5 * (1 + np.cos(np.pi * np.arange(columns // 2) / max(1, columns // 2)))).astype(np.float32)
     shifts = np.ascontiguousarray(geometry.middles(columns)[::per_pair])
-    inputs = [sinograms, edges, fade, gains, geometry.weights.astype(np.float32), shifts, *_plan(length, -1), per_pair]
+    weights, plan = geometry.weights.astype(np.float32), _plan(length, -1)
+    inputs = [sinograms, *ends, fade, gains, weights, shifts, *plan, per_pair]
     _run("spectra_cpu", [*inputs, scratch], spectra)
 
 

@@ -27,10 +27,12 @@ STEEPEST = 1e30
 
 @dataclass(frozen=True)
 class Filtering:
-    """name: of the filter. edges: per slice, whether it is continued behind its border. length: of the transforms."""
+    """name: of the filter. edges: per slice, how it is continued behind its border; borders: by which ellipses. length:
+    of the transforms."""
 
     name: str
     edges: Array
+    borders: Array
     length: int
 
 
@@ -42,7 +44,7 @@ def make_slices(sinograms: Array, geometry: Geometry, filtering: Filtering, size
     for start in range(0, slices, at_once):
         some = slice(start, min(slices, start + at_once))
         part = geometry.part(some)
-        chosen = Filtering(filtering.name, filtering.edges[some], filtering.length)
+        chosen = Filtering(filtering.name, filtering.edges[some], filtering.borders[some], filtering.length)
         grid = _gathered(_tuned(sinograms[some], part, chosen, device), part, size, device)
         lines = _transformed(grid, columns, device)
         del grid  # What comes next needs the room.
@@ -66,7 +68,7 @@ def _tuned(sinograms: Array, geometry: Geometry, filtering: Filtering, device: D
     room, (slices, views, columns), length = primitives(device), sinograms.shape, filtering.length
     pairs = -(-slices // geometry.per_pair)
     paired = room.empty((pairs, views, length), np.complex64)
-    inputs, outputs = [sinograms, filtering.edges, geometry.per_pair], [paired.view(np.float32)]
+    inputs, outputs = [sinograms, filtering.edges, filtering.borders, geometry.per_pair], [paired.view(np.float32)]
     launch(kernels.pair_rows, (views, pairs, length), inputs=inputs, outputs=outputs, device=device)
     spectra = room.fft(paired)
     del paired

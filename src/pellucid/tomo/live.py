@@ -21,10 +21,10 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.axis import find_axis
 from pellucid.tomo.backprojection import Geometry, back_project
 from pellucid.tomo.correction import Calibration, attenuate, level_air, mend
-from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.filters import border_flags, border_sums, filter_sinograms, truncated
 from pellucid.tomo.reading.assembly import ScanOptions
 from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.reference.angles import view_weights
 from pellucid.tomo.reference.projection import circle_radius
 from pellucid.tomo.scan import CM_UM, Floats, Scan
@@ -69,6 +69,7 @@ class LiveSlices:
         self._points = [room.to_device(points.astype(np.float32)) for points in (across, down)]
         self._lines = [room.zeros((rows, columns), np.float32) for _ in self._points]
         self._xy: Voxels = np.zeros((columns, columns), np.float32)
+        self._border_sums = np.zeros((2, rows))
         self._angles: list[float] = []
 
     @property
@@ -80,7 +81,8 @@ class LiveSlices:
         from pellucid.tomo.kernels import live as kernels
 
         device, room, recipe = self._device, primitives(self._device), self._recipe
-        filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms)
+        edges = self._edges(sinograms)
+        filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms, edges=edges)
         turns = room.to_device(np.stack([np.cos(angles_rad), np.sin(angles_rad)], axis=1).astype(np.float32))
         for points, lines in zip(self._points, self._lines, strict=True):
             inputs = [sinograms, turns, points, self.axis]
@@ -90,6 +92,13 @@ class LiveSlices:
         added = back_project(sinograms[middle : middle + 1], geometry, device, np.ones(len(angles_rad)))
         self._xy += room.to_host(added)[0]
         self._angles += angles_rad.tolist()
+
+    def _edges(self, sinograms: Array) -> Array:
+        """What is behind the border of every row, judged by all views that have come so far."""
+        if self._recipe.padding != AUTOMATIC:
+            return border_flags(sinograms, self._recipe.padding, self._device)
+        self._border_sums = self._border_sums + np.stack(border_sums(sinograms, self._device))
+        return primitives(self._device).to_device(truncated(*self._border_sums))
 
     def cross(self, pixel_size_um: float | None = None) -> Cross:
         """The slices that all views so far make."""

@@ -38,25 +38,82 @@ def fading(step: wp.int32, reach: wp.int32):
     return 0.5 * (1.0 + wp.cos(wp.pi * wp.float32(step) / wp.float32(reach)))
 
 
+@wp.func
+def continued(square: wp.float32, fall: wp.float32, step: wp.int32, width: wp.int32):
+    """An ellipse about the middle of the detector, so many columns behind its border."""
+    border = 0.5 * (wp.float32(width) - 1.0) / wp.float32(width)
+    place = border + wp.float32(step) / wp.float32(width)
+    return wp.sqrt(wp.max(square - fall * (place * place - border * border), 0.0))
+
+
+@wp.kernel(enable_backward=False)
+def fit_borders(
+    first: wp.int32,
+    sinograms: wp.array3d(dtype=wp.float32),
+    count: wp.int32,
+    widest: wp.float32,
+    borders: wp.array3d(dtype=wp.float32),
+):
+    """The square of a row at its left and right border, and how fast it falls with the square of the place.
+
+    Of an ellipse about the middle, squares are a line over squares of the place, counted in widths of the detector:
+    this is the line through so many outer columns. widest: how far behind the border it may reach.
+    """
+    view, slice = wp.tid()
+    view += first
+    width = sinograms.shape[2]
+    border = 0.5 * (wp.float32(width) - 1.0) / wp.float32(width)
+    for side in range(2):
+        mean_place, mean_square = wp.float32(0.0), wp.float32(0.0)
+        for step in range(count):
+            place = border - wp.float32(step) / wp.float32(width)
+            value = sinograms[slice, view, step + side * (width - 1 - 2 * step)]
+            mean_place += place * place / wp.float32(count)
+            mean_square += value * wp.abs(value) / wp.float32(count)
+        both, spread = wp.float32(0.0), wp.float32(0.0)
+        for step in range(count):
+            place = border - wp.float32(step) / wp.float32(width)
+            value = sinograms[slice, view, step + side * (width - 1 - 2 * step)]
+            away = place * place - mean_place
+            both += away * (value * wp.abs(value) - mean_square)
+            spread += away * away
+        slope = wp.float32(0.0)
+        if spread > 0.0:
+            slope = both / spread
+        square = wp.max(mean_square + slope * (border * border - mean_place), 0.0)
+        borders[slice, view, 2 * side] = square
+        borders[slice, view, 2 * side + 1] = wp.max(-slope, square / (widest * widest))
+
+
 @wp.kernel(enable_backward=False)
 def extend(
     first: wp.int32,
     sinograms: wp.array3d(dtype=wp.float32),
-    is_truncated: wp.array(dtype=wp.int32),
+    edges: wp.array(dtype=wp.int32),
+    borders: wp.array3d(dtype=wp.float32),
     rows: wp.array3d(dtype=wp.float32),
 ):
-    """A row, with 0 behind it or, where it is cut off, its ends faded out: on the left that wraps round to the end."""
+    """A row, with 0 behind it or, where it is cut off, its ends continued: on the left that wraps round to the end.
+
+    edges: 1 for ends that fade out, 2 for the ellipses of fit_borders.
+    """
     view, slice = wp.tid()
     view += first
     width = sinograms.shape[2]
     for column in range(width):
         rows[slice, view, column] = sinograms[slice, view, column]
-    if is_truncated[slice] != 0:
-        reach = width // 2
+    reach = width // 2
+    if edges[slice] == 1:
         for step in range(1, reach):
             fade = fading(step, reach)
             rows[slice, view, width - 1 + step] = fade * sinograms[slice, view, width - 1]
             rows[slice, view, rows.shape[2] - step] = fade * sinograms[slice, view, 0]
+    if edges[slice] == 2:
+        left_square, left_fall = borders[slice, view, 0], borders[slice, view, 1]
+        right_square, right_fall = borders[slice, view, 2], borders[slice, view, 3]
+        for step in range(1, reach):
+            rows[slice, view, width - 1 + step] = continued(right_square, right_fall, step, width)
+            rows[slice, view, rows.shape[2] - step] = continued(left_square, left_fall, step, width)
 
 
 @wp.kernel(enable_backward=False)

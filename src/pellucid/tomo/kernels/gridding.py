@@ -34,6 +34,7 @@ def spectra_cpu() -> Any:
     def make_spectra(
         sinograms: wp.array3d(dtype=wp.float32),
         edges: wp.array(dtype=wp.int32),
+        borders: wp.array3d(dtype=wp.float32),
         fade: wp.array(dtype=wp.float32),
         gains: wp.array(dtype=wp.float32),
         weights: wp.array(dtype=wp.float32),
@@ -52,6 +53,7 @@ def spectra_cpu() -> Any:
         first: wp.int32,
         sinograms: wp.array3d(dtype=wp.float32),
         edges: wp.array(dtype=wp.int32),
+        borders: wp.array3d(dtype=wp.float32),
         fade: wp.array(dtype=wp.float32),
         gains: wp.array(dtype=wp.float32),
         weights: wp.array(dtype=wp.float32),
@@ -65,8 +67,9 @@ def spectra_cpu() -> Any:
         task = wp.tid() + first
         tasks = scratch.shape[0]
         make_spectra(
-            sinograms, edges, fade, gains, weights, shifts, radices, twiddles, per_pair, tasks, task, scratch, spectra
-        )
+            sinograms, edges, borders, fade, gains, weights, shifts, radices, twiddles, per_pair, tasks, task, scratch,
+            spectra,
+        )  # fmt: skip
 
     return spectra_of_views
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import warp as wp
 
-from pellucid.tomo.kernels.filtering import fading
+from pellucid.tomo.kernels.filtering import continued, fading
 from pellucid.tomo.kernels.gridding import TAPS
 
 EDGE = 4
@@ -29,6 +29,7 @@ def pair_rows(
     first: wp.int32,
     sinograms: wp.array3d(dtype=wp.float32),
     edges: wp.array(dtype=wp.int32),
+    borders: wp.array3d(dtype=wp.float32),
     per_pair: wp.int32,
     pairs: wp.array3d(dtype=wp.float32),
 ):
@@ -37,10 +38,10 @@ def pair_rows(
     view += first
     length = pairs.shape[2] // 2
     slice = pair * per_pair
-    pairs[pair, view, 2 * column] = extended(sinograms, edges, slice, view, column, length)
+    pairs[pair, view, 2 * column] = extended(sinograms, edges, borders, slice, view, column, length)
     imaginary = wp.float32(0.0)
     if per_pair == 2 and slice + 1 < sinograms.shape[0]:
-        imaginary = extended(sinograms, edges, slice + 1, view, column, length)
+        imaginary = extended(sinograms, edges, borders, slice + 1, view, column, length)
     pairs[pair, view, 2 * column + 1] = imaginary
 
 
@@ -48,21 +49,27 @@ def pair_rows(
 def extended(
     sinograms: wp.array3d(dtype=wp.float32),
     edges: wp.array(dtype=wp.int32),
+    borders: wp.array3d(dtype=wp.float32),
     slice: wp.int32,
     view: wp.int32,
     column: wp.int32,
     length: wp.int32,
 ):
-    """A row goes on with 0 or, where it is cut off, with its ends faded out: the left one wraps round to the end."""
+    """A row goes on with 0 or, where it is cut off, with its ends continued: the left one wraps round to the end."""
     width = sinograms.shape[2]
     if column < width:
         return sinograms[slice, view, column]
     reach = width // 2
-    if edges[slice] != 0:
+    if edges[slice] == 1:
         if column < width - 1 + reach:
             return fading(column - (width - 1), reach) * sinograms[slice, view, width - 1]
         if column > length - reach:
             return fading(length - column, reach) * sinograms[slice, view, 0]
+    if edges[slice] == 2:
+        if column < width - 1 + reach:
+            return continued(borders[slice, view, 2], borders[slice, view, 3], column - (width - 1), width)
+        if column > length - reach:
+            return continued(borders[slice, view, 0], borders[slice, view, 1], length - column, width)
     return wp.float32(0.0)
 
 

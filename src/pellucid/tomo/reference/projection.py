@@ -25,6 +25,26 @@ def extend_rows(rows: Voxels) -> Floats:
     return np.concatenate([left, rows, right], axis=1, dtype=np.float64)
 
 
+def continue_rows(rows: Voxels, count: int, widest: float) -> Floats:
+    """Rows with their ends continued over half their width by ellipses about the middle of the detector.
+
+    Of such an ellipse, squares are a line over the squares of the place: the line through ``count`` columns at the
+    border, made so steep that the ellipse ends; widest: as in filters.MAX_WIDENING.
+    """
+    width = rows.shape[1]
+    border, reach = (width - 1) / 2 / width, width // 2
+    places, beyond = (border - np.arange(count) / width) ** 2, (border + np.arange(1, reach + 1) / width) ** 2
+    ends = []
+    for outer in (rows[:, :count].astype(np.float64), rows[:, : -count - 1 : -1].astype(np.float64)):
+        squares = outer * np.abs(outer)
+        away = places - places.mean()
+        slope = (squares - squares.mean(axis=1, keepdims=True)) @ away / max(float((away**2).sum()), 1e-30)
+        at_border = np.maximum(squares.mean(axis=1) + slope * (border**2 - places.mean()), 0)
+        fall = np.maximum(-slope, at_border / widest**2)
+        ends.append(np.sqrt(np.maximum(at_border[:, None] - fall[:, None] * (beyond - border**2), 0)))
+    return np.concatenate([ends[0][:, ::-1], rows, ends[1]], axis=1, dtype=np.float64)
+
+
 def back_project(rows: Voxels, angles_rad: Floats, weights: Floats, axis: float, radius: float | None = None) -> Floats:
     """One slice (row, column) from rows (view, column): the weighted sum of what every view says of a pixel.
 
