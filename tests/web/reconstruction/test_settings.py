@@ -132,7 +132,7 @@ def test_phase_before_and_after(bench: Page, scan: Path) -> None:
     bench.get_by_role("button", name="Phase", expanded=False).click()
     expect(bench.get_by_label("Phase retrieval (Paganin)")).to_be_disabled()
     bench.get_by_role("button", name="Scan", exact=True).click()
-    fill(bench, "Pixel size (µm)", "5")
+    fill(bench, "Pixel (µm)", "5")
     bench.get_by_label("Phase retrieval (Paganin)").check()
     fill(bench, "Energy", "25")
     phase = Paganin(25, 100, 5.0, 200)

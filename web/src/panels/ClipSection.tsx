@@ -98,9 +98,7 @@ function PlaneNumbers({ index, plane, centre }: { index: number; plane: ClipPlan
   return (
     <div className="card">
       <div className="row">
-        <span className="label">
-          Plane {index + 1} <span className="hint">normal (x, y, z), offset</span>
-        </span>
+        <span className="label">Plane {index + 1}</span>
         <IconButton icon="redo" label="Flip the plane" onClick={() => session.set(["planes", index], { normal: scale(plane.normal, -1), offset: -plane.offset })} />
         <IconButton
           icon="eye"
@@ -112,6 +110,7 @@ function PlaneNumbers({ index, plane, centre }: { index: number; plane: ClipPlan
         />
         <IconButton icon="trash" label="Remove the plane" onClick={() => session.set(["planes", index], null)} />
       </div>
+      <p className="hint">Normal (x, y, z) and offset</p>
       <div className="row is-plane">
         {plane.normal.map((one, axis) => (
           <NumberField

@@ -98,6 +98,6 @@ export const orientationFacts = (layer: LayerDescription): string => (layer.orie
 
 export function spacingFacts(layer: LayerDescription): string {
   const spacing = [...layer.spacing].toReversed();
-  const text = spacing.every((one) => one === spacing[0]) ? short(spacing[0] ?? 1) : spacing.map((one) => short(one)).join(" × ");
+  const text = spacing.every((one) => one === spacing[0]) ? short(spacing[0] ?? 1) : `${spacing.map((one) => short(one)).join(" × ")} (x, y, z)`;
   return `spacing ${text} ${unitText(layer.unit)}`.trim();
 }

@@ -31,9 +31,9 @@ export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
   };
   return (
     <div className="stack" role="group" aria-label="Shape and type">
-      <p className="hint">This file has no header. Enter the shape and type of its data.</p>
+      <p className="hint">This file has no header. Enter its shape and type.</p>
       <div className="row">
-        <span className="label">Voxels (z, y, x)</span>
+        <span className="label">Voxels</span>
         {AXES.map((axis, index) => (
           <label key={axis} className="row">
             <b className={`is-${axis}`}>{axis}</b>

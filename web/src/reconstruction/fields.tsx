@@ -62,5 +62,5 @@ export function TextField({ label, example, value, onChange }: TextFieldProps): 
 
 /** The size of a pixel. known: what the file says. */
 export function PixelField({ known, value, onChange }: { known: number | null; value: number | null; onChange: (micrometres: number | null) => void }): ReactNode {
-  return <TextField label="Pixel size (µm)" example={known ? String(known) : "unknown"} value={value === null ? "" : String(value)} onChange={(text) => onChange(parse(text) > 0 ? parse(text) : null)} />;
+  return <TextField label="Pixel (µm)" example={known ? String(known) : "unknown"} value={value === null ? "" : String(value)} onChange={(text) => onChange(parse(text) > 0 ? parse(text) : null)} />;
 }

@@ -97,8 +97,8 @@ describe("the state", () => {
     expect(imageState(OPEN)).toBe("");
     expect(imageState(shown)).toBe("exact");
     expect(imageState(reduce(shown, { type: "look", camera: { ...SCENE.camera, height: 3 } }))).toBe("moving");
-    expect(imageState(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe("drawing…");
-    expect(imageState(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe("drawing…");
+    expect(imageState(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe("rendering…");
+    expect(imageState(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe("rendering…");
   });
 
   it("knows who may steer", () => {

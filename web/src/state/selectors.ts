@@ -48,12 +48,12 @@ export function chosenVolume(state: PageState): ChosenVolume | null {
 const numbers = (one: Camera): number[] => [...one.position, ...one.target, ...one.up, one.height, one.field_of_view_deg ?? 0];
 
 /** How the image stands to the newest scene from the newest camera; nothing where there is no image. */
-export function imageState({ shown, server, camera, sent, queued }: PageState): "exact" | "drawing…" | "moving" | "" {
+export function imageState({ shown, server, camera, sent, queued }: PageState): "exact" | "rendering…" | "moving" | "" {
   if (!shown || !server || !camera) return "";
   const wanted = numbers(camera);
   if (!numbers(shown.header.camera).every((one, index) => Math.abs(one - (wanted[index] ?? 0)) < 1e-6)) return "moving";
   const isCurrent = shown.header.revision >= server.revision && sent.length + queued.length === 0;
-  return isCurrent && shown.header.is_exact ? "exact" : "drawing…";
+  return isCurrent && shown.header.is_exact ? "exact" : "rendering…";
 }
 
 export const isOwner = (state: PageState): boolean => state.welcome?.capability === "own";
