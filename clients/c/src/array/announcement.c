@@ -50,7 +50,7 @@ static int parse_shape(const struct message *message, pellucid_array *array, pel
     size_t length = 0;
     const char *at = find_field(message, "shape", &length), *end = at == NULL ? NULL : at + length;
     if (at == NULL)
-        return protocol_error(error, "it announced no shape");
+        return protocol_error(error, "it announced no valid shape");
     for (;;) {
         while (at < end && *at == ' ')
             at++;
@@ -60,7 +60,7 @@ static int parse_shape(const struct message *message, pellucid_array *array, pel
         while (stop < end && *stop != ' ')
             stop++;
         if (array->axes == PELLUCID_MAX_AXES || !parse_number(at, stop, &array->shape[array->axes]))
-            return protocol_error(error, "it announced no shape");
+            return protocol_error(error, "it announced no valid shape");
         array->axes++;
         at = stop;
     }
@@ -85,13 +85,13 @@ int parse_announcement(const struct message *message, struct transfer *transfer,
     copy_field(message, "transfer", transfer->number, sizeof transfer->number);
     transfer->bytes = pellucid_bytes(array);
     if (type < 0 || strlen(transfer->number) != 32 || transfer->bytes == UINT64_MAX)
-        return protocol_error(error, "it announced a type, number or size that makes no sense");
+        return protocol_error(error, "it announced an invalid type, number or size");
     copy_field(message, "checksum", word, sizeof word);
     transfer->has_checksum = strcmp(word, "xxh3") == 0;
     copy_field(message, "mode", word, sizeof word);
     transfer->is_stream = strcmp(word, "stream") == 0;
     if (transfer->is_stream && array->axes != 3)
-        return protocol_error(error, "it announced a stream that is no volume");
+        return protocol_error(error, "it announced a stream that does not have three axes");
     copy_field(message, "spacing", spacing, sizeof spacing);
     char *at = spacing;
     locale_t before = use_c_locale();

@@ -71,20 +71,22 @@ int copy_texts(pellucid_array *array, pellucid_error *error) {
 int check_array(const pellucid_array *array, int needs_data, pellucid_error *error) {
     uint64_t bytes = pellucid_bytes(array);
     if (array->axes < 0 || array->axes > PELLUCID_MAX_AXES || !is_type(array->type))
-        return fail(error, PELLUCID_INVALID, "Give 0 to 8 axes and one of the types.",
-                    "An array of %d axes and type %d cannot be sent.", array->axes, (int)array->type);
+        return fail(error, PELLUCID_INVALID, "Use 0 to 8 axes and a pellucid_type.", "Invalid array: %d axes, type %d.",
+                    array->axes, (int)array->type);
     if (bytes == UINT64_MAX || (needs_data && bytes > 0 && array->data == NULL))
-        return fail(error, PELLUCID_INVALID, "Set data and shape.", "The array has no data, or too much.");
+        return fail(error, PELLUCID_INVALID, "Set data and shape.",
+                    "The array has no data, or its size overflows 64 bits.");
     if (array->metadata != NULL && strlen(array->metadata) > PELLUCID_MAX_METADATA_BYTES)
         return fail(error, PELLUCID_INVALID, "Send large tables as arrays.",
-                    "The metadata has %zu bytes, and %d may be sent.", strlen(array->metadata),
+                    "The metadata has %zu bytes; at most %d are allowed.", strlen(array->metadata),
                     PELLUCID_MAX_METADATA_BYTES);
     if ((array->name != NULL && strlen(array->name) > MAX_NAME_BYTES) ||
         (array->unit != NULL && strlen(array->unit) > MAX_NAME_BYTES))
-        return fail(error, PELLUCID_INVALID, "Choose a shorter one.", "The name or the unit is too long.");
+        return fail(error, PELLUCID_INVALID, "Use at most 1024 bytes for each.",
+                    "The name or the unit is longer than 1024 bytes.");
     for (int i = 0; i < array->axes && array->spacing[0] != 0; i++)
         if (!isfinite(array->spacing[i]) || array->spacing[i] <= 0)
-            return fail(error, PELLUCID_INVALID, "Give a number above 0 for each axis, or 0 for the first.",
-                        "The spacing along axis %d cannot be.", i);
+            return fail(error, PELLUCID_INVALID, "Use a number above 0 for each axis, or 0 for the first axis.",
+                        "Invalid spacing along axis %d.", i);
     return PELLUCID_OK;
 }

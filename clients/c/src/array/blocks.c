@@ -22,13 +22,13 @@ int check_block(const struct transfer *transfer, const struct block_header *head
     uint64_t bytes = type_bytes(transfer->array.type);
     for (int i = 0; i < 3; i++) {
         if (header->start[i] > header->stop[i] || header->stop[i] > transfer->array.shape[i])
-            return protocol_error(error, "it sent a block that does not fit");
+            return protocol_error(error, "it sent a block outside the volume");
         start[i] = header->start[i];
         shape[i] = header->stop[i] - header->start[i];
         if (__builtin_mul_overflow(bytes, shape[i], &bytes))
             return protocol_error(error, "it sent a block that is too large");
     }
     if (bytes != header->piece.length || bytes > MAX_BLOCK_BYTES)
-        return protocol_error(error, "it sent a block of another size than it said");
+        return protocol_error(error, "it sent a block whose size does not match its header");
     return PELLUCID_OK;
 }

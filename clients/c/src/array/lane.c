@@ -13,5 +13,5 @@ int check_lane(const char *lane, pellucid_error *error) {
     if (lane == NULL || strcmp(lane, "auto") == 0 || is_lane(lane, SHM) || is_lane(lane, TCP) || is_lane(lane, UCX) ||
         is_lane(lane, PROXY))
         return PELLUCID_OK;
-    return fail(error, PELLUCID_INVALID, "Choose shm, tcp or ucx, or leave it out.", "There is no lane '%.20s'.", lane);
+    return fail(error, PELLUCID_INVALID, "Use shm, tcp, ucx or proxy, or leave it out.", "Unknown lane '%.20s'.", lane);
 }

@@ -77,27 +77,33 @@ uint64_t piece_checksum(const struct transfer *transfer, const void *bytes, uint
     return transfer->has_checksum ? xxh3(bytes, length) : 0;
 }
 
+uint32_t append_ranges(struct text *text, const uint8_t *flags, uint8_t value, uint32_t count) {
+    enum { MAX_RANGE_BYTES = 32 };
+    uint32_t i = 0;
+    for (; i < count && text->length < MAX_HEADER_BYTES - MAX_RANGE_BYTES; i++) {
+        if (flags[i] != value)
+            continue;
+        uint32_t first = i;
+        while (i + 1 < count && flags[i + 1] == value)
+            i++;
+        append(text, " %" PRIu32 "-%" PRIu32, first, i);
+    }
+    return i;
+}
+
 uint64_t append_missing(const struct transfer *transfer, struct text *text) {
     uint64_t present = 0, start;
     append(text, "\nmissing:%s", transfer->count == 0 ? " " : "");
-    for (uint32_t i = 0; i < transfer->count; i++) {
-        if (transfer->has_piece[i]) {
-            present += piece_span(transfer, i, &start);
-            continue;
-        }
-        uint32_t last = i;
-        while (last + 1 < transfer->count && !transfer->has_piece[last + 1])
-            last++;
-        append(text, " %" PRIu32 "-%" PRIu32, i, last);
-        i = last;
-    }
+    append_ranges(text, transfer->has_piece, 0, transfer->count);
+    for (uint32_t i = 0; i < transfer->count; i++)
+        present += transfer->has_piece[i] ? piece_span(transfer, i, &start) : 0;
     return present;
 }
 
-int parse_missing(const struct message *message, const struct transfer *transfer, uint32_t **list, uint32_t *length,
-                  pellucid_error *error) {
+int parse_pieces(const struct message *message, const char *key, const struct transfer *transfer, uint32_t **list,
+                 uint32_t *length, pellucid_error *error) {
     size_t text_length = 0;
-    const char *at = find_field(message, "missing", &text_length), *end = at == NULL ? NULL : at + text_length;
+    const char *at = find_field(message, key, &text_length), *end = at == NULL ? NULL : at + text_length;
     *length = 0;
     *list = malloc(sizeof **list * ((size_t)transfer->count + 1));
     if (*list == NULL)
@@ -115,7 +121,7 @@ int parse_missing(const struct message *message, const struct transfer *transfer
             stop++;
         if (dash == end || !parse_number(at, dash, &first) || !parse_number(dash + 1, stop, &last) || first > last ||
             last >= transfer->count || (*length > 0 && first <= (*list)[*length - 1]))
-            return protocol_error(error, "it misses pieces that do not exist");
+            return protocol_error(error, "it listed pieces that do not exist");
         for (uint64_t i = first; i <= last; i++)
             (*list)[(*length)++] = (uint32_t)i;
         at = stop;

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-enum { MAX_HEADER_BYTES = 64 * 1024, MAX_BODY_BYTES = 128 * 1024 };
-
 void message_free(struct message *message) {
     free(message->header);
     free(message->body);
@@ -34,7 +32,8 @@ int send_message(struct channel *channel, struct text *header, const void *body,
     int code = PELLUCID_OK;
     memcpy(prefix + 4, lengths, sizeof lengths);
     if (header->has_failed || header->length > MAX_HEADER_BYTES || body_length > MAX_BODY_BYTES)
-        code = fail(error, PELLUCID_INVALID, "Say less.", "A message is too long.");
+        code = fail(error, PELLUCID_INVALID, "Use shorter texts, or send them as an array.",
+                    "A message is longer than the protocol allows.");
     else if (descriptor >= 0)
         code = write_with_descriptor(channel, prefix, sizeof prefix, descriptor, error);
     else
@@ -84,7 +83,7 @@ int parse_number_field(const struct message *message, const char *key, uint64_t 
     size_t length = 0;
     const char *value = find_field(message, key, &length);
     if (value == NULL || !parse_number(value, value + length, number))
-        return protocol_error(error, "a number is missing in a message");
+        return protocol_error(error, "a message has no valid number in a field");
     return PELLUCID_OK;
 }
 
@@ -94,7 +93,7 @@ static int error_from_message(const struct message *message, pellucid_error *err
     copy_field(message, "error", name, sizeof name);
     copy_field(message, "what", what, sizeof what);
     copy_field(message, "do", remedy, sizeof remedy);
-    return fail(error, code_from_name(name), remedy, "%s", what[0] ? what : "The other end refuses.");
+    return fail(error, code_from_name(name), remedy, "%s", what[0] ? what : "The peer rejected the transfer.");
 }
 
 int read_message(struct channel *channel, struct message *message, int has_no_timeout, pellucid_error *error) {
@@ -104,7 +103,7 @@ int read_message(struct channel *channel, struct message *message, int has_no_ti
     TRY(transfer_all(channel, prefix, sizeof prefix, 0, has_no_timeout, error));
     memcpy(lengths, prefix + 4, sizeof lengths);
     if (memcmp(prefix, "PLT1", 4) != 0 || lengths[0] > MAX_HEADER_BYTES || lengths[1] > MAX_BODY_BYTES)
-        return protocol_error(error, "what it said is no message of this protocol");
+        return protocol_error(error, "it sent something that is not a message of this protocol");
     message->header = calloc(1, lengths[0] + 1);
     message->body = calloc(1, lengths[1] + 1);
     message->body_length = lengths[1];
@@ -124,7 +123,7 @@ int expect_message(struct channel *channel, const char *kind, const char *or_kin
     if (is_kind(message, kind) || (or_kind != NULL && is_kind(message, or_kind)))
         return PELLUCID_OK;
     message_free(message);
-    return protocol_error(error, "it said something out of turn");
+    return protocol_error(error, "it sent an unexpected message");
 }
 
 void send_error(struct channel *channel, const pellucid_error *error) {

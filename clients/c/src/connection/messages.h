@@ -6,6 +6,8 @@
 #include "connection/channel.h"
 #include "internal.h"
 
+enum { MAX_HEADER_BYTES = 64 * 1024, MAX_BODY_BYTES = 128 * 1024 };
+
 struct message {
     char *header; /* the word, then lines of "key: value" */
     char *body;

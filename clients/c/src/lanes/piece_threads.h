@@ -16,7 +16,8 @@ struct work {
     struct transfer *transfer;
     const uint32_t *missing;
     uint32_t missing_count;
-    uint8_t *memory; /* the receiving end's, on one machine */
+    uint8_t *memory;                /* the receiving end's, on one machine */
+    struct copy_notifier *notifier; /* NULL where the receiver does not ask for it */
     atomic_uint next;
     pthread_mutex_t lock;
     int code;

@@ -4,12 +4,15 @@
 
 #include "array/transfer.h"
 #include "connection/channel.h"
+#include "connection/messages.h"
 #include "internal.h"
 #include "lanes/link.h"
 
 /* The receiving end's memory, which came with a message. It must not shrink: touching what is gone would end us. */
 INTERNAL int attach_memory(struct channel *control, uint64_t bytes, void **memory, pellucid_error *error);
-INTERNAL int send_through_shm(struct link *link, struct transfer *transfer, const uint32_t *missing, uint32_t count,
-                              pellucid_error *error);
+INTERNAL int send_through_shm(struct link *link, struct transfer *transfer, const struct message *ready,
+                              const uint32_t *missing, uint32_t count, pellucid_error *error);
+/* Wait until the sender has copied all pieces; it reports now and then which are in place. */
+INTERNAL int receive_through_shm(struct link *link, struct transfer *transfer, pellucid_error *error);
 
 #endif

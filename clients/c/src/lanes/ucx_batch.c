@@ -68,7 +68,7 @@ int ucx_run(struct ucx_batch *batch, pellucid_error *error) {
         if (code == PELLUCID_OK && steps % STEPS_PER_CHECK == 0) {
             code = batch->check(batch, error);
             if (code == PELLUCID_OK && now_s() - since > batch->link->monitor.timeout_s)
-                code = transfer_interrupted(error, "the other end said nothing for too long");
+                code = transfer_interrupted(error, "no message from the peer before the timeout");
         }
     }
     ucx_cancel(batch);

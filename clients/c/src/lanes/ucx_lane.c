@@ -39,7 +39,8 @@ static int check_while_sending(struct ucx_batch *batch, pellucid_error *error) {
     TRY(report_progress(&batch->link->monitor, 0, error));
     if (!has_data(&batch->link->control, 0))
         return PELLUCID_OK;
-    return failure_reason(&batch->link->control, transfer_interrupted(error, "the other end spoke out of turn"), error);
+    return failure_reason(&batch->link->control, transfer_interrupted(error, "the peer sent an unexpected message"),
+                          error);
 }
 
 static int ignore_completion(struct ucx_batch *batch, uint32_t number, pellucid_error *error) {
@@ -136,7 +137,7 @@ static int ucx_wait_for_end(struct ucx_batch *batch, pellucid_error *error) {
             TRY(read_piece_message(batch, error));
         TRY(report_progress(&batch->link->monitor, 0, error));
         if (now_s() - since > batch->link->monitor.timeout_s)
-            return transfer_interrupted(error, "the other end said nothing for too long");
+            return transfer_interrupted(error, "no message from the peer before the timeout");
     }
     return PELLUCID_OK;
 }

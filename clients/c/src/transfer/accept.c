@@ -38,7 +38,7 @@ static int authenticate_candidate(pellucid_listener *listener, struct candidate 
     message_free(&opening);
     make_proof(listener->token, "connect", candidate->nonce, client_nonce, proof);
     if (!secrets_equal(shown, proof)) {
-        int code = token_rejected(error, "The receiving end");
+        int code = token_rejected(error, "The receiver");
         send_error(channel, error);
         return code;
     }
@@ -119,7 +119,8 @@ static int accept_one(pellucid_listener *listener, struct channel *channel, char
     if (has_any && !(waiting[0].revents | waiting[1].revents))
         sleep_s(0.002); /* what came was not all of it */
     TRY(report_progress(&listener->monitor, 0, error));
-    return fail(error, PELLUCID_TIMEOUT, "Check the sender.", "Nothing arrived in time.");
+    return fail(error, PELLUCID_TIMEOUT, "Check that the sender is running, or use a longer timeout.",
+                "No array arrived before the timeout.");
 }
 
 /* A control connection that came while another transfer is under way waits for its turn. */
@@ -135,7 +136,7 @@ int accept_stream(struct link *link, const char *transfer, struct channel *chann
     while (now_s() - since < link->monitor.timeout_s) {
         char joined[TRANSFER_ID_BYTES];
         if (has_data(&link->control, 0))
-            return transfer_interrupted(error, "the other end went away before it sent anything");
+            return transfer_interrupted(error, "the sender disconnected before it sent anything");
         int code = accept_one(link->listener, channel, joined, error);
         if (code == PELLUCID_TIMEOUT)
             continue;
@@ -149,7 +150,7 @@ int accept_stream(struct link *link, const char *transfer, struct channel *chann
         else
             channel_close(channel);
     }
-    return transfer_interrupted(error, "the other end opened no connection for its pieces");
+    return transfer_interrupted(error, "the sender opened no connection for its pieces");
 }
 
 int next_control(pellucid_listener *listener, double until, struct channel *channel, pellucid_error *error) {

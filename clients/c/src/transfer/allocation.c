@@ -5,6 +5,7 @@
 #include "array/options.h"
 #include "array/transfer.h"
 #include "base/errors.h"
+#include "base/monitor.h"
 #include "base/secrets.h"
 #include "connection/address.h"
 #include "connection/endpoint.h"
@@ -46,6 +47,7 @@ int start_transfer(struct transfer *transfer, const pellucid_array *array, const
 static int allocate_there(pellucid_allocation *allocation, pellucid_error *error) {
     struct message ready;
     struct link *link = &allocation->link;
+    link->monitor.total = allocation->transfer.bytes;
     TRY(send_announcement(&link->control, &allocation->transfer, SHM, error));
     TRY(expect_message(&link->control, "ready", "stored", &ready, error));
     int has_memory = is_kind(&ready, "ready");
@@ -108,10 +110,13 @@ int pellucid_commit(pellucid_allocation *allocation, pellucid_report *report, pe
     int code;
     if (allocation->is_open) {
         snprintf(report->lane, sizeof report->lane, "shm");
-        code = send_word(&allocation->link.control, "sent", error);
+        code = report_progress(&allocation->link.monitor, 0, error);
+        code = code != PELLUCID_OK ? code : send_word(&allocation->link.control, "sent", error);
         code = code != PELLUCID_OK ? code : expect_message(&allocation->link.control, "stored", NULL, &stored, error);
-        if (code == PELLUCID_OK)
+        if (code == PELLUCID_OK) {
             message_free(&stored);
+            report_progress(&allocation->link.monitor, allocation->transfer.bytes, NULL);
+        }
     } else {
         code = send_with_retries(&allocation->address, allocation->token, &allocation->transfer, &allocation->options,
                                  report, error);

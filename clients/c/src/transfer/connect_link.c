@@ -45,7 +45,7 @@ static int choose_lane(struct link *link, const struct message *welcome, const c
         return PELLUCID_OK;
     }
     if (is_lane(wanted, PROXY) || strstr(lanes, lane_name(TCP)) == NULL)
-        return fail(error, PELLUCID_INVALID, "Leave the lane out.", "This lane does not lead there.");
+        return fail(error, PELLUCID_INVALID, "Leave the lane out.", "The lane is not available at this address.");
     if (is_lane(wanted, TCP))
         return PELLUCID_OK;
     if (!is_lane(wanted, UCX))
@@ -53,14 +53,15 @@ static int choose_lane(struct link *link, const struct message *welcome, const c
     if (is_local)
         return PELLUCID_OK;
     if (is_lane(wanted, SHM))
-        return fail(error, PELLUCID_UNREACHABLE, "Leave the lane out.", "The other end is on another machine.");
+        return fail(error, PELLUCID_UNREACHABLE, "Leave the lane out.",
+                    "The lane shm needs both programs on one machine.");
     int is_best = is_lane(wanted, UCX) || (rdma[0] && has_rdma());
     if (is_best && strstr(lanes, "ucx") != NULL && has_ucx_library())
         link->lane = UCX;
     else if (is_lane(wanted, UCX))
         return fail(error, PELLUCID_INVALID,
-                    "Install UCX at both ends, where libucp.so.0 is found, or leave the lane out.",
-                    "The lane ucx does not lead there.");
+                    "Install UCX on both machines so that libucp.so.0 can be loaded, or leave the lane out.",
+                    "The lane ucx is not available between the two programs.");
     return PELLUCID_OK;
 }
 

@@ -39,8 +39,8 @@ int listen_at(const struct address *address, char *text, size_t capacity, pelluc
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&name, &length) != 0) {
         if (fd >= 0)
             close(fd);
-        fail(error, PELLUCID_INVALID, "Choose another port (0 takes a free one), and a name of this machine.",
-             "Nobody can listen at %s:%s: %s.", address->host, address->port, strerror(errno));
+        fail(error, PELLUCID_INVALID, "Choose another port (0: any free port) and an address of this machine.",
+             "Cannot listen at %s:%s: %s.", address->host, address->port, strerror(errno));
         return -1;
     }
     unsigned port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port
@@ -61,7 +61,8 @@ int pellucid_listen(const char *address_text, const char *token, const pellucid_
     TRY(check_lane(options != NULL ? options->lane : NULL, error));
     TRY(random_hex(8, mark, error));
     if (address.is_secure)
-        return fail(error, PELLUCID_INVALID, "Listen at host:port.", "This end listens without TLS only.");
+        return fail(error, PELLUCID_INVALID, "Use an address of the form host:port.",
+                    "The C client does not listen with TLS.");
     pellucid_listener *listener = calloc(1, sizeof *listener);
     if (listener == NULL)
         return out_of_memory(error, sizeof *listener);

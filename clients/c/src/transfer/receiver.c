@@ -97,16 +97,17 @@ static int serve_transfer(pellucid_listener *listener, struct link *link, struct
     struct message announced;
     char lane[8];
     TRY(expect_message(&link->control, "announce", "request", &announced, error));
-    int code = is_kind(&announced, "announce")
-                   ? parse_announcement(&announced, transfer, error)
-                   : fail(error, PELLUCID_REFUSED, "Ask a running instance.", "Nothing can be retrieved here.");
+    int code = is_kind(&announced, "announce") ? parse_announcement(&announced, transfer, error)
+                                               : fail(error, PELLUCID_REFUSED, "Retrieve the array from a viewer.",
+                                                      "This receiver does not send arrays.");
     copy_field(&announced, "lane", lane, sizeof lane);
     message_free(&announced);
     TRY(code);
     link->lane = is_lane(lane, SHM) ? SHM : is_lane(lane, UCX) ? UCX : TCP;
     if (!is_lane(lane, TCP) && !(link->lane == SHM && link->control.is_local) &&
         !(link->lane == UCX && listener->has_ucx && !transfer->is_stream))
-        return fail(error, PELLUCID_REFUSED, "Choose tcp.", "This end has no lane '%s' for that.", lane);
+        return fail(error, PELLUCID_REFUSED, "Use the lane tcp.",
+                    "The receiver does not support the lane '%s' for this transfer.", lane);
     if (transfer->bytes > listener->options.limit_bytes)
         return transfer_too_large(error, transfer->bytes, listener->options.limit_bytes);
     TRY(find_or_allocate(listener, transfer, error));

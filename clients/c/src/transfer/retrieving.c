@@ -31,7 +31,7 @@ static int request_array(struct link *link, struct transfer *transfer, const cha
     int code = parse_announcement(&announced, &fresh, error);
     message_free(&announced);
     if (code == PELLUCID_OK && strcmp(fresh.number, number) != 0)
-        code = protocol_error(error, "it sends something else than what was asked for");
+        code = protocol_error(error, "it announced another transfer than the requested one");
     if (code == PELLUCID_OK && fresh.bytes > options->limit_bytes)
         code = transfer_too_large(error, fresh.bytes, options->limit_bytes);
     if (code == PELLUCID_OK && !(transfer->array.data != NULL && is_same_array(transfer, &fresh))) {

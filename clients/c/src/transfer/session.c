@@ -26,13 +26,13 @@ static int send_missing(struct link *link, struct transfer *transfer, const stru
                         const uint32_t *missing, uint32_t count, pellucid_error *error) {
     struct work work = {.link = link, .transfer = transfer, .missing = missing, .missing_count = count};
     if (link->lane == SHM)
-        return send_through_shm(link, transfer, missing, count, error);
+        return send_through_shm(link, transfer, ready, missing, count, error);
     if (link->lane == UCX)
         return send_through_ucx(link, transfer, ready, missing, count, error);
     uint64_t streams = 0;
     TRY(parse_number_field(ready, "streams", &streams, error));
     if (streams == 0)
-        return protocol_error(error, "it asked for pieces over no connection");
+        return protocol_error(error, "it requested pieces over 0 connections");
     int code = open_streams(link, transfer->number, streams < MAX_STREAMS ? (int)streams : MAX_STREAMS, error);
     return code == PELLUCID_OK ? run_streams(&work, send_pieces, error) : failure_reason(&link->control, code, error);
 }
@@ -44,8 +44,8 @@ static int send_round(struct link *link, struct transfer *transfer, const struct
     uint32_t *missing = NULL, count = 0;
     TRY(parse_number_field(ready, "piece", &piece, error));
     if (!set_piece_size(transfer, piece))
-        return protocol_error(error, "it asked for pieces of an impossible size");
-    int code = parse_missing(ready, transfer, &missing, &count, error);
+        return protocol_error(error, "it requested pieces of an invalid size");
+    int code = parse_pieces(ready, "missing", transfer, &missing, &count, error);
     for (uint32_t i = 0; i < count; i++)
         missing_bytes += piece_span(transfer, missing[i], &start);
     link->monitor.done = transfer->bytes - missing_bytes;
@@ -68,7 +68,7 @@ static int send_rounds(struct link *link, struct transfer *transfer, pellucid_re
         if (is_stored || code != PELLUCID_OK)
             return code;
     }
-    return protocol_error(error, "it asked for the same pieces again and again");
+    return protocol_error(error, "it requested the same pieces too often");
 }
 
 void finish_report(const struct link *link, const struct transfer *transfer, double since, pellucid_report *report) {
@@ -88,9 +88,10 @@ int send_transfer(struct link *link, struct transfer *transfer, pellucid_report 
 
 static int receive_round(struct link *link, struct transfer *transfer, uint64_t *there, pellucid_error *error) {
     struct text header = {0};
-    struct message sent;
     append(&header, "ready\npiece: %" PRIu64 "\nstreams: %d", transfer->piece_bytes, link->wanted_streams);
     *there = append_missing(transfer, &header);
+    if (link->lane == SHM)
+        append(&header, "\ncopied: tell");
     link->monitor.done = *there;
     if (link->lane != SHM)
         populate_transfer(transfer);
@@ -103,10 +104,7 @@ static int receive_round(struct link *link, struct transfer *transfer, uint64_t 
         return code == PELLUCID_OK ? run_streams(&work, receive_pieces, error)
                                    : failure_reason(&link->control, code, error);
     }
-    TRY(expect_message(&link->control, "sent", NULL, &sent, error));
-    message_free(&sent);
-    memset(transfer->has_piece, 1, transfer->count);
-    return report_progress(&link->monitor, transfer->bytes - *there, error);
+    return receive_through_shm(link, transfer, error);
 }
 
 static int is_transfer_complete(const struct transfer *transfer) {
@@ -119,7 +117,7 @@ int receive_transfer(struct link *link, struct transfer *transfer, pellucid_repo
     for (int round = 0; !is_transfer_complete(transfer); round++) {
         uint64_t there = 0;
         if (round == MAX_ROUNDS)
-            return protocol_error(error, "pieces came wrong again and again");
+            return protocol_error(error, "pieces arrived with wrong checksums too often");
         int code = receive_round(link, transfer, &there, error);
         report->resumed_bytes = round == 0 ? there : report->resumed_bytes;
         TRY(code);

@@ -38,7 +38,7 @@ int connect_stream(pellucid_stream *stream, pellucid_error *error) {
     if (link->lane == SHM)
         return attach_memory(&link->control, stream->transfer.bytes, &stream->transfer.array.data, error);
     if (streams == 0)
-        return protocol_error(error, "it wants blocks over no connection");
+        return protocol_error(error, "it requested blocks over 0 connections");
     streams = streams < MAX_STREAMS ? streams : MAX_STREAMS;
     return failure_reason(&link->control, open_streams(link, stream->transfer.number, (int)streams, error), error);
 }
@@ -58,11 +58,12 @@ int stream_to(const struct address *address, const char *token, const pellucid_a
     int code = start_transfer(&stream->transfer, volume, &stream->options, error);
     stream->transfer.is_stream = 1;
     if (code == PELLUCID_OK && volume->axes != 3)
-        code = fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "A stream of %d axes is no volume.",
+        code = fail(error, PELLUCID_INVALID, "Pass a volume with the axes z, y, x.", "A stream has three axes, not %d.",
                     volume->axes);
     for (int i = 0; code == PELLUCID_OK && i < 3; i++)
         if (volume->shape[i] > UINT32_MAX)
-            code = fail(error, PELLUCID_INVALID, "Send it in parts.", "A stream is too long along axis %d.", i);
+            code = fail(error, PELLUCID_INVALID, "Use at most 4294967295 voxels along each axis.",
+                        "The stream is too long along axis %d.", i);
     code = code != PELLUCID_OK ? code : check_token(stream->token, error);
     code = code != PELLUCID_OK ? code : connect_stream(stream, error);
     if (code != PELLUCID_OK) {
@@ -86,7 +87,7 @@ static int write_through_shm(pellucid_stream *stream, const void *block, const u
     struct text header = {0};
     struct channel *control = &stream->link.control;
     if (has_data(control, 0))
-        return failure_reason(control, transfer_interrupted(error, "the other end went away"), error);
+        return failure_reason(control, transfer_interrupted(error, "the receiver disconnected"), error);
     copy_block(&stream->transfer.array, block, start, shape);
     append(&header, "block\nbox:");
     for (int i = 0; i < 3; i++)
@@ -105,7 +106,8 @@ int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint
     error = error != NULL ? error : &unused;
     for (int i = 0; i < 3; i++)
         if (start[i] > volume->shape[i] || shape[i] > volume->shape[i] - start[i])
-            return fail(error, PELLUCID_INVALID, "Check start and shape.", "A block does not fit into the volume.");
+            return fail(error, PELLUCID_INVALID, "Check start and shape against the shape of the volume.",
+                        "The block does not fit into the volume.");
     if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
         return PELLUCID_OK;
     if (stream->link.lane == SHM)

@@ -40,7 +40,7 @@ static int read_answer(pellucid_stream *stream, int index, pellucid_error *error
             each->is_in_flight = 0;
             return report_progress(&stream->link.monitor, each->header.piece.length, error);
         }
-    return protocol_error(error, "it answered a block that was not sent");
+    return protocol_error(error, "it confirmed a block that was not sent");
 }
 
 /* A new link, on which the same transfer is announced and the blocks that were under way are sent again. */
@@ -99,7 +99,7 @@ static int send_block(pellucid_stream *stream, const uint8_t *block, const uint6
     uint64_t length = shape[0] * shape[1] * shape[2] * type_bytes(stream->transfer.array.type);
     struct sent_block *slot;
     if (stream->link.stream_count == 0)
-        return transfer_interrupted(error, "the stream broke before, and could not be taken up");
+        return transfer_interrupted(error, "the stream was lost and could not be resumed");
     TRY(find_slot(stream, length, &slot, error));
     memcpy(slot->copy, block, length);
     slot->header.piece =

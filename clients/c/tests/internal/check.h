@@ -26,6 +26,7 @@ void test_missing_pieces(void);
 void test_types(const char *lane);
 void test_pieces(const char *lane);
 void test_errors(const char *lane);
+void test_progress(const char *lane);
 void test_cancel(const char *lane);
 void test_stream(const char *lane);
 void test_allocation(const char *lane);

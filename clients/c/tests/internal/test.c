@@ -17,6 +17,7 @@ int main(void) {
         test_types(lanes[i]);
         test_pieces(lanes[i]);
         test_errors(lanes[i]);
+        test_progress(lanes[i]);
         test_cancel(lanes[i]);
         test_stream(lanes[i]);
         test_allocation(lanes[i]);

@@ -2,7 +2,12 @@
 #include "check.h"
 #include "ends.h"
 
+#include "base/clock.h"
+#include "transfer/listener.h"
+
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +75,51 @@ void test_errors(const char *lane) {
     close_ends(ends);
 }
 
+/* Bytes that each end has reported, and whether the receiver reported a part before the sender was done. */
+struct progress {
+    atomic_ullong received, sent;
+    int has_waited;
+};
+
+static int on_received(void *context, uint64_t done, uint64_t total) {
+    struct progress *progress = context;
+    (void)total;
+    atomic_store(&progress->received, done);
+    return 0;
+}
+
+/* The sender goes on when the receiver has reported a part of the array. */
+static int on_sent(void *context, uint64_t done, uint64_t total) {
+    struct progress *progress = context;
+    double since = now_s();
+    atomic_store(&progress->sent, done);
+    if (done == 0 || total == 0 || progress->has_waited)
+        return 0;
+    while (atomic_load(&progress->received) == 0 && now_s() - since < 10)
+        sched_yield();
+    progress->has_waited = 1;
+    CHECK(done < total && atomic_load(&progress->received) > 0 && atomic_load(&progress->received) < total);
+    return 0;
+}
+
+void test_progress(const char *lane) {
+    uint32_t *voxels = many_voxels();
+    pellucid_array array = {.data = voxels, .axes = 1, .shape = {COUNT}, .type = PELLUCID_UINT32}, received;
+    struct progress progress = {0};
+    struct ends *ends = open_ends(lane, 0);
+    ends->listener->options.progress = on_received;
+    ends->listener->options.context = &progress;
+    ends->options.progress = on_sent;
+    ends->options.context = &progress;
+    CHECK(exchange(ends, &array, &received, 20) == PELLUCID_OK && ends->code == PELLUCID_OK);
+    CHECK(memcmp(received.data, voxels, sizeof *voxels * COUNT) == 0 && progress.has_waited);
+    CHECK(atomic_load(&progress.received) == sizeof *voxels * COUNT);
+    CHECK(atomic_load(&progress.sent) == sizeof *voxels * COUNT);
+    pellucid_free(&received);
+    close_ends(ends);
+    free(voxels);
+}
+
 static int cancel_late(void *context, uint64_t done, uint64_t total) {
     (void)context;
     return total > 0 && done > total / 2;
@@ -86,6 +136,13 @@ void test_cancel(const char *lane) {
     pellucid_free(&received);
     close_ends(ends);
     free(voxels);
+}
+
+static int count_bytes(void *context, uint64_t done, uint64_t total) {
+    uint64_t *counted = context;
+    counted[0] = done;
+    counted[1] = total;
+    return 0;
 }
 
 static void *allocate_main(void *argument) {
@@ -106,11 +163,14 @@ void test_allocation(const char *lane) {
     struct ends *ends = open_ends(lane, 0);
     pthread_t thread;
     pellucid_array received;
+    uint64_t counted[2] = {0, 0};
+    ends->options.progress = count_bytes;
+    ends->options.context = counted;
     pthread_create(&thread, NULL, allocate_main, ends);
     CHECK(pellucid_receive(ends->listener, 10, &received, NULL, NULL) == PELLUCID_OK);
     pthread_join(thread, NULL);
     CHECK(ends->code == PELLUCID_OK && received.data != NULL && ((int32_t *)received.data)[14] == 14);
-    CHECK(ends->report.bytes == (strcmp(lane, "shm") == 0 ? 0 : 60));
+    CHECK(ends->report.bytes == (strcmp(lane, "shm") == 0 ? 0 : 60) && counted[0] == 60 && counted[1] == 60);
     pellucid_free(&received);
     close_ends(ends);
 }

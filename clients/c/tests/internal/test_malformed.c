@@ -54,10 +54,11 @@ void test_missing_pieces(void) {
                            "ready\nmissing: 5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         message.header = (char *)(uintptr_t)wrong[i];
-        CHECK(parse_missing(&message, &transfer, &list, &count, NULL) == PELLUCID_PROTOCOL);
+        CHECK(parse_pieces(&message, "missing", &transfer, &list, &count, NULL) == PELLUCID_PROTOCOL);
         free(list);
     }
     message.header = (char *)(uintptr_t)"ready\nmissing: 0-1 4-4 9-9";
-    CHECK(parse_missing(&message, &transfer, &list, &count, NULL) == PELLUCID_OK && count == 4 && list[3] == 9);
+    CHECK(parse_pieces(&message, "missing", &transfer, &list, &count, NULL) == PELLUCID_OK && count == 4 &&
+          list[3] == 9);
     free(list);
 }
