@@ -13,6 +13,10 @@ from tests.suite_report import ROOT
 FOLDERS = ("src", "tests", "benchmarks", "examples", "tools")
 FILE_LINES, FUNCTION_LINES, CLASS_LINES = 400, 50, 200
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+C_FUNCTION = re.compile(
+    r"^(?!static const|\s)[^\n;{}=]*?\b(?P<name>\w+)\((?:[^{};])*\) \{\n.*?^\}$", re.MULTILINE | re.DOTALL
+)
+SINGLE_FILE = ROOT / "clients" / "c" / "pellucid.c"
 # Where somebody's own machine or workplace shows through.
 PRIVATE = (
     re.compile(r"(?<![\w.])/(home|Users)/\w"),
@@ -43,6 +47,26 @@ def kept_files() -> list[Path]:
     return [path for path in paths if path.suffix in TEXT_ENDS and path.is_file() and path != Path(__file__)]
 
 
+def c_files() -> list[Path]:
+    """Without the single file, which is built from the others."""
+    paths = (path for end in ("c", "h", "cpp") for path in (ROOT / "clients").rglob(f"*.{end}"))
+    return sorted(path for path in paths if "build" not in path.parts and path != SINGLE_FILE)
+
+
+def typescript_files() -> list[Path]:
+    """Without what tools/generate_web_types.py writes."""
+    paths = (path for end in ("ts", "tsx") for path in (ROOT / "web" / "src").rglob(f"*.{end}"))
+    return sorted(path for path in paths if path != ROOT / "web" / "src" / "protocol.ts")
+
+
+def long_c_functions(source: str) -> Iterator[str]:
+    """Functions in C with more lines than they may have: up to the first ``}`` that begins a line."""
+    for found in C_FUNCTION.finditer(source):
+        lines = found.group().count("\n") + 1
+        if lines > FUNCTION_LINES:
+            yield f"{found['name']}: {lines} lines"
+
+
 def too_long(source: str) -> Iterator[str]:
     """Functions and classes with more lines than they may have."""
     for node in ast.walk(ast.parse(source)):
@@ -61,12 +85,18 @@ def name_of(path: Path) -> str:
 
 
 def test_files_are_short() -> None:
-    lengths = {name_of(path): len(path.read_text().splitlines()) for path in python_files()}
+    paths = [*python_files(), *c_files(), *typescript_files()]
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in paths}
     assert {name: lines for name, lines in lengths.items() if lines >= FILE_LINES} == {}
 
 
 def test_functions_and_classes_are_short() -> None:
     found = {name_of(path): list(too_long(path.read_text())) for path in python_files()}
+    assert {name: long for name, long in found.items() if long} == {}
+
+
+def test_functions_in_c_are_short() -> None:
+    found = {name_of(path): list(long_c_functions(path.read_text())) for path in c_files()}
     assert {name: long for name, long in found.items() if long} == {}
 
 
@@ -90,6 +120,20 @@ def test_nothing_private_shows() -> None:
 def test_a_long_function_is_caught(lines: int) -> None:
     source = "def scan():\n" + "    pass\n" * (lines - 1)
     assert list(too_long(source)) == ([] if lines <= FUNCTION_LINES else [f"scan: {lines} lines"])
+
+
+@pytest.mark.parametrize("lines", [50, 51])
+def test_a_long_function_in_c_is_caught(lines: int) -> None:
+    start = "static int scan(const char *name,\n                int count) {\n"
+    source = (
+        "struct scan {\n    int count;\n};\n\n" + start + "    count++;\n" * (lines - 3) + "}\n\nint next(void) {\n}\n"
+    )
+    assert list(long_c_functions(source)) == ([] if lines <= FUNCTION_LINES else [f"scan: {lines} lines"])
+
+
+def test_files_in_c_and_typescript_are_found() -> None:
+    assert {"pellucid.h", "channel.c", "test.c", "from_cplusplus.cpp"} <= {path.name for path in c_files()}
+    assert {"session.ts", "main.tsx"} <= {path.name for path in typescript_files()}
 
 
 def test_a_private_path_is_caught() -> None:
