@@ -146,7 +146,7 @@ def test_refusals_cross_over(lane: str, build: Path, listener: Listener) -> None
         said = " ".join(run(peer, "send", small.address, TOKEN, lane))
         assert said.startswith("failed too large") and f"{SIZE:,} bytes" in said and "1,000 bytes" in said
     with progress.use(progress.Silent()), serving(peer, "serve", "127.0.0.1:0", TOKEN, "100") as (_, address):
-        with pytest.raises(TransferTooLarge, match=f"{SIZE} bytes, and the receiving end takes at most 100 bytes"):
+        with pytest.raises(TransferTooLarge, match=f"{SIZE} bytes; the receiver accepts at most 100 bytes"):
             send(address, voxels(), token=TOKEN, options=Options(lane))
         with pytest.raises(TokenRefused):
             send(address, voxels(), token="wrong horse battery", options=Options(lane))
@@ -204,7 +204,9 @@ def test_ucx_with_python(program: str, build: Path, listener: Listener) -> None:
 
 def test_ucx_where_it_is_not(build: Path, listener: Listener) -> None:
     words = run(build / "peer-sanitized", "send", listener.address, TOKEN, "ucx", LD_LIBRARY_PATH="")
-    assert " ".join(words).startswith("failed invalid The lane ucx does not lead there. Install UCX at both ends")
+    assert " ".join(words).startswith(
+        "failed invalid The lane ucx is not available between the two programs. Install UCX on both machines"
+    )
 
 
 def test_the_receiver_of_ucx_is_killed(build: Path) -> None:

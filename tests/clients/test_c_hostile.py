@@ -225,9 +225,10 @@ def recording(answer: bytes) -> Iterator[tuple[int, bytearray]]:
 
 
 @pytest.mark.parametrize("answer", WRONG_PROOFS.values(), ids=list(WRONG_PROOFS))
-def test_a_server_that_took_over_the_port_gets_no_share_link(answer: bytes, build: Path) -> None:
+@pytest.mark.parametrize("link", [f"share={SECRET}", f"code=public.{SECRET}"])
+def test_a_server_that_took_over_the_port_gets_no_link(link: str, answer: bytes, build: Path) -> None:
     with recording(answer) as (port, received):
-        words = run(build / "viewer-sanitized", f"http://127.0.0.1:{port}/#share={SECRET}", "-")
+        words = run(build / "viewer-sanitized", f"http://127.0.0.1:{port}/#{link}", "-")
     assert words[0] == "connect:" and words[1] != "ok"
     assert received.startswith(b"POST /api/prove ") and SECRET.encode() not in received
 

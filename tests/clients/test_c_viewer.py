@@ -200,7 +200,7 @@ def test_a_viewer_through_the_agent(build: Path, folder: Path) -> None:
     finally:
         end_everything(folder / "state")
     said = driven(build / "viewer-sanitized", "start", "-", "/nowhere/python")
-    assert said["start"].startswith("The agent could not be started") and "agent.log says more" in said["start"]
+    assert said["start"].startswith("The agent could not be started") and "agent/agent.log." in said["start"]
 
 
 def test_a_viewer_on_another_host(build: Path, folder: Path) -> None:

@@ -27,29 +27,29 @@ int fail(pellucid_error *error, int code, const char *remedy, const char *format
 
 int transfer_interrupted(pellucid_error *error, const char *why) {
     return fail(error, PELLUCID_BROKEN,
-                "Check that the other end is running, and send again: pieces that arrived are not sent twice.",
-                "The transfer broke off: %s.", why);
+                "Check that the peer is running, and send again; pieces that have arrived are not sent twice.",
+                "The transfer was interrupted: %s.", why);
 }
 
 int protocol_error(pellucid_error *error, const char *why) {
-    return fail(error, PELLUCID_PROTOCOL, "Check that both ends have the same version.",
-                "The other end broke the rules of the transfer: %s.", why);
+    return fail(error, PELLUCID_PROTOCOL, "Check that both programs use the same version of Pellucid.",
+                "The peer violated the transfer protocol: %s.", why);
 }
 
 int out_of_memory(pellucid_error *error, uint64_t bytes) {
     return fail(error, PELLUCID_MEMORY, "Send a part of it, or free memory.",
-                "There is no memory for %" PRIu64 " bytes.", bytes);
+                "Not enough memory for %" PRIu64 " bytes.", bytes);
 }
 
 int token_rejected(pellucid_error *error, const char *who) {
-    return fail(error, PELLUCID_TOKEN, "Give the token that the receiving end was started with; nothing was sent.",
+    return fail(error, PELLUCID_TOKEN, "Use the token that the receiver was started with; nothing was sent.",
                 "%s does not hold the same token.", who);
 }
 
 int transfer_too_large(pellucid_error *error, uint64_t announced, uint64_t limit) {
-    return fail(error, PELLUCID_TOO_LARGE, "Send a part of it or a smaller type, or start the receiving end for more.",
-                "The array has %" PRIu64 " bytes, and the receiving end takes at most %" PRIu64 " bytes.", announced,
-                limit);
+    return fail(error, PELLUCID_TOO_LARGE,
+                "Send a part of it or a smaller type, or start the receiver with a larger limit.",
+                "The array has %" PRIu64 " bytes; the receiver accepts at most %" PRIu64 " bytes.", announced, limit);
 }
 
 static const char *const CODE_NAMES[] = {"ok",   "invalid",   "unreachable", "token",  "too large", "broken",

@@ -14,7 +14,8 @@ int random_hex(size_t count, char *text, pellucid_error *error) {
         got = getrandom(bytes, count, 0);
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)count)
-        return fail(error, PELLUCID_REFUSED, "Check /dev/urandom.", "This machine gives no random numbers.");
+        return fail(error, PELLUCID_REFUSED, "Check that the getrandom system call works on this machine.",
+                    "The system returned no random numbers.");
     to_hex(bytes, count, text);
     return PELLUCID_OK;
 }

@@ -18,7 +18,7 @@ int parse_address(const char *text, struct address *address, pellucid_error *err
     int is_right = *colon == ':' && length < sizeof address->host && parse_number(colon + 1, end, &port) &&
                    port < 65536 && is_tls == (hash != NULL) && (hash == NULL || strlen(hash + 1) == 64);
     if (!is_right)
-        return fail(error, PELLUCID_INVALID, "Write host:port, or tls://host:port#PIN.", "'%.80s' is not an address.",
+        return fail(error, PELLUCID_INVALID, "Use host:port, or tls://host:port#PIN.", "'%.80s' is not an address.",
                     text == NULL ? "" : text);
     if (length >= 2 && rest[0] == '[' && rest[length - 1] == ']') {
         rest++;

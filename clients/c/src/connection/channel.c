@@ -75,7 +75,7 @@ int check_stalled(struct channel *channel, double since, pellucid_error *error) 
     TRY(report_progress(channel->monitor, 0, error));
     if ((since >= 0 && now_s() - since > channel->monitor->timeout_s) ||
         (channel->deadline > 0 && now_s() > channel->deadline))
-        return transfer_interrupted(error, "the other end said nothing for too long");
+        return transfer_interrupted(error, "no message from the peer before the timeout");
     return PELLUCID_OK;
 }
 
@@ -90,9 +90,9 @@ int transfer_all(struct channel *channel, void *bytes, size_t count, int is_writ
             count -= (size_t)moved;
             since = now_s();
             if (channel->deadline > 0 && since > channel->deadline)
-                return transfer_interrupted(error, "the other end took too long to say who it is");
+                return transfer_interrupted(error, "the peer did not finish the handshake in time");
         } else if (moved == 0) {
-            return transfer_interrupted(error, "the other end closed the connection");
+            return transfer_interrupted(error, "the peer closed the connection");
         } else {
             TRY(check_stalled(channel, has_no_timeout ? -1 : since, error));
         }

@@ -81,7 +81,7 @@ static int read_response_line(struct channel *channel, char *line, size_t capaci
             return PELLUCID_OK;
         }
     }
-    return protocol_error(error, "a line of its answer is too long");
+    return protocol_error(error, "a line of its response is too long");
 }
 
 /* Ask a web server to hand the connection through. What it hands it to proves later that it holds the token. */
@@ -101,21 +101,21 @@ static int request_websocket(const struct address *address, struct channel *chan
     TRY(code);
     TRY(read_response_line(channel, line, sizeof line, error));
     if (strncmp(line, "HTTP/1.", 7) != 0 || sscanf(line + 8, " %3d", &status) != 1)
-        return protocol_error(error, "it does not speak HTTP");
+        return protocol_error(error, "its response is not HTTP");
     if (status == 401 || status == 403)
         return token_rejected(error, "The web server");
     for (int i = 0; i < 100 && line[0] != 0; i++)
         TRY(read_response_line(channel, line, sizeof line, error));
     if (status == 101 && line[0] == 0)
         return PELLUCID_OK;
-    snprintf(line, sizeof line, "the web server does not hand the connection through (status %d)", status);
+    snprintf(line, sizeof line, "the web server does not pass the connection on (status %d)", status);
     return unreachable(error, address, line);
 }
 
 int connect_to(const struct address *address, struct monitor *monitor, struct channel *channel, pellucid_error *error) {
     if (!address->is_web)
         return connect_directly(address, monitor, channel, error);
-    TRY(connect_proved(address, address->path, address->bearer, monitor, channel, error));
+    TRY(connect_proved(address, address->path, (struct secret){address->bearer, 0}, monitor, channel, error));
     int code = request_websocket(address, channel, error);
     if (code == PELLUCID_OK) {
         channel->websocket = calloc(1, sizeof *channel->websocket);

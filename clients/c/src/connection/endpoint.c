@@ -30,7 +30,7 @@ static const char *query_value(const char *query, const char *key, size_t *lengt
 }
 
 static int invalid_link(pellucid_error *error) {
-    return fail(error, PELLUCID_INVALID, "Give the whole link, with #code= or #share= and what follows.",
+    return fail(error, PELLUCID_INVALID, "Use the complete link, including #code= or #share= and everything after it.",
                 "This is not a link to a viewer.");
 }
 

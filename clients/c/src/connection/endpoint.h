@@ -16,8 +16,8 @@ struct endpoint {
 };
 
 INTERNAL void endpoint_free(struct endpoint *endpoint);
-/* "https://host:port/prefix/#share=...&pin=...", or with code=. bearer: used instead of the secret of the link, where it
- * is not NULL. Without TLS the address needs a proof; who asks a Hub, which has none, clears that. */
+/* "https://host:port/prefix/#share=...&pin=...", or with code=. bearer: used instead of the secret of the link, unless
+ * it is NULL. Without TLS the address needs a proof; requests to a Hub, which gives none, clear that. */
 INTERNAL int parse_link(const char *url, const char *bearer, struct endpoint *endpoint, pellucid_error *error);
 /* The address of a place's pages, to be freed; "" behind it where there is no memory. */
 INTERNAL void append_url(struct text *text, const struct endpoint *endpoint);

@@ -18,7 +18,7 @@ void make_proof(const char *token, const char *side, const char *theirs, const c
 
 int check_token(const char *token, pellucid_error *error) {
     if (token == NULL || strlen(token) < 8)
-        return fail(error, PELLUCID_INVALID, "Give the token of the other end.",
+        return fail(error, PELLUCID_INVALID, "Pass the token of the receiver.",
                     "The token is shorter than 8 characters.");
     return PELLUCID_OK;
 }
@@ -32,7 +32,7 @@ int authenticate(struct channel *channel, const char *token, const char *transfe
     copy_field(&greeting, "version", version, sizeof version);
     message_free(&greeting);
     if (strcmp(version, "1") != 0)
-        return protocol_error(error, "it speaks another version of the protocol");
+        return protocol_error(error, "it uses another version of the protocol");
     TRY(random_hex(32, client_nonce, error));
     make_proof(token, "connect", server_nonce, client_nonce, proof);
     struct text header = {0};
@@ -47,5 +47,5 @@ int authenticate(struct channel *channel, const char *token, const char *transfe
     if (secrets_equal(shown, proof))
         return PELLUCID_OK;
     message_free(welcome);
-    return token_rejected(error, "The listening end");
+    return token_rejected(error, "The receiver");
 }

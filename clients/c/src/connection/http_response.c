@@ -35,7 +35,7 @@ static int read_http_line(struct reader *reader, char line[MAX_LINE_BYTES], pell
         if (reader->at == reader->end)
             TRY(refill(reader, &is_over, error));
         if (is_over)
-            return transfer_interrupted(error, "the connection ended in the middle of an answer");
+            return transfer_interrupted(error, "the connection ended within a response");
         char next = reader->bytes[reader->at++];
         if (next == '\n') {
             line[length - (length > 0 && line[length - 1] == '\r')] = 0;
@@ -43,13 +43,13 @@ static int read_http_line(struct reader *reader, char line[MAX_LINE_BYTES], pell
         }
         line[length++] = next;
     }
-    return protocol_error(error, "a line of its answer is too long");
+    return protocol_error(error, "a line of its response is too long");
 }
 
 int reserve_response(struct response *response, size_t more, uint64_t limit, pellucid_error *error) {
     size_t needed = response->length + more;
     if (needed > limit)
-        return protocol_error(error, "its answer is larger than what was asked for");
+        return protocol_error(error, "its response is larger than requested");
     if (needed + 1 > response->capacity) {
         size_t capacity = 2 * needed + 1;
         char *larger = realloc(response->body, capacity);
@@ -70,7 +70,7 @@ static int read_body(struct reader *reader, uint64_t count, struct response *res
             TRY(refill(reader, &is_over, error));
         if (is_over)
             return count == UINT64_MAX ? PELLUCID_OK
-                                       : transfer_interrupted(error, "the connection ended in the middle of an answer");
+                                       : transfer_interrupted(error, "the connection ended within a response");
         size_t here = reader->end - reader->at;
         here = here < count ? here : (size_t)count;
         TRY(reserve_response(response, here, limit, error));
@@ -88,21 +88,21 @@ static int read_chunks(struct reader *reader, struct response *response, uint64_
         TRY(read_http_line(reader, line, error));
         size_t digits = strspn(line, "0123456789abcdefABCDEF");
         if (digits == 0 || digits > 15 || strchr("; ", line[digits]) == NULL)
-            return protocol_error(error, "its answer is cut into pieces of no size");
+            return protocol_error(error, "its response has a chunk of invalid size");
         uint64_t size = strtoull(line, NULL, 16);
         if (size == 0)
             break;
         TRY(read_body(reader, size, response, limit, error));
         TRY(read_http_line(reader, line, error));
         if (line[0] != 0)
-            return protocol_error(error, "its answer is longer than it says");
+            return protocol_error(error, "its response has a chunk that is longer than announced");
     }
     for (int i = 0; i < MAX_HEADER_LINES; i++) { /* what may come behind the last one */
         TRY(read_http_line(reader, line, error));
         if (line[0] == 0)
             return PELLUCID_OK;
     }
-    return protocol_error(error, "its answer has no end");
+    return protocol_error(error, "its response does not end");
 }
 
 /* The head of an answer. length: of the body; UINT64_MAX: up to the end of the connection. */
@@ -111,7 +111,7 @@ static int read_http_header(struct reader *reader, struct response *response, ui
     char line[MAX_LINE_BYTES];
     TRY(read_http_line(reader, line, error));
     if (strncmp(line, "HTTP/1.", 7) != 0 || sscanf(line + 8, " %3d", &response->status) != 1 || response->status < 100)
-        return protocol_error(error, "it does not speak HTTP");
+        return protocol_error(error, "its response is not HTTP");
     *length = UINT64_MAX;
     *is_chunked = 0;
     response->is_last = line[7] == '0'; /* HTTP/1.0 */
@@ -122,14 +122,14 @@ static int read_http_header(struct reader *reader, struct response *response, ui
         if (strncasecmp(line, "content-length:", 15) == 0) {
             const char *number = json_skip_space(line + 15);
             if (!parse_number(number, number + strlen(number), length))
-                return protocol_error(error, "its answer has no length");
+                return protocol_error(error, "its response has an invalid length");
         }
         if (strncasecmp(line, "transfer-encoding:", 18) == 0)
             *is_chunked = strcasestr(line, "chunked") != NULL;
         if (strncasecmp(line, "connection:", 11) == 0)
             response->is_last = strcasestr(line, "close") != NULL;
     }
-    return protocol_error(error, "the head of its answer has no end");
+    return protocol_error(error, "the header of its response is too long");
 }
 
 int read_http(struct channel *channel, struct response *response, uint64_t limit, pellucid_error *error) {

@@ -9,9 +9,15 @@
 #include "connection/channel.h"
 #include "internal.h"
 
-/* Connect to the web server at an address; where address->needs_proof is set, it proves first that it issued `bearer`.
- * prefix: the start of every path there. */
-INTERNAL int connect_proved(const struct address *address, const char *prefix, const char *bearer,
+/* What a request sends. The server knows a code by all but its last part, and other secrets by their hash. */
+struct secret {
+    const char *text;
+    int is_code;
+};
+
+/* Connect to the web server at an address. Where address->needs_proof is set, it proves first that it issued the
+ * secret. prefix: the start of every path there. */
+INTERNAL int connect_proved(const struct address *address, const char *prefix, struct secret secret,
                             struct monitor *monitor, struct channel *channel, pellucid_error *error);
 
 #endif

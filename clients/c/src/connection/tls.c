@@ -44,14 +44,14 @@ int start_tls(struct channel *channel, const struct address *address, pellucid_e
     enum { SET_SERVER_NAME = 55, VERIFY_PEER = 1 };
     char shown[HASH_TEXT_BYTES];
     if (tls()->context == NULL)
-        return unreachable(error, address, "this needs TLS, and libssl 3 is not installed");
+        return unreachable(error, address, "the address needs TLS, and libssl 3 is not installed");
     channel->ssl = tls()->connection_new(tls()->context);
     if (channel->ssl == NULL || tls()->set_fd(channel->ssl, channel->fd) != 1)
         return unreachable(error, address, "TLS could not be started");
     if (address->pin[0] == 0) {
         tls()->set_verify(channel->ssl, VERIFY_PEER, NULL);
         if (tls()->set_host(channel->ssl, address->host) != 1)
-            return unreachable(error, address, "its name cannot be in a certificate");
+            return unreachable(error, address, "its host name is not valid in a certificate");
         tls()->control(channel->ssl, SET_SERVER_NAME, 0, (void *)(uintptr_t)address->host);
     }
     if (!tls_handshake(channel))
@@ -61,6 +61,6 @@ int start_tls(struct channel *channel, const struct address *address, pellucid_e
         return PELLUCID_OK;
     peer_certificate_hash(channel->ssl, shown);
     if (!secrets_equal(shown, address->pin))
-        return unreachable(error, address, "another certificate is shown there than the pinned one");
+        return unreachable(error, address, "the server shows another certificate than the pinned one");
     return PELLUCID_OK;
 }

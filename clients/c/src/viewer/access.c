@@ -25,7 +25,7 @@ int redeem_code(struct endpoint *endpoint, struct monitor *monitor, pellucid_err
     char *token = json_text(response.body, "token");
     free(response.body);
     if (token == NULL)
-        return protocol_error(error, "the viewer's answer has no token");
+        return protocol_error(error, "the response of the viewer has no token");
     free(endpoint->bearer);
     free(endpoint->code);
     endpoint->bearer = token;

@@ -102,9 +102,8 @@ static int spawn_agent(const char *python, const char *folder, int pipe_end, pid
 /* said: by the agent; empty where it ended without a word. */
 static int agent_failed(pellucid_error *error, const char *folder, const char *output) {
     char where[600];
-    snprintf(where, sizeof where, "%.500s/agent/agent.log says more.", folder);
-    return fail(error, PELLUCID_REFUSED,
-                "Check that the pellucid command is on the PATH, or give the Python that has it.",
+    snprintf(where, sizeof where, "see %.500s/agent/agent.log.", folder);
+    return fail(error, PELLUCID_REFUSED, "Check that the pellucid command is on the PATH, or set the option python.",
                 "The agent could not be started: %.400s", output[0] ? output : where);
 }
 
@@ -116,7 +115,8 @@ static int read_pipe(int fd, struct monitor *monitor, char *output, size_t capac
         struct pollfd waiting = {fd, POLLIN, 0};
         TRY(report_progress(monitor, 0, error));
         if (now_s() - since > AGENT_START_TIMEOUT_S)
-            return fail(error, PELLUCID_TIMEOUT, "Try again.", "The agent did not start in time.");
+            return fail(error, PELLUCID_TIMEOUT, "Run the program again; see agent/agent.log in the state folder.",
+                        "The agent did not start within 180 s.");
         if (poll(&waiting, 1, POLL_MS) <= 0)
             continue;
         got = read(fd, output + length, capacity - 1 - length);

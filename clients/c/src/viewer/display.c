@@ -18,7 +18,7 @@ char *display_metadata(const char *metadata, const char *how, const char *kind, 
     struct text text = {0};
     const char *rest = json_skip_space(metadata != NULL ? metadata : "{}"), *end = json_end(rest);
     if (*rest != '{' || end == NULL || *json_skip_space(end) != 0) {
-        fail(error, PELLUCID_INVALID, "Give a JSON object.", "The metadata is none.");
+        fail(error, PELLUCID_INVALID, "Pass a JSON object, for example {}.", "The metadata is not a JSON object.");
         return NULL;
     }
     rest = json_skip_space(rest + 1);
@@ -36,7 +36,7 @@ char *display_metadata(const char *metadata, const char *how, const char *kind, 
 int check_volume(const pellucid_array *volume, int needs_data, pellucid_error *error) {
     TRY(check_array(volume, needs_data, error));
     if (volume->axes != 3)
-        return fail(error, PELLUCID_INVALID, "Give three axes: z, y, x.", "An array of %d axes is no volume.",
+        return fail(error, PELLUCID_INVALID, "Pass a volume with the axes z, y, x.", "A volume has three axes, not %d.",
                     volume->axes);
     return PELLUCID_OK;
 }

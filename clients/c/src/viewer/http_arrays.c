@@ -47,7 +47,7 @@ int render_over_http(pellucid_viewer *viewer, const pellucid_array *volume, cons
     json_text_into(response.body, "id", id, sizeof id);
     free(response.body);
     if (id[0] == 0 || id[strspn(id, "0123456789abcdef")] != 0)
-        return protocol_error(error, "it gave no place for the array");
+        return protocol_error(error, "its response has no id for the array");
     viewer->monitor.done = 0;
     viewer->monitor.total = bytes;
     for (uint64_t offset = 0; offset < bytes; offset += HTTP_PIECE_BYTES) {
@@ -97,7 +97,7 @@ int retrieve_over_http(pellucid_viewer *viewer, int layer, const char *box, pell
     TRY(http_request(&viewer->endpoint, &viewer->monitor, "GET", path, "", 0, viewer->options.limit_bytes, &response,
                      error));
     size_t offset = parse_npy_header(&response, &transfer.array);
-    int code = offset == 0 ? protocol_error(error, "its voxels are no .npy file of three axes in C order")
+    int code = offset == 0 ? protocol_error(error, "its voxels are not a .npy file with three axes in C order")
                            : copy_texts(&transfer.array, error);
     if (code == PELLUCID_OK) {
         transfer.bytes = pellucid_bytes(&transfer.array);

@@ -18,10 +18,9 @@ int error_from_response(const struct response *response, pellucid_error *error) 
     if (what != NULL)
         fail(error, code, remedy != NULL ? remedy : "", "%s", what);
     else if (response->status == 403)
-        fail(error, code, "Use a fresh link: pellucid open and pellucid view give one.",
-             "The viewer does not know this link.");
+        fail(error, code, "Use a new link: run pellucid open or pellucid view.", "The viewer does not know this link.");
     else
-        fail(error, code, "Check that the address is a viewer's.", "The viewer answered with status %d.",
+        fail(error, code, "Check that this is the address of a viewer.", "The viewer answered with status %d.",
              response->status);
     free(what);
     free(remedy);
@@ -47,7 +46,9 @@ int http_request(const struct endpoint *endpoint, struct monitor *monitor, const
                  const void *body, size_t length, uint64_t limit, struct response *response, pellucid_error *error) {
     struct channel channel;
     memset(response, 0, sizeof *response);
-    TRY(connect_proved(&endpoint->address, endpoint->prefix, endpoint->bearer, monitor, &channel, error));
+    int is_code = endpoint->code != NULL && endpoint->bearer[0] == 0;
+    struct secret secret = {is_code ? endpoint->code : endpoint->bearer, is_code};
+    TRY(connect_proved(&endpoint->address, endpoint->prefix, secret, monitor, &channel, error));
     int code = write_request(endpoint, &channel, method, path, body, length, error);
     if (code == PELLUCID_OK || code == PELLUCID_BROKEN) { /* who refuses early does not read on, but says why */
         pellucid_error unused_error;

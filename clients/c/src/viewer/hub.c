@@ -77,8 +77,8 @@ int start_hub_agent(const struct hub *hub, struct monitor *monitor, pellucid_err
             has_requested = 1;
         }
         if (code == PELLUCID_OK && !is_ready && now_s() - since > HUB_START_TIMEOUT_S)
-            code = fail(error, PELLUCID_TIMEOUT, "Look at the Hub in a browser.", "Your agent did not start behind %s.",
-                        hub->url);
+            code = fail(error, PELLUCID_TIMEOUT, "Open the Hub in a browser to see why.",
+                        "Your agent did not start at the Hub %s.", hub->url);
         if (code == PELLUCID_OK && !is_ready)
             sleep_s(0.2);
     }

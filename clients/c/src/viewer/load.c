@@ -24,7 +24,7 @@ static int exchange_on_socket(struct channel *channel, const struct text *body, 
     TRY(write_bytes(channel, body->at, body->length, error));
     TRY(read_bytes(channel, &length, sizeof length, error));
     if (length > MAX_RESPONSE_BYTES)
-        return protocol_error(error, "its answer is too long");
+        return protocol_error(error, "its response is too long");
     TRY(reserve_response(&response, length, MAX_RESPONSE_BYTES, error));
     int code = read_bytes(channel, response.body, length, error);
     response.body[code == PELLUCID_OK ? length : 0] = 0;
@@ -45,6 +45,12 @@ static int connect_to_socket(pellucid_viewer *viewer, struct channel *channel) {
     snprintf(local.sun_path, sizeof local.sun_path, "%.107s", viewer->socket);
     if (connect(fd, (struct sockaddr *)&local, sizeof local) != 0) {
         close(fd);
+        return 0;
+    }
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.uid != geteuid()) {
+        close(fd); /* another user may have made a socket of the same name */
         return 0;
     }
     channel_start(channel, fd, &viewer->monitor);

@@ -44,7 +44,7 @@ static int upload_points(pellucid_viewer *viewer, uint8_t *file, size_t count, c
                      NPY_HEADER_BYTES + count * 4 * sizeof(float), MAX_RESPONSE_BYTES, &response, error));
     char *uploaded = json_text(response.body, "path");
     free(response.body);
-    int code = uploaded == NULL ? protocol_error(error, "it gave no path")
+    int code = uploaded == NULL ? protocol_error(error, "its response has no path")
                                 : pellucid_viewer_load(viewer, uploaded, how, error);
     free(uploaded);
     return code;
@@ -55,7 +55,7 @@ int pellucid_viewer_render_points(pellucid_viewer *viewer, const float (*positio
     pellucid_error unused;
     error = error != NULL ? error : &unused;
     if (count == 0)
-        return fail(error, PELLUCID_INVALID, "Give one or more.", "There are no points.");
+        return fail(error, PELLUCID_INVALID, "Pass at least one point.", "The number of points is 0.");
     uint8_t *rows = pack_points(NPY_HEADER_BYTES, positions, values, count);
     if (rows == NULL)
         return out_of_memory(error, count);

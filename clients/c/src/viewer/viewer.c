@@ -34,10 +34,10 @@ static int read_viewer_info(pellucid_viewer *viewer, pellucid_error *error) {
     if (speaks == PROTOCOL_VERSION)
         return PELLUCID_OK;
     if (speaks < 0)
-        return fail(error, PELLUCID_UNREACHABLE, "Check that the address is a viewer's.",
-                    "Somebody answers who is no viewer.");
-    return fail(error, PELLUCID_INVALID, "Use the pellucid.c that came with it.",
-                "The viewer has version %d of the protocol, and this program %d.", speaks, PROTOCOL_VERSION);
+        return fail(error, PELLUCID_UNREACHABLE, "Check that this is the address of a viewer.",
+                    "Another program answers at this address.");
+    return fail(error, PELLUCID_INVALID, "Use the pellucid.c of the same version.",
+                "The viewer uses version %d of the protocol, this program version %d.", speaks, PROTOCOL_VERSION);
 }
 
 int pellucid_viewer_connect(const char *url, const pellucid_options *given, pellucid_viewer **result,
@@ -145,8 +145,8 @@ int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, u
     struct response response;
     error = error != NULL ? error : &unused;
     if (width < 1 || height < 1 || width > 1 << 16 || height > 1 << 16)
-        return fail(error, PELLUCID_INVALID, "Give 1 to 65536 pixels.", "A picture of %d x %d cannot be.", width,
-                    height);
+        return fail(error, PELLUCID_INVALID, "Use 1 to 65536 pixels for the width and the height.",
+                    "Invalid image size: %d x %d.", width, height);
     size_t bytes = (size_t)width * (size_t)height * 4;
     snprintf(path, sizeof path, "/api/screenshot?width=%d&height=%d&format=raw", width, height);
     TRY(http_request(&viewer->endpoint, &viewer->monitor, "GET", path, "", 0, bytes, &response, error));
@@ -154,5 +154,5 @@ int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, u
     if (is_right)
         memcpy(rgba, response.body, bytes);
     free(response.body);
-    return is_right ? PELLUCID_OK : protocol_error(error, "its picture has another size");
+    return is_right ? PELLUCID_OK : protocol_error(error, "its image has another size than requested");
 }

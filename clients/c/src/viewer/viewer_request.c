@@ -71,7 +71,7 @@ static int request_viewer_link(const struct endpoint *agent, struct monitor *mon
     TRY(http_json(agent, monitor, "POST", request_path, NULL, &opened, error));
     json_text_into(opened.body, "path", path, 512);
     free(opened.body);
-    return path[0] ? PELLUCID_OK : protocol_error(error, "the agent's answer has no path");
+    return path[0] ? PELLUCID_OK : protocol_error(error, "the response of the agent has no path");
 }
 
 /* Ask until a viewer can be used. path: as open_viewer gives it. */
@@ -88,16 +88,16 @@ static int wait_for_viewer(const struct endpoint *agent, struct monitor *monitor
         json_text_into(state, "reason", why, sizeof why);
         if (id[0] == 0 || phase[0] == 0 || id[strspn(id, ID_CHARACTERS)] != 0 ||
             phase[strspn(phase, ID_CHARACTERS)] != 0)
-            return protocol_error(error, "the agent's answer has no id or state");
+            return protocol_error(error, "the response of the agent has no id or state");
         if (path[0] && (strcmp(phase, "running") == 0 || strcmp(last, "running") == 0))
             return request_viewer_link(agent, monitor, id, path, error);
         if (strcmp(phase, "ended") == 0 || strcmp(phase, "failed") == 0 || strcmp(phase, "lost") == 0 ||
             strcmp(phase, "ending") == 0)
-            return fail(error, PELLUCID_REFUSED, "Look at what it wrote: pellucid logs.", "The viewer is over: %s",
+            return fail(error, PELLUCID_REFUSED, "Run pellucid logs to see its output.", "The viewer has ended: %s",
                         why[0] ? why : "it was stopped.");
         TRY(report_progress(monitor, 0, error));
         if (now_s() - since > monitor->timeout_s)
-            return fail(error, PELLUCID_TIMEOUT, "Allow more time, or look with pellucid list.",
+            return fail(error, PELLUCID_TIMEOUT, "Use a longer timeout_s, or run pellucid list to see its state.",
                         "The viewer is %s after %.0f s. %s", phase, now_s() - since, why);
         snprintf(request_path, sizeof request_path, "/api/jobs/%s?unlike=%s&wait_s=%d", id, phase, POLL_WAIT_S);
         free(job->body);

@@ -12,8 +12,7 @@
 #include <string.h>
 
 static int transport_unreachable(pellucid_viewer *viewer, pellucid_error *error) {
-    return fail(error, PELLUCID_UNREACHABLE,
-                "Use pellucid_viewer_render_volume, which goes through the page's address too.",
+    return fail(error, PELLUCID_UNREACHABLE, "Use pellucid_viewer_render_volume, which also works over HTTP.",
                 "The viewer's transport at %s cannot be reached from here.",
                 viewer->transfer[0] ? viewer->transfer : "no address");
 }
