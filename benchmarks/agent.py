@@ -21,11 +21,11 @@ import pellucid
 from benchmarks.agent_ends import ID, Link, ends
 from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter, unavailable
 from pellucid import settings
-from pellucid.agent.certificate import make_certificate
+from pellucid.agent.jobs.certificate import make_certificate
 from pellucid.agent.lease import holder
-from pellucid.client.agency import Agency
-from pellucid.client.pending import JobOptions
-from pellucid.jobs.processes import Process
+from pellucid.client.agent_client import AgentClient
+from pellucid.client.job_viewers import JobOptions
+from pellucid.jobs.process_identity import ProcessId
 from pellucid.transport.address import Certificate
 from tests.slurm_cluster import SlurmCluster, can_run, started
 
@@ -49,8 +49,8 @@ def main() -> None:
 def door_rows(case: str, certificate: Certificate | None, repeats: int, nbytes: int) -> list[Row]:
     trusted = None if certificate is None else certificate.certificate
     with (
-        ends(certificate) as (node, door),
-        closing(Link(door, f"/i/{ID}/ws")) as through,
+        ends(certificate) as (node, acceptor),
+        closing(Link(acceptor, f"/i/{ID}/ws")) as through,
         closing(Link(node, "/ws", trusted)) as past,
     ):
         messages = interleave({"ours": lambda: through.ask(MESSAGE), "peer": lambda: past.ask(MESSAGE)}, repeats)
@@ -124,7 +124,7 @@ def _start_in_a_crowd(cluster: SlurmCluster) -> float:
     pellucid.start(gpus=1, wait=False)
     seconds = time.perf_counter() - began
     cluster.command("scancel", "--user=root", "--state=PENDING")
-    agency = Agency.ready()
+    agency = AgentClient.find_or_start()
     while any(one["state"]["phase"] == "queued" for one in agency.jobs()):
         time.sleep(0.1)
     return seconds
@@ -134,7 +134,7 @@ def _agent_pid(folder: Path) -> int:
     agent = holder(folder)
     if agent is None:
         raise RuntimeError("the agent has ended")
-    return Process.parse(agent.process).pid
+    return ProcessId.parse(agent.process).pid
 
 
 def _resident_mib(folder: Path) -> float:

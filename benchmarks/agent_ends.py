@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from pellucid.agent.proxy import Door
-from pellucid.agent.records import Address
+from pellucid.agent.jobs.records import ViewerAddress
+from pellucid.agent.proxy.server import ReverseProxy
 from pellucid.transport.address import Certificate
 
 HOST = "127.0.0.1"
@@ -42,21 +42,21 @@ def _serve(connection: socket.socket, certificate: Certificate | None) -> None:
         head += connection.recv(4096)
     connection.sendall(SWITCHED)
     piece = bytes(2**20)
-    while asked := connection.recv(8):
-        left = int.from_bytes(asked, "little")
+    while request := connection.recv(8):
+        left = int.from_bytes(request, "little")
         while left:
             connection.sendall(memoryview(piece)[: min(left, len(piece))])
             left -= min(left, len(piece))
 
 
-def _door(ready: Connection, address: Address) -> None:
+def _acceptor(ready: Connection, address: ViewerAddress) -> None:
     async def serve() -> None:
-        async def find(_: str) -> Address:
+        async def find(_: str) -> ViewerAddress:
             return address
 
-        door = Door("", find)
+        acceptor = ReverseProxy("", find)
         listener = socket.create_server((HOST, 0))
-        await door.open([listener], HOST)
+        await acceptor.open([listener], HOST)
         ready.send(listener.getsockname()[1])
         await asyncio.Event().wait()
 
@@ -81,8 +81,8 @@ def ends(certificate: Certificate | None) -> Iterator[tuple[int, int]]:
     """The ports of the node and of the door that leads to it."""
     with _running(_node, certificate) as node:
         pem = "" if certificate is None else certificate.certificate.read_text()
-        with _running(_door, Address(HOST, node, "", pem)) as door:
-            yield node, door
+        with _running(_acceptor, ViewerAddress(HOST, node, "", pem)) as acceptor:
+            yield node, acceptor
 
 
 class Link:

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.table import Row, options, report, shorter
 from pellucid import progress
-from pellucid.client.starting import start
+from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Voxels
 
@@ -85,7 +85,7 @@ def from_python(viewer: Viewer, lane: str, array: Voxels) -> Iterator[Turn]:
             raise RuntimeError(f"Python went another way: {viewer.last_transfer}")
         return seconds
 
-    with patch("pellucid.transport.connecting.machine", lambda: "") if lane == "tcp" else nullcontext():
+    with patch("pellucid.transport.client.machine", lambda: "") if lane == "tcp" else nullcontext():
         yield turn
 
 

@@ -22,8 +22,8 @@ def ours(source: Path, target: Path) -> None:
     from pellucid.engines.engine import EngineOptions, make_engine
 
     engine = make_engine("local", EngineOptions(2, OURS_MEMORY))
-    wishes: dict[str, Any] = {"levels": LEVELS, "chunk": CHUNK, "shard": SHARD, "codec": "zstd"}
-    pellucid.convert(f"{source}:/data", target, engine=engine, **wishes).close()
+    requests: dict[str, Any] = {"levels": LEVELS, "chunk": CHUNK, "shard": SHARD, "codec": "zstd"}
+    pellucid.convert(f"{source}:/data", target, engine=engine, **requests).close()
 
 
 def dask(source: Path, target: Path) -> None:

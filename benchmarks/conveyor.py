@@ -22,17 +22,17 @@ from benchmarks.table import TARGET, Row, options, report, shorter
 from pellucid.box import Box
 from pellucid.device import Array, Device, choose, primitives
 from pellucid.engines.engine import make_engine
-from pellucid.formats.hdf5.plain import write_arrays
+from pellucid.formats.hdf5.write_arrays import write_arrays
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels
 from pellucid.formats.registry import open_writer
-from pellucid.tomo.gridding_cpu import kept_room
-from pellucid.tomo.pipeline import Output, Running, Watch, reconstruct
-from pellucid.tomo.planning import plan_slabs
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.methods.gridding_cpu import reuse_buffers
+from pellucid.tomo.pipeline.planning import plan_slabs
+from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, Watch, reconstruct
+from pellucid.tomo.pipeline.slabs import SlabStatistics, make_slab
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.rings import RingSettings
-from pellucid.tomo.slabs import Account, make_slab
+from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.blocks import split
 from pellucid.volume.volume import open_volume
 
@@ -95,15 +95,15 @@ def case_rows(name: str, scan: Path, place: Path, recipe: Recipe) -> list[Row]:
         yield lambda box, voxels: None
 
     def whole(watch: Watch | None = None) -> None:
-        running = Running(make_engine(), overwrite=True, watch=watch)
-        reconstruct(scan, target, recipe, Output(), running=running).close()
+        running = RunOptions(make_engine(), overwrite=True, watch=watch)
+        reconstruct(scan, target, recipe, OutputOptions(), running=running).close()
 
     whole(noting)  # Kernels are compiled, and the layout is known.
     stages = stage_seconds(scan, target, layouts[0], recipe)
     taken, slowest = min(seconds(whole) for _ in range(2)), max(stages.values())
-    said = [Row(f"{name}: {stage} alone", "time", "s", spent, "", None, None) for stage, spent in stages.items()]
-    said.append(shorter(f"{name}: the whole", "s", taken, "the slowest stage", slowest))
-    return [*said, shorter(f"{name}: the whole by the slowest stage", "×", taken / slowest, TARGET, TARGET_RATIO)]
+    text = [Row(f"{name}: {stage} alone", "time", "s", spent, "", None, None) for stage, spent in stages.items()]
+    text.append(shorter(f"{name}: the whole", "s", taken, "the slowest stage", slowest))
+    return [*text, shorter(f"{name}: the whole by the slowest stage", "×", taken / slowest, TARGET, TARGET_RATIO)]
 
 
 def stage_seconds(scan_path: Path, made: Path, layout: Layout, recipe: Recipe) -> dict[str, float]:
@@ -111,7 +111,7 @@ def stage_seconds(scan_path: Path, made: Path, layout: Layout, recipe: Recipe) -
     spent = dict.fromkeys(("reading", "computing", "writing"), 0.0)
     again = Location.parse(made.with_name("again.zarr"))
     rmtree(again.local, ignore_errors=True)
-    with closing(open_scan(scan_path)) as scan, open_volume(made) as volume, kept_room():
+    with closing(open_scan(scan_path)) as scan, open_volume(made) as volume, reuse_buffers():
         plan = plan_slabs(scan, recipe, choose())
         with closing(open_writer(again, layout)) as writer:
             for block in split(volume.shape, (SLAB, *volume.shape[1:])):
@@ -120,7 +120,7 @@ def stage_seconds(scan_path: Path, made: Path, layout: Layout, recipe: Recipe) -
                 raw = scan.projections.read(rows=rows)
                 spent["reading"] += time.perf_counter() - start
                 start = time.perf_counter()
-                make_slab(raw, scan, rows, plan, Account(), partial(_keep, voxels, plan.device))
+                make_slab(raw, scan, rows, plan, SlabStatistics(), partial(_keep, voxels, plan.device))
                 spent["computing"] += time.perf_counter() - start
                 volume.read(block.core, voxels)
                 start = time.perf_counter()

@@ -75,11 +75,11 @@ def peer(texture: int, kind: str, shape: tuple[int, int, int], scene: Scene, siz
     scale = {"uint8": 255.0, "uint16": 65535.0}.get(kind, 1.0) * per_value
     depth, height, width = map(np.int32, shape)
     camera = cupy.asarray(_camera(scene, size), cupy.float32)
-    picture = cupy.empty((size, size, 4), cupy.uint8)
+    image = cupy.empty((size, size, 4), cupy.uint8)
     on_host = cupyx.empty_pinned((size, size, 4), np.uint8)
     blocks = (-(-size // BLOCK),) * 2
     values = (np.uint64(texture), table, np.int32(rows), np.float32(scale), np.float32(0.5 - low * per_value))
-    arguments = (*values, camera, width, height, depth, np.float32(scene.step), picture, np.int32(size))
+    arguments = (*values, camera, width, height, depth, np.float32(scene.step), image, np.int32(size))
 
     def draw() -> None:
         kernel(blocks, (BLOCK, BLOCK), arguments)
@@ -87,7 +87,7 @@ def peer(texture: int, kind: str, shape: tuple[int, int, int], scene: Scene, siz
 
     def frame() -> Voxels:
         kernel(blocks, (BLOCK, BLOCK), arguments)
-        picture.get(out=on_host)
+        image.get(out=on_host)
         return on_host  # type: ignore[no-any-return]
 
     return Peer(draw, frame)

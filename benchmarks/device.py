@@ -30,15 +30,15 @@ Step = Callable[[], object]
 class Size:
     edge: int
     count: int
-    picture: int
+    image: int
     repeats: int
 
     def __str__(self) -> str:
-        return f"FFT {self.edge}³, sort and scan of {amount(self.count, '')}, launch {self.picture}², float32"
+        return f"FFT {self.edge}³, sort and scan of {amount(self.count, '')}, launch {self.image}², float32"
 
 
-FULL = Size(edge=256, count=2**24, picture=2048, repeats=7)
-QUICK = Size(edge=128, count=2**21, picture=1024, repeats=5)
+FULL = Size(edge=256, count=2**24, image=2048, repeats=7)
+QUICK = Size(edge=128, count=2**21, image=1024, repeats=5)
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
 def launch_rows(size: Size) -> list[Row]:
     """A kernel that only computes: speed-up of all threads over one, and against the target."""
     cores = len(os.sched_getaffinity(0))
-    out = np.zeros((size.picture, size.picture), np.float32)
+    out = np.zeros((size.image, size.image), np.float32)
     cpu = choose("cpu")
 
     def run(threads: int) -> None:

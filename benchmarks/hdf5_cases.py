@@ -15,9 +15,9 @@ import hdf5plugin
 import numpy as np
 
 from benchmarks.table import Row, faster, interleave
-from pellucid.formats.hdf5.parallel import read_shared, write_parallel
+from pellucid.formats.hdf5.parallel.shared_io import read_shared, write_parallel
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.volume.volume import open_volume
 
 CHUNK = (64, 128, 128)

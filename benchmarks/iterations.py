@@ -17,8 +17,8 @@ from benchmarks.reconstruct import disc_sinograms
 from benchmarks.table import Row, interleave, options, report, shorter, unavailable
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.backprojection import Geometry
-from pellucid.tomo.iterative import cgls, sirt
+from pellucid.tomo.methods.direct import ParallelGeometry
+from pellucid.tomo.methods.iterative import cgls, sirt
 
 METHODS: dict[str, Callable[..., Any]] = {"SIRT": sirt, "CGLS": cgls}
 COUNTS = {"SIRT": (50, 200), "CGLS": (10, 50)}
@@ -67,7 +67,7 @@ def error_rows(method: str, counts: tuple[int, ...]) -> list[Row]:
 
 def made(method: str, sinograms: Voxels, angles: Any, count: int) -> Any:
     middle = (sinograms.shape[2] - 1) / 2
-    geometry = Geometry.shared(angles, middle, len(sinograms), is_circle=False)
+    geometry = ParallelGeometry.shared(angles, middle, len(sinograms), is_circle=False)
     return METHODS[method](sinograms, geometry, count, device=choose("cpu"))
 
 

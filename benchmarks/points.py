@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table import TARGET, Row, interleave, options, report, shorter, unavailable
-from pellucid.device import Device, Portion, choose, synchronize
+from pellucid.device import Device, LaunchRange, choose, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.progress import amount
-from pellucid.rendering.automatic_scenery import automatic_points_layer
+from pellucid.rendering.automatic.geometry import automatic_points_layer
 from pellucid.rendering.camera import Vector, framing
+from pellucid.rendering.drawing.packing import pack_light, pack_view
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Points
-from pellucid.rendering.packing import pack_light, pack_view
-from pellucid.rendering.points import SphereCloud, suitable_radius_scale
+from pellucid.rendering.layers.spheres import SphereCloud, default_radius_scale
 from pellucid.rendering.scene import Scene
 from pellucid.volume.volume import Volume
 
@@ -38,16 +38,16 @@ RADII = {"touching": 1.0, "a third as large": 1 / 3, "three times as large": 3.0
 @dataclass(frozen=True)
 class Size:
     points: int
-    picture: int
+    image: int
     edge: int
     repeats: int
 
     def __str__(self) -> str:
-        return f"{amount(self.points, '')} spheres, {self.picture}²; isosurface of {self.edge}³"
+        return f"{amount(self.points, '')} spheres, {self.image}²; isosurface of {self.edge}³"
 
 
-FULL = Size(points=1_000_000, picture=1024, edge=256, repeats=7)
-QUICK = Size(points=100_000, picture=512, edge=96, repeats=3)
+FULL = Size(points=1_000_000, image=1024, edge=256, repeats=7)
+QUICK = Size(points=100_000, image=512, edge=96, repeats=3)
 
 
 def main() -> None:
@@ -59,12 +59,12 @@ def main() -> None:
 
 def sphere_row(name: str, scale: float, size: Size, device: Device) -> Row:
     points = random_points(size.points)
-    layer = automatic_points_layer(points.name, points, radius_scale=scale * suitable_radius_scale(points))
-    cloud, shape = SphereCloud(points, layer, device), (size.picture, size.picture)
+    layer = automatic_points_layer(points.name, points, radius_scale=scale * default_radius_scale(points))
+    cloud, shape = SphereCloud(points, layer, device), (size.image, size.image)
 
     def frame(direction: Vector) -> None:
         scene = Scene(camera=framing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), direction))
-        cloud.draw(pack_view(scene, shape, 1.0, device), pack_light(scene.light), Portion(shape))
+        cloud.draw(pack_view(scene, shape, 1.0, device), pack_light(scene.light), LaunchRange(shape))
         synchronize(device)
 
     sides = {str(direction): partial(frame, direction) for direction in DIRECTIONS}

@@ -20,15 +20,15 @@ import numpy as np
 from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter, unavailable
 from pellucid.device import Array, Device, choose, primitives, synchronize
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.filters import filter_sinograms
-from pellucid.tomo.gridding import reconstruct_by_gridding
-from pellucid.tomo.gridding_cpu import kept_room
-from pellucid.tomo.in_memory import reconstruct_array
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.methods.direct import ParallelGeometry, back_project
+from pellucid.tomo.methods.filters import filter_sinograms
+from pellucid.tomo.methods.gridding import reconstruct_by_gridding
+from pellucid.tomo.methods.gridding_cpu import reuse_buffers
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.slabs import SlabStatistics
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.scan import Frames, Scan
-from pellucid.tomo.slabs import Account
 
 TARGET_UPDATES_CUDA = 1.0e12
 LONG_UPDATES = 2.0e12
@@ -111,13 +111,13 @@ def decibels(other: Voxels, mine: Voxels) -> float:
 
 
 def direct(sinograms: Array, angles: Any, device: Device, name: str) -> Array:
-    geometry = Geometry.shared(angles, (sinograms.shape[2] - 1) / 2, len(sinograms))
+    geometry = ParallelGeometry.shared(angles, (sinograms.shape[2] - 1) / 2, len(sinograms))
     filtered = filter_sinograms(sinograms, name, padding="none", device=device)
     return back_project(filtered, geometry, device)
 
 
 def gridded(sinograms: Array, angles: Any, device: Device, name: str) -> Array:
-    geometry = Geometry.shared(angles, (sinograms.shape[2] - 1) / 2, len(sinograms))
+    geometry = ParallelGeometry.shared(angles, (sinograms.shape[2] - 1) / 2, len(sinograms))
     return reconstruct_by_gridding(sinograms, geometry, name, padding="none", device=device)
 
 
@@ -128,12 +128,12 @@ def astra_fbp(sinogram: Voxels, angles: Any) -> Callable[[], object]:
     volume = astra.create_vol_geom(columns, columns)
     projector = astra.create_projector("linear", rays, volume)
     measured, made = astra.data2d.create("-sino", rays, sinogram), astra.data2d.create("-vol", volume)
-    wish = astra.astra_dict("FBP")
-    wish |= {"ProjectorId": projector, "ProjectionDataId": measured, "ReconstructionDataId": made}
-    wish["option"] = {"FilterType": "shepp-logan"}
+    request = astra.astra_dict("FBP")
+    request |= {"ProjectorId": projector, "ProjectionDataId": measured, "ReconstructionDataId": made}
+    request["option"] = {"FilterType": "shepp-logan"}
 
     def run() -> object:
-        algorithm = astra.algorithm.create(wish)
+        algorithm = astra.algorithm.create(request)
         astra.algorithm.run(algorithm)
         astra.algorithm.delete(algorithm)
         return astra.data2d.get_shared(made)
@@ -162,7 +162,7 @@ def fast_rows(size: Size) -> list[Row]:
         method(rows, angles, device, "chesler")
         synchronize(device)
 
-    with kept_room():  # As while a volume is made.
+    with reuse_buffers():  # As while a volume is made.
         taken = interleave({"gridding": partial(timed, gridded), "direct": partial(timed, direct)}, size.repeats)
     ratio = taken["direct"] / taken["gridding"]
     case = f"gridding against direct, {columns}² from {columns} views, {device.kind.upper()}"
@@ -185,7 +185,7 @@ def _rate_rows(columns: int, views: int, device: Device, slices: int = 8) -> lis
     room = primitives(device)
     angles = np.arange(views) * np.pi / views
     sinograms = room.zeros((slices, views, columns), np.float32)
-    geometry = Geometry.shared(angles, (columns - 1) / 2, slices, is_circle=False)
+    geometry = ParallelGeometry.shared(angles, (columns - 1) / 2, slices, is_circle=False)
 
     def run() -> None:
         back_project(sinograms, geometry, device)
@@ -230,7 +230,7 @@ def whole_rows(size: Size, device: Device) -> list[Row]:
         seconds: dict[str, float] = {}
 
         def run(recipe: Recipe = recipe, seconds: dict[str, float] = seconds) -> None:
-            account = Account()
+            account = SlabStatistics()
             reconstruct_array(scan, recipe, device=device.name, out=made, account=account)
             seconds |= account.seconds
 

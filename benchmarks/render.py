@@ -20,7 +20,7 @@ from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.settings import load, use
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import Volume, open_volume
 
 SHARED = Path(os.environ.get("TEST_DATA_FOLDER", Path(__file__).parents[2] / "shared" / "data"))

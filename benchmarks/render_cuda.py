@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmarks.cuda_peer import peer
 from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter
-from pellucid.device import Portion, choose, synchronize
+from pellucid.device import LaunchRange, choose, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.drawing import Canvas
+from pellucid.rendering.drawing.draw_pass import DrawRegion
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -149,7 +149,7 @@ def drawn_rows(renderer: Renderer, field: Any, volume: Volume, case: str, repeat
 def draw(renderer: Renderer, scene: Scene) -> None:
     """All that a frame takes until its light is gathered in the device's memory: packing, launching, waiting."""
     (painter,) = renderer._painters
-    painter.begin(scene, painter.load(scene), Canvas((SIZE, SIZE))).draw(Portion((SIZE, SIZE)))
+    painter.start_pass(scene, painter.load(scene), DrawRegion((SIZE, SIZE))).draw(LaunchRange((SIZE, SIZE)))
     synchronize(painter.device)
 
 

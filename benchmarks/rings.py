@@ -17,11 +17,11 @@ import numpy as np
 from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter, unavailable
 from pellucid.device import Array, Device, choose, primitives, synchronize
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.axis import by_double_wedge
-from pellucid.tomo.correction import Calibration, attenuate
-from pellucid.tomo.phantoms import foam
-from pellucid.tomo.rings import METHODS, RingSettings, remove_rings
-from pellucid.tomo.simulation import Detector, Faults, simulate
+from pellucid.tomo.correction.flat_field import Calibration, attenuate
+from pellucid.tomo.correction.rings import METHODS, RingSettings, remove_rings
+from pellucid.tomo.geometry.axis import by_double_wedge
+from pellucid.tomo.simulation.detector import Detector, Faults, simulate
+from pellucid.tomo.simulation.phantoms import foam
 
 TARGET_RATIO = 3.0
 LARGE, SMALL = 51, 21

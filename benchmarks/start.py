@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.table import TARGET, Row, options, report, shorter
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 
 SHARED = Path(os.environ.get("TEST_DATA_FOLDER", Path(__file__).parents[2] / "shared" / "data"))
 TARGETS_S = {"cold": 20.0, "warm": 2.0}
-PICTURE = "1024x1024"
+IMAGE = "1024x1024"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def main() -> None:
         source = volume_in(Path(folder))
         rounds = [cold_and_warm(source, Path(folder) / str(i)) for i in range(1 if given.is_quick else 3)]
     rows = [row for name in TARGETS_S for row in rows_of(name, [taken[name] for taken in rounds])]
-    report("start", rows, f"{source.name}, {PICTURE}, best of {len(rounds)}", given)
+    report("start", rows, f"{source.name}, {IMAGE}, best of {len(rounds)}", given)
 
 
 def volume_in(folder: Path) -> Path:
@@ -59,7 +59,7 @@ def cold_and_warm(source: Path, cache: Path) -> dict[str, Taken]:
 
 def render(source: Path, cache: Path) -> Taken:
     """The command, with everything that it keeps in one folder."""
-    command = [sys.executable, "-m", "pellucid", "render", str(source), "--size", PICTURE, "-o", f"{cache}.png"]
+    command = [sys.executable, "-m", "pellucid", "render", str(source), "--size", IMAGE, "-o", f"{cache}.png"]
     kept = {"PELLUCID_CACHE_FOLDER": str(cache), "PELLUCID_KERNELS": str(cache / "kernels")}
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, env={**os.environ, **kept}, check=True, capture_output=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.table import Row, faster, interleave, unavailable
 from pellucid.box import Box, Shape
-from pellucid.formats.chunked.chunkcodec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL
+from pellucid.formats.chunked.chunk_codec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer

@@ -21,13 +21,13 @@ from websockets.sync.client import ClientConnection, connect
 
 from benchmarks.table import TARGET, Row, faster, interleave, options, report
 from pellucid import progress
-from pellucid.client.starting import start
+from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.protocol.parts import VERSION
-from pellucid.transport import connecting
+from pellucid.instance.protocol.shared_types import VERSION
+from pellucid.transport import client
 from pellucid.transport.lanes.lane import machine
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 
 SLICES, QUICK_SLICES, EDGE = 2048, 256, 1024
 REPEATS = 3
@@ -75,11 +75,11 @@ def measured(viewer: Viewer, scan: Voxels, lane: str, seen: Seen) -> list[Row]:
         spans.append((began, time.perf_counter()))
 
     # Over TCP it is as if the program ran elsewhere.
-    with mock.patch.object(connecting, "machine", machine if lane == "shm" else lambda: ""):
+    with mock.patch.object(client, "machine", machine if lane == "shm" else lambda: ""):
         seconds = interleave({"at once": at_once, "streamed": streamed}, REPEATS)
     rates = {name: scan.nbytes / 1e9 / taken for name, taken in seconds.items()}
-    pictures = sum(began < at < ended for at in seen.arrived for began, ended in spans)
-    per_second = pictures / sum(ended - began for began, ended in spans)
+    images = sum(began < at < ended for at in seen.arrived for began, ended in spans)
+    per_second = images / sum(ended - began for began, ended in spans)
     case = f"stream, {lane}, until it is shown"
     return [
         faster(case, "GB/s", rates["streamed"], f"{SHARE} × at once", SHARE * rates["at once"]),
@@ -107,11 +107,11 @@ def _watch(socket: ClientConnection, seen: Seen) -> None:
         for message in socket:
             if isinstance(message, bytes):
                 length = int.from_bytes(message[:4], "little")
-                header, picture = json.loads(message[4 : 4 + length]), message[4 + length :]
+                header, image = json.loads(message[4 : 4 + length]), message[4 + length :]
                 socket.send(json.dumps({"type": "acknowledge", "number": header["number"]}))
-                if picture != last:
+                if image != last:
                     seen.arrived.append(time.perf_counter())
-                last = picture
+                last = image
     except ConnectionClosed:
         return
 

@@ -39,10 +39,10 @@ from benchmarks.transport_hosts import (
 )
 from pellucid import progress
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.progress import amount
 from pellucid.settings import available_memory_bytes
-from pellucid.transport.connecting import Options, allocate, send, stream
+from pellucid.transport.client import TransferOptions, allocate, send, stream
 
 STREAMS = 4
 GB = 1e9
@@ -97,20 +97,20 @@ def in_turn(measures: Mapping[str, Callable[[], float]], repeats: int) -> dict[s
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def moving_rate(address: str, token: str, array: Voxels, chosen: Options) -> float:
+def moving_rate(address: str, token: str, array: Voxels, chosen: TransferOptions) -> float:
     sent = send(address, array, token=token, options=chosen)
     return sent.nbytes / sent.moving_s
 
 
 def network_rows(place: Place, array: Voxels, size: Size) -> list[Row]:
-    tcp = Options("tcp", streams=STREAMS)
+    tcp = TransferOptions("tcp", streams=STREAMS)
     with ExitStack() as stack:
         address, token = stack.enter_context(our_listener(place, size.nbytes))
         port = stack.enter_context(plain_receiver(place, size.nbytes))
         stack.enter_context(inside(place.namespace))
         measures: dict[str, Callable[[], float]] = {
             "ours": lambda: moving_rate(address, token, array, tcp),
-            "unchecked": lambda: moving_rate(address, token, array, Options("tcp", checksum="none")),
+            "unchecked": lambda: moving_rate(address, token, array, TransferOptions("tcp", checksum="none")),
             "plain": lambda: send_plainly(place, port, array),
             "iperf3": lambda: iperf3(place, STREAMS, size.iperf_s),
         }
@@ -130,7 +130,7 @@ def ucx_rows(array: Voxels, size: Size) -> list[Row]:
         return [unavailable(case, "ours over TCP", "not under a real-time policy")]
     part = array[: QUICK.nbytes // 4]
     with our_listener(LOOPBACK, part.nbytes) as (address, token):
-        lanes = {lane: partial(moving_rate, address, token, part, Options(lane)) for lane in ("ucx", "tcp")}
+        lanes = {lane: partial(moving_rate, address, token, part, TransferOptions(lane)) for lane in ("ucx", "tcp")}
         rates = {name: rate / GB for name, rate in in_turn(lanes, size.repeats).items()}
     return [faster(case, "GB/s", rates["ucx"], "ours over TCP", rates["tcp"])]
 
@@ -143,8 +143,8 @@ def web_rows(array: Voxels, size: Size) -> list[Row]:
         listener_behind_the_web(part.nbytes) as (address, other_token),
     ):
         measures = {
-            "web": partial(moving_rate, address, other_token, part, Options("proxy")),
-            "direct": partial(moving_rate, direct, token, part, Options("tcp")),
+            "web": partial(moving_rate, address, other_token, part, TransferOptions("proxy")),
+            "direct": partial(moving_rate, direct, token, part, TransferOptions("tcp")),
         }
         rates = {name: rate / GB for name, rate in in_turn(measures, size.repeats).items()}
     case = f"through an agent and a web server, {amount(part.nbytes, 'B')}, moving"
@@ -154,7 +154,7 @@ def web_rows(array: Voxels, size: Size) -> list[Row]:
 def memory_rows(array: Voxels, size: Size) -> list[Row]:
     """Between two processes of one machine, against copying inside one."""
     target = np.zeros_like(array)
-    shm = Options("shm")
+    shm = TransferOptions("shm")
     with our_listener(LOOPBACK, size.nbytes) as (address, token):
         measures: dict[str, Callable[[], float]] = {
             "moving": lambda: moving_rate(address, token, array, shm),
@@ -174,7 +174,7 @@ def new_memory_rows(array: Voxels, size: Size) -> list[Row]:
 
     def sending() -> float:
         with our_listener(LOOPBACK, size.nbytes) as (address, token):
-            return send(address, array, token=token, options=Options("shm")).rate
+            return send(address, array, token=token, options=TransferOptions("shm")).rate
 
     def shared() -> float:
         with SharedArray.create(array.shape, array.dtype) as new:
@@ -218,7 +218,7 @@ def stream_rows(array: Voxels, size: Size) -> list[Row]:
     slices = array.view(np.uint16)[: array.nbytes // 2 // 2**20 * 2**20].reshape(-1, 1024, 1024)
 
     def streaming() -> float:
-        with stream(address, slices.shape, "uint16", token=token, options=Options("tcp")) as writer:
+        with stream(address, slices.shape, "uint16", token=token, options=TransferOptions("tcp")) as writer:
             start = time.perf_counter()
             for slice_ in slices:
                 writer.append(slice_)
@@ -227,7 +227,7 @@ def stream_rows(array: Voxels, size: Size) -> list[Row]:
     with our_listener(LOOPBACK, size.nbytes) as (address, token):
         measures = {
             "stream": streaming,
-            "whole": lambda: moving_rate(address, token, slices, Options("tcp")),
+            "whole": lambda: moving_rate(address, token, slices, TransferOptions("tcp")),
         }
         rates = {name: rate / GB for name, rate in in_turn(measures, size.repeats).items()}
     case = f"stream of {len(slices)} slices of 1024² uint16, loopback, moving"
@@ -241,7 +241,7 @@ def c_rows(array: Voxels, size: Size) -> list[Row]:
             with c_sender(address, token, size.nbytes, folder) as child:
                 measures = {
                     "C": lambda: send_from_c(child, size.nbytes),
-                    "Python": lambda: send(address, array, token=token, options=Options("tcp")).rate,
+                    "Python": lambda: send(address, array, token=token, options=TransferOptions("tcp")).rate,
                 }
                 rates = {name: rate / GB for name, rate in in_turn(measures, size.repeats).items()}
         except (OSError, subprocess.CalledProcessError) as error:

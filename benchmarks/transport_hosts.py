@@ -45,11 +45,11 @@ while True:
 
 BEHIND_THE_WEB = """
 import sys
-from pellucid.transport.check import ProbeHost
-from pellucid.transport.listening import Listener
+from pellucid.transport.lane_check import LaneTestHost
+from pellucid.transport.server import Listener
 from tests.transport.web import web_front
 token, size = sys.argv[1], int(sys.argv[2])
-with Listener(token=token, host=ProbeHost(size)) as listener, web_front(token) as front:
+with Listener(token=token, host=LaneTestHost(size)) as listener, web_front(token) as front:
     front.listener = listener
     print(front.address, flush=True)
     sys.stdin.read()

@@ -24,16 +24,16 @@ from websockets.sync.client import ClientConnection, connect
 
 from benchmarks.table import TARGET, Row, faster, options, report, shorter
 from pellucid.client.connection import Connection
-from pellucid.client.starting import start
+from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
+from pellucid.dataclass_json import from_json
 from pellucid.device import devices
-from pellucid.instance.protocol.parts import VERSION
+from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.documents import build
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 
 SHARED = Path(os.environ.get("TEST_DATA_FOLDER", Path(__file__).parents[2] / "shared" / "data"))
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,13 @@ def until_exact(
 ) -> None:
     """Take and acknowledge frames until the exact one, from a camera if that is given."""
     while True:
-        message = socket.recv(timeout=PATIENCE_S)
+        message = socket.recv(timeout=TIMEOUT_S)
         if isinstance(message, str):
             continue
         header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
         frames.append((time.time(), header))
         socket.send(json.dumps({"type": "acknowledge", "number": header["number"]}))
-        if header["is_exact"] and (last is None or build(Camera, header["camera"], "camera") == last):
+        if header["is_exact"] and (last is None or from_json(Camera, header["camera"], "camera") == last):
             return
 
 

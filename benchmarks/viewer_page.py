@@ -20,12 +20,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.table import TARGET, Row, faster, options, report, shorter
 from benchmarks.viewer import CPU, p95, volume_in
 from pellucid.client.connection import Connection
-from pellucid.client.starting import start
+from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE_MS = 60_000
+TIMEOUT_MS = 60_000
 CENTRE = (520, 400)
 NOTE = """() => {
     const canvas = document.querySelector('canvas[data-view="main"]');
@@ -64,7 +64,7 @@ def measured(browser: Browser, viewer: Viewer, encoding: str, drags: int, second
     if encoding == "jpeg":
         page.add_init_script("delete globalThis.VideoDecoder")  # As in a browser that has none.
     page.goto(viewer.url)
-    page.wait_for_function(HAS_PICTURE, timeout=PATIENCE_MS)
+    page.wait_for_function(HAS_PICTURE, timeout=TIMEOUT_MS)
     page.evaluate(NOTE)
     drag(page, 0.5)  # The first is slower everywhere, and nobody's question.
     noted = [drag(page, seconds) for _ in range(drags)]
@@ -81,7 +81,7 @@ def drag(page: Page, seconds: float) -> dict[str, Any]:
         time.sleep(max(0.0, started + step / CPU.rate - time.perf_counter()))
         page.mouse.move(x + 4 * step, y + step % 40)
     page.mouse.up()
-    page.wait_for_function(IS_EXACT, timeout=PATIENCE_MS)
+    page.wait_for_function(IS_EXACT, timeout=TIMEOUT_MS)
     noted: dict[str, Any] = page.evaluate(TAKE)
     return noted
 

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.table import TARGET, Row, options, report, shorter
-from pellucid.client.starting import start
+from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Voxels
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 
 START_S = 3.0
 COPIES = 4
@@ -78,15 +78,15 @@ def started(repeats: int) -> list[Row]:
 def handed_over(viewer: Viewer, array: Voxels, repeats: int) -> list[Row]:
     """Three things in turns, so that a disturbed moment disturbs all alike."""
     there = np.zeros_like(array)
-    copies, fresh, pictures = [], [], []
+    copies, fresh, images = [], [], []
     for _ in range(repeats):
         copies.append(measured(viewer, lambda: np.copyto(there, array)))
         fresh.append(measured(viewer, array.copy))
-        pictures.append(first_picture(viewer, array))
+        images.append(first_picture(viewer, array))
     case = "render_volume to first picture, less one frame"
     return [
-        *rows_of(f"the first: {case}", pictures[:FRESH], f"{COPIES} × memcpy into fresh memory", fresh, COPIES),
-        *rows_of(f"then: {case}", pictures[FRESH:], f"{COPIES} × memcpy into memory that is there", copies, COPIES),
+        *rows_of(f"the first: {case}", images[:FRESH], f"{COPIES} × memcpy into fresh memory", fresh, COPIES),
+        *rows_of(f"then: {case}", images[FRESH:], f"{COPIES} × memcpy into memory that is there", copies, COPIES),
     ]
 
 

@@ -26,7 +26,7 @@ class CountPeaks:
     """Count the voxels that are brighter than their six neighbours; the halo shows a block those beyond its border."""
 
     source: str
-    grain: Shape = (1, 1, 1)  # nothing is written, so blocks may be cut anywhere
+    output_chunk: Shape = (1, 1, 1)  # nothing is written, so blocks may be cut anywhere
 
     @property
     def inputs(self) -> tuple[str, ...]:

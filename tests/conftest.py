@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from tests.s3_server import S3Server, start_s3
 from tests.slurm_cluster import SlurmCluster, can_run, started
 from tests.suite_report import ROOT, Limits, ProcessorTime, SuiteReport, shared_data_folder
-from tests.waiting import PATIENCE_S
+from tests.waiting import TIMEOUT_S
 from tests.worker_groups import WorkerGroups, is_worker
 
 # How long an example takes depends on what else runs on the machine. An automatic build tries the same ones every time.
@@ -66,9 +66,9 @@ def _answers_may_take_long() -> Iterator[None]:
     """HTTP clients give up after 5 s and websockets after 10 s, which a busy machine may need for an answer."""
     with pytest.MonkeyPatch.context() as patch:
         for phase in ("connect", "read", "write", "pool"):
-            patch.setattr(DEFAULT_TIMEOUT_CONFIG, phase, PATIENCE_S)
+            patch.setattr(DEFAULT_TIMEOUT_CONFIG, phase, TIMEOUT_S)
         assert connect.__kwdefaults__ is not None
-        patch.setitem(connect.__kwdefaults__, "open_timeout", PATIENCE_S)
+        patch.setitem(connect.__kwdefaults__, "open_timeout", TIMEOUT_S)
         yield
 
 

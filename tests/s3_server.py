@@ -77,11 +77,11 @@ def _environment(folder: Path) -> dict[str, str]:
 def _wait(process: "subprocess.Popen[str]") -> None:
     """Until the server says that it listens."""
     assert process.stderr is not None
-    said = []
+    text = []
     for line in process.stderr:
-        said.append(line)
+        text.append(line)
         if "Starting s3 server on" in line:
             # Somebody must go on reading, or the server stops at a full pipe.
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return
-    raise RuntimeError(f"rclone did not start: {''.join(said)}")
+    raise RuntimeError(f"rclone did not start: {''.join(text)}")

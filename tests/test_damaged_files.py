@@ -113,7 +113,7 @@ def test_an_open_that_hangs_ends_in_time(
 
     (tmp_path / "a.npy").write_bytes(b"1")
     never = Event()
-    monkeypatch.setattr("pellucid.cli.info.open_series", lambda location: never.wait())
+    monkeypatch.setattr("pellucid.cli.commands.info.open_series", lambda location: never.wait())
     with settings.use(settings.load(open_timeout_s=1)):
         assert main(["info", str(tmp_path / "a.npy")]) == 1
     never.set()

@@ -7,13 +7,13 @@ import pytest
 from pellucid import errors
 
 EXAMPLES = [
-    errors.InvalidInput("The lens cap is on.", do="Take it off."),
+    errors.InvalidInput("The lens cap is on.", remedy="Take it off."),
     errors.NotFound("a.h5"),
     errors.Truncated("a.raw", needs=10, has=5),
     errors.DatasetAmbiguous("a.h5", ["/x (3, 3, 3)", "/y (4, 4, 4)"]),
     errors.DatasetAmbiguous("a.h5", []),
     errors.SelectionNeeded("a.tif", times=3, channels=2),
-    errors.TooLarge(needs=2**30, has=2**20, do="Open level 1."),
+    errors.TooLarge(needs=2**30, has=2**20, remedy="Open level 1."),
     errors.SharedChunk((3, 3, 3), (2, 2, 2)),
     errors.WorkerLost("reading", "killed"),
     errors.MissingPackage("ucxx", "ucx"),
@@ -29,8 +29,8 @@ EXAMPLES = [
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
 def test_two_sentences(error: errors.PellucidError) -> None:
     assert error.what.rstrip().endswith(".")
-    assert error.do.rstrip().endswith(".")
-    assert str(error) == f"{error.what} {error.do}"
+    assert error.remedy.rstrip().endswith(".")
+    assert str(error) == f"{error.what} {error.remedy}"
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
@@ -43,5 +43,5 @@ def test_an_error_crosses_a_process_border(error: errors.PellucidError) -> None:
 def test_choices_are_listed() -> None:
     assert "/x (3, 3, 3), /y (4, 4, 4)" in str(errors.DatasetAmbiguous("a.h5", ["/x (3, 3, 3)", "/y (4, 4, 4)"]))
     assert "a.tif:t=0,c=0" in str(errors.SelectionNeeded("a.tif", 3, 2))
-    assert "1.0 GiB of memory and 1.0 MiB" in str(errors.TooLarge(2**30, 2**20, do="Open level 1."))
+    assert "1.0 GiB of memory and 1.0 MiB" in str(errors.TooLarge(2**30, 2**20, remedy="Open level 1."))
     assert "credentials" in str(errors.Unreadable("s3://bucket/a.zarr", "no answer"))

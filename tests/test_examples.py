@@ -11,7 +11,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import PellucidError
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.suite_report import ROOT
 
 VIEWER = ROOT / "examples" / "04_view_an_array.py"

@@ -167,9 +167,9 @@ def test_bars_nest_and_go(clock: FakeClock) -> None:
             outer.advance(2)
             progress.note("Half way.")
         progress.note("Done.")
-    said = [line.rstrip() for line in log.getvalue().splitlines() if line.rstrip()]
+    text = [line.rstrip() for line in log.getvalue().splitlines() if line.rstrip()]
     positions = [
-        said.index(line) for line in ("Half way.", "Inner: 3 in 1.0 s (3/s)", "Outer: 2 in 1.0 s (2/s)", "Done.")
+        text.index(line) for line in ("Half way.", "Inner: 3 in 1.0 s (3/s)", "Outer: 2 in 1.0 s (2/s)", "Done.")
     ]
     assert positions == sorted(positions)
 

@@ -3,14 +3,14 @@
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 LOOK_AGAIN_S = 0.02
 
 
-def wait_until(is_so: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+def wait_until(is_so: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None:
     """Until something is so that nobody announces; never a fixed time."""
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not so after {patience_s} s")
+            raise TimeoutError(f"not so after {timeout_s} s")
         time.sleep(LOOK_AGAIN_S)

@@ -15,7 +15,14 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pellucid.instance.protocol import access, http, incoming, outgoing, parts, reconstruction
+from pellucid.instance.protocol import (
+    access,
+    client_messages,
+    http_bodies,
+    reconstruction,
+    server_messages,
+    shared_types,
+)
 from pellucid.rendering import scene
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "protocol.ts"
@@ -28,7 +35,7 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneTyp
 JSON = "export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };\n"
 ALIASES = {
     value: name
-    for name, value in {**vars(scene), **vars(parts), **vars(reconstruction)}.items()
+    for name, value in {**vars(scene), **vars(shared_types), **vars(reconstruction)}.items()
     if get_origin(value) is Literal
 }
 CONSTANTS = ("VERSION", "LARGEST_MESSAGE_BYTES", "LARGEST_EDGE", "LARGEST_UPLOAD_BYTES")
@@ -36,17 +43,21 @@ CONSTANTS = ("VERSION", "LARGEST_MESSAGE_BYTES", "LARGEST_EDGE", "LARGEST_UPLOAD
 
 def generate() -> str:
     """All of the file."""
-    bodies = (*http.BODIES, *access.BODIES, *reconstruction.BODIES)
-    sent = set(get_args(incoming.Incoming)) | set(bodies)
-    roots = [*get_args(incoming.Incoming), *get_args(outgoing.Outgoing), *get_args(outgoing.Header)]
+    bodies = (*http_bodies.BODIES, *access.BODIES, *reconstruction.BODIES)
+    sent = set(get_args(client_messages.Incoming)) | set(bodies)
+    roots = [
+        *get_args(client_messages.Incoming),
+        *get_args(server_messages.Outgoing),
+        *get_args(server_messages.Header),
+    ]
     found: dict[type, None] = {}
-    for kind in (*roots, *bodies, *http.ANSWERS, *access.ANSWERS, *reconstruction.ANSWERS):
+    for kind in (*roots, *bodies, *http_bodies.ANSWERS, *access.ANSWERS, *reconstruction.ANSWERS):
         collect(kind, found)
-    constants = [f"export const {name} = {getattr(parts, name)};\n" for name in CONSTANTS]
+    constants = [f"export const {name} = {getattr(shared_types, name)};\n" for name in CONSTANTS]
     unions = [
-        union("Incoming", incoming.Incoming),
-        union("Outgoing", outgoing.Outgoing),
-        union("Header", outgoing.Header),
+        union("Incoming", client_messages.Incoming),
+        union("Outgoing", server_messages.Outgoing),
+        union("Header", server_messages.Header),
     ]
     aliases = [f"export type {name} = {_choice(kind)};\n" for kind, name in ALIASES.items()]
     body = [interface(kind, is_sent=kind in sent) for kind in found]

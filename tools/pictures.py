@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 import pellucid
-from pellucid.rendering.automatic_scenery import automatic_points_layer
+from pellucid.rendering.automatic.geometry import automatic_points_layer
 from pellucid.rendering.camera import framing
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
@@ -128,41 +128,41 @@ def first(name: str) -> Describe:
 
 
 @dataclass(frozen=True)
-class Picture:
+class EncodedImage:
     """A file, and the scenes that stand in it from left to right."""
 
     name: str
     scenes: tuple[Describe, ...]
 
 
-PICTURES = (
-    Picture(
+IMAGES = (
+    EncodedImage(
         "first-pictures",
         (
             first("volumes/bonsai.nrrd"), first("volumes/engine.nii.gz"), first("volumes/spm152.nii.gz"),
             first("em/fibsem_1.h5:/raw"),
         ),
     ),
-    *(Picture(f"bonsai-{name}", (bonsai(name),)) for name in ("none", "gradient", "shadow", "occlusion")),
-    Picture("isosurface", (isosurface,)),
-    Picture("spheres", (spheres,)),
-    Picture("labels", (labels,)),
-    Picture("slices", (slices,)),
+    *(EncodedImage(f"bonsai-{name}", (bonsai(name),)) for name in ("none", "gradient", "shadow", "occlusion")),
+    EncodedImage("isosurface", (isosurface,)),
+    EncodedImage("spheres", (spheres,)),
+    EncodedImage("labels", (labels,)),
+    EncodedImage("slices", (slices,)),
 )  # fmt: skip
 
 
-def make(picture: Picture, data: Path, renderer: Renderer) -> Path:
+def make(image: EncodedImage, data: Path, renderer: Renderer) -> Path:
     """Draw a picture with smooth edges and write it."""
-    panels = list(_panels(picture, data, renderer))
-    path = FOLDER / f"{picture.name}.jpg"
+    panels = list(_panels(image, data, renderer))
+    path = FOLDER / f"{image.name}.jpg"
     Image.fromarray(np.concatenate(panels, axis=1)[..., :3]).save(path, quality=QUALITY, subsampling=0, optimize=True)
     return path
 
 
 def _panels(
-    picture: Picture, data: Path, renderer: Renderer
+    image: EncodedImage, data: Path, renderer: Renderer
 ) -> Iterator["np.ndarray[tuple[int, ...], np.dtype[np.uint8]]"]:
-    for describe in picture.scenes:
+    for describe in image.scenes:
         scene = replace(describe(data), background=BACKGROUND)
         *_, smoothest = renderer.render_progressive(scene, EDGE, EDGE, budget_ms=1e6)
         yield smoothest.rgba
@@ -175,9 +175,9 @@ def main() -> None:
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     renderer = Renderer()
-    for picture in PICTURES:
-        if not options.names or picture.name in options.names:
-            path = make(picture, options.data, renderer)
+    for image in IMAGES:
+        if not options.names or image.name in options.names:
+            path = make(image, options.data, renderer)
             sys.stdout.write(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB\n")
 
 

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pellucid.box import Box as Box
-    from pellucid.client.asynchronous import connect_async as connect_async
-    from pellucid.client.asynchronous import start_async as start_async
+    from pellucid.client.async_viewer import connect_async as connect_async
+    from pellucid.client.async_viewer import start_async as start_async
+    from pellucid.client.launch import connect as connect
+    from pellucid.client.launch import instances as instances
+    from pellucid.client.launch import start as start
     from pellucid.client.login import login as login
     from pellucid.client.login import logout as logout
-    from pellucid.client.starting import connect as connect
-    from pellucid.client.starting import instances as instances
-    from pellucid.client.starting import start as start
     from pellucid.client.viewer import Viewer as Viewer
     from pellucid.conversion.convert import convert as convert
     from pellucid.conversion.convert import pyramid as pyramid
-    from pellucid.formats.hdf5.parallel import read_shared as read_shared
-    from pellucid.formats.hdf5.parallel import write_parallel as write_parallel
-    from pellucid.rendering.automatic import automatic_scene as automatic_scene
+    from pellucid.formats.hdf5.parallel.shared_io import read_shared as read_shared
+    from pellucid.formats.hdf5.parallel.shared_io import write_parallel as write_parallel
+    from pellucid.rendering.automatic.volumes import automatic_scene as automatic_scene
     from pellucid.rendering.camera import Camera as Camera
     from pellucid.rendering.renderer import render as render
     from pellucid.rendering.renderer import render_progressive as render_progressive
     from pellucid.rendering.scene import Scene as Scene
     from pellucid.rendering.transfer import TransferFunction as TransferFunction
-    from pellucid.tomo.pipeline import reconstruct as reconstruct
+    from pellucid.tomo.pipeline.reconstruct import reconstruct as reconstruct
     from pellucid.volume.blocks import Block as Block
     from pellucid.volume.blocks import split as split
     from pellucid.volume.blocks import stitch as stitch
@@ -48,7 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 HOMES = {
-    "automatic_scene": "pellucid.rendering.automatic:automatic_scene",
+    "automatic_scene": "pellucid.rendering.automatic.volumes:automatic_scene",
     "Block": "pellucid.volume.blocks:Block",
     "Box": "pellucid.box:Box",
     "Camera": "pellucid.rendering.camera:Camera",
@@ -57,24 +57,24 @@ HOMES = {
     "TransferFunction": "pellucid.rendering.transfer:TransferFunction",
     "Volume": "pellucid.volume.volume:Volume",
     "Viewer": "pellucid.client.viewer:Viewer",
-    "connect": "pellucid.client.starting:connect",
-    "connect_async": "pellucid.client.asynchronous:connect_async",
+    "connect": "pellucid.client.launch:connect",
+    "connect_async": "pellucid.client.async_viewer:connect_async",
     "convert": "pellucid.conversion.convert:convert",
-    "instances": "pellucid.client.starting:instances",
+    "instances": "pellucid.client.launch:instances",
     "login": "pellucid.client.login:login",
     "logout": "pellucid.client.login:logout",
-    "start": "pellucid.client.starting:start",
-    "start_async": "pellucid.client.asynchronous:start_async",
+    "start": "pellucid.client.launch:start",
+    "start_async": "pellucid.client.async_viewer:start_async",
     "open": "pellucid.volume.volume:open_volume",
     "open_series": "pellucid.volume.series:open_series",
     "pyramid": "pellucid.conversion.convert:pyramid",
     "render": "pellucid.rendering.renderer:render",
     "render_progressive": "pellucid.rendering.renderer:render_progressive",
-    "reconstruct": "pellucid.tomo.pipeline:reconstruct",
-    "read_shared": "pellucid.formats.hdf5.parallel:read_shared",
+    "reconstruct": "pellucid.tomo.pipeline.reconstruct:reconstruct",
+    "read_shared": "pellucid.formats.hdf5.parallel.shared_io:read_shared",
     "split": "pellucid.volume.blocks:split",
     "stitch": "pellucid.volume.blocks:stitch",
-    "write_parallel": "pellucid.formats.hdf5.parallel:write_parallel",
+    "write_parallel": "pellucid.formats.hdf5.parallel.shared_io:write_parallel",
 }
 
 

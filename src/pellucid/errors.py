@@ -15,32 +15,32 @@ REMOTE_REMEDY = "Check the address, AWS_ENDPOINT_URL, the credentials and the ne
 class PellucidError(Exception):
     """An error that says what happened and what to do.
 
-    >>> raise PellucidError("The lens cap is on.", do="Take it off.")
+    >>> raise PellucidError("The lens cap is on.", remedy="Take it off.")
     Traceback (most recent call last):
     pellucid.errors.PellucidError: The lens cap is on. Take it off.
     """
 
     is_transient = False  # whether the same work may succeed when it is simply done again
 
-    def __init__(self, what: str, do: str) -> None:
-        self.what, self.do = printable(what), printable(do)  # Names from files are in them.
-        super().__init__(self.what, self.do)
+    def __init__(self, what: str, remedy: str) -> None:
+        self.what, self.remedy = printable(what), printable(remedy)  # Names from files are in them.
+        super().__init__(self.what, self.remedy)
 
     def __str__(self) -> str:
-        return f"{self.what} {self.do}"
+        return f"{self.what} {self.remedy}"
 
     def __reduce__(self) -> tuple[object, ...]:
         # Subclasses take their own arguments; errors cross process borders, so rebuild from the two sentences.
-        return (_rebuild, (type(self), self.what, self.do))
+        return (_rebuild, (type(self), self.what, self.remedy))
 
 
-def _rebuild(kind: type[PellucidError], what: str, do: str) -> PellucidError:
+def _rebuild(kind: type[PellucidError], what: str, remedy: str) -> PellucidError:
     error = kind.__new__(kind)
-    PellucidError.__init__(error, what, do)
+    PellucidError.__init__(error, what, remedy)
     return error
 
 
-def error_named(kind: str, what: str, do: str, line: int = 0) -> PellucidError:
+def error_named(kind: str, what: str, remedy: str, line: int = 0) -> PellucidError:
     """The error that another process told of, as one of the same class; InvalidInput where there is none here.
 
     >>> error_named("NotAllowed", "The door is closed.", "Knock.")
@@ -48,7 +48,7 @@ def error_named(kind: str, what: str, do: str, line: int = 0) -> PellucidError:
     """
     named = globals().get(kind)
     ours = named if isinstance(named, type) and issubclass(named, PellucidError) else InvalidInput
-    error = _rebuild(ours, what, do)
+    error = _rebuild(ours, what, remedy)
     if isinstance(error, ShadingInvalid):
         error.line = line
     return error
@@ -73,7 +73,7 @@ class NotFound(PellucidError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"There is nothing at {path}.", do="Check the spelling and that the disk or bucket is mounted."
+            f"There is nothing at {path}.", remedy="Check the spelling and that the disk or bucket is mounted."
         )
 
 
@@ -84,7 +84,7 @@ class Unreadable(PellucidError):
 
     def __init__(self, path: str, why: str) -> None:
         here = "Check its permissions and that the disk is healthy."
-        super().__init__(f"{path} cannot be read: {why}.", do=REMOTE_REMEDY if "://" in path else here)
+        super().__init__(f"{path} cannot be read: {why}.", remedy=REMOTE_REMEDY if "://" in path else here)
 
 
 class UnknownFormat(PellucidError):
@@ -93,7 +93,7 @@ class UnknownFormat(PellucidError):
     def __init__(self, path: str, known: Iterable[str]) -> None:
         super().__init__(
             f"{path} is in no format known here, by content or by name.",
-            do=f"Known: {', '.join(sorted(known))}. For headerless data give --shape and --source-dtype.",
+            remedy=f"Known: {', '.join(sorted(known))}. For headerless data give --shape and --source-dtype.",
         )
 
 
@@ -101,7 +101,7 @@ class EmptyFile(PellucidError):
     """Zero bytes, or a folder with nothing to read in it."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is empty.", do="The program that wrote it probably failed: write or copy it again.")
+        super().__init__(f"{path} is empty.", remedy="The program that wrote it failed: write or copy it again.")
 
 
 class Truncated(PellucidError):
@@ -110,7 +110,7 @@ class Truncated(PellucidError):
     def __init__(self, path: str, needs: int, has: int) -> None:
         super().__init__(
             f"{path} is cut short: its header promises {needs:,} bytes and {has:,} are there.",
-            do="Copy it again, or wait until it is written completely.",
+            remedy="Copy it again, or wait until it is written completely.",
         )
 
 
@@ -120,7 +120,7 @@ class Unfinished(PellucidError):
     def __init__(self, path: str) -> None:
         super().__init__(
             f"{path} was begun and never finished.",
-            do="Give the command that wrote it again: it continues where it stopped.",
+            remedy="Give the command that wrote it again: it continues where it stopped.",
         )
 
 
@@ -128,7 +128,7 @@ class Damaged(PellucidError):
     """The bytes contradict themselves."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} is damaged: {why}.", do="Copy it again from where it was written.")
+        super().__init__(f"{path} is damaged: {why}.", remedy="Copy it again from where it was written.")
 
 
 class WrongDimensions(PellucidError):
@@ -137,7 +137,7 @@ class WrongDimensions(PellucidError):
     def __init__(self, path: str, shape: Sequence[int]) -> None:
         super().__init__(
             f"{path} has shape {tuple(shape)}, which is not a volume.",
-            do="A volume has three axes (z, y, x), optionally with time and channel before them.",
+            remedy="A volume has three axes (z, y, x), optionally with time and channel before them.",
         )
 
 
@@ -145,7 +145,7 @@ class DatasetMissing(PellucidError):
     """The container has no dataset by that name."""
 
     def __init__(self, path: str, name: str, choices: Iterable[str] | Mapping[str, str]) -> None:
-        super().__init__(f"{path} has no dataset {name!r}.", do=_choose(path, choices))
+        super().__init__(f"{path} has no dataset {name!r}.", remedy=_choose(path, choices))
 
 
 class DatasetAmbiguous(PellucidError):
@@ -158,7 +158,7 @@ class DatasetAmbiguous(PellucidError):
         choices = choices if isinstance(choices, Mapping) else list(choices)
         self.names = tuple(choices)
         what = f"{path} holds {len(choices)} volumes." if choices else f"{path} holds no dataset of three axes."
-        super().__init__(what, do=_choose(path, choices))
+        super().__init__(what, remedy=_choose(path, choices))
 
 
 def _choose(path: str, choices: Iterable[str] | Mapping[str, str]) -> str:
@@ -175,7 +175,7 @@ class LinkBroken(PellucidError):
     def __init__(self, path: str, name: str, target: str) -> None:
         super().__init__(
             f"{name} in {path} points to {target}, which is missing.",
-            do="Put the file that it names beside this one, as it was when it was written.",
+            remedy="Put the file that it names beside this one, as it was when it was written.",
         )
 
 
@@ -186,15 +186,15 @@ class SelectionNeeded(PellucidError):
         example = ",".join(f"{axis}=0" for axis, length in (("t", times), ("c", channels)) if length > 1)
         super().__init__(
             f"{path} holds {times} time steps and {channels} channels, not one volume.",
-            do=f"Select one by {path}:{example}, or open all of them with pellucid.open_series.",
+            remedy=f"Select one by {path}:{example}, or open all of them with pellucid.open_series.",
         )
 
 
 class SelectionInvalid(PellucidError):
     """A time, channel or level that the file does not have."""
 
-    def __init__(self, path: str, axis: str, asked: int, count: int) -> None:
-        super().__init__(f"{path} has no {axis} {asked}.", do=f"Choose a {axis} from 0 to {count - 1}.")
+    def __init__(self, path: str, axis: str, request: int, count: int) -> None:
+        super().__init__(f"{path} has no {axis} {request}.", remedy=f"Choose a {axis} from 0 to {count - 1}.")
 
 
 class UnknownCodec(PellucidError):
@@ -203,7 +203,7 @@ class UnknownCodec(PellucidError):
     def __init__(self, path: str, codec: str, known: Iterable[str] = ()) -> None:
         listed = ", ".join(sorted(known))
         remedy = f"Known: {listed}." if listed else "Install the plugin for it, or write the file with gzip or zstd."
-        super().__init__(f"{path} uses the codec {codec!r}, which is not available here.", do=remedy)
+        super().__init__(f"{path} uses the codec {codec!r}, which is not available here.", remedy=remedy)
 
 
 class UnsupportedType(PellucidError):
@@ -211,11 +211,11 @@ class UnsupportedType(PellucidError):
 
     def __init__(self, where: str, dtype: object, known: Iterable[str]) -> None:
         what = f"{where} cannot hold voxels of type {dtype}."
-        do = f"Convert with --dtype to one of: {', '.join(known)}."
+        remedy = f"Convert with --dtype to one of: {', '.join(known)}."
         if str(dtype).lstrip("<>=|").startswith(("complex", "c8", "c16", "c32")):
             what = f"{where}: the values are complex ({dtype}), and voxels must be real numbers."
-            do = "Save the magnitude, the phase or the real part, such as np.abs(values), and use that."
-        super().__init__(what, do)
+            remedy = "Save the magnitude, the phase or the real part, such as np.abs(values), and use that."
+        super().__init__(what, remedy)
 
 
 class NotWritable(PellucidError):
@@ -224,15 +224,15 @@ class NotWritable(PellucidError):
     def __init__(self, path: str, why: str, writable: Iterable[str] = ()) -> None:
         listed = ", ".join(sorted(writable))
         place = REMOTE_REMEDY if "://" in path else "Choose a folder that you may write to."
-        do = f"Writable formats: {listed}." if listed else place
-        super().__init__(f"{path} cannot be written: {why}.", do=do)
+        remedy = f"Writable formats: {listed}." if listed else place
+        super().__init__(f"{path} cannot be written: {why}.", remedy=remedy)
 
 
 class OutputExists(PellucidError):
     """The output is already there, and was not asked to be replaced."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} exists already.", do="Choose another name, or add --overwrite to replace it.")
+        super().__init__(f"{path} exists already.", remedy="Choose another name, or add --overwrite to replace it.")
 
 
 class DiskFull(PellucidError):
@@ -241,15 +241,15 @@ class DiskFull(PellucidError):
     def __init__(self, path: str) -> None:
         super().__init__(
             f"The disk is full: {path} could not be completed. The input is untouched.",
-            do="Free some space and give the same command again: it continues where it stopped.",
+            remedy="Free some space and give the same command again: it continues where it stopped.",
         )
 
 
 class TooLarge(PellucidError):
     """More memory than there is; said before anything was started."""
 
-    def __init__(self, needs: int, has: int, do: str) -> None:
-        super().__init__(f"This needs {_size(needs)} of memory and {_size(has)} may be used.", do=do)
+    def __init__(self, needs: int, has: int, remedy: str) -> None:
+        super().__init__(f"This needs {_size(needs)} of memory and {_size(has)} may be used.", remedy=remedy)
 
 
 def _size(count: int) -> str:
@@ -263,8 +263,8 @@ class SharedChunk(PellucidError):
     """Two blocks would write into one chunk or shard, and one would be lost."""
 
     def __init__(self, block: Sequence[int], chunk: Sequence[int]) -> None:
-        do = "Make every block edge a multiple of the output's chunk (or shard) edge."
-        super().__init__(f"Blocks of {tuple(block)} voxels would share chunks of {tuple(chunk)}.", do=do)
+        remedy = "Make every block edge a multiple of the output's chunk (or shard) edge."
+        super().__init__(f"Blocks of {tuple(block)} voxels would share chunks of {tuple(chunk)}.", remedy=remedy)
 
 
 class WorkerLost(PellucidError):
@@ -275,7 +275,7 @@ class WorkerLost(PellucidError):
     def __init__(self, doing: str, why: str) -> None:
         super().__init__(
             f"A worker process was lost while {doing}: {why}.",
-            do="If memory ran out, lower the memory budget or the number of processes; then try again.",
+            remedy="If memory ran out, lower the memory budget or the number of processes; then try again.",
         )
 
 
@@ -283,7 +283,7 @@ class Cancelled(PellucidError):
     """Stopped on request."""
 
     def __init__(self, doing: str) -> None:
-        super().__init__(f"{doing} was cancelled.", do="Give the same command again to continue where it stopped.")
+        super().__init__(f"{doing} was cancelled.", remedy="Give the same command again to continue where it stopped.")
 
 
 class Unreachable(PellucidError):
@@ -294,7 +294,7 @@ class Unreachable(PellucidError):
     def __init__(self, address: str, why: str) -> None:
         super().__init__(
             f"{address} cannot be reached: {why}.",
-            do="Check that it is running there, the address and port, and the firewall between the two machines.",
+            remedy="Check that it is running there, the address and port, and the firewall between the two machines.",
         )
 
 
@@ -302,8 +302,8 @@ class TokenRefused(PellucidError):
     """The two ends do not hold the same token."""
 
     def __init__(self, address: str) -> None:
-        do = "Give the token that the receiving end was started with; nothing was sent."
-        super().__init__(f"{address} does not hold the same token.", do=do)
+        remedy = "Give the token that the receiving end was started with; nothing was sent."
+        super().__init__(f"{address} does not hold the same token.", remedy=remedy)
 
 
 class TransferTooLarge(PellucidError):
@@ -313,7 +313,7 @@ class TransferTooLarge(PellucidError):
         super().__init__(
             f"The array has {_size(announced)} ({announced:,} bytes), and the receiving end takes at most "
             f"{_size(limit)} ({limit:,} bytes).",
-            do="Send a part of it or a smaller type, or start the receiving end for more.",
+            remedy="Send a part of it or a smaller type, or start the receiving end for more.",
         )
 
 
@@ -321,8 +321,8 @@ class TransferInvalid(PellucidError):
     """The other end broke the rules of a transfer, such as more bytes than it announced."""
 
     def __init__(self, why: str) -> None:
-        do = "Check that both ends have the same version."
-        super().__init__(f"The other end broke the rules of the transfer: {why}.", do=do)
+        remedy = "Check that both ends have the same version."
+        super().__init__(f"The other end broke the rules of the transfer: {why}.", remedy=remedy)
 
 
 class TransferBroken(PellucidError):
@@ -334,7 +334,7 @@ class TransferBroken(PellucidError):
         kept = f" after {_size(done)} of {_size(total)}" if total else ""
         super().__init__(
             f"The transfer broke off{kept}: {why}.",
-            do="Check that the other end is running, and send again: pieces that arrived are not sent twice.",
+            remedy="Check that the other end is running, and send again: pieces that arrived are not sent twice.",
         )
 
 
@@ -344,8 +344,8 @@ class TransferBusy(PellucidError):
     is_transient = True
 
     def __init__(self, name: str) -> None:
-        do = "Send again when that one has arrived."
-        super().__init__(f"The receiving end is taking another array ({name}).", do=do)
+        remedy = "Send again when that one has arrived."
+        super().__init__(f"The receiving end is taking another array ({name}).", remedy=remedy)
 
 
 class MissingPackage(PellucidError):
@@ -353,7 +353,7 @@ class MissingPackage(PellucidError):
 
     def __init__(self, package: str, extra: str = "") -> None:
         wanted = f"'pellucid[{extra}]'" if extra else package
-        super().__init__(f"This needs the package {package}.", do=f"Install it with: pip install {wanted}.")
+        super().__init__(f"This needs the package {package}.", remedy=f"Install it with: pip install {wanted}.")
 
 
 class ViewerUnreachable(PellucidError):
@@ -362,16 +362,16 @@ class ViewerUnreachable(PellucidError):
     is_transient = True
 
     def __init__(self, address: str, why: str) -> None:
-        do = "Start another with pellucid.start(); pellucid.instances() lists those that run."
-        super().__init__(f"The viewer at {address} does not answer: {why}.", do=do)
+        remedy = "Start another with pellucid.start(); pellucid.instances() lists those that run."
+        super().__init__(f"The viewer at {address} does not answer: {why}.", remedy=remedy)
 
 
 class JobOver(PellucidError):
     """A viewer or task that ended before it could be used. log: the last lines that it wrote."""
 
     def __init__(self, name: str, why: str, log: Iterable[str] = ()) -> None:
-        said = "; ".join(line.strip() for line in log)
-        super().__init__(f"{name} will not start. {why}", do=f"Its log ends: {said}" if said else "Start another.")
+        text = "; ".join(line.strip() for line in log)
+        super().__init__(f"{name} will not start. {why}", remedy=f"Its log ends: {text}" if text else "Start another.")
 
 
 class SchedulerUnreachable(PellucidError):
@@ -380,20 +380,20 @@ class SchedulerUnreachable(PellucidError):
     is_transient = True
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} cannot be asked: {why}.", do="Jobs go on meanwhile. Try again in a while.")
+        super().__init__(f"{name} cannot be asked: {why}.", remedy="Jobs go on meanwhile. Try again in a while.")
 
 
 class DeviceUnavailable(PellucidError):
     """A device was asked for that this machine does not have."""
 
-    def __init__(self, asked: str, available: Iterable[str]) -> None:
-        super().__init__(f"There is no device {asked!r} here.", do=f"Available: {', '.join(available)}.")
+    def __init__(self, request: str, available: Iterable[str]) -> None:
+        super().__init__(f"There is no device {request!r} here.", remedy=f"Available: {', '.join(available)}.")
 
 
 class ShadingInvalid(PellucidError):
     """A user's shading that does not compile. line: in the user's own text, from 1; 0 where it is not known."""
 
-    def __init__(self, line: int, why: str, do: str) -> None:
+    def __init__(self, line: int, why: str, remedy: str) -> None:
         self.line = line
         where = f"Line {line} of the shading" if line else "The shading does not compile"
-        super().__init__(f"{where}: {why}.", do=do)
+        super().__init__(f"{where}: {why}.", remedy=remedy)

@@ -236,19 +236,19 @@ class Lines:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
         self._lock = threading.Lock()
-        self._said: dict[int, Update] = {}
+        self._text: dict[int, Update] = {}
 
     def report(self, update: Update) -> None:
         with self._lock:
-            before = self._said.setdefault(update.task, update)
+            before = self._text.setdefault(update.task, update)
             if update.is_finished or update.is_stopped:
-                del self._said[update.task]
+                del self._text[update.task]
                 if update.is_finished and update.seconds < self.quick_s:
                     return
             elif not self._is_due(before, update):
                 return
             else:
-                self._said[update.task] = update
+                self._text[update.task] = update
             self._write(sentence(update))
 
     def note(self, text: str) -> None:

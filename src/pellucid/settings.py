@@ -174,14 +174,14 @@ def _from_file() -> dict[str, _Given]:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if os.environ.get(CONFIG_VARIABLE):
-            do = f"Correct or unset {CONFIG_VARIABLE}."
-            raise InvalidInput(f"The settings file {file} does not exist.", do=do) from None
+            remedy = f"Correct or unset {CONFIG_VARIABLE}."
+            raise InvalidInput(f"The settings file {file} does not exist.", remedy=remedy) from None
         return {}
     except OSError as error:
-        do = f"Correct its permissions, or name another in {CONFIG_VARIABLE}."
-        raise InvalidInput(f"The settings file {file} cannot be read: {error.strerror}.", do=do) from error
+        remedy = f"Correct its permissions, or name another in {CONFIG_VARIABLE}."
+        raise InvalidInput(f"The settings file {file} cannot be read: {error.strerror}.", remedy=remedy) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"The settings file {file} is not TOML: {error}.", do="Correct that line.") from error
+        raise InvalidInput(f"The settings file {file} is not TOML: {error}.", remedy="Correct that line.") from error
     _refuse_unknown(table, VARIABLES, str(file))
     return {name: _Given(name, value, str(file), file.parent) for name, value in table.items()}
 
@@ -191,7 +191,7 @@ def _refuse_unknown(
 ) -> None:
     for name in sorted(names):
         if name not in known:
-            raise InvalidInput(f"There is no setting {name} (in {where}).", do=f"Valid: {', '.join(known)}.")
+            raise InvalidInput(f"There is no setting {name} (in {where}).", remedy=f"Valid: {', '.join(known)}.")
 
 
 # What a value may be
@@ -229,7 +229,7 @@ def _folder(given: _Given) -> Path:
 
 def _invalid(given: _Given, valid: str) -> InvalidInput:
     what = f"The setting {given.name} cannot be {given.value!r} (from {given.where})."
-    return InvalidInput(what, do=f"Give {valid}.")
+    return InvalidInput(what, remedy=f"Give {valid}.")
 
 
 PARSERS: Mapping[str, Callable[[_Given], object]] = {

@@ -26,7 +26,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.suite_report import ROOT, everybodys_python
 from tests.waiting import wait_until
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 OVER = ("ended", "failed", "lost")
 
 
@@ -60,7 +60,7 @@ class Person:
         command = ["runuser", "-u", self.name, "--", str(self.hub.python), "-c", source, *arguments]
         environment = self.hub.environment | {"HOME": str(self.home), "USER": self.name}
         return subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd=self.home, timeout=PATIENCE_S, env=environment
+            command, capture_output=True, text=True, check=False, cwd=self.home, timeout=TIMEOUT_S, env=environment
         )
 
     @contextmanager
@@ -70,7 +70,7 @@ class Person:
             form = client.get("/hub/login").text
             xsrf = re.findall(r'name="_xsrf"\s+value="([^"]+)"', form)[0]
             client.post("/hub/login", data={"username": self.name, "password": self.password, "_xsrf": xsrf})
-            wait_until(lambda: client.get(f"{self.prefix}/").url.path == f"{self.prefix}/", PATIENCE_S)
+            wait_until(lambda: client.get(f"{self.prefix}/").url.path == f"{self.prefix}/", TIMEOUT_S)
             yield client
 
     def program(self) -> httpx.Client:
@@ -83,25 +83,25 @@ class Person:
             self.token = answer.raise_for_status().json()["token"]
         client = self.hub.client(headers={"Authorization": f"Bearer {self.token}"})
         client.post(f"/hub/api/users/{self.name}/server")
-        wait_until(lambda: self._is_ready(client), PATIENCE_S)
+        wait_until(lambda: self._is_ready(client), TIMEOUT_S)
         return client
 
     def _is_ready(self, client: httpx.Client) -> bool:
         return bool(client.get(f"/hub/api/users/{self.name}").json()["servers"].get("", {}).get("ready"))
 
-    def start(self, client: httpx.Client, **wish: object) -> dict[str, Any]:
+    def start(self, client: httpx.Client, **request: object) -> dict[str, Any]:
         """A viewer, on this machine where nothing else is said; what is known of it."""
-        wish = {"device": "cpu", "overrides": {"scheduler": "local"}, **wish}
-        answer = client.post(f"{self.prefix}/api/instances", json=wish)
+        request = {"device": "cpu", "overrides": {"scheduler": "local"}, **request}
+        answer = client.post(f"{self.prefix}/api/instances", json=request)
         return dict(answer.raise_for_status().json())
 
     def until(self, client: httpx.Client, id: str, phase: str) -> dict[str, Any]:
-        told: dict[str, Any] = client.get(f"{self.prefix}/api/jobs/{id}").json()
-        while told["state"]["phase"] != phase:
-            assert told["state"]["phase"] not in OVER, told["state"]
-            asked = {"unlike": told["state"]["phase"], "wait_s": 30}
-            told = client.get(f"{self.prefix}/api/jobs/{id}", params=asked).json()
-        return told
+        reply: dict[str, Any] = client.get(f"{self.prefix}/api/jobs/{id}").json()
+        while reply["state"]["phase"] != phase:
+            assert reply["state"]["phase"] not in OVER, reply["state"]
+            request = {"unlike": reply["state"]["phase"], "wait_s": 30}
+            reply = client.get(f"{self.prefix}/api/jobs/{id}", params=request).json()
+        return reply
 
     def remove(self) -> None:
         """With everything that runs for them."""
@@ -140,7 +140,7 @@ class RunningHub:
         (self.folder / "site.toml").write_text("\n".join(lines))
 
     def client(self, **options: Any) -> httpx.Client:
-        return httpx.Client(base_url=self.url, verify=self.trust, timeout=PATIENCE_S, **options)
+        return httpx.Client(base_url=self.url, verify=self.trust, timeout=TIMEOUT_S, **options)
 
     @contextmanager
     def websocket(self, path: str, **options: Any) -> Iterator[ClientConnection]:
@@ -154,13 +154,13 @@ class RunningHub:
         log = (self.folder / "hub.log").open("ab")
         with log:
             self.process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, cwd="/")
-        wait_until(self._is_up, PATIENCE_S)
+        wait_until(self._is_up, TIMEOUT_S)
 
     def stop(self) -> None:
         """The Hub alone."""
         if self.process is not None:
             self.process.terminate()
-            self.process.wait(PATIENCE_S)
+            self.process.wait(TIMEOUT_S)
             self.process = None
 
     @contextmanager

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 NOBODY = 65534
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 SECRET = re.compile(r"[A-Za-z0-9_.-]{16,}")
 # Run by another user's Python, who can read nothing here: standard library alone, given as an argument.
 PROGRAM = r"""
@@ -104,9 +104,9 @@ def impostor(folder: Path, port: int = 0, target: int = 0, page: str = "STEAL") 
     with log.open("w") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=sys.stderr, user=NOBODY, group=NOBODY, cwd="/")
     try:
-        while not (said := log.read_text().partition("\n"))[1]:
+        while not (text := log.read_text().partition("\n"))[1]:
             assert process.poll() is None
-        yield Impostor(int(said[0]), log)
+        yield Impostor(int(text[0]), log)
     finally:
         process.kill()
         process.wait()
@@ -115,7 +115,7 @@ def impostor(folder: Path, port: int = 0, target: int = 0, page: str = "STEAL") 
 def doors_opened(secrets: set[str], places: list[str]) -> list[str]:
     """Which of these secrets open anything at these addresses, in any way there is."""
     opened = []
-    with httpx.Client(timeout=PATIENCE_S) as client:
+    with httpx.Client(timeout=TIMEOUT_S) as client:
         for place in places:
             for secret in sorted(secrets):
                 for name, value in (("Authorization", f"Bearer {secret}"), ("Pellucid-Session", secret)):

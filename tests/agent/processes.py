@@ -17,12 +17,12 @@ from typing import Any
 import httpx
 
 from pellucid.agent.lease import holder
-from pellucid.client.agency import Agency
-from pellucid.jobs.processes import Process
+from pellucid.client.agent_client import AgentClient
+from pellucid.jobs.process_identity import ProcessId
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 # The lease of an agent of another machine is watched for a minute, which is too long for a test.
 QUICK_LEASE = """
 from pellucid.agent import lease, main
@@ -54,12 +54,12 @@ class AgentProcess:
         self.process = subprocess.Popen(command, pass_fds=[writing], env=self.environment)
         os.close(writing)
         with open(reading, "rb") as pipe:  # noqa: PTH123
-            said = pipe.read()
-        assert said == b"ready", said
+            text = pipe.read()
+        assert text == b"ready", text
         lease = json.loads((self.folder / "agent/agent.json").read_text())
         self.base, self.token = str(lease["url"]), str(lease["token"])
         headers = {"Authorization": f"Bearer {self.token}"}
-        self.client = httpx.Client(base_url=self.base, headers=headers, timeout=PATIENCE_S)
+        self.client = httpx.Client(base_url=self.base, headers=headers, timeout=TIMEOUT_S)
 
     @property
     def url(self) -> str:
@@ -74,7 +74,7 @@ class AgentProcess:
     def session(self, id: str) -> dict[str, str]:
         """A page's session with a viewer, through the agent; and the address of that page."""
         address, _, code = self.link(id).partition("#code=")
-        answer = httpx.post(f"{address}api/session", json={"code": code, "address": address}, timeout=PATIENCE_S)
+        answer = httpx.post(f"{address}api/session", json={"code": code, "address": address}, timeout=TIMEOUT_S)
         assert answer.status_code == 200, answer.text
         return {"address": address, **answer.json()}
 
@@ -84,29 +84,29 @@ class AgentProcess:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(PATIENCE_S)
+        self.process.wait(TIMEOUT_S)
 
     def ask(self, method: str, path: str, **more: Any) -> Any:
         answer = self.client.request(method, path, **more)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def view(self, **wish: object) -> str:
+    def view(self, **request: object) -> str:
         """Start a viewer; its id."""
-        return str(self.ask("POST", "/api/instances", json={"device": "cpu", **wish})["id"])
+        return str(self.ask("POST", "/api/instances", json={"device": "cpu", **request})["id"])
 
-    def run(self, folder: Path, *arguments: str, **wish: object) -> str:
+    def run(self, folder: Path, *arguments: str, **request: object) -> str:
         """Start a task; its id."""
-        wish = {"arguments": arguments, "folder": str(folder), **wish}
-        return str(self.ask("POST", "/api/tasks", json=wish)["id"])
+        request = {"arguments": arguments, "folder": str(folder), **request}
+        return str(self.ask("POST", "/api/tasks", json=request)["id"])
 
     def until(self, id: str, *phases: str) -> dict[str, Any]:
         """Until it is in one of these; what is over stays so, and would be waited for in vain."""
-        told: dict[str, Any] = self.ask("GET", f"/api/jobs/{id}")
-        while (phase := told["state"]["phase"]) not in phases:
-            assert phase not in ("ended", "failed", "lost"), told["state"]
-            told = self.ask("GET", f"/api/jobs/{id}", params={"unlike": phase, "wait_s": 30})
-        return told
+        reply: dict[str, Any] = self.ask("GET", f"/api/jobs/{id}")
+        while (phase := reply["state"]["phase"]) not in phases:
+            assert phase not in ("ended", "failed", "lost"), reply["state"]
+            reply = self.ask("GET", f"/api/jobs/{id}", params={"unlike": phase, "wait_s": 30})
+        return reply
 
     def cancel(self, id: str) -> None:
         self.ask("DELETE", f"/api/jobs/{id}")
@@ -137,9 +137,9 @@ OVER = ("ended", "failed", "lost")
 def end_everything(state: Path) -> None:
     """End the agent of a state folder, and before that whatever it keeps; also where a test came to no good end."""
     found = holder(state / "agent")
-    if found is None or not (process := Process.parse(found.process)).is_alive:
+    if found is None or not (process := ProcessId.parse(found.process)).is_alive:
         return
-    agency = Agency(found.url, found.token)
+    agency = AgentClient(found.url, found.token)
     running = [one["id"] for one in agency.jobs() if one["state"]["phase"] not in OVER]
     for id in running:
         agency.cancel(id)

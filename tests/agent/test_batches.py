@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.agent.batches import BatchWish
+from pellucid.agent.jobs.batches import BatchRequest
 from pellucid.errors import InvalidInput
-from tests.agent.processes import PATIENCE_S, AgentProcess, agent
+from tests.agent.processes import TIMEOUT_S, AgentProcess, agent
 from tests.waiting import wait_until
 
 CONVERT = ("convert", "{file}", "{folder}/{stem}.zarr")
 
 
 def test_a_task_for_each_file() -> None:
-    tasks = BatchWish(("/a/x.tif", "/b/y.ome.tif"), (*CONVERT, "--level=0"), "/", gpus=1).tasks
+    tasks = BatchRequest(("/a/x.tif", "/b/y.ome.tif"), (*CONVERT, "--level=0"), "/", gpus=1).tasks
     assert [task.arguments for task in tasks] == [
         ("convert", "/a/x.tif", "/a/x.zarr", "--level=0"),
         ("convert", "/b/y.ome.tif", "/b/y.zarr", "--level=0"),
@@ -34,7 +34,7 @@ def test_a_task_for_each_file() -> None:
 )
 def test_what_is_no_batch_is_refused(files: tuple[str, ...], arguments: tuple[str, ...], fault: str) -> None:
     with pytest.raises(InvalidInput, match=fault):
-        _ = BatchWish(files, arguments, "/").tasks
+        _ = BatchRequest(files, arguments, "/").tasks
 
 
 def phases(running: AgentProcess) -> Counter[str]:
@@ -49,21 +49,21 @@ def test_fifty_run_one_after_the_other_whoever_looks_after_them(tmp_path: Path) 
     arguments = ("reconstruct", "{file}", "-o", "{folder}/{stem}.zarr", "--recipe", str(tmp_path / "gate"))
     files = [str(tmp_path / f"{number:02}.h5") for number in range(50)]
     with agent(tmp_path / "state") as running:
-        wish = {"files": files, "arguments": arguments, "folder": str(tmp_path)}
-        told = running.ask("POST", "/api/batches", json=wish)
-        assert {one["batch"] for one in told} == {told[0]["id"]} and len(told) == 50
-        wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, PATIENCE_S)
+        request = {"files": files, "arguments": arguments, "folder": str(tmp_path)}
+        reply = running.ask("POST", "/api/batches", json=request)
+        assert {one["batch"] for one in reply} == {reply[0]["id"]} and len(reply) == 50
+        wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, TIMEOUT_S)
         running.kill()
         running.start()
-        wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, PATIENCE_S)
+        wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, TIMEOUT_S)
         jobs = running.ask("GET", "/api/jobs")
         waiting = {one["state"]["reason"] for one in jobs if one["state"]["phase"] == "queued"}
         assert waiting == {"Others of its batch run first."}
         running.cancel(next(one["id"] for one in jobs if one["state"]["phase"] == "running"))
-        wait_until(lambda: phases(running) == {"ended": 1, "running": 1, "queued": 48}, PATIENCE_S)
-        running.ask("DELETE", f"/api/batches/{told[0]['batch']}")
-        wait_until(lambda: phases(running) == {"ended": 50}, PATIENCE_S)
+        wait_until(lambda: phases(running) == {"ended": 1, "running": 1, "queued": 48}, TIMEOUT_S)
+        running.ask("DELETE", f"/api/batches/{reply[0]['batch']}")
+        wait_until(lambda: phases(running) == {"ended": 50}, TIMEOUT_S)
         assert running.client.delete("/api/batches/none").status_code == 404
-        refused = wish | {"overrides": {"scheduler": "pbs"}}
+        refused = request | {"overrides": {"scheduler": "pbs"}}
         assert running.client.post("/api/batches", json=refused).status_code == 400
         assert len(running.ask("GET", "/api/jobs")) == 50

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from pellucid.agent import estimate as estimate_module
-from pellucid.agent.estimate import estimate, refuse_impossible, volume_bytes
-from pellucid.agent.wishes import Overrides, TaskWish, ViewerWish
+from pellucid.agent.jobs import estimate as estimate_module
+from pellucid.agent.jobs.estimate import estimate, refuse_impossible, volume_bytes
+from pellucid.agent.jobs.requests import Overrides, TaskRequest, ViewerRequest
 from pellucid.errors import InvalidInput, NotAllowed, TooLarge
 from pellucid.jobs.job import Resources
-from pellucid.jobs.site import Node, Site
+from pellucid.jobs.site import NodeSpec, Site
 
-NODE = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
+NODE = NodeSpec(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
 SLURM = Site("slurm", node=NODE)
 
 
@@ -45,9 +45,9 @@ def test_what_is_no_volume_is_refused(shape: tuple[int, ...], dtype: str) -> Non
 
 def test_what_is_asked_for_wins_over_the_estimate() -> None:
     site = Site("slurm", time_limit_minutes=90, node=NODE)
-    wish = ViewerWish(gpus=3, shape=(8, 8, 8), memory_bytes=2**30, cores=5)
-    assert wish.resources(site) == Resources(3, 2**30, 5, 90)
-    assert ViewerWish().resources(site).gpus == 1
+    request = ViewerRequest(gpus=3, shape=(8, 8, 8), memory_bytes=2**30, cores=5)
+    assert request.resources(site) == Resources(3, 2**30, 5, 90)
+    assert ViewerRequest().resources(site).gpus == 1
 
 
 @pytest.mark.parametrize(("here", "gpus"), [(0, 0), (1, 1), (4, 1)])
@@ -57,33 +57,33 @@ def test_of_this_machine_only_gpus_are_reported_that_it_has(
     monkeypatch.setattr(estimate_module, "count_gpus", lambda: here)
     for site in (Site(), Site(node=replace(NODE, gpu_memory_bytes=0))):
         assert estimate(8**3, site).gpus == gpus
-        assert ViewerWish(shape=(8, 8, 8)).resources(site).gpus == gpus
-        assert ViewerWish().resources(site).gpus == gpus
-        assert ViewerWish(gpus=0, shape=(8, 8, 8)).resources(site).gpus == 0
+        assert ViewerRequest(shape=(8, 8, 8)).resources(site).gpus == gpus
+        assert ViewerRequest().resources(site).gpus == gpus
+        assert ViewerRequest(gpus=0, shape=(8, 8, 8)).resources(site).gpus == 0
         with pytest.raises(InvalidInput, match=f"5 GPUs are asked for, and this machine has {here}"):
-            ViewerWish(gpus=5).resources(site)
+            ViewerRequest(gpus=5).resources(site)
 
 
 @pytest.mark.parametrize(
-    ("wish", "title"),
+    ("requested", "title"),
     [
-        (ViewerWish(source="/data/scan.h5:/entry/data"), "scan"),
-        (ViewerWish(source="s3://bucket/scans/rock.zarr"), "rock"),
-        (ViewerWish(source="/data/slices/"), "slices"),
-        (ViewerWish(source="/data/scan.h5", name="mine"), "mine"),
-        (ViewerWish(), "viewer"),
+        (ViewerRequest(source="/data/scan.h5:/entry/data"), "scan"),
+        (ViewerRequest(source="s3://bucket/scans/rock.zarr"), "rock"),
+        (ViewerRequest(source="/data/slices/"), "slices"),
+        (ViewerRequest(source="/data/scan.h5", name="mine"), "mine"),
+        (ViewerRequest(), "viewer"),
     ],
 )
-def test_a_viewer_is_called_like_its_file(wish: ViewerWish, title: str) -> None:
-    assert wish.title == title
+def test_a_viewer_is_called_like_its_file(requested: ViewerRequest, title: str) -> None:
+    assert requested.title == title
 
 
 def test_wishes_keep_to_what_the_site_allows() -> None:
     site = Site("slurm", may_override=("partition",))
-    assert Overrides(partition="long").of(site).partition == "long"
+    assert Overrides(partition="long").apply_to(site).partition == "long"
     with pytest.raises(NotAllowed):
-        Overrides(options=("--uid=0",)).of(site)
+        Overrides(options=("--uid=0",)).apply_to(site)
     with pytest.raises(InvalidInput, match="cannot run as a task"):
-        TaskWish(("doctor",), "/")
+        TaskRequest(("doctor",), "/")
     with pytest.raises(InvalidInput, match="no whole path"):
-        TaskWish(("convert", "a", "b"), "data")
+        TaskRequest(("convert", "a", "b"), "data")

@@ -8,10 +8,10 @@ import httpx
 import numpy as np
 import pytest
 
-from pellucid.agent.files import Files, packed
+from pellucid.agent.files.listing import UserFiles, zip_stream
 from pellucid.device.hardware import count_gpus
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, OutputExists
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.agent.processes import agent
 from tests.waiting import wait_until
 
@@ -31,23 +31,23 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_listed_folders_first(root: Path) -> None:
-    listed = Files((str(root),)).listed("")
+    listed = UserFiles((str(root),)).list_folder("")
     assert (listed.path, listed.root, listed.parent, listed.can_write) == (str(root), str(root), None, True)
     assert [(one.name, one.kind, one.size) for one in listed.entries[:2]] == [
         ("below", "folder", None),
         ("ball.npy", "volume", (root / "ball.npy").stat().st_size),
     ]
-    below = Files((str(root),)).listed(str(root / "below"))
+    below = UserFiles((str(root),)).list_folder(str(root / "below"))
     assert below.parent == str(root)
 
 
 def test_several_roots_are_a_list_and_variables_are_filled_in(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA", str(root))
-    files = Files(("$DATA", str(root / "below")))
-    top = files.listed("")
+    files = UserFiles(("$DATA", str(root / "below")))
+    top = files.list_folder("")
     assert [one.path for one in top.entries] == [str(root), str(root / "below")]
-    assert files.listed(str(root)).parent == ""
-    assert files.listed(str(root / "below")).parent == ""
+    assert files.list_folder(str(root)).parent == ""
+    assert files.list_folder(str(root / "below")).parent == ""
 
 
 OUTSIDE = ["{top}/secret.txt", "{root}/../secret.txt", "{root}/link.txt", "{root}/below/out", "/etc/passwd", "/"]
@@ -55,41 +55,41 @@ OUTSIDE = ["{top}/secret.txt", "{root}/../secret.txt", "{root}/link.txt", "{root
 
 @pytest.mark.parametrize("path", OUTSIDE)
 def test_what_lies_outside_is_refused(path: str, root: Path) -> None:
-    files = Files((str(root),))
+    files = UserFiles((str(root),))
     path = path.format(top=root.parent, root=root)
     with pytest.raises(NotAllowed, match="outside the folders"):
-        files.existing(path)
+        files.require_existing(path)
     with pytest.raises(NotAllowed):
-        files.listed(path)
+        files.list_folder(path)
     with pytest.raises(NotAllowed):
-        files.fresh(path, "new.txt")
+        files.new_file_path(path, "new.txt")
 
 
 @pytest.mark.parametrize("path", ["ball.npy", "{root}/none", "{root}/a\0b", ""])
 def test_what_is_no_path_is_not_found(path: str, root: Path) -> None:
     with pytest.raises(NotFound):
-        Files((str(root),)).existing(path.format(root=root))
+        UserFiles((str(root),)).require_existing(path.format(root=root))
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\0", "a\nb", "\x1b[2J", "x" * 201])
 def test_a_name_cannot_lead_away(name: str, root: Path) -> None:
     with pytest.raises(InvalidInput, match="no name for a file"):
-        Files((str(root),)).fresh(str(root), name)
+        UserFiles((str(root),)).new_file_path(str(root), name)
 
 
 def test_what_is_there_is_not_written_over(root: Path) -> None:
-    files = Files((str(root),))
+    files = UserFiles((str(root),))
     with pytest.raises(OutputExists):
-        files.fresh(str(root), "ball.npy")
-    assert files.fresh(str(root), "ball.npy", overwrite=True) == root / "ball.npy"
+        files.new_file_path(str(root), "ball.npy")
+    assert files.new_file_path(str(root), "ball.npy", overwrite=True) == root / "ball.npy"
     with pytest.raises(NotAllowed):
-        files.fresh(str(root), "link.txt", overwrite=True)
+        files.new_file_path(str(root), "link.txt", overwrite=True)
     with pytest.raises(OutputExists):
-        files.fresh(str(root), "below", overwrite=True)
+        files.new_file_path(str(root), "below", overwrite=True)
 
 
 def test_links_are_not_packed(root: Path) -> None:
-    content = b"".join(packed(root))
+    content = b"".join(zip_stream(root))
     assert b"mine/ball.npy" in content and b"link.txt" not in content and b"of somebody else" not in content
 
 
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_read_ends_the_packing(root: Path, monkeypatch: 
 
     monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(PermissionError):
-        b"".join(packed(root))
+        b"".join(zip_stream(root))
 
 
 def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tm
                 answer = running.client.get(f"/api/{route}={where}")
                 assert answer.status_code == 403 and "somebody else" not in answer.text, (route, where)
         assert running.client.get(f"/api/files/content?path={root}/pipe").status_code == 404
-        asked = {"folder": str(root), "name": "new.bin"}
-        assert running.ask("PUT", "/api/files/content", params=asked, content=b"12345")["size"] == 5
-        assert running.client.put("/api/files/content", params=asked, content=b"6").status_code == 400
+        request = {"folder": str(root), "name": "new.bin"}
+        assert running.ask("PUT", "/api/files/content", params=request, content=b"12345")["size"] == 5
+        assert running.client.put("/api/files/content", params=request, content=b"6").status_code == 400
         broken = httpx.Client(base_url=running.base, headers={"Authorization": f"Bearer {running.token}"})
 
         def cut_off() -> Iterator[bytes]:
@@ -126,7 +126,7 @@ def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tm
             raise ConnectionAbortedError
 
         with pytest.raises(ConnectionAbortedError):
-            broken.put("/api/files/content", params=asked | {"name": "half.bin"}, content=cut_off())
+            broken.put("/api/files/content", params=request | {"name": "half.bin"}, content=cut_off())
         facts = running.ask("GET", f"/api/files/facts?path={root}/ball.npy")
         assert facts["volumes"][0]["shape"] == [8, 8, 8] and facts["scan"] is None
         assert facts["estimate"]["gpus"] == min(1, count_gpus())

@@ -2,13 +2,13 @@
 
 import pytest
 
-from pellucid.agent.heads import Head, NotHttp, answer
+from pellucid.agent.proxy.request_head import InvalidRequest, RequestHead, text_response
 
 ID = "0123456789"
 
 
-def head(target: str, *headers: str, method: str = "GET") -> Head:
-    return Head.parse("\r\n".join([f"{method} {target} HTTP/1.1", *headers]).encode())
+def head(target: str, *headers: str, method: str = "GET") -> RequestHead:
+    return RequestHead.parse("\r\n".join([f"{method} {target} HTTP/1.1", *headers]).encode())
 
 
 @pytest.mark.parametrize(
@@ -30,21 +30,21 @@ def test_where_it_leads(target: str, leads: tuple[str | None, bool]) -> None:
 
 def test_a_viewer_sees_its_own_path_and_one_request() -> None:
     came = head(f"/i/{ID}/api/scene?a=b", "Host: here:1", "Connection: keep-alive", "Cookie: c=d")
-    assert came.forwarded(ID).decode().split("\r\n") == [
+    assert came.for_upstream(ID).decode().split("\r\n") == [
         "GET /api/scene?a=b HTTP/1.1", "Host: here:1", "Cookie: c=d", "Connection: close", "", "",
     ]  # fmt: skip
 
 
 def test_only_the_agent_says_how_a_request_came() -> None:
     came = head(f"/i/{ID}/", "Host: here", "Pellucid-Agent: forged", "pellucid-agent: again")
-    assert b"forged" not in came.forwarded(ID) and b"again" not in came.forwarded(None)
-    said = came.forwarded(ID, "token run http://here/").decode().split("\r\n")
-    assert [line for line in said if line.lower().startswith("pellucid")] == ["pellucid-agent: token run http://here/"]
+    assert b"forged" not in came.for_upstream(ID) and b"again" not in came.for_upstream(None)
+    text = came.for_upstream(ID, "token run http://here/").decode().split("\r\n")
+    assert [line for line in text if line.lower().startswith("pellucid")] == ["pellucid-agent: token run http://here/"]
 
 
 def test_an_upgrade_stays_one() -> None:
     came = head(f"/i/{ID}/ws", "Host: here", "Connection: keep-alive, Upgrade", "Upgrade: websocket")
-    assert b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n" in came.forwarded(ID)
+    assert b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n" in came.for_upstream(ID)
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_an_upgrade_stays_one() -> None:
     ],
 )
 def test_what_is_no_request_is_refused(raw: bytes) -> None:
-    with pytest.raises(NotHttp):
-        Head.parse(raw)
+    with pytest.raises(InvalidRequest):
+        RequestHead.parse(raw)
 
 
 def test_a_short_answer() -> None:
-    assert answer(404, "Gone.").startswith(b"HTTP/1.1 404 Not Found\r\n")
-    assert b"\r\nLocation: /i/x/\r\n" in answer(308, "There.", head("/i/x").with_stroke)
-    assert head("/i/x?a=b").with_stroke == "/i/x/?a=b"
+    assert text_response(404, "Gone.").startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert b"\r\nLocation: /i/x/\r\n" in text_response(308, "There.", head("/i/x").with_trailing_slash)
+    assert head("/i/x?a=b").with_trailing_slash == "/i/x/?a=b"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.agent.processes import AgentProcess, agent
 from tests.tomo.small_scan import write_scan
-from tests.web.browsing import FLAGS, PATIENCE_MS, browser_program, wait_for_rest
+from tests.web.browsing import FLAGS, TIMEOUT_MS, browser_program, wait_for_rest
 
 SHORT = {"width": 1280, "height": 720}
 
@@ -71,7 +71,7 @@ def press(page: Page, name: str) -> None:
 
 
 def send(page: Page, name: str, content: bytes) -> None:
-    expect(page.locator("#upload")).to_be_visible(timeout=PATIENCE_MS)  # Once it is known which folder is shown.
+    expect(page.locator("#upload")).to_be_visible(timeout=TIMEOUT_MS)  # Once it is known which folder is shown.
     page.locator("#upload input").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
 
 
@@ -79,7 +79,7 @@ def open_viewer(page: Page, name: str) -> None:
     """As a person does, from its card; until it shows something."""
     viewer_card = page.get_by_role("article", name=name, exact=True).first
     link = viewer_card.get_by_role("button", name="Open", exact=True)
-    expect(link).to_be_visible(timeout=2 * PATIENCE_MS)
+    expect(link).to_be_visible(timeout=2 * TIMEOUT_MS)
     with page.expect_popup() as viewer:
         link.click()
     wait_for_rest(viewer.value)
@@ -100,32 +100,32 @@ def test_it_is_closed_without_a_link_and_a_link_works_once(running: AgentProcess
         page.evaluate("1")
         page.goto(url)
         if words:
-            expect(page.get_by_role("alert")).to_contain_text(words, timeout=PATIENCE_MS)
+            expect(page.get_by_role("alert")).to_contain_text(words, timeout=TIMEOUT_MS)
         else:
-            expect(page.locator("#entries")).to_contain_text("ball.npy", timeout=PATIENCE_MS)
+            expect(page.locator("#entries")).to_contain_text("ball.npy", timeout=TIMEOUT_MS)
             assert page.url == running.base
             page.reload()  # It needs no link.
-            expect(page.locator("#entries")).to_contain_text("ball.npy", timeout=PATIENCE_MS)
+            expect(page.locator("#entries")).to_contain_text("ball.npy", timeout=TIMEOUT_MS)
             page.evaluate("sessionStorage.clear()")
     page.close()
 
 
 def test_a_person_looks_into_a_file_views_it_and_stops(page: Page) -> None:
     choose(page, "ball.npy")
-    expect(page.locator("#chosen")).to_contain_text("24 × 24 × 24 uint16", timeout=PATIENCE_MS)
+    expect(page.locator("#chosen")).to_contain_text("24 × 24 × 24 uint16", timeout=TIMEOUT_MS)
     press(page, "View")
-    asked = page.get_by_role("dialog", name="New viewer")
-    expect(asked.get_by_label("Size")).to_have_value("24, 24, 24")
-    expect(asked).to_contain_text(re.compile(r"Estimated: (no|1) GPU and 4\.0 GiB of memory\."))
-    asked.get_by_label("Size").fill("1, 2")
+    request = page.get_by_role("dialog", name="New viewer")
+    expect(request.get_by_label("Size")).to_have_value("24, 24, 24")
+    expect(request).to_contain_text(re.compile(r"Estimated: (no|1) GPU and 4\.0 GiB of memory\."))
+    request.get_by_label("Size").fill("1, 2")
     press(page, "Start")
-    expect(asked).to_contain_text("The request was not understood")
-    asked.get_by_label("Size").fill("24, 24, 24")
-    asked.get_by_label("GPUs").fill("0")
+    expect(request).to_contain_text("The request was not understood")
+    request.get_by_label("Size").fill("24, 24, 24")
+    request.get_by_label("GPUs").fill("0")
     press(page, "Start")
     open_viewer(page, "ball")
     card(page, "ball").get_by_role("button", name="Stop").click()
-    expect(card(page, "ball")).to_contain_text("It was stopped", timeout=PATIENCE_MS)
+    expect(card(page, "ball")).to_contain_text("It was stopped", timeout=TIMEOUT_MS)
 
 
 def test_an_empty_viewer_opens_the_files_that_the_agents_page_shows(page: Page, scans: Path) -> None:
@@ -133,12 +133,12 @@ def test_an_empty_viewer_opens_the_files_that_the_agents_page_shows(page: Page, 
     press(page, "Start")
     link = card(page, "viewer").get_by_role("button", name="Open", exact=True)
     with page.expect_popup() as popup:
-        link.click(timeout=2 * PATIENCE_MS)
+        link.click(timeout=2 * TIMEOUT_MS)
     viewer = popup.value
-    viewer.get_by_role("button", name="Open a file").first.click(timeout=PATIENCE_MS)
+    viewer.get_by_role("button", name="Open a file").first.click(timeout=TIMEOUT_MS)
     drawer = viewer.get_by_role("complementary", name="Files")
     expect(drawer.get_by_role("navigation", name="Folder")).to_contain_text(scans.name)
-    drawer.locator(".file", has_text="ball.npy").click(timeout=PATIENCE_MS)
+    drawer.locator(".file", has_text="ball.npy").click(timeout=TIMEOUT_MS)
     expect(viewer).to_have_title("ball.npy · Pellucid")
     wait_for_rest(viewer)
     viewer.close()
@@ -148,16 +148,16 @@ def test_an_empty_viewer_opens_the_files_that_the_agents_page_shows(page: Page, 
 
 def test_a_scan_is_reconstructed_and_the_volume_opened(page: Page) -> None:
     choose(page, "scan.h5")
-    expect(page.locator("#chosen")).to_contain_text(re.compile(r"36 over .*°, 3 flats, 2 darks"), timeout=PATIENCE_MS)
+    expect(page.locator("#chosen")).to_contain_text(re.compile(r"36 over .*°, 3 flats, 2 darks"), timeout=TIMEOUT_MS)
     press(page, "Reconstruct")
     page.get_by_label("Axis").fill("22.7")
     page.get_by_label("More options").fill("--workers 1 --device cpu")
     press(page, "Start")
     task = card(page, "reconstruct scan.h5")
-    expect(task).to_be_visible(timeout=PATIENCE_MS)
+    expect(task).to_be_visible(timeout=TIMEOUT_MS)
     result = task.get_by_role("button", name="Open result")
-    expect(result).to_be_visible(timeout=4 * PATIENCE_MS)
-    expect(page.locator("#entries")).to_contain_text("scan-volume.zarr", timeout=PATIENCE_MS)
+    expect(result).to_be_visible(timeout=4 * TIMEOUT_MS)
+    expect(page.locator("#entries")).to_contain_text("scan-volume.zarr", timeout=TIMEOUT_MS)
     result.click()
     open_viewer(page, "scan-volume")
 
@@ -170,7 +170,7 @@ def test_a_batch_converts_every_file(page: Page, scans: Path) -> None:
     expect(page.get_by_label("Output")).to_have_value("{folder}/{stem}.zarr")
     press(page, "Start")
     batch = card(page, "batch of 3")
-    expect(batch).to_contain_text("3 done", timeout=4 * PATIENCE_MS)
+    expect(batch).to_contain_text("3 done", timeout=4 * TIMEOUT_MS)
     assert sorted(path.name for path in (scans / "below").glob("*.zarr")) == [f"part-{n}.zarr" for n in range(3)]
     batch.get_by_text("All 3").click()
     expect(batch.get_by_role("button", name="Open result")).to_have_count(3)
@@ -178,7 +178,7 @@ def test_a_batch_converts_every_file(page: Page, scans: Path) -> None:
 
 def test_files_are_sent_and_fetched(page: Page, scans: Path) -> None:
     send(page, "notes.txt", b"voxels")
-    expect(page.locator("#entries")).to_contain_text("notes.txt", timeout=PATIENCE_MS)
+    expect(page.locator("#entries")).to_contain_text("notes.txt", timeout=TIMEOUT_MS)
     assert (scans / "notes.txt").read_bytes() == b"voxels"
     choose(page, "notes.txt")
     with page.expect_download() as fetched:
@@ -192,7 +192,7 @@ def test_files_are_sent_and_fetched(page: Page, scans: Path) -> None:
 def test_a_task_that_fails_shows_why(running: AgentProcess, page: Page, scans: Path) -> None:
     running.until(running.run(scans, "convert", "none.npy", "none.zarr"), "failed")
     task = card(page, "convert none.npy none.zarr")
-    expect(task).to_contain_text("There is nothing at", timeout=PATIENCE_MS)
+    expect(task).to_contain_text("There is nothing at", timeout=TIMEOUT_MS)
     task.get_by_role("button", name="Log").click()
     expect(page.get_by_role("dialog", name="Log")).to_contain_text("There is nothing at")
     press(page, "Close")

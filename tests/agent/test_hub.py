@@ -15,13 +15,13 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from pellucid.agent.app import create_app
-from pellucid.agent.changes import Changes
-from pellucid.agent.keeper import Keeper
-from pellucid.instance.protocol.parts import VERSION
-from pellucid.instance.route_rules import RouteTable
-from pellucid.instance.sessions import Access
+from pellucid.agent.change_events import ChangeNotifier
+from pellucid.agent.jobs.supervisor import JobSupervisor
+from pellucid.instance.access.route_rules import RouteTable
+from pellucid.instance.access.sessions import Access
+from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.jobs.site import Site
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.agent.hub_site import Person, RunningHub
 from tests.instance.loopback import Page, proved
 from tests.instance.test_access import ROUTES as VIEWER_ROUTES
@@ -64,7 +64,7 @@ def agent_routes(folder: Path) -> list[str]:
     """Every route of the agent that is not open to all, as "METHOD /path": those of later days too."""
 
     async def listed() -> list[str]:
-        app = create_app(Keeper(folder, Site()), Access(), Changes())
+        app = create_app(JobSupervisor(folder, Site()), Access(), ChangeNotifier())
         return [name for name, rule in RouteTable(app.routes).rules.items() if rule.capability is not None]
 
     return asyncio.run(listed())

@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pellucid.agent.hub import checking
-from pellucid.agent.hub.site import HubSite, read_hub_site
-from pellucid.cli import hub
+from pellucid.agent.hub import preflight
+from pellucid.agent.hub.site_config import HubSite, read_hub_site
+from pellucid.cli.commands import hub
 from pellucid.cli.main import _parser
 from pellucid.jobs.site import Site, read_site
 from tests.suite_report import ROOT
@@ -63,12 +63,12 @@ def test_the_check_says_what_would_not_work(tmp_path: Path) -> None:
     key.write_text("no key")
     key.chmod(0o644)
     site = HubSite(address="https://0.0.0.0", certificate=str(key), key=str(key))
-    found = "\n".join(checking.faults(site, Site("slurm"), tmp_path / "site.toml"))
+    found = "\n".join(preflight.find_problems(site, Site("slurm"), tmp_path / "site.toml"))
     assert f"{key} and {key} cannot be used" in found
     assert f"Everybody can read {key}, which has secrets" in found
     assert f"People cannot use {tmp_path / 'site.toml'}: open " in found  # pytest's folders are closed.
 
 
 def test_the_check_makes_what_hub_and_proxy_share(tmp_path: Path) -> None:
-    checking.prepare(HubSite(folder=str(tmp_path / "hub")))
+    preflight.prepare(HubSite(folder=str(tmp_path / "hub")))
     assert stat.S_IMODE((tmp_path / "hub/proxy_secret").stat().st_mode) == 0o600

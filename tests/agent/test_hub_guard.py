@@ -8,15 +8,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from pellucid.agent.heads import Head
-from pellucid.agent.hub import login
+from pellucid.agent.hub import oauth
 from pellucid.agent.hub.activity import Activity
-from pellucid.agent.hub.front import Front
-from pellucid.agent.hub.guard import COOKIE, SESSION_COOKIE, Gate
-from pellucid.agent.hub.login import LASTS_S, LogIn
-from pellucid.agent.hub.people import FRESH_S, STALE_S, HubSilent, People
-from pellucid.agent.hub.surroundings import Surroundings
+from pellucid.agent.hub.auth import COOKIE, SESSION_COOKIE, ViewerAuth
+from pellucid.agent.hub.environment import HubEnvironment
+from pellucid.agent.hub.oauth import LASTS_S, OAuthLogin
+from pellucid.agent.hub.single_user import SingleUserServer
+from pellucid.agent.hub.users import FRESH_S, STALE_S, HubUnavailable, HubUsers
 from pellucid.agent.lease import Lease, holder
+from pellucid.agent.proxy.request_head import RequestHead
 from pellucid.errors import InvalidInput
 
 ENVIRONMENT = {
@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "JUPYTERHUB_OAUTH_ACCESS_SCOPES": '["access:servers!server=ada/", "access:servers!user=ada"]',
     "JUPYTERHUB_API_TOKEN": "the-agent's-own",
 }
-HUB = Surroundings.of(dict(ENVIRONMENT))
+HUB = HubEnvironment.from_variables(dict(ENVIRONMENT))
 ADA = {"name": "ada", "scopes": ["access:servers!user=ada"]}
 BOB = {"name": "bob", "scopes": ["access:servers!user=bob"]}
 ADMIN = {"name": "root", "scopes": ["access:servers"]}
@@ -40,57 +40,57 @@ class Hub:
     """Answers as a Hub does, and counts."""
 
     def __init__(self, **people: dict[str, Any]) -> None:
-        self.people, self.asked, self.is_silent, self.now = people, 0, False, 1000.0
+        self.people, self.request, self.is_silent, self.now = people, 0, False, 1000.0
 
     def ask(self, url: str, token: str) -> dict[str, Any]:
         assert url == "http://127.0.0.1:8081/hub/api/user"
-        self.asked += 1
+        self.request += 1
         if self.is_silent:
-            raise HubSilent("restarting")
+            raise HubUnavailable("restarting")
         return self.people.get(token, {})
 
     @property
-    def known(self) -> People:
-        return People(HUB, self.ask, lambda: self.now)
+    def known(self) -> HubUsers:
+        return HubUsers(HUB, self.ask, lambda: self.now)
 
 
 def test_secrets_leave_the_environment() -> None:
     environment = dict(ENVIRONMENT)
-    assert Surroundings.of(environment).api_token == "the-agent's-own"
+    assert HubEnvironment.from_variables(environment).api_token == "the-agent's-own"
     assert "JUPYTERHUB_API_TOKEN" not in environment and "the-agent's-own" not in repr(HUB)
     with pytest.raises(InvalidInput, match="was not started by JupyterHub"):
-        Surroundings.of({})
+        HubEnvironment.from_variables({})
 
 
 @pytest.mark.parametrize(
     ("person", "may"), [(ADA, True), (BOB, False), (ADMIN, True), ({}, False), ({"scopes": 1}, False)]
 )
 def test_scopes_decide_who_may_come_in(person: dict[str, Any], may: bool) -> None:
-    assert Hub(token=person).known.may_come_in("token") is may
+    assert Hub(token=person).known.is_allowed("token") is may
 
 
 def test_an_answer_holds_for_a_minute_and_longer_where_the_hub_is_silent() -> None:
     hub = Hub(token=ADA)
     people = hub.known
-    assert people.may_come_in("token") and people.may_come_in("token")
-    assert hub.asked == 1
+    assert people.is_allowed("token") and people.is_allowed("token")
+    assert hub.request == 1
     hub.now += FRESH_S + 1
     hub.is_silent = True
-    assert people.may_come_in("token") and not people.may_come_in("other")
+    assert people.is_allowed("token") and not people.is_allowed("other")
     hub.now += STALE_S
-    assert not people.may_come_in("token")
+    assert not people.is_allowed("token")
     hub.is_silent, hub.people = False, {}
-    assert not people.may_come_in("token")
+    assert not people.is_allowed("token")
 
 
 def test_a_refusal_is_not_remembered_and_another_session_is_asked_about() -> None:
     hub = Hub()
     people = hub.known
-    assert not people.may_come_in("token", "first") and not people.may_come_in("")
+    assert not people.is_allowed("token", "first") and not people.is_allowed("")
     hub.people = {"token": ADA}
-    assert people.may_come_in("token", "first")
+    assert people.is_allowed("token", "first")
     hub.people = {}
-    assert people.may_come_in("token", "first") and not people.may_come_in("token", "second")
+    assert people.is_allowed("token", "first") and not people.is_allowed("token", "second")
 
 
 def test_a_log_in_needs_the_browser_that_began_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,25 +100,25 @@ def test_a_log_in_needs_the_browser_that_began_it(monkeypatch: pytest.MonkeyPatc
         sent.append(parse_qs(body.decode()))
         return {"access_token": "fresh"}
 
-    monkeypatch.setattr(login, "ask_hub", answer)
+    monkeypatch.setattr(oauth, "ask_hub", answer)
     now = [0.0]
-    log_in = LogIn(HUB, lambda: now[0])
+    log_in = OAuthLogin(HUB, lambda: now[0])
     url, state = log_in.begin("/user/ada%20b/i/0123456789/?a=b")
-    asked = parse_qs(urlsplit(url).query)
-    assert url.startswith("/hub/api/oauth2/authorize?") and asked["code_challenge_method"] == ["S256"]
+    request = parse_qs(urlsplit(url).query)
+    assert url.startswith("/hub/api/oauth2/authorize?") and request["code_challenge_method"] == ["S256"]
     assert log_in.finish("code", state, "somebody else's") == ("", "/user/ada b/") and not sent
     assert log_in.finish("code", state, state)[0] == ""  # It is spent, whoever brought it.
     _, state = log_in.begin("/user/ada%20b/i/0123456789/?a=b")
     assert log_in.finish("code", state, state) == ("fresh", "/user/ada%20b/i/0123456789/?a=b")
-    assert sent[0]["code_verifier"] != asked["code_challenge"] and sent[0]["client_secret"] == ["the-agent's-own"]
+    assert sent[0]["code_verifier"] != request["code_challenge"] and sent[0]["client_secret"] == ["the-agent's-own"]
     _, state = log_in.begin("/")
     now[0] = LASTS_S + 1
     assert log_in.finish("code", state, state)[0] == ""
 
 
-def head(method: str = "GET", path: str = "/user/ada%20b/i/0123456789/ws?a=b", **headers: str) -> Head:
+def head(method: str = "GET", path: str = "/user/ada%20b/i/0123456789/ws?a=b", **headers: str) -> RequestHead:
     lines = {"Host": "site.org"} | {name.replace("_", "-"): value for name, value in headers.items()}
-    return Head(method, path, tuple(f"{name}: {value}" for name, value in lines.items()))
+    return RequestHead(method, path, tuple(f"{name}: {value}" for name, value in lines.items()))
 
 
 COOKIES = f"{SESSION_COOKIE}=s; {COOKIE}=token"
@@ -145,48 +145,48 @@ INNER = "/i/0123456789/ws?a=b"
         (head(path="/user/ada%20bc/i/0123456789/", Authorization="Bearer token"), "", False),
     ],
 )
-def test_the_gate_lets_through_whom_the_hub_vouches_for(came: Head, target: str, is_vouched: bool) -> None:
-    gate = Gate(HUB, Hub(token=ADA).known, Activity(HUB), has_links=False)
-    assert asyncio.run(gate(came)) == (Head(came.method, target or came.target, came.headers), is_vouched)
+def test_the_gate_lets_through_whom_the_hub_vouches_for(came: RequestHead, target: str, is_vouched: bool) -> None:
+    gate = ViewerAuth(HUB, Hub(token=ADA).known, Activity(HUB), has_links=False)
+    assert asyncio.run(gate(came)) == (RequestHead(came.method, target or came.target, came.headers), is_vouched)
 
 
 def test_links_open_viewers_where_the_site_wants_that() -> None:
-    gate = Gate(HUB, Hub().known, Activity(HUB), has_links=True)
+    gate = ViewerAuth(HUB, Hub().known, Activity(HUB), has_links=True)
     assert asyncio.run(gate(head()))[0].target == INNER
     assert asyncio.run(gate(head(Authorization="Bearer wrong")))[0].target.startswith("/user/")
     assert asyncio.run(gate(head(path="/user/ada%20b/api/jobs")))[0].target == "/user/ada%20b/api/jobs"
 
 
 def test_a_header_that_came_twice_counts_as_none() -> None:
-    came = Head("GET", INNER, ("Authorization: Bearer hub", "authorization: Bearer again", "Host: a"))
+    came = RequestHead("GET", INNER, ("Authorization: Bearer hub", "authorization: Bearer again", "Host: a"))
     assert came.header("authorization") is None and came.header("host") == "a"
 
 
 def test_activity_is_input_and_told_once() -> None:
-    told: list[dict[str, Any]] = []
+    reply: list[dict[str, Any]] = []
     now, seen = [100.0], [0.0]
-    activity = Activity(HUB, lambda: seen[0], lambda url, token, body: told.append(json.loads(body)), lambda: now[0])
-    gate = Gate(HUB, Hub(token=ADA).known, activity, has_links=False)
+    activity = Activity(HUB, lambda: seen[0], lambda url, token, body: reply.append(json.loads(body)), lambda: now[0])
+    gate = ViewerAuth(HUB, Hub(token=ADA).known, activity, has_links=False)
     activity.report()
     now[0] = 200.0
     asyncio.run(gate(head(Cookie=COOKIES)))  # What a page asks for by itself, such as pictures, is no input.
     activity.report()
-    assert len(told) == 1
+    assert len(reply) == 1
     asyncio.run(gate(head(Cookie=COOKIES, Sec_Fetch_Mode="navigate")))
     activity.report()
-    assert told[1]["last_activity"] == told[1]["servers"][""]["last_activity"] == "1970-01-01T00:03:20+00:00"
+    assert reply[1]["last_activity"] == reply[1]["servers"][""]["last_activity"] == "1970-01-01T00:03:20+00:00"
     seen[0] = 260.0
     activity.report()
-    assert told[2]["last_activity"] == "1970-01-01T00:04:20+00:00"
+    assert reply[2]["last_activity"] == "1970-01-01T00:04:20+00:00"
 
 
 def test_the_lease_of_another_machine_is_taken_when_its_holder_has_noticed(tmp_path: Path) -> None:
     lease = Lease(tmp_path)
-    lease.take()
+    lease.acquire()
     content = json.loads((tmp_path / "agent.json").read_text())
     (tmp_path / "agent.json").write_text(json.dumps(content | {"process": "elsewhere/1/1"}))
     before = holder(tmp_path)
     assert before is not None and before.host == "elsewhere"
     waited: list[float] = []
-    Front.take_over(tmp_path, waited.append)
+    SingleUserServer.take_over(tmp_path, waited.append)
     assert holder(tmp_path) is None and waited == [16.0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pellucid.instance.protocol.parts import VERSION
+from pellucid.instance.protocol.shared_types import VERSION
 from tests.agent.hub_site import Person, RunningHub
 from tests.instance.loopback import Page, proved
 from tests.slurm_cluster import can_run

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from traitlets.config import Config
 
-from pellucid.agent.hub.configuration import configure
-from pellucid.agent.hub.running import proxy_command
-from pellucid.agent.hub.site import HubSite, read_hub_site
+from pellucid.agent.hub.jupyterhub_settings import configure
+from pellucid.agent.hub.launch import proxy_command
+from pellucid.agent.hub.site_config import HubSite, read_hub_site
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
 from pellucid.jobs.site import read_site
@@ -66,7 +66,7 @@ def test_what_hub_and_proxy_share_is_kept_for_the_owner(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "text"),
     [
         ("colour = 1", "There is no 'colour'"),
         ("address = 1", "address cannot be 1"),
@@ -79,8 +79,8 @@ def test_what_hub_and_proxy_share_is_kept_for_the_owner(tmp_path: Path) -> None:
         ("settings = { Spawner = 1 }", "hub.settings.Spawner is no table"),
     ],
 )
-def test_what_cannot_be_is_said(line: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_what_cannot_be_is_said(line: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=text):
         read_hub_site(written(tmp_path, f"[hub]\n{line}"))
 
 

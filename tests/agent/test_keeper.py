@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.agent import schedulers
 from pellucid.agent.audit import Audit
-from pellucid.agent.keeper import ENDING_S, KEPT_S, Keeper, derived
-from pellucid.agent.records import Record, Shelf
-from pellucid.agent.wishes import TaskWish, ViewerWish
+from pellucid.agent.jobs import schedulers
+from pellucid.agent.jobs.records import JobRecord, RecordStore
+from pellucid.agent.jobs.requests import TaskRequest, ViewerRequest
+from pellucid.agent.jobs.supervisor import ENDING_S, KEPT_S, JobSupervisor, effective_state
 from pellucid.errors import InvalidInput, NotFound, SchedulerUnreachable
-from pellucid.jobs.job import Job, Resources, Submitted, write_json
+from pellucid.jobs.job import Job, Resources, SubmittedJob, write_json
+from pellucid.jobs.job_state import JobState
 from pellucid.jobs.site import Site
-from pellucid.jobs.states import State
 
 SITE = Site("slurm", poll_s=0.0)
-VIEWER = Record("0123456789", "viewer", "v", 0.0, "slurm", Resources(), "7", State("queued"))
+VIEWER = JobRecord("0123456789", "viewer", "v", 0.0, "slurm", Resources(), "7", JobState("queued"))
 
 
 class Told:
     """A scheduler whose states are set by the test."""
 
     def __init__(self) -> None:
-        self.said: dict[str, State] = {}
+        self.text: dict[str, JobState] = {}
         self.jobs: list[Job] = []
         self.cancelled: list[tuple[str, bool]] = []
         self.questions = 0
@@ -36,22 +36,22 @@ class Told:
         if self.refusal is not None:
             raise self.refusal
         self.jobs.append(job)
-        self.said.setdefault(job.id, State("queued", "Priority", place=3))
+        self.text.setdefault(job.id, JobState("queued", "Priority", place=3))
         return str(len(self.jobs))
 
-    def states(self, jobs: Iterable[Submitted]) -> dict[str, State]:
+    def states(self, jobs: Iterable[SubmittedJob]) -> dict[str, JobState]:
         self.questions += 1
-        return {job.id: self.said.get(job.id, State("lost")) for job in jobs}
+        return {job.id: self.text.get(job.id, JobState("lost")) for job in jobs}
 
-    def cancel(self, job: Submitted, is_urgent: bool = False) -> None:
+    def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
         self.cancelled.append((job.id, is_urgent))
 
 
 @pytest.fixture
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> Told:
-    told = Told()
-    monkeypatch.setattr(schedulers, "make_scheduler", lambda _: told)
-    return told
+    reply = Told()
+    monkeypatch.setattr(schedulers, "make_scheduler", lambda _: reply)
+    return reply
 
 
 class Clock:
@@ -64,51 +64,55 @@ class Clock:
 @pytest.mark.parametrize(
     ("job", "has_address", "phase", "last"),
     [
-        (State("queued", "Resources", 2), False, "queued", ""),
-        (State("running"), False, "starting", ""),
-        (State("running"), True, "running", ""),
-        (State("queued"), True, "running", ""),
-        (State("unknown", "no answer"), True, "unknown", "queued"),
-        (State("failed", "It ended with code 1."), True, "failed", ""),
-        (State("lost"), False, "lost", "queued"),
+        (JobState("queued", "Resources", 2), False, "queued", ""),
+        (JobState("running"), False, "starting", ""),
+        (JobState("running"), True, "running", ""),
+        (JobState("queued"), True, "running", ""),
+        (JobState("unknown", "no answer"), True, "unknown", "queued"),
+        (JobState("failed", "It ended with code 1."), True, "failed", ""),
+        (JobState("lost"), False, "lost", "queued"),
     ],
 )
-def test_the_state_of_a_viewer(job: State, has_address: bool, phase: str, last: str) -> None:
-    state = derived(VIEWER, job, has_address)
+def test_the_state_of_a_viewer(job: JobState, has_address: bool, phase: str, last: str) -> None:
+    state = effective_state(VIEWER, job, has_address)
     assert (state.phase, state.last) == (phase, last)
 
 
 def test_what_was_known_before_stays_known_while_nothing_is() -> None:
-    unsure = replace(VIEWER, state=State("unknown", last="running"))
-    assert derived(unsure, State("unknown", "still no answer"), False).last == "running"
+    unsure = replace(VIEWER, state=JobState("unknown", last="running"))
+    assert effective_state(unsure, JobState("unknown", "still no answer"), False).last == "running"
 
 
 def test_what_was_stopped_ends_by_that() -> None:
     stopped = replace(VIEWER, cancelled_at=5.0)
-    assert derived(stopped, State("running"), True).phase == "ending"
-    assert derived(stopped, State("failed", "It was killed."), True) == State("ended", "It was stopped.")
+    assert effective_state(stopped, JobState("running"), True).phase == "ending"
+    assert effective_state(stopped, JobState("failed", "It was killed."), True) == JobState("ended", "It was stopped.")
 
 
 def test_what_was_stopped_and_has_ended_is_over_before_the_scheduler_says_so(scheduler: Told, tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path, Site("slurm", poll_s=60.0))
-    id = keeper.start(ViewerWish()).id
-    scheduler.said[id] = State("running", node="n1")
+    keeper = JobSupervisor(tmp_path, Site("slurm", poll_s=60.0))
+    id = keeper.start(ViewerRequest()).id
+    scheduler.text[id] = JobState("running", node="n1")
     keeper.poll()
     keeper.cancel(id)
     (tmp_path / id / "exit").write_text("143\n")
     keeper.poll()
     assert scheduler.questions == 1
-    assert keeper.get(id).state == State("ended", "It was stopped.", node="n1")
+    assert keeper.get(id).state == JobState("ended", "It was stopped.", node="n1")
 
 
 def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None:
-    first = Keeper(tmp_path, SITE)
-    ids = [first.start(ViewerWish(name=name)).id for name in ("queued", "starting", "running", "gone")]
-    scheduler.said |= dict(
-        zip(ids, [State("queued", "Resources"), State("running"), State("running"), State("lost")], strict=True)
+    first = JobSupervisor(tmp_path, SITE)
+    ids = [first.start(ViewerRequest(name=name)).id for name in ("queued", "starting", "running", "gone")]
+    scheduler.text |= dict(
+        zip(
+            ids,
+            [JobState("queued", "Resources"), JobState("running"), JobState("running"), JobState("lost")],
+            strict=True,
+        )
     )
     write_json(tmp_path / ids[2] / "address.json", {"host": "n1", "port": 1, "token": "a secret", "certificate": ""})
-    second = Keeper(tmp_path, SITE)
+    second = JobSupervisor(tmp_path, SITE)
     second.poll()
     assert [second.get(id).state.phase for id in ids] == ["queued", "starting", "running", "lost"]
     assert scheduler.questions == 1
@@ -118,18 +122,18 @@ def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None
 
 
 def test_one_whose_number_was_never_written_down_is_asked_for_all_the_same(scheduler: Told, tmp_path: Path) -> None:
-    Shelf(tmp_path).create(replace(VIEWER, handle=""), {})
-    scheduler.said[VIEWER.id] = State("running")
-    keeper = Keeper(tmp_path, SITE)
+    RecordStore(tmp_path).create(replace(VIEWER, handle=""), {})
+    scheduler.text[VIEWER.id] = JobState("running")
+    keeper = JobSupervisor(tmp_path, SITE)
     keeper.poll()
     assert keeper.get(VIEWER.id).state.phase == "starting"
 
 
 def test_what_is_refused_leaves_nothing(scheduler: Told, tmp_path: Path) -> None:
-    scheduler.refusal = InvalidInput("Slurm refused: no.", do="Ask for less.")
-    keeper = Keeper(tmp_path, SITE)
+    scheduler.refusal = InvalidInput("Slurm refused: no.", remedy="Ask for less.")
+    keeper = JobSupervisor(tmp_path, SITE)
     with pytest.raises(InvalidInput, match="Slurm refused"):
-        keeper.start(ViewerWish())
+        keeper.start(ViewerRequest())
     assert list(tmp_path.iterdir()) == [] and keeper.records == []
     with pytest.raises(NotFound):
         keeper.cancel("none")
@@ -140,14 +144,14 @@ class FullDisk:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_full = False
-        write = Shelf.write
+        write = RecordStore.write
 
-        def refuse(shelf: Shelf, record: Record) -> None:
+        def refuse(store: RecordStore, record: JobRecord) -> None:
             if self.is_full:
                 raise OSError(errno.ENOSPC, "No space left on device")
-            write(shelf, record)
+            write(store, record)
 
-        monkeypatch.setattr(Shelf, "write", refuse)
+        monkeypatch.setattr(RecordStore, "write", refuse)
 
 
 @pytest.fixture
@@ -158,7 +162,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
 def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
     scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeper = Keeper(tmp_path, SITE)
+    keeper = JobSupervisor(tmp_path, SITE)
     submit = scheduler.submit
 
     def submit_and_fill(job: Job, site: Site) -> str:
@@ -167,7 +171,7 @@ def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
 
     monkeypatch.setattr(scheduler, "submit", submit_and_fill)
     with pytest.raises(OSError, match="No space left"):
-        keeper.start(ViewerWish())
+        keeper.start(ViewerRequest())
     (job,) = scheduler.jobs
     assert scheduler.cancelled == [(job.id, True)]
     assert keeper.records == [] and list(tmp_path.iterdir()) == []
@@ -176,32 +180,32 @@ def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
 def test_one_that_cannot_be_stopped_either_stays_listed(
     scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeper = Keeper(tmp_path, SITE)
+    keeper = JobSupervisor(tmp_path, SITE)
     submit = scheduler.submit
 
     def submit_and_fail(job: Job, site: Site) -> str:
         disk.is_full = True
         return submit(job, site)
 
-    def refuse(job: Submitted, is_urgent: bool = False) -> None:
+    def refuse(job: SubmittedJob, is_urgent: bool = False) -> None:
         raise SchedulerUnreachable("Slurm", "no answer")
 
     monkeypatch.setattr(scheduler, "submit", submit_and_fail)
     monkeypatch.setattr(scheduler, "cancel", refuse)
     with pytest.raises(OSError, match="No space left"):
-        keeper.start(ViewerWish())
+        keeper.start(ViewerRequest())
     (record,) = keeper.records
     assert record.handle == "1"
     disk.is_full = False
     keeper.poll()
-    assert [one.handle for one in Keeper(tmp_path, SITE).records] == ["1"]
+    assert [one.handle for one in JobSupervisor(tmp_path, SITE).records] == ["1"]
 
 
 def test_a_record_that_cannot_be_made_leaves_nothing(scheduler: Told, disk: FullDisk, tmp_path: Path) -> None:
     disk.is_full = True
-    keeper = Keeper(tmp_path, SITE)
+    keeper = JobSupervisor(tmp_path, SITE)
     with pytest.raises(OSError, match="No space left"):
-        keeper.start(ViewerWish())
+        keeper.start(ViewerRequest())
     assert scheduler.jobs == [] and keeper.records == [] and list(tmp_path.iterdir()) == []
 
 
@@ -209,10 +213,10 @@ def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_late
     scheduler: Told, disk: FullDisk, tmp_path: Path
 ) -> None:
     seen: list[str] = []
-    keeper = Keeper(tmp_path, SITE, lambda record: seen.append(f"{record.name} {record.state.phase}"))
-    ids = [keeper.start(ViewerWish(name=name)).id for name in ("a", "b")]
+    keeper = JobSupervisor(tmp_path, SITE, lambda record: seen.append(f"{record.name} {record.state.phase}"))
+    ids = [keeper.start(ViewerRequest(name=name)).id for name in ("a", "b")]
     disk.is_full = True
-    scheduler.said |= {ids[0]: State("running", node="n1"), ids[1]: State("failed", "It ended with code 1.")}
+    scheduler.text |= {ids[0]: JobState("running", node="n1"), ids[1]: JobState("failed", "It ended with code 1.")}
     keeper.poll()
     keeper.cancel(ids[0])
     assert [keeper.get(id).state.phase for id in ids] == ["ending", "failed"]
@@ -220,7 +224,10 @@ def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_late
     assert seen[-3:] == ["a starting", "b failed", "a ending"]
     disk.is_full = False
     keeper.poll()
-    assert {one.name: one.state.phase for one in Keeper(tmp_path, SITE).records} == {"a": "ending", "b": "failed"}
+    assert {one.name: one.state.phase for one in JobSupervisor(tmp_path, SITE).records} == {
+        "a": "ending",
+        "b": "failed",
+    }
 
 
 @pytest.mark.parametrize(
@@ -229,22 +236,22 @@ def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_late
     ids=["very deep", "deep", "infinite", "not a number"],
 )
 def test_a_damaged_record_does_not_stop_the_agent(scheduler: Told, tmp_path: Path, content: str) -> None:
-    first = Keeper(tmp_path, SITE)
-    ids = [first.start(ViewerWish()).id for _ in range(3)]
+    first = JobSupervisor(tmp_path, SITE)
+    ids = [first.start(ViewerRequest()).id for _ in range(3)]
     (tmp_path / ids[0] / "record.json").write_text(content)
     for name in ("address.json", "progress.json", "saved.json", "reason.json"):
         (tmp_path / ids[1] / name).write_text(content)
-    scheduler.said |= {ids[1]: State("ended"), ids[2]: State("running")}
-    second = Keeper(tmp_path, SITE)
+    scheduler.text |= {ids[1]: JobState("ended"), ids[2]: JobState("running")}
+    second = JobSupervisor(tmp_path, SITE)
     second.poll()
     assert {record.id: record.state.phase for record in second.records} == {ids[1]: "ended", ids[2]: "starting"}
 
 
 def test_a_number_too_large_for_a_time_is_a_damaged_record(scheduler: Told, tmp_path: Path) -> None:
-    id = Keeper(tmp_path, SITE).start(ViewerWish()).id
+    id = JobSupervisor(tmp_path, SITE).start(ViewerRequest()).id
     path = tmp_path / id / "record.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"created_at": 10**400}))
-    assert Keeper(tmp_path, SITE).records == []
+    assert JobSupervisor(tmp_path, SITE).records == []
 
 
 def test_the_audit_of_a_full_disk_is_written_later(tmp_path: Path) -> None:
@@ -253,33 +260,33 @@ def test_the_audit_of_a_full_disk_is_written_later(tmp_path: Path) -> None:
     (tmp_path / "audit").rename(tmp_path / "away")
     audit.note(VIEWER)
     (tmp_path / "away").rename(tmp_path / "audit")
-    audit.note(replace(VIEWER, state=State("running")))
+    audit.note(replace(VIEWER, state=JobState("running")))
     lines = (tmp_path / "audit" / "audit.jsonl").read_text().splitlines()
     assert [json.loads(line)["what"] for line in lines] == ["queued", "running"]
 
 
 def test_what_does_not_end_is_made_to(scheduler: Told, tmp_path: Path) -> None:
     clock = Clock()
-    keeper = Keeper(tmp_path, SITE, clock=clock)
-    id = keeper.start(ViewerWish()).id
-    scheduler.said[id] = State("running")
+    keeper = JobSupervisor(tmp_path, SITE, clock=clock)
+    id = keeper.start(ViewerRequest()).id
+    scheduler.text[id] = JobState("running")
     keeper.cancel(id)
     keeper.poll()
     assert keeper.get(id).state.phase == "ending"
     clock.now += ENDING_S
     keeper.poll()
     assert scheduler.cancelled == [(id, False), (id, True)]
-    scheduler.said[id] = State("ended", "It was cancelled.")
+    scheduler.text[id] = JobState("ended", "It was cancelled.")
     keeper.poll()
     keeper.cancel(id)
-    assert keeper.get(id).state == State("ended", "It was stopped.") and len(scheduler.cancelled) == 2
+    assert keeper.get(id).state == JobState("ended", "It was stopped.") and len(scheduler.cancelled) == 2
 
 
 def test_what_is_over_is_kept_for_a_week(scheduler: Told, tmp_path: Path) -> None:
     clock = Clock()
-    keeper = Keeper(tmp_path, SITE, clock=clock)
-    id = keeper.start(ViewerWish()).id
-    scheduler.said[id] = State("ended", "It ended by itself.")
+    keeper = JobSupervisor(tmp_path, SITE, clock=clock)
+    id = keeper.start(ViewerRequest()).id
+    scheduler.text[id] = JobState("ended", "It ended by itself.")
     keeper.poll()
     clock.now += KEPT_S
     keeper.poll()
@@ -290,18 +297,18 @@ def test_what_is_over_is_kept_for_a_week(scheduler: Told, tmp_path: Path) -> Non
 
 
 def test_a_hundred_that_wait_do_not_slow_the_next(scheduler: Told, tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path, SITE)
+    keeper = JobSupervisor(tmp_path, SITE)
     for _ in range(120):
-        keeper.start(ViewerWish())
+        keeper.start(ViewerRequest())
     keeper.poll()
     assert scheduler.questions == 1
     assert {record.state.place for record in keeper.records} == {3}
-    assert keeper.start(ViewerWish()).state.phase == "queued"
+    assert keeper.start(ViewerRequest()).state.phase == "queued"
 
 
 def test_a_task_runs_in_its_folder_and_says_nothing_of_itself_in_its_script(scheduler: Told, tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path, SITE)
-    record = keeper.start(TaskWish(("convert", "a.npy", "b.zarr"), "/data/my scans"))
+    keeper = JobSupervisor(tmp_path, SITE)
+    record = keeper.start(TaskRequest(("convert", "a.npy", "b.zarr"), "/data/my scans"))
     (job,) = scheduler.jobs
     assert job.command[:2] == ("/usr/bin/env", "--chdir=/data/my scans")
     assert job.command[3:7] == ("-m", "pellucid", "convert", "a.npy")

@@ -14,10 +14,10 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from pellucid.instance.proofs import sign
-from pellucid.instance.protocol.parts import VERSION
-from pellucid.volume.sample import sample
-from tests.agent.processes import PATIENCE_S, AgentProcess, agent, shown_by_processes
+from pellucid.instance.access.proofs import sign
+from pellucid.instance.protocol.shared_types import VERSION
+from pellucid.volume.sample_volume import sample
+from tests.agent.processes import TIMEOUT_S, AgentProcess, agent, shown_by_processes
 from tests.waiting import wait_until
 
 
@@ -47,8 +47,8 @@ def viewer(running: AgentProcess, scans: Path) -> str:
 
 
 def test_a_restarted_agent_finds_its_viewer(running: AgentProcess, viewer: str) -> None:
-    told = running.until(viewer, "running")
-    assert (told["name"], told["kind"], told["state"]["reason"]) == ("a ball", "viewer", "")
+    reply = running.until(viewer, "running")
+    assert (reply["name"], reply["kind"], reply["state"]["reason"]) == ("a ball", "viewer", "")
     assert [one["id"] for one in running.ask("GET", "/api/jobs") if one["kind"] == "viewer"] == [viewer]
 
 
@@ -56,11 +56,11 @@ def test_the_viewer_draws_behind_the_door(running: AgentProcess, viewer: str) ->
     running.until(viewer, "running")
     opened = running.session(viewer)
     base = opened["address"]
-    asked: dict[str, str | int] = {"width": 32, "height": 24, "format": "raw"}
+    request: dict[str, str | int] = {"width": 32, "height": 24, "format": "raw"}
     headers = {"Pellucid-Session": opened["token"]}
-    pixels = httpx.get(f"{base}api/screenshot", params=asked, headers=headers, timeout=120).content
-    picture = np.frombuffer(pixels, np.uint8).reshape(24, 32, 4)
-    assert len(np.unique(picture[..., :3].reshape(-1, 3), axis=0)) > 10
+    pixels = httpx.get(f"{base}api/screenshot", params=request, headers=headers, timeout=120).content
+    image = np.frombuffer(pixels, np.uint8).reshape(24, 32, 4)
+    assert len(np.unique(image[..., :3].reshape(-1, 3), axis=0)) > 10
     page = httpx.get(base)
     assert page.status_code == 200 and "<html" in page.text
     assert httpx.get(base.rstrip("/")).headers["location"] == f"/i/{viewer}/"
@@ -70,9 +70,9 @@ def test_a_web_socket_goes_through(running: AgentProcess, viewer: str) -> None:
     opened = running.session(viewer)
     with connect(f"{opened['address'].replace('http', 'ws', 1)}ws", max_size=None) as line:
         line.send(json.dumps({"type": "prove", "session": opened["session"], "nonce": "mine"}))
-        said = json.loads(line.recv(timeout=120))
-        words = ("mine", said["nonce"], opened["address"])
-        assert said["proof"] == sign(opened["key"], "server", *words)
+        text = json.loads(line.recv(timeout=120))
+        words = ("mine", text["nonce"], opened["address"])
+        assert text["proof"] == sign(opened["key"], "server", *words)
         hello = {"type": "hello", "version": VERSION, "width": 64, "height": 48}
         line.send(json.dumps(hello | {"proof": sign(opened["key"], "page", *words)}))
         assert json.loads(line.recv(timeout=120))["type"] == "welcome"
@@ -138,9 +138,9 @@ def test_there_is_one_agent(running: AgentProcess, viewer: str) -> None:
 
 def test_a_task_converts_and_its_progress_is_kept(running: AgentProcess, scans: Path) -> None:
     id = running.run(scans, "convert", "ball.npy", "ball.zarr")
-    told = running.until(id, "ended")
-    assert told["state"]["reason"] == "It ended by itself."
-    assert told["progress"]["fraction"] == 1.0
+    reply = running.until(id, "ended")
+    assert reply["state"]["reason"] == "It ended by itself."
+    assert reply["progress"]["fraction"] == 1.0
     assert (scans / "ball.zarr").exists()
 
 
@@ -156,7 +156,7 @@ def test_what_makes_no_sense_is_refused(running: AgentProcess) -> None:
     refused = running.client.post("/api/tasks", json={"arguments": ["view", "x"], "folder": "/"})
     assert refused.status_code == 400 and "cannot run as a task" in refused.json()["what"]
     refused = running.client.post("/api/instances", json={"overrides": {"scheduler": "pbs"}})
-    assert refused.status_code == 400 and "Choose from: local, slurm" in refused.json()["do"]
+    assert refused.status_code == 400 and "Choose from: local, slurm" in refused.json()["remedy"]
     assert running.client.post("/api/instances", json={"gpus": "many"}).status_code == 422
     assert running.client.get("/api/jobs/0123456789").status_code == 404
     assert running.client.get("/i/0123456789/").status_code == 404
@@ -169,7 +169,7 @@ def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> No
     headers = {"Pellucid-Session": opened["token"]}
     assert httpx.get(f"{opened['address']}api/about", headers=headers).status_code == 404
     refused = running.client.post(f"/api/jobs/{viewer}/open")
-    assert refused.status_code == 400 and refused.json()["do"] == "Only a viewer that runs can be opened."
+    assert refused.status_code == 400 and refused.json()["remedy"] == "Only a viewer that runs can be opened."
     noted = [json.loads(line) for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
     assert {"starting", "running", "ending", "ended", "failed"} <= {one["what"] for one in noted}
     last = next(one for one in reversed(noted) if one["id"] == viewer)
@@ -183,7 +183,7 @@ def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> No
 def test_one_that_nobody_opens_ends_also_where_no_agent_is(running: AgentProcess) -> None:
     id = running.view(gpus=0, grace_s=2.0)
     running.kill()
-    wait_until((running.place(id) / "exit").exists, PATIENCE_S)
+    wait_until((running.place(id) / "exit").exists, TIMEOUT_S)
     running.start()
     assert running.until(id, "ended")["state"]["reason"] == "Nobody used it for 2 s."
 

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pellucid.agent.certificate import make_certificate
-from pellucid.agent.heads import Head
-from pellucid.agent.proxy import MAX_WAITING, Door, Entrance, Inside
-from pellucid.agent.records import Address
-from pellucid.instance.loopback import listen_on_loopback
+from pellucid.agent.jobs.certificate import make_certificate
+from pellucid.agent.jobs.records import ViewerAddress
+from pellucid.agent.proxy.request_head import RequestHead
+from pellucid.agent.proxy.server import MAX_WAITING, ClientEnd, ReverseProxy, ViewerEnd
+from pellucid.instance.access.loopback import listen_on_loopback
 from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
 
 ID = "0123456789"
 HEAD = f"GET /i/{ID}/ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -41,17 +41,17 @@ def through_the_door(talk: Talk, folder: Path, is_secured: bool = False, other: 
         server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=context)
         pem = "" if certificate is None else certificate.certificate.read_text()
         pem = make_certificate(folder).certificate.read_text() if other else pem
-        address = Address("127.0.0.1", server.sockets[0].getsockname()[1], "", pem)
+        address = ViewerAddress("127.0.0.1", server.sockets[0].getsockname()[1], "", pem)
 
-        async def find(id: str) -> Address | None:
+        async def find(id: str) -> ViewerAddress | None:
             return address if id == ID else None
 
-        door = Door(str(folder / "nobody"), find)
-        port = int(urlsplit(await door.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
+        acceptor = ReverseProxy(str(folder / "nobody"), find)
+        port = int(urlsplit(await acceptor.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.wait_for(talk(reader, writer), PATIENCE_S)
+        await asyncio.wait_for(talk(reader, writer), TIMEOUT_S)
         writer.close()
-        await door.close()
+        await acceptor.close()
         server.close()
 
     asyncio.run(meet())
@@ -75,7 +75,7 @@ def test_many_bytes_come_back_as_they_went(is_secured: bool, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("text", "status"),
     [
         (b"GET /i/9999999999/ HTTP/1.1\r\n\r\n", b"404"),
         (b"GET / HTTP/1.1\r\n\r\n", b"502"),
@@ -84,9 +84,9 @@ def test_many_bytes_come_back_as_they_went(is_secured: bool, tmp_path: Path) -> 
         (b"GET / HTTP/1.1\r\nA: " + b"b" * 70_000, b"431"),
     ],
 )
-def test_what_leads_nowhere_is_told_so(said: bytes, status: bytes, tmp_path: Path) -> None:
+def test_what_leads_nowhere_is_told_so(text: bytes, status: bytes, tmp_path: Path) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(said)
+        writer.write(text)
         assert (await reader.readline()).split()[1] == status
 
     through_the_door(talk, tmp_path)
@@ -119,14 +119,14 @@ class Unread(asyncio.Transport):
 
 
 def test_answers_that_are_not_read_when_the_viewer_is_gone_are_limited() -> None:
-    async def lead(entrance: Entrance, head: Head, rest: bytes) -> None: ...
+    async def lead(entrance: ClientEnd, head: RequestHead, rest: bytes) -> None: ...
 
     async def meet() -> None:
         registry, unread = ConnectionRegistry(max_waiting=2), [Unread() for _ in range(5)]
         for transport in unread:
-            entrance = Entrance(lead, registry)
+            entrance = ClientEnd(lead, registry)
             entrance.connection_made(transport)
-            entrance.join(viewer := Inside(entrance))
+            entrance.join(viewer := ViewerEnd(entrance))
             viewer.connection_lost(None)
         assert [one.is_aborted for one in unread] == [True, True, True, False, False]
 
@@ -136,13 +136,13 @@ def test_answers_that_are_not_read_when_the_viewer_is_gone_are_limited() -> None
 def test_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
     async def meet() -> None:
         server = await asyncio.start_server(echo, "127.0.0.1", 0)
-        address = Address("127.0.0.1", server.sockets[0].getsockname()[1], "", "")
+        address = ViewerAddress("127.0.0.1", server.sockets[0].getsockname()[1], "", "")
 
-        async def find(id: str) -> Address | None:
+        async def find(id: str) -> ViewerAddress | None:
             return address
 
-        door = Door(str(tmp_path / "nobody"), find)
-        port = int(urlsplit(await door.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
+        acceptor = ReverseProxy(str(tmp_path / "nobody"), find)
+        port = int(urlsplit(await acceptor.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
         served_reader, served = await asyncio.open_connection("127.0.0.1", port)
         served.write(HEAD)
         await served_reader.readuntil(b"\r\n\r\n")
@@ -158,8 +158,8 @@ def test_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
         assert await served_reader.readexactly(10) == b"still here"
         for _, one in (*idle, (reader, writer), (served_reader, served)):
             one.transport.abort()
-        await door.close()
+        await acceptor.close()
         server.close()
 
     raise_descriptor_limit()
-    asyncio.run(asyncio.wait_for(meet(), PATIENCE_S))
+    asyncio.run(asyncio.wait_for(meet(), TIMEOUT_S))

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pellucid.transport.connections import MAX_WAITING, raise_descriptor_limit
-from tests.agent.processes import PATIENCE_S, agent
+from tests.agent.processes import TIMEOUT_S, agent
 
 SLOW_BODY = b"POST /api/session HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\n{"
 COUNT = 3 * MAX_WAITING
@@ -18,7 +18,7 @@ def test_requests_whose_body_never_comes_are_closed_and_the_owner_gets_in(tmp_pa
         place = urlsplit(running.base)
         slow = []
         for _ in range(COUNT):
-            line = stack.enter_context(socket.create_connection((place.hostname, place.port), PATIENCE_S))
+            line = stack.enter_context(socket.create_connection((place.hostname, place.port), TIMEOUT_S))
             line.sendall(SLOW_BODY)
             slow.append(line)
         assert running.ask("GET", "/api/about")["product"]

@@ -13,8 +13,8 @@ import httpx
 import numpy as np
 import pytest
 
-from pellucid.jobs.processes import Process
-from pellucid.volume.sample import sample
+from pellucid.jobs.process_identity import ProcessId
+from pellucid.volume.sample_volume import sample
 from tests.agent.processes import AgentProcess, agent, shown_by_processes
 from tests.slurm_cluster import SlurmCluster
 from tests.waiting import wait_until
@@ -56,11 +56,11 @@ def test_one_runs_one_waits_and_starts_while_no_agent_is_there(
     wait_until((running.place(second) / "address.json").exists)
     running.start()
     for id in (first, second):
-        told = running.until(id, "running")
+        reply = running.until(id, "running")
         opened = running.session(id)
         headers = {"Pellucid-Session": opened["token"]}
         assert httpx.get(f"{opened['address']}api/about", headers=headers).json()["capability"] == "own"
-        assert told["state"]["node"] == "localhost"
+        assert reply["state"]["node"] == "localhost"
     _no_secret_shows(running, slurm, first)
     _another_certificate_is_not_believed(running, first, second)
     running.cancel(first)
@@ -90,8 +90,8 @@ def _another_certificate_is_not_believed(running: AgentProcess, first: str, seco
 
 
 def test_what_cannot_be_is_refused_before_it_is_queued(running: AgentProcess, slurm: SlurmCluster) -> None:
-    def refusal(**wish: object) -> str:
-        answer = running.client.post("/api/instances", json=wish)
+    def refusal(**request: object) -> str:
+        answer = running.client.post("/api/instances", json=request)
         assert answer.status_code in (400, 403)
         return str(answer.json()["what"])
 
@@ -149,8 +149,8 @@ def test_one_queued_one_starting_and_one_running_survive_the_end_of_the_agent(
     wait_until(lambda: _waits(running.ask("GET", f"/api/jobs/{waits}")["state"]))
     running.kill()
     running.start()
-    told = {one["name"]: one["state"]["phase"] for one in running.ask("GET", "/api/jobs")}
-    assert told == {"runs": "running", "starts": "starting", "waits": "queued"}
+    reply = {one["name"]: one["state"]["phase"] for one in running.ask("GET", "/api/jobs")}
+    assert reply == {"runs": "running", "starts": "starting", "waits": "queued"}
     gate.open(shown)
     running.until(starts, "running")
     running.cancel(runs)
@@ -164,7 +164,7 @@ def test_one_that_is_killed_before_it_reported_has_failed(running: AgentProcess,
     running.until(id, "starting")
     started = running.place(id) / "started"
     wait_until(started.exists)
-    process = Process.written(started)
+    process = ProcessId.written(started)
     assert process is not None
     os.killpg(process.pid, signal.SIGKILL)
     state = running.until(id, "failed")["state"]
@@ -186,8 +186,8 @@ def test_a_hundred_wait_while_the_time_of_one_runs_out(
     running: AgentProcess, slurm: SlurmCluster, tmp_path: Path
 ) -> None:
     np.save(tmp_path / "ball.npy", sample(16))
-    wish = {"gpus": 0, "memory_bytes": 2**29, "source": str(tmp_path / "ball.npy"), "roots": [str(tmp_path)]}
-    ends = running.view(**wish, overrides={"time_limit_minutes": 1})
+    request = {"gpus": 0, "memory_bytes": 2**29, "source": str(tmp_path / "ball.npy"), "roots": [str(tmp_path)]}
+    ends = running.view(**request, overrides={"time_limit_minutes": 1})
     shown = json.loads(_state_of(running, ends))["scene"]
     wait_until(lambda: running.ask("GET", f"/api/jobs/{ends}")["saved"])
     number = slurm.command("squeue", "--noheader", "--name", f"pellucid-{ends}", "--format=%i").strip()
@@ -195,10 +195,10 @@ def test_a_hundred_wait_while_the_time_of_one_runs_out(
     soon = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 1))
     slurm.command("scontrol", "update", f"jobid={number}", f"endtime={soon}")
     _many_that_wait_are_counted_and_end(running, slurm, tmp_path)
-    told = running.until(ends, "ended")
-    assert told["state"]["reason"] == "Its time limit was reached."
+    reply = running.until(ends, "ended")
+    assert reply["state"]["reason"] == "Its time limit was reached."
     assert "DUE TO TIME LIMIT" in running.client.get(f"/api/jobs/{ends}/log").text
-    after = running.view(gpus=0, memory_bytes=2**29, state=told["saved"], roots=[str(tmp_path)])
+    after = running.view(gpus=0, memory_bytes=2**29, state=reply["saved"], roots=[str(tmp_path)])
     assert json.loads(_state_of(running, after))["scene"] == shown
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pellucid.agent.lease import holder
-from pellucid.jobs.processes import Process
+from pellucid.jobs.process_identity import ProcessId
 from tests.agent.processes import AgentProcess, agent
 
 NAME = "pellucid-stranger"
@@ -47,7 +47,7 @@ def test_another_user_gets_at_nothing(stranger: str, home: Path) -> None:
     assert can(stranger, "ls", str(home))  # What follows would be refused for other reasons if this were.
     with agent(home) as running:
         id = running.view(gpus=0)
-        told = running.until(id, "running")
+        reply = running.until(id, "running")
         files = [path for path in home.rglob("*") if path.name != "site.toml"]
         assert {path.name for path in files} >= {
             "record.json",
@@ -68,10 +68,10 @@ def test_another_user_gets_at_nothing(stranger: str, home: Path) -> None:
         process = running.process.pid
         assert not can(stranger, "cat", f"/proc/{process}/environ")
         assert not can(stranger, "kill", "-0", str(process))
-        for url in (running.base, running.base + told["path"]):
+        for url in (running.base, running.base + reply["path"]):
             assert can(stranger, "curl", "--silent", "--fail", "--output", "/dev/null", url)  # The page is empty ...
-            asked = f"{url}api/about"
-            assert not can(stranger, "curl", "--silent", "--fail", "--output", "/dev/null", asked)  # ... and says no.
+            request = f"{url}api/about"
+            assert not can(stranger, "curl", "--silent", "--fail", "--output", "/dev/null", request)  # ... and says no.
     assert pwd.getpwnam(stranger).pw_uid != 0
 
 
@@ -79,7 +79,7 @@ def _sockets_of(running: AgentProcess, id: str) -> list[Path]:
     """The Unix sockets of a viewer that have a path."""
     lines = Path("/proc/net/unix").read_text().splitlines()
     paths = {line.split()[6]: line.split()[7] for line in lines if len(line.split()) == 8}
-    script = Process.written(running.place(id) / "started")
+    script = ProcessId.written(running.place(id) / "started")
     assert script is not None
     viewer = Path(f"/proc/{script.pid}/task/{script.pid}/children").read_text().split()[0]
     opened = [str(path.readlink()) for path in Path(f"/proc/{viewer}/fd").iterdir() if path.is_symlink()]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.agent.impostor import doors_opened, impostor
 from tests.agent.processes import AgentProcess, agent
 from tests.waiting import wait_until
-from tests.web.browsing import FLAGS, PATIENCE_MS, Viewer, browser_program, opened, see, wait_for_rest
+from tests.web.browsing import FLAGS, TIMEOUT_MS, Viewer, browser_program, opened, see, wait_for_rest
 
 DOUBT = "The server at this address is not the viewer that opened this page."
 
@@ -102,7 +102,7 @@ def test_who_takes_over_an_agents_port_learns_nothing_that_opens_anything(
     running.until(id, "running")
     home, page = context.new_page(), context.new_page()
     home.goto(running.url)
-    expect(home.locator("#jobs")).to_contain_text("ball", timeout=PATIENCE_MS)
+    expect(home.locator("#jobs")).to_contain_text("ball", timeout=TIMEOUT_MS)
     opened(page, running.link(id))
     unused = [running.url, running.link(id)]
     tokens = [token_in(home), token_in(page)]
@@ -166,7 +166,7 @@ def test_an_owners_page_goes_on_through_the_next_agent_at_the_same_port(
         chosen.kill()
         see(page, "The viewer does not respond")
         chosen.start("--port", str(port))
-        expect(page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
+        expect(page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=TIMEOUT_MS)
         wait_until(lambda: token_in(page) != before)
         page.reload()
         wait_for_rest(page)
@@ -186,7 +186,7 @@ def test_a_page_on_another_port_gets_nothing(viewer: Viewer, context: BrowserCon
         const image = new Image(); image.onload = () => fetch("/seen");
         image.src = "{base}api/screenshot?width=8&height=8";
         fetch("{base}api/scene", {{ credentials: "include" }}).then((said) => said.text()).then((said) =>
-            fetch("/read", {{ method: "POST", body: said }})).catch(() => fetch("/refused"));
+            fetch("/read", {{ method: "POST", body: text }})).catch(() => fetch("/refused"));
         const line = new WebSocket("{base.replace("http", "ws")}ws"); line.onopen = () => fetch("/connected");
         line.onclose = () => fetch("/closed"); STEAL"""
     with impostor(tmp_path, page=script) as other:

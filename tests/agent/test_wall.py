@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pellucid import settings
-from pellucid.agent.wall import Wall
-from pellucid.instance import states
-from pellucid.volume.sample import sample
+from pellucid.agent.jobs.time_limit import TimeLimitWarning
+from pellucid.instance.scene import saved_states
+from pellucid.volume.sample_volume import sample
 from tests.instance.loopback import open_page, running
 
 
@@ -19,20 +19,20 @@ def test_it_warns_twice_and_what_was_saved_can_be_shown_again(tmp_path: Path, mo
     waited: list[float] = []
     with settings.use(settings.load()), running(str(tmp_path / "ball.npy"), tmp_path) as instance:
         with open_page(instance) as page:
-            Wall(instance.session, 3600.0).watch(waited.append)
+            TimeLimitWarning(instance.session, 3600.0).watch(waited.append)
             first, second = page.hear_text("refusal"), page.hear_text("refusal")
         assert waited == [3000.0, 480.0]
         assert [one["what"][:31] for one in (first, second)] == [
             "This viewer ends in 10 minutes:",
             "This viewer ends in 2 minutes: ",
         ]
-        found = re.fullmatch(r"Go on in another: pellucid start --state ([0-9a-f]{10})", second["do"])
+        found = re.fullmatch(r"Go on in another: pellucid start --state ([0-9a-f]{10})", second["remedy"])
         assert found is not None
-        assert str(tmp_path / "ball.npy") in str(states.kept(found[1]).scene)
+        assert str(tmp_path / "ball.npy") in str(saved_states.load_state(found[1]).scene)
 
 
 def test_a_job_that_is_short_warns_as_soon_as_it_can(tmp_path: Path) -> None:
     waited: list[float] = []
     with running(None, tmp_path) as instance:
-        Wall(instance.session, 300.0).watch(waited.append)
+        TimeLimitWarning(instance.session, 300.0).watch(waited.append)
     assert waited == [180.0]

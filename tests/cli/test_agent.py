@@ -10,7 +10,7 @@ import pytest
 import pellucid
 from pellucid import settings
 from pellucid.cli.main import main
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.agent.processes import end_everything
 
 
@@ -30,45 +30,45 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         end_everything(folder)
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def text(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(arguments) == 0
     return capsys.readouterr().out
 
 
 def test_a_viewer_is_started_listed_opened_and_stopped(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "list") == "Nothing runs.\n"
+    assert text(capsys, "list") == "Nothing runs.\n"
     assert main(["stop", "abc"]) == 1
     assert "Nothing runs." in capsys.readouterr().err
-    url = said(capsys, "start", "ball.npy", "--gpus", "0", "--device", "cpu").strip()
+    url = text(capsys, "start", "ball.npy", "--gpus", "0", "--device", "cpu").strip()
     assert pellucid.connect(url).device == "cpu"
-    line = said(capsys, "list")
+    line = text(capsys, "list")
     id = line.split()[0]
     assert line.split() == [id, "viewer", "running", "ball"]
-    fresh = said(capsys, "open", id[:4], "--no-browser").strip()
+    fresh = text(capsys, "open", id[:4], "--no-browser").strip()
     assert fresh.partition("#")[0] == url.partition("#")[0] and fresh != url
     assert pellucid.connect(fresh).device == "cpu"
-    address, _, code = said(capsys, "open", "--no-browser").strip().partition("#code=")
+    address, _, code = text(capsys, "open", "--no-browser").strip().partition("#code=")
     for status in (200, 403):  # The agent's page opens once, too.
-        asked = {"code": code, "address": address}
-        assert httpx.post(f"{address}api/session", json=asked).status_code == status
-    assert '"kind": "viewer"' in said(capsys, "show", id) and "token" not in said(capsys, "show", id)
-    assert said(capsys, "stop", id).split()[2] == "ended"
-    assert said(capsys, "list") == "Nothing runs.\n"
-    assert "It was stopped" in said(capsys, "list", "--all")
+        request = {"code": code, "address": address}
+        assert httpx.post(f"{address}api/session", json=request).status_code == status
+    assert '"kind": "viewer"' in text(capsys, "show", id) and "token" not in text(capsys, "show", id)
+    assert text(capsys, "stop", id).split()[2] == "ended"
+    assert text(capsys, "list") == "Nothing runs.\n"
+    assert "It was stopped" in text(capsys, "list", "--all")
 
 
 def test_a_task_runs_and_is_waited_for(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = said(capsys, "run", "--wait", "--", "convert", "ball.npy", "ball.zarr")
+    done = text(capsys, "run", "--wait", "--", "convert", "ball.npy", "ball.zarr")
     assert done.split()[1:3] == ["task", "ended"] and Path("ball.zarr").exists()
     assert main(["run", "--wait", "--", "convert", "none.npy", "none.zarr"]) == 1
     failed = capsys.readouterr().out.split()[0]
-    assert "There is nothing at" in said(capsys, "logs", failed)
+    assert "There is nothing at" in text(capsys, "logs", failed)
     assert main(["run", "--", "view", "ball.npy"]) == 1
     assert "cannot run as a task" in capsys.readouterr().err
 
 
 def test_a_batch_runs_for_each_file(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("disc.npy", sample(12))
-    done = said(capsys, "run", "--wait", "--each", "ball.npy", "disc.npy", "--", "convert", "{file}", "{stem}.zarr")
+    done = text(capsys, "run", "--wait", "--each", "ball.npy", "disc.npy", "--", "convert", "{file}", "{stem}.zarr")
     assert [line.split()[2] for line in done.splitlines()] == ["ended", "ended"]
     assert Path("ball.zarr").exists() and Path("disc.zarr").exists()

@@ -86,10 +86,10 @@ def test_headerless_data_by_options(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_slices_makes_a_picture(scan: Path, tmp_path: Path) -> None:
     assert main(["slices", str(scan), "-o", str(tmp_path / "a.png"), "--height", "160"]) == 0
-    picture = np.asarray(Image.open(tmp_path / "a.png"))
-    assert picture.shape == (160, 80 + 8 + 80 + 8 + 80)
-    assert picture[40, 40] == 255  # the ball's middle in the first panel
-    assert picture[70, 4] == 0
+    image = np.asarray(Image.open(tmp_path / "a.png"))
+    assert image.shape == (160, 80 + 8 + 80 + 8 + 80)
+    assert image[40, 40] == 255  # the ball's middle in the first panel
+    assert image[70, 4] == 0
 
 
 def test_mesh_and_points_are_made_and_drawn(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,12 +101,12 @@ def test_mesh_and_points_are_made_and_drawn(scan: Path, tmp_path: Path, capsys: 
     points.write_text("x,y,z,value\n0,0,0,1\n40,40,80,2\n")
     size = ["--size", "60x60"]
     assert main(["render", "--mesh", surface, "--points", str(points), "-o", output, *size]) == 0
-    picture = np.asarray(Image.open(output))
-    assert picture.shape == (60, 60, 4)
-    assert picture[30, 30, :3].min() > 100  # The ball of the mesh, lit from the eye.
+    image = np.asarray(Image.open(output))
+    assert image.shape == (60, 60, 4)
+    assert image[30, 30, :3].min() > 100  # The ball of the mesh, lit from the eye.
     beside = str(tmp_path / "b.png")
     assert main(["render", str(scan), "--points", str(points), "--radius-scale", "5", "-o", beside, *size]) == 0
-    assert (np.asarray(Image.open(beside)) != picture).any()
+    assert (np.asarray(Image.open(beside)) != image).any()
     assert main(["render", "-o", output]) == 1
     assert "nothing in the scene" in capsys.readouterr().err
 
@@ -115,12 +115,12 @@ def test_render_draws_what_it_is_told(scan: Path, tmp_path: Path, capsys: pytest
     output, scene = str(tmp_path / "a.png"), str(tmp_path / "scene.json")
     options = ["--size", "120x90", "--isovalue", "1.5", "--azimuth", "30", "--save-scene", scene]
     assert main(["render", str(scan), "-o", output, *options]) == 0
-    picture = np.asarray(Image.open(output))
-    assert picture.shape == (90, 120, 4)
-    assert picture[45, 60, 0] > 100  # the ball
-    assert picture[2, 2].tolist() == [0, 0, 0, 255]
+    image = np.asarray(Image.open(output))
+    assert image.shape == (90, 120, 4)
+    assert image[45, 60, 0] > 100  # the ball
+    assert image[2, 2].tolist() == [0, 0, 0, 255]
     assert main(["render", scene, "-o", str(tmp_path / "b.png"), "--size", "120x90"]) == 0
-    assert (np.asarray(Image.open(tmp_path / "b.png")) == picture).all()
+    assert (np.asarray(Image.open(tmp_path / "b.png")) == image).all()
 
 
 def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,9 +128,9 @@ def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
         "demo.txt", "picture.png", "sample.zarr", "sample.zarr.report.json", "scan.nxs", "slices.png", "view.json",
     }  # fmt: skip
-    picture = np.asarray(Image.open(tmp_path / "demo" / "picture.png")).astype(int)
-    assert (picture.max(axis=2) > 100).mean() > 0.1  # beads
-    assert ((picture[..., 0] > 140) & (picture[..., 2] < 0.6 * picture[..., 0])).sum() > 100  # kernels of copper
+    image = np.asarray(Image.open(tmp_path / "demo" / "picture.png")).astype(int)
+    assert (image.max(axis=2) > 100).mean() > 0.1  # beads
+    assert ((image[..., 0] > 140) & (image[..., 2] < 0.6 * image[..., 0])).sum() > 100  # kernels of copper
     assert "96 × 96 × 96  48 × 48 × 48" in capsys.readouterr().out
 
 
@@ -185,7 +185,7 @@ def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reply"),
     [
         (["info", "nowhere.h5"], "There is nothing at nowhere.h5."),
         (["convert", "{scan}", "{folder}/out.xyz"], "its name asks for no format known here"),
@@ -201,12 +201,12 @@ def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.Captu
     ],
 )
 def test_errors_say_what_to_do(
-    arguments: list[str], told: str, scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], reply: str, scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     filled = [one.format(scan=scan, folder=tmp_path) for one in arguments]
     assert main(filled) == 1
     text = capsys.readouterr().err
-    assert told in text
+    assert reply in text
     assert "Traceback" not in text
 
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from pellucid import settings
-from pellucid.cli import doctor
-from pellucid.cli.doctor import ABSENT, BAD, OK, Finding
+from pellucid.cli.commands import doctor
+from pellucid.cli.commands.doctor import ABSENT, BAD, OK, Finding
 from pellucid.device import Device
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_remedies_name_extras_that_exist() -> None:
 
 
 @pytest.mark.parametrize("part", [*doctor.PARTS, *doctor.PROGRAMS], ids=lambda part: part.module)
-def test_every_part_that_is_recommended_is_used(part: doctor.Part) -> None:
+def test_every_part_that_is_recommended_is_used(part: doctor.OptionalComponent) -> None:
     own = Path(str(doctor.__file__))
     others = (path.read_text() for path in (ROOT / "src").rglob("*.py") if path != own)
     use = re.compile(rf"^\s*(import|from) {part.module}\b|[\"\[]{part.module}\"", re.MULTILINE)
@@ -79,12 +79,14 @@ def test_parts_are_found_without_importing_them(monkeypatch: pytest.MonkeyPatch)
         doctor,
         "PARTS",
         (
-            doctor.Part("numpy", "arrays", ""),
-            doctor.Part("nowhere_to_be_found", "nothing", "pip install it"),
+            doctor.OptionalComponent("numpy", "arrays", ""),
+            doctor.OptionalComponent("nowhere_to_be_found", "nothing", "pip install it"),
         ),
     )
     monkeypatch.setattr(
-        doctor, "PROGRAMS", (doctor.Part("sh", "shell", ""), doctor.Part("no-such-program", "x", "get it"))
+        doctor,
+        "PROGRAMS",
+        (doctor.OptionalComponent("sh", "shell", ""), doctor.OptionalComponent("no-such-program", "x", "get it")),
     )
     present, absent, program, missing = doctor.check_parts()
     assert present.state == program.state == OK
@@ -94,18 +96,18 @@ def test_parts_are_found_without_importing_them(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("version", "state", "said"),
+    ("version", "state", "text"),
     [
         (None, ABSENT, "everything runs on the CPU"),
         ("570.86.15", BAD, "570.86.15 is too old for this Warp"),
         ("580.65.06", OK, "580.65.06"),
     ],
 )
-def test_driver(version: str | None, state: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_driver(version: str | None, state: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "driver_version", lambda: version)
     (finding,) = doctor.check_driver()
     assert finding.state == state
-    assert said in finding.detail
+    assert text in finding.detail
     assert finding.state == OK or "R580 or newer" in finding.remedy
 
 

@@ -60,8 +60,8 @@ def test_bytes_need_a_range(scan: str, tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_preview_is_a_picture_and_no_volume(scan: str, tmp_path: Path) -> None:
     assert run(scan, "-o", tmp_path / "a.zarr", "--center", AXIS, "--preview", "2") == 0
     assert [path.name for path in tmp_path.iterdir()] == ["a.zarr.preview.png"]
-    picture = np.asarray(Image.open(tmp_path / "a.zarr.preview.png"))
-    slice_of_it = picture[-COLUMNS:, :COLUMNS]
+    image = np.asarray(Image.open(tmp_path / "a.zarr.preview.png"))
+    slice_of_it = image[-COLUMNS:, :COLUMNS]
     assert inside(slice_of_it).mean() > 150
     assert slice_of_it[:4, :4].mean() < 100
 
@@ -69,19 +69,19 @@ def test_a_preview_is_a_picture_and_no_volume(scan: str, tmp_path: Path) -> None
 def test_a_preview_is_binned_as_the_volume_will_be(scan: str, tmp_path: Path) -> None:
     common = ("--center", AXIS, "--bin", "2", "--preview", "2")
     assert run(scan, "-o", tmp_path / "a.zarr", *common) == 0
-    picture = np.asarray(Image.open(tmp_path / "a.zarr.preview.png"))
-    assert picture.shape[1] == COLUMNS // 2
-    assert inside(picture[-COLUMNS // 2 :].repeat(2, axis=0).repeat(2, axis=1)).mean() > 150
+    image = np.asarray(Image.open(tmp_path / "a.zarr.preview.png"))
+    assert image.shape[1] == COLUMNS // 2
+    assert inside(image[-COLUMNS // 2 :].repeat(2, axis=0).repeat(2, axis=1)).mean() > 150
 
 
 def test_several_centers_on_one_sheet(scan: str, tmp_path: Path) -> None:
     assert run(scan, "-o", tmp_path / "a.zarr", "--center", "22.2:23.2:0.5", "--preview", "1") == 0
-    picture = Image.open(tmp_path / "a.zarr.preview.png")
-    assert picture.size == (2 * 54 - 6, 2 * (54 + 22) - 6)  # Three slices, two by two.
+    image = Image.open(tmp_path / "a.zarr.preview.png")
+    assert image.size == (2 * 54 - 6, 2 * (54 + 22) - 6)  # Three slices, two by two.
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         (("--center", "left"), "'left' is no center"),
         (("--center", "1:2"), "FIRST:LAST:STEP"),
@@ -96,10 +96,10 @@ def test_several_centers_on_one_sheet(scan: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_said(
-    scan: str, arguments: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scan: str, arguments: tuple[str, ...], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(scan, "-o", tmp_path / "a.zarr", *arguments) == 1
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -126,10 +126,10 @@ def test_slices_are_shown_while_they_are_made(
 
 
 def test_of_what_a_viewer_cannot_hold_some_voxels_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pellucid.cli import watching
+    from pellucid.cli.reconstruct import live_view
 
     layout = Layout((Level((5, 6, 8), (5, 6, 8), (2.0, 2.0, 2.0)),), np.dtype(np.float32), "um")
-    monkeypatch.setattr(watching, "MOST_BYTES", 5 * 6 * 8 * 4 // 8)
+    monkeypatch.setattr(live_view, "MOST_BYTES", 5 * 6 * 8 * 4 // 8)
     voxels, shown = np.arange(240, dtype=np.float32).reshape(5, 6, 8), np.zeros((3, 3, 4), np.float32)
 
     class Stream:
@@ -146,7 +146,7 @@ def test_of_what_a_viewer_cannot_hold_some_voxels_are_shown(monkeypatch: pytest.
             assert (shape, spacing) == ((3, 3, 4), (4.0, 4.0, 4.0))
             return Stream()
 
-    with watching.shown_in(Viewer(), layout, "a") as show:  # type: ignore[arg-type]
+    with live_view.stream_to_viewer(Viewer(), layout, "a") as show:  # type: ignore[arg-type]
         for first, stop in ((0, 1), (3, 5), (1, 3)):
             show(Box((first, 0, 0), (stop, 6, 8)), voxels[first:stop])
     np.testing.assert_array_equal(shown, voxels[::2, ::2, ::2])
@@ -167,9 +167,9 @@ def test_a_scan_is_followed_in_a_viewer(scan: str, tmp_path: Path, monkeypatch: 
         wanted, middle = volume.read(), COLUMNS // 2
     for at in (np.s_[3], np.s_[:, middle], np.s_[:, :, middle]):
         np.testing.assert_allclose(np.asarray(shown)[at], wanted[at], atol=1e-3)
-    picture = np.asarray(Image.open(tmp_path / "a.live.png"))
-    assert picture.shape == (COLUMNS + 2 * 6 + 16, COLUMNS)
-    assert inside(picture[:COLUMNS]).mean() > 150
+    image = np.asarray(Image.open(tmp_path / "a.live.png"))
+    assert image.shape == (COLUMNS + 2 * 6 + 16, COLUMNS)
+    assert inside(image[:COLUMNS]).mean() > 150
 
 
 def test_an_output_is_asked_for(scan: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.cli import reconstruct_scan as command
 from pellucid.cli.main import main
-from pellucid.tomo.command_line import Parameters, arguments
-from pellucid.tomo.phase import Paganin
-from pellucid.tomo.pipeline import reconstruct
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.cli.reconstruct import run as command
+from pellucid.tomo.command_line import ReconstructionParameters, arguments
+from pellucid.tomo.correction.phase import Paganin
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.pipeline.reconstruct import reconstruct
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.rings import RingSettings
+from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.volume.volume import open_volume
 from tests.tomo.small_scan import AXIS, PIXEL_UM, write_scan
 
@@ -34,21 +34,21 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_the_line_says_every_choice(scan: str, recipe: Recipe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     heard: list[object] = []
 
-    def hear(*said: object) -> None:
-        heard.extend(said)
+    def hear(*text: object) -> None:
+        heard.extend(text)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "reconstruct", hear)
-    wish = Parameters(ScanOptions(angles="0:180", pixel_size_um=PIXEL_UM), recipe)
-    main([*arguments(scan, str(tmp_path / "a.zarr"), wish), "--quiet"])
+    request = ReconstructionParameters(ScanOptions(angles="0:180", pixel_size_um=PIXEL_UM), recipe)
+    main([*arguments(scan, str(tmp_path / "a.zarr"), request), "--quiet"])
     assert heard[:3] == [scan, str(tmp_path / "a.zarr"), recipe]
-    assert heard[4] == wish.scan
+    assert heard[4] == request.scan
 
 
 def test_a_file_makes_the_same_volume(scan: str, tmp_path: Path) -> None:
     recipe = Recipe(center=AXIS, rings=RingSettings("vo-sorting", small_size=7), filter="hann")
     file = tmp_path / "scan.recipe.json"
-    file.write_text(json.dumps(asdict(Parameters(ScanOptions(pixel_size_um=PIXEL_UM), recipe))))
+    file.write_text(json.dumps(asdict(ReconstructionParameters(ScanOptions(pixel_size_um=PIXEL_UM), recipe))))
     common = ("reconstruct", scan, "--recipe", str(file), "--quiet", "--device", "cpu")
     assert main([*common, "-o", str(tmp_path / "a.zarr")]) == 0
     wanted = reconstruct(scan, tmp_path / "b.zarr", recipe, options=ScanOptions(pixel_size_um=PIXEL_UM))
@@ -59,18 +59,20 @@ def test_a_file_makes_the_same_volume(scan: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [("{", "is no JSON"), ('{"recipe": {"filtre": 1}}', "has no 'filtre'"), ('{"recipe": {"air": "much"}}', "air")],
 )
 def test_a_file_that_says_nonsense_is_refused(
-    scan: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scan: str, text: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bad.json"
     file.write_text(text)
     assert main(["reconstruct", scan, "-o", str(tmp_path / "a.zarr"), "--recipe", str(file), "--quiet"]) == 1
-    assert said in capsys.readouterr().err
+    assert output in capsys.readouterr().err
 
 
 def test_rings_of_another_kind_are_one_word() -> None:
-    words = arguments("a.h5", "a.zarr", Parameters(recipe=replace(Recipe(), rings=RingSettings("titarenko"))))
+    words = arguments(
+        "a.h5", "a.zarr", ReconstructionParameters(recipe=replace(Recipe(), rings=RingSettings("titarenko")))
+    )
     assert words[-2:] == ["--ring", "titarenko"]

@@ -97,7 +97,7 @@ def test_labels_alone_are_the_volume(scan: Path, tmp_path: Path, capsys: pytest.
 def test_smooth_edges(scan: Path) -> None:
     options = ["--isovalue", "50", "--shading", "none"]
     plain, smooth = (drawn(scan, *options, *more)[..., 0] for more in ([], ["--smooth"]))
-    between = [((picture > 20) & (picture < picture.max() - 20)).sum() for picture in (plain, smooth)]
+    between = [((image > 20) & (image < image.max() - 20)).sum() for image in (plain, smooth)]
     assert between[1] > between[0] + 40  # The outline alone is longer than that.
 
 
@@ -189,16 +189,16 @@ def test_a_path_into_a_folder(scan: Path, tmp_path: Path) -> None:
     (tmp_path / "path.json").write_text(path.to_json())
     options = ["--path", str(tmp_path / "path.json"), "--fps", "4", "-o", str(tmp_path / "frames"), *SMALL]
     assert main(["--quiet", "render", str(scan), *options]) == 0
-    pictures = sorted((tmp_path / "frames").glob("*.png"))
-    assert [picture.name for picture in pictures] == [f"{number:04}.png" for number in range(5)]
-    seen = [(np.asarray(Image.open(picture))[..., 0] > 0).sum() for picture in pictures]
+    images = sorted((tmp_path / "frames").glob("*.png"))
+    assert [image.name for image in images] == [f"{number:04}.png" for number in range(5)]
+    seen = [(np.asarray(Image.open(image))[..., 0] > 0).sum() for image in images]
     assert seen == sorted(seen) and seen[-1] > 2 * seen[0]  # It comes nearer.
     assert main(["--quiet", "render", str(scan), *options]) == 0  # Everything is there already.
     assert main(["--quiet", "render", str(scan), *options, "--shading", "none"]) == 1
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reply"),
     [
         (["-o", "{folder}/a.mp4"], "Add --turntable 120 or --path."),
         (["-o", "{folder}/a.png", "--turntable", "5"], "a.png is no name for a movie"),
@@ -214,10 +214,10 @@ def test_a_path_into_a_folder(scan: Path, tmp_path: Path) -> None:
     ],
 )
 def test_errors_say_what_to_do(
-    options: list[str], told: str, scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str], reply: str, scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["render", str(scan), *[one.format(folder=tmp_path) for one in options]]) == 1
-    assert told in capsys.readouterr().err
+    assert reply in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"scan.nrrd"}
 
 

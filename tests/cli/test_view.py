@@ -15,7 +15,7 @@ import pytest
 
 from pellucid.cli.main import main
 from pellucid.client.connection import Connection
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
 
@@ -29,8 +29,10 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(tmp_path: Path, asked: signal.Signals) -> None:
+@pytest.mark.parametrize("requested", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(
+    tmp_path: Path, requested: signal.Signals
+) -> None:
     np.save(tmp_path / "ball.npy", sample(16))
     made = tmp_path / ("made" * 30)  # No Unix socket could be in a folder with such a path.
     made.mkdir()
@@ -43,10 +45,10 @@ def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(tmp_path: 
         url = next(line for line in process.stdout if LINK.match(line)).strip()
         with urlopen(url) as page:
             assert page.status == 200 and b"<title>Pellucid</title>" in page.read()
-        process.send_signal(asked)
-        _, said = process.communicate(timeout=120)
+        process.send_signal(requested)
+        _, text = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert "Traceback" not in said and "interrupted" not in said
+    assert "Traceback" not in text and "interrupted" not in text
     assert list((tmp_path / "state" / "instances").iterdir()) == [] == list(made.iterdir())
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import pellucid
 from pellucid.formats.protocol import Voxels
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 
 EDGE = 24
 

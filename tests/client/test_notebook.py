@@ -42,7 +42,7 @@ def test_the_example_shows_a_widget_and_a_picture(executed: Any) -> None:
     shown, value_range, returned = outputs(executed)
     assert set(shown) == {"text/plain", "image/png", VIEW}
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(shown["image/png"]))))
-    assert pixels.shape == (*notebook.PICTURE[::-1], 4)
+    assert pixels.shape == (*notebook.IMAGE[::-1], 4)
     assert pixels[270, 480, :3].max() > 60 and pixels[0, 0, :3].max() == 0  # the ball, and nothing around it
     assert value_range["text/plain"].endswith(", 0.9418513302449147)")
     assert returned["text/plain"].startswith("((360, 640, 4), (1, 96, 96), 0.9")

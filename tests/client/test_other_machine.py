@@ -15,12 +15,12 @@ import pellucid
 from pellucid import progress
 from pellucid.errors import NotAllowed, PellucidError, TokenRefused, ViewerUnreachable
 from pellucid.formats.protocol import Voxels
-from pellucid.transport.connecting import Options, send
+from pellucid.transport.client import TransferOptions, send
 from tests.suite_report import MACHINE, ROOT
 from tests.transport.namespaces import TwoHosts, entered, two_hosts
 
 SHAPE = (24, 256, 256)
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def test_nobody_without_the_token_and_no_other_certificate(far: Far, viewer: pel
 def test_a_viewer_that_is_killed(lane: str, tmp_path: Path, scan: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path))
     viewer = pellucid.start(device="cpu")
-    announced = replace(Options(), lane=lane, attempts=1)
-    monkeypatch.setattr("pellucid.client.lanes.Options", lambda **more: replace(announced, **more))
+    announced = replace(TransferOptions(), lane=lane, attempts=1)
+    monkeypatch.setattr("pellucid.client.array_transfer.Options", lambda **more: replace(announced, **more))
     with pytest.raises(PellucidError, match=r"broke off|cannot be reached"), viewer.stream(SHAPE, scan.dtype) as writer:
         writer.append(scan[0])
         os.kill(viewer.pid, signal.SIGKILL)

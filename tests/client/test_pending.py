@@ -12,10 +12,10 @@ import pytest
 
 import pellucid
 from pellucid import settings
-from pellucid.client.pending import JobViewer, Kept, Pending
+from pellucid.client.job_viewers import AgentViewer, JobViewer, PendingViewer
 from pellucid.errors import InvalidInput, JobOver, TransferTooLarge
-from pellucid.transport import connecting
-from pellucid.volume.sample import sample
+from pellucid.transport import client
+from pellucid.volume.sample_volume import sample
 from tests.agent.processes import end_everything
 from tests.slurm_cluster import SlurmCluster
 from tests.suite_report import ROOT
@@ -51,7 +51,7 @@ def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
     viewer.render_volume(sample(16))
     assert viewer.screenshot(32, 24).shape == (24, 32, 4)
     (found,) = pellucid.instances()
-    assert isinstance(found, Kept) and found.is_alive and found.address == viewer.address
+    assert isinstance(found, AgentViewer) and found.is_alive and found.address == viewer.address
     assert pellucid.connect(found.url).device == "cpu"
     viewer.shutdown()
     assert str(viewer.state.phase) == "ended"
@@ -71,18 +71,18 @@ def test_gpus_follow_from_the_file_that_is_shown(state: Path, slurm: SlurmCluste
     pending = pellucid.start(device="cpu", source=str(state / "large.npy"), gpus="auto", wait=False)
     assert (pending.resources.gpus, pending.resources.memory_bytes) == (2, 6 * 2**30)
     pending.shutdown()
-    pending.until_over()
+    pending.wait_until_ended()
 
 
 def test_programs_that_start_at_once_share_one_agent(state: Path) -> None:
-    program = "from pellucid.client.agency import Agency; print(Agency.ready().address)"
+    program = "from pellucid.client.agent_client import Agency; print(Agency.ready().address)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     programs = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
         for _ in range(3)
     ]
-    said = {one.communicate()[0] for one in programs}
-    assert len(said) == 1 and re.fullmatch(r"http://[0-9a-f]{16}\.localhost:\d+/\n", said.pop())
+    text = {one.communicate()[0] for one in programs}
+    assert len(text) == 1 and re.fullmatch(r"http://[0-9a-f]{16}\.localhost:\d+/\n", text.pop())
 
 
 def test_without_an_agent_none_is_started_to_list_nothing(state: Path) -> None:
@@ -92,7 +92,7 @@ def test_without_an_agent_none_is_started_to_list_nothing(state: Path) -> None:
 
 def test_arrays_go_straight_to_the_node(state: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     (state / "site.toml").write_text(SLURM)
-    monkeypatch.setattr(connecting, "machine", lambda: "")
+    monkeypatch.setattr(client, "machine", lambda: "")
     with pellucid.start(device="cpu", gpus=0, shape=(16, 16, 16), dtype="uint16") as viewer:
         # Another machine cannot enter the viewer's Unix socket; here that has to be pretended.
         assert isinstance(viewer, JobViewer)
@@ -116,9 +116,9 @@ def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> N
     with pytest.raises(TimeoutError, match="is queued"):
         pending.wait(timeout_s=0.1)
     (found,) = pellucid.instances()
-    assert isinstance(found, Kept) and found.url == found.address == "" and found.state.phase == "queued"
+    assert isinstance(found, AgentViewer) and found.url == found.address == "" and found.state.phase == "queued"
     found.pending.shutdown()
-    pending.until_over()
+    pending.wait_until_ended()
     assert pending.state.reason == "It was stopped."
     slurm.command("scancel", "--name=held")
     with pytest.raises(InvalidInput, match="3 GPUs are asked for"):
@@ -128,7 +128,7 @@ def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> N
 def test_one_queues_behind_two_others_and_starts_when_one_is_gone(state: Path, slurm: SlurmCluster) -> None:
     (state / "site.toml").write_text(SLURM)
 
-    def ask(name: str) -> Pending:
+    def ask(name: str) -> PendingViewer:
         return pellucid.start(device="cpu", gpus=1, memory=2**29, name=name, time_limit_minutes=5, wait=False)
 
     first, second, third = (ask(name) for name in ("first", "second", "third"))
@@ -139,9 +139,9 @@ def test_one_queues_behind_two_others_and_starts_when_one_is_gone(state: Path, s
     first.shutdown()
     with third.wait() as viewer:
         viewer.render_volume(sample(16))
-        picture = viewer.screenshot(48, 32)
-        assert picture.shape == (32, 48, 4) and len(np.unique(picture[..., :3].reshape(-1, 3), axis=0)) > 10
+        image = viewer.screenshot(48, 32)
+        assert image.shape == (32, 48, 4) and len(np.unique(image[..., :3].reshape(-1, 3), axis=0)) > 10
         assert viewer.state.node == "localhost" and viewer.state.ends_at is not None
     assert str(third.state.phase) == "ended"
     second.shutdown()
-    second.until_over()
+    second.wait_until_ended()

@@ -14,10 +14,10 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 import pellucid
-from pellucid.instance.proofs import sign
-from pellucid.instance.protocol.parts import VERSION
+from pellucid.instance.access.proofs import sign
+from pellucid.instance.protocol.shared_types import VERSION
 
-PATIENCE_S = 120
+TIMEOUT_S = 120
 SERVED = re.compile(r"http://127\.0\.0\.1:(\d+)/lab-less/")
 
 
@@ -31,13 +31,13 @@ def notebook_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **_folders(folder)},
     )  # fmt: skip
     assert process.stderr is not None
-    said = ""
+    text = ""
     for line in process.stderr:
-        said += line
+        text += line
         if found := SERVED.search(line):
             break
     else:
-        pytest.fail(said)
+        pytest.fail(text)
     yield int(found[1])
     process.terminate()
     process.communicate()
@@ -50,9 +50,9 @@ def _folders(folder: Path) -> dict[str, str]:
 def test_below_the_prefix_of_a_notebook_server(notebook_server: int, viewer: pellucid.Viewer) -> None:
     prefix = f"/lab-less/proxy/{viewer.port}/"
     origin = f"http://127.0.0.1:{notebook_server}"
-    with httpx.Client(base_url=origin + prefix, timeout=PATIENCE_S) as browser:
-        asked = browser.get("api/about")
-        assert asked.status_code == 403, asked.text
+    with httpx.Client(base_url=origin + prefix, timeout=TIMEOUT_S) as browser:
+        request = browser.get("api/about")
+        assert request.status_code == 403, request.text
         page = browser.get("")
         assert page.status_code == 200 and "<title>Pellucid</title>" in page.text
         assert not [one for one in browser.cookies.jar if one.name.startswith("pellucid")]
@@ -65,19 +65,19 @@ def test_below_the_prefix_of_a_notebook_server(notebook_server: int, viewer: pel
     address = f"ws://127.0.0.1:{notebook_server}{prefix}ws"
     with connect(address, origin=Origin(origin), max_size=None) as socket:
         socket.send(json.dumps({"type": "prove", "session": given["session"], "nonce": "mine"}))
-        said = json.loads(socket.recv(timeout=PATIENCE_S))
-        words = ("mine", said["nonce"], origin + prefix)
-        assert said["proof"] == sign(given["key"], "server", *words)
+        text = json.loads(socket.recv(timeout=TIMEOUT_S))
+        words = ("mine", text["nonce"], origin + prefix)
+        assert text["proof"] == sign(given["key"], "server", *words)
         proof = sign(given["key"], "page", *words)
         hello = {"type": "hello", "version": VERSION, "width": 64, "height": 48, "encodings": ["jpeg", "png"]}
         socket.send(json.dumps(hello | {"proof": proof}))
-        assert json.loads(socket.recv(timeout=PATIENCE_S))["type"] == "welcome"
-        while isinstance(socket.recv(timeout=PATIENCE_S), str):
+        assert json.loads(socket.recv(timeout=TIMEOUT_S))["type"] == "welcome"
+        while isinstance(socket.recv(timeout=TIMEOUT_S), str):
             pass  # The first that is no text is a picture.
 
 
 def test_a_page_from_elsewhere_is_refused_also_there(notebook_server: int, viewer: pellucid.Viewer) -> None:
     address = f"http://127.0.0.1:{notebook_server}/lab-less/proxy/{viewer.port}/api/about"
-    with httpx.Client(timeout=PATIENCE_S) as browser:
-        told = browser.get(address, headers={"Origin": "http://evil.example"})
-    assert told.status_code == 403
+    with httpx.Client(timeout=TIMEOUT_S) as browser:
+        reply = browser.get(address, headers={"Origin": "http://evil.example"})
+    assert reply.status_code == 403

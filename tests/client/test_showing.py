@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.client.same_host import SameHost
+from pellucid.client.local_socket import LocalSocketClient
 from pellucid.client.viewer import Viewer
 from pellucid.errors import (
     InvalidInput,
@@ -20,7 +20,7 @@ from pellucid.errors import (
     WrongDimensions,
 )
 from pellucid.formats.protocol import Voxels
-from pellucid.transport import connecting
+from pellucid.transport import client
 from tests.waiting import wait_until
 
 
@@ -57,7 +57,7 @@ def driven(request: pytest.FixtureRequest, running: Viewer, monkeypatch: pytest.
     if request.param != "shm":
         make_distant(attached, monkeypatch)
     if request.param == "proxy":
-        attached._lanes._told = "127.0.0.1:1"  # Nobody is there.
+        attached._lanes._reply = "127.0.0.1:1"  # Nobody is there.
     return attached
 
 
@@ -65,7 +65,7 @@ def make_distant(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if it ran on another machine."""
     assert viewer._lanes.same_host is not None
     viewer._lanes.same_host = None
-    monkeypatch.setattr(connecting, "machine", lambda: "")
+    monkeypatch.setattr(client, "machine", lambda: "")
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", ">u2", "float32", ">f8", "bool"])
@@ -101,10 +101,10 @@ def test_what_is_written_to_memory_afterwards_is_shown_when_it_is_given_again(ru
         row = shared.array[0, 0]
         shared.array[...] = array
         running.render_volume(shared)
-        picture = running.screenshot(64, 48)
+        image = running.screenshot(64, 48)
         row[:], shared.array[1:] = 77, 0
         assert np.array_equal(running.retrieve_volume(), array)
-        assert np.array_equal(running.screenshot(64, 48), picture)
+        assert np.array_equal(running.screenshot(64, 48), image)
         running.render_volume(shared)
         assert np.array_equal(running.retrieve_volume(), shared.array)
         assert (running.retrieve_volume()[0, 0] == 77).all()
@@ -151,7 +151,7 @@ def test_over_http_only_the_roots_are_open(
 def test_the_socket_wants_the_owners_token(running: Viewer, array: Voxels) -> None:
     about = running._connection.ask("GET", "/api/about")
     with pytest.raises(NotAllowed, match="may not hand arrays over"):
-        SameHost(running.address, about["socket"], "wrong").retrieve(0, "")
+        LocalSocketClient(running.address, about["socket"], "wrong").retrieve(0, "")
 
 
 def test_points_and_a_mesh(driven: Viewer) -> None:
@@ -214,7 +214,7 @@ def test_another_users_socket_gets_neither_token_nor_memory(tmp_path: Path, monk
         user = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: user + 1)
         with pytest.raises(ViewerUnreachable, match="another user's program answers there"):
-            SameHost("http://127.0.0.1:1/", str(tmp_path / "socket"), "the token").load("/scan.h5", "replace")
+            LocalSocketClient("http://127.0.0.1:1/", str(tmp_path / "socket"), "the token").load("/scan.h5", "replace")
         accepted, _ = other.accept()
         with accepted:
             assert accepted.recv(100) == b""

@@ -23,12 +23,12 @@ from pellucid.errors import (
     Unreachable,
     ViewerUnreachable,
 )
-from pellucid.instance import records
-from pellucid.instance.records import Record
+from pellucid.instance.lifecycle import viewer_records
+from pellucid.instance.lifecycle.viewer_records import ViewerRecord
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 PROGRAM = "import pellucid; viewer = pellucid.start(device='cpu', keep={keep}); print(viewer.url, flush=True); {then}"
 
 
@@ -51,9 +51,9 @@ def started_by_a_program(then: str, keep: bool = False) -> "tuple[subprocess.Pop
         return program, program.stdout.readline().strip()
 
 
-def wait_for_end(record: Record) -> None:
+def wait_for_end(record: ViewerRecord) -> None:
     """Until its process is gone; its exit cannot be waited for from here."""
-    wait_until(lambda: not record.is_alive, PATIENCE_S)
+    wait_until(lambda: not record.is_alive, TIMEOUT_S)
 
 
 def test_it_ends_with_its_program_however_that_ends(state: Path) -> None:
@@ -81,18 +81,18 @@ def test_one_that_is_kept_outlives_its_program_and_is_found(state: Path) -> None
 
 
 def test_records_are_for_their_owner_only(state: Path) -> None:
-    path = records.write(Record.of_this_process("http://127.0.0.1:1/", "secret", "a root"))
+    path = viewer_records.write(ViewerRecord.of_this_process("http://127.0.0.1:1/", "secret", "a root"))
     assert path is not None
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert "secret" not in repr(pellucid.instances())
 
 
 def test_what_a_dead_viewer_left_behind_is_cleared_away(state: Path) -> None:
-    alive = Record.of_this_process("http://127.0.0.1:1/", "secret", "a root")
-    records.write(alive)
-    records.write(Record(alive.address, alive.pid, alive.host, alive.started_at, alive.birth - 1))
+    alive = ViewerRecord.of_this_process("http://127.0.0.1:1/", "secret", "a root")
+    viewer_records.write(alive)
+    viewer_records.write(ViewerRecord(alive.address, alive.pid, alive.host, alive.started_at, alive.birth - 1))
     (state / "instances" / f"{alive.host}-broken.json").write_text("{")
-    assert records.running() == [alive]
+    assert viewer_records.running_viewers() == [alive]
     assert len(list((state / "instances").iterdir())) == 1
 
 
@@ -207,7 +207,7 @@ def listening_at(port: int, handler: type[http.server.BaseHTTPRequestHandler]) -
             servers.append(http.server.ThreadingHTTPServer(("127.0.0.1", port), handler))
         return bool(servers)
 
-    wait_until(is_listening, PATIENCE_S)
+    wait_until(is_listening, TIMEOUT_S)
     (server,) = servers
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

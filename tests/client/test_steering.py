@@ -30,7 +30,7 @@ def test_a_screenshot_is_the_renderers_own_picture(viewer: Viewer, array: Voxels
     assert taken.dtype == np.uint8 and taken.shape == (60, 80, 4)
     assert taken[..., :3].max() > 100
     assert np.array_equal(taken, own)
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(viewer.picture(80, 60)))), own)
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(viewer.image(80, 60)))), own)
 
 
 def test_what_is_set_is_read_by_others(viewer: Viewer) -> None:
@@ -58,9 +58,9 @@ def test_retrieving_heeds_the_clipping_box(viewer: Viewer, array: Voxels) -> Non
 
 
 def test_shading_of_ones_own(viewer: Viewer) -> None:
-    with pytest.raises(ShadingInvalid, match="Line 1") as told:
+    with pytest.raises(ShadingInvalid, match="Line 1") as reply:
         viewer.shade_with("return colour;")
-    assert told.value.line == 1
+    assert reply.value.line == 1
     viewer.shade_with("//@ gain = 1 in 0 .. 4\nreturn color * gain;", gain=0.5)
     assert viewer.shading == "user" and viewer.layer.parameters == (("gain", 0.5),)
 
@@ -91,9 +91,9 @@ def test_the_twin_that_is_awaited(running: Viewer, array: Voxels) -> None:
         viewer = await pellucid.connect_async(running.url)
         await viewer.render_volume(array)
         await viewer.set("shading", "none")
-        pictures = await asyncio.gather(viewer.screenshot(16, 12), viewer.screenshot(24, 12))
-        return pictures[1], await viewer.get("shading")
+        images = await asyncio.gather(viewer.screenshot(16, 12), viewer.screenshot(24, 12))
+        return images[1], await viewer.get("shading")
 
-    picture, shading = asyncio.run(drive())
-    assert picture.shape == (12, 24, 4)
+    image, shading = asyncio.run(drive())
+    assert image.shape == (12, 24, 4)
     assert shading == "none"

@@ -15,7 +15,7 @@ from pellucid.client import widget
 from tests.waiting import wait_until
 from tests.web.browsing import FLAGS, browser_program
 
-PATIENCE_MS = 120_000
+TIMEOUT_MS = 120_000
 # What a notebook gives a widget, and nothing more. The kernel's answers are those of ViewerWidget.
 NOTEBOOK = """<!doctype html><title>notebook</title><div id="cell"></div><script type="module">
 import widget from "./widget.js";
@@ -62,7 +62,7 @@ def test_on_the_same_machine_the_page_is_live(
     page = browser.new_page()
     page.goto(address)
     frame = page.frame_locator("iframe")
-    expect(frame.locator("canvas").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(frame.locator("canvas").first).to_be_visible(timeout=TIMEOUT_MS)
     wait_until(lambda: viewer._connection.ask("GET", "/api/statistics")["clients"] >= 1)
     page.close()
 
@@ -72,6 +72,6 @@ def test_where_the_viewer_cannot_be_reached_it_is_said(browser: Browser, noteboo
     (folder / "notebook.html").write_text(NOTEBOOK % (1, "none.localhost", "none"))
     page = browser.new_page()
     page.goto(address)
-    expect(page.locator("figcaption")).to_have_text("The viewer has ended.", timeout=PATIENCE_MS)
+    expect(page.locator("figcaption")).to_have_text("The viewer has ended.", timeout=TIMEOUT_MS)
     assert page.locator("iframe").count() == 0
     page.close()

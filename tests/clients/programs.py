@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.contracts.lanes import told
+from tests.contracts.lanes import reply
 
 VALGRIND = ("valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=99")
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 def _ucx_folder() -> str:
@@ -29,7 +29,7 @@ UCX: Mapping[str, str] = {"LD_LIBRARY_PATH": _ucx_folder(), "UCX_LOG_LEVEL": "fa
 def run(*command: object, **environment: str) -> list[str]:
     """What a program of ours prints, as words; it has to end well."""
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+        [str(part) for part in command], capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
         env={**os.environ, **environment},
     )  # fmt: skip
     assert "Sanitizer" not in done.stderr and "==" not in done.stderr, done.stderr
@@ -44,7 +44,7 @@ def serving(*command: object, **environment: str) -> Iterator[tuple["subprocess.
         arguments, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **environment}
     ) as child:
         try:
-            (address,) = told(child, "listening")
+            (address,) = reply(child, "listening")
             yield child, address
         finally:
             child.kill()

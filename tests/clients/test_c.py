@@ -15,12 +15,12 @@ import pytest
 
 from pellucid import progress
 from pellucid.errors import TokenRefused, TransferTooLarge
-from pellucid.transport.announcement import TYPES, Label
-from pellucid.transport.connecting import Options, send, stream
-from pellucid.transport.host import Limits, Offer
-from pellucid.transport.listening import Listener
+from pellucid.transport.client import TransferOptions, send, stream
+from pellucid.transport.host import OfferedArray, ReceiveLimits
+from pellucid.transport.server import Listener
+from pellucid.transport.wire.announcement import TYPES, ArrayInfo
 from tests.clients.programs import UCX, VALGRIND, run, serving
-from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, told
+from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, reply
 from tests.transport.certificates import make_certificate
 from tests.transport.namespaces import TwoHosts, two_hosts
 from tests.transport.peer import voxels
@@ -34,8 +34,8 @@ LANES = ["shm", "tcp"]
 class Voxels(Keeper):
     """Hands out what the C end expects."""
 
-    def find(self, request: object) -> Offer:
-        return Offer(voxels(), Label("found"), {"asked": request})
+    def find(self, request: object) -> OfferedArray:
+        return OfferedArray(voxels(), ArrayInfo("found"), {"asked": request})
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def keeper() -> Voxels:
 def listener(keeper: Voxels) -> Iterator[Listener]:
     with (
         progress.use(progress.Silent()),
-        Listener(token=TOKEN, host=keeper, limits=Limits(limit_bytes=2**26, streams=2)) as listener,
+        Listener(token=TOKEN, host=keeper, limits=ReceiveLimits(limit_bytes=2**26, streams=2)) as listener,
     ):
         yield listener
 
@@ -86,7 +86,7 @@ def test_the_example(build: Path, listener: Listener) -> None:
     received = listener.receive(WAIT_S)
     assert received.array.shape == (128, 128, 128)
     assert received.array[64, 64].max() == 1000
-    assert received.label == Label("ball", (0.5, 0.5, 0.5), "um")
+    assert received.label == ArrayInfo("ball", (0.5, 0.5, 0.5), "um")
     assert received.metadata == {"made by": "example.c"}
 
 
@@ -98,7 +98,7 @@ def test_from_c_to_python(what: str, lane: str, program: str, build: Path, liste
     assert run(build / program, what, listener.address, TOKEN, lane) == ["sent", lane, moved, "0"]
     received = listener.receive(WAIT_S)
     assert (received.array == voxels()).all()
-    assert received.label == Label("scan", (0.25,), "um")
+    assert received.label == ArrayInfo("scan", (0.25,), "um")
     assert received.metadata == {"from": "C"}
 
 
@@ -125,31 +125,34 @@ def test_c_retrieves(lane: str, build: Path, listener: Listener) -> None:
 @pytest.mark.parametrize("lane", LANES)
 def test_from_python_to_c(lane: str, program: str, build: Path) -> None:
     with progress.use(progress.Silent()), serving(build / program, "serve", "127.0.0.1:0", TOKEN) as (child, address):
-        assert send(address, voxels(), {"a": 1}, token=TOKEN, label=Label("scan"), options=Options(lane)).lane == lane
-        assert told(child, "stored")[:4] == ["scan", lane, "0", "right"]
+        assert (
+            send(address, voxels(), {"a": 1}, token=TOKEN, label=ArrayInfo("scan"), options=TransferOptions(lane)).lane
+            == lane
+        )
+        assert reply(child, "stored")[:4] == ["scan", lane, "0", "right"]
         for name in TYPES.values():
             array = np.arange(24).reshape(2, 3, 4).astype(name)
-            send(address, array, {"a": 1}, token=TOKEN, options=Options(lane))
+            send(address, array, {"a": 1}, token=TOKEN, options=TransferOptions(lane))
             total = str(int(array.view(np.uint8).astype(np.int64).sum()))
-            assert told(child, "stored") == ["-", lane, "0", "other", name, "3", total, '{"a":', "1}"]
-        with stream(address, (4, 5, 6), "uint8", token=TOKEN, options=Options(lane)) as writer:
+            assert reply(child, "stored") == ["-", lane, "0", "other", name, "3", total, '{"a":', "1}"]
+        with stream(address, (4, 5, 6), "uint8", token=TOKEN, options=TransferOptions(lane)) as writer:
             for z in range(4):
                 writer.append(np.full((5, 6), z, np.uint8))
-        assert told(child, "stored")[3:7] == ["other", "uint8", "3", str(30 * 6)]
+        assert reply(child, "stored")[3:7] == ["other", "uint8", "3", str(30 * 6)]
 
 
 @pytest.mark.parametrize("lane", LANES)
 def test_refusals_cross_over(lane: str, build: Path, listener: Listener) -> None:
     peer = build / "peer-sanitized"
     assert run(peer, "send", listener.address, "wrong horse battery", lane)[:2] == ["failed", "token"]
-    with Listener(token=TOKEN, limits=Limits(limit_bytes=1000)) as small:
-        said = " ".join(run(peer, "send", small.address, TOKEN, lane))
-        assert said.startswith("failed too large") and f"{SIZE:,} bytes" in said and "1,000 bytes" in said
+    with Listener(token=TOKEN, limits=ReceiveLimits(limit_bytes=1000)) as small:
+        text = " ".join(run(peer, "send", small.address, TOKEN, lane))
+        assert text.startswith("failed too large") and f"{SIZE:,} bytes" in text and "1,000 bytes" in text
     with progress.use(progress.Silent()), serving(peer, "serve", "127.0.0.1:0", TOKEN, "100") as (_, address):
         with pytest.raises(TransferTooLarge, match=f"{SIZE} bytes; the receiver accepts at most 100 bytes"):
-            send(address, voxels(), token=TOKEN, options=Options(lane))
+            send(address, voxels(), token=TOKEN, options=TransferOptions(lane))
         with pytest.raises(TokenRefused):
-            send(address, voxels(), token="wrong horse battery", options=Options(lane))
+            send(address, voxels(), token="wrong horse battery", options=TransferOptions(lane))
 
 
 def test_a_lost_connection_toward_python(build: Path, listener: Listener, keeper: Voxels) -> None:
@@ -167,9 +170,9 @@ def test_a_lost_connection_toward_c(build: Path) -> None:
         serving(build / "peer-sanitized", "serve", "127.0.0.1:0", TOKEN) as (child, address),
         Relay(int(address.rpartition(":")[2]), cut_after=12 * 2**20) as relay,
     ):
-        report = send(relay.address, voxels(), token=TOKEN, label=Label("scan"), options=Options("tcp"))
+        report = send(relay.address, voxels(), token=TOKEN, label=ArrayInfo("scan"), options=TransferOptions("tcp"))
         assert relay.cuts == 1
-        assert told(child, "stored")[:4] == ["scan", "tcp", str(report.resumed_bytes), "right"]
+        assert reply(child, "stored")[:4] == ["scan", "tcp", str(report.resumed_bytes), "right"]
 
 
 def test_a_lost_connection_while_c_retrieves(build: Path, listener: Listener) -> None:
@@ -196,10 +199,12 @@ def test_ucx_with_python(program: str, build: Path, listener: Listener) -> None:
     words = run(build / program, "retrieve", listener.address, TOKEN, "ucx", **UCX)
     assert words == ["retrieved", "found", "ucx", "right"]
     with serving(build / program, "serve", "127.0.0.1:0", TOKEN, "0", "ucx", **UCX) as (child, address):
-        assert send(address, voxels(), token=TOKEN, label=Label("scan"), options=Options("ucx")).lane == "ucx"
-        assert told(child, "stored")[:4] == ["scan", "ucx", "0", "right"]
+        assert (
+            send(address, voxels(), token=TOKEN, label=ArrayInfo("scan"), options=TransferOptions("ucx")).lane == "ucx"
+        )
+        assert reply(child, "stored")[:4] == ["scan", "ucx", "0", "right"]
         assert run(build / program, "send", address, TOKEN, "ucx", **UCX) == ["sent", "ucx", str(SIZE), "0"]
-        assert told(child, "stored")[:4] == ["scan", "ucx", "0", "right"]
+        assert reply(child, "stored")[:4] == ["scan", "ucx", "0", "right"]
 
 
 def test_ucx_where_it_is_not(build: Path, listener: Listener) -> None:
@@ -213,31 +218,31 @@ def test_the_receiver_of_ucx_is_killed(build: Path) -> None:
     with serving(build / "peer", "serve", "127.0.0.1:0", TOKEN, "0", "ucx", "stall", **UCX) as (receiver, address):
         command = [str(part) for part in (build / "peer-sanitized", "send", address, TOKEN, "ucx")]
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env={**os.environ, **UCX}) as child:
-            told(receiver, "stalled")
+            reply(receiver, "stalled")
             receiver.kill()
-            assert told(child, "failed")[0] == "unreachable"
+            assert reply(child, "failed")[0] == "unreachable"
 
 
 def test_the_sender_of_ucx_is_killed(build: Path, listener: Listener, keeper: Voxels) -> None:
     command = [str(part) for part in (build / "peer", "send", listener.address, TOKEN, "ucx", "stall")]
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env={**os.environ, **UCX}) as child:
-        told(child, "stalled")
+        reply(child, "stalled")
         child.kill()
     assert keeper.has_broken.wait(WAIT_S)
     with serving(build / "peer", "serve", "127.0.0.1:0", TOKEN, "0", "ucx", **UCX) as (receiver, address):
         command[2] = address
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, env={**os.environ, **UCX}) as child:
-            told(child, "stalled")
+            reply(child, "stalled")
             child.kill()
         assert run(build / "peer", "send", address, TOKEN, "ucx", **UCX) == ["sent", "ucx", str(SIZE), "0"]
-        assert told(receiver, "stored")[:4] == ["scan", "ucx", "0", "right"]
+        assert reply(receiver, "stored")[:4] == ["scan", "ucx", "0", "right"]
 
 
 @pytest.mark.parametrize("lane", LANES)
 def test_the_c_sender_is_killed(lane: str, build: Path, listener: Listener, keeper: Voxels) -> None:
     command = [str(part) for part in (build / "peer", "send", listener.address, TOKEN, lane, "stall")]
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE) as child:
-        told(child, "stalled")
+        reply(child, "stalled")
         child.kill()
     assert keeper.has_broken.wait(WAIT_S)
     assert run(build / "peer", "send", listener.address, TOKEN, lane) == ["sent", lane, str(SIZE), "0"]
@@ -266,7 +271,7 @@ def test_from_c_on_one_host_to_c_on_another(build: Path) -> None:
         with serving(*far) as (child, address):
             words = run(*hosts.inside(hosts.near), build / "peer", "send", address, TOKEN, "auto")
             assert words == ["sent", "tcp", str(SIZE), "0"]
-            assert told(child, "stored")[:4] == ["scan", "tcp", "0", "right"]
+            assert reply(child, "stored")[:4] == ["scan", "tcp", "0", "right"]
 
 
 def is_up(hosts: TwoHosts, host: str) -> bool:
@@ -285,4 +290,4 @@ def test_ucx_from_one_host_to_another(build: Path) -> None:
         with serving(*far, "0", "ucx", **ucx) as (child, address):
             words = run(*hosts.inside(hosts.near), build / "peer", "send", address, TOKEN, "ucx", **ucx)
             assert words == ["sent", "ucx", str(SIZE), "0"]
-            assert told(child, "stored")[:4] == ["scan", "ucx", "0", "right"]
+            assert reply(child, "stored")[:4] == ["scan", "ucx", "0", "right"]

@@ -10,9 +10,9 @@ from threading import Thread
 
 import pytest
 
-from pellucid.jobs.processes import Process
-from pellucid.transport.handshake import admit
-from pellucid.transport.messages import Channel, Message, Patience
+from pellucid.jobs.process_identity import ProcessId
+from pellucid.transport.wire.handshake import authenticate_server
+from pellucid.transport.wire.messages import Channel, Message, Timeout
 from tests.clients.programs import run
 from tests.contracts.lanes import TOKEN
 
@@ -51,22 +51,22 @@ ANSWERS = {
 @contextmanager
 def listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
     """A port, at which every connection is served so."""
-    door = socket.create_server(("127.0.0.1", 0))
+    acceptor = socket.create_server(("127.0.0.1", 0))
 
     def accept() -> None:
         with suppress(OSError):
             while True:
-                connection, _ = door.accept()
+                connection, _ = acceptor.accept()
                 with connection, suppress(Exception):
                     serve(connection)
 
     thread = Thread(target=accept, daemon=True)
     thread.start()
     try:
-        yield door.getsockname()[1]
+        yield acceptor.getsockname()[1]
     finally:
-        door.shutdown(socket.SHUT_RDWR)
-        door.close()
+        acceptor.shutdown(socket.SHUT_RDWR)
+        acceptor.close()
         thread.join()
 
 
@@ -85,7 +85,7 @@ def ready(**fields: object) -> Callable[[Channel], None]:
     """A receiving end that answers an announcement so, whatever it was."""
 
     def serve(channel: Channel) -> None:
-        admit(channel, [TOKEN], {"lanes": "shm tcp ucx", "machine": "", "local": ""})
+        authenticate_server(channel, [TOKEN], {"lanes": "shm tcp ucx", "machine": "", "local": ""})
         channel.expect("announce", "request")
         channel.write(Message("ready", {key: str(value) for key, value in fields.items()}))
         channel.expect("refused")
@@ -106,10 +106,10 @@ def announced(**fields: object) -> Callable[[Channel], None]:
     }
 
     def serve(channel: Channel) -> None:
-        admit(channel, [TOKEN], {"lanes": "shm tcp", "machine": "", "local": ""})
-        asked = channel.expect("request")
-        said = {**whole, "transfer": asked.get("transfer"), **{key: str(value) for key, value in fields.items()}}
-        channel.write(Message("announce", said))
+        authenticate_server(channel, [TOKEN], {"lanes": "shm tcp", "machine": "", "local": ""})
+        request = channel.expect("request")
+        text = {**whole, "transfer": request.get("transfer"), **{key: str(value) for key, value in fields.items()}}
+        channel.write(Message("announce", text))
         channel.expect("ready", "refused")
 
     return serve
@@ -136,7 +136,7 @@ SENDERS = {
 
 
 def behind_the_door(serve: Callable[[Channel], None]) -> Callable[[socket.socket], None]:
-    return lambda connection: serve(Channel(connection, Patience(5.0)))
+    return lambda connection: serve(Channel(connection, Timeout(5.0)))
 
 
 @pytest.mark.parametrize("serve", RECEIVERS.values(), ids=list(RECEIVERS))
@@ -190,8 +190,8 @@ def test_somebody_who_took_over_the_port(build: Path) -> None:
     heard: list[bytes] = []
 
     def serve(connection: socket.socket) -> None:
-        channel = Channel(connection, Patience(5.0))
-        admit(channel, ["another token that is long"], {"lanes": "tcp", "machine": "", "local": ""})
+        channel = Channel(connection, Timeout(5.0))
+        authenticate_server(channel, ["another token that is long"], {"lanes": "tcp", "machine": "", "local": ""})
         heard.append(connection.recv(65536))
 
     with listening(serve) as port:
@@ -248,7 +248,7 @@ def test_a_server_that_took_over_the_port_of_the_agent_gets_no_token(
     record = tmp_path / "agent" / "agent.json"
     record.parent.mkdir()
     with recording(WRONG_PROOFS["a wrong proof"]) as (port, received):
-        text = {"process": str(Process.this()), "url": f"http://127.0.0.1:{port}/", "token": SECRET}
+        text = {"process": str(ProcessId.this()), "url": f"http://127.0.0.1:{port}/", "token": SECRET}
         record.write_text(json.dumps(text))
         words = run(build / "viewer-sanitized", "start", "-", "/nowhere/python")
     assert words[0] == "start:" and "another program answers there" in " ".join(words)

@@ -22,7 +22,7 @@ import pytest
 
 import pellucid
 from tests.agent.processes import end_everything
-from tests.clients.programs import PATIENCE_S, VALGRIND
+from tests.clients.programs import TIMEOUT_S, VALGRIND
 from tests.transport.namespaces import two_hosts
 from tests.transport.relay import Relay
 
@@ -42,19 +42,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def driven(*command: object) -> dict[str, str]:
     """What the program says of each step; it ends well, with nothing to complain about."""
     arguments = [str(part) for part in command]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
     assert done.stderr == "" and done.returncode in (0, 1), (done.returncode, done.stderr)
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 
 
-def check(said: dict[str, str], lane: str, beginning: str = "connect") -> None:
+def check(text: dict[str, str], lane: str, beginning: str = "connect") -> None:
     """Everything worked, and voxels went that way."""
-    assert {step: said[step] for step in (beginning, *STEPS)} == dict.fromkeys((beginning, *STEPS), "ok")
-    assert said["render_volume"] == lane
+    assert {step: text[step] for step in (beginning, *STEPS)} == dict.fromkeys((beginning, *STEPS), "ok")
+    assert text["render_volume"] == lane
     for step in ("retrieve_volume", "allocated", "streamed"):
-        assert said[step] == f"the same {lane}"
-    assert int(said["pixels"]) > 200
-    assert "/nowhere/at/all.npy" in said["missing"]
+        assert text[step] == f"the same {lane}"
+    assert int(text["pixels"]) > 200
+    assert "/nowhere/at/all.npy" in text["missing"]
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def in_between(url: str, transfer: str, hands_through: bool = False) -> Iterator
 
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            further = HTTPConnection(place.netloc, timeout=PATIENCE_S)
+            further = HTTPConnection(place.netloc, timeout=TIMEOUT_S)
             kept = {key: self.headers[key] for key in ("Authorization", "Content-Type") if key in self.headers}
             further.request(self.command, self.path, body, kept)
             answer = further.getresponse()
@@ -177,10 +177,10 @@ def test_a_viewer_behind_a_proxy(build: Path, folder: Path) -> None:
 
 def test_a_viewer_that_only_http_leads_to(build: Path, folder: Path) -> None:
     with pellucid.start(device="cpu") as viewer, in_between(viewer.url, "127.0.0.1:9") as url:
-        said = driven(build / "viewer-sanitized", url, folder / "scan.npy")
-        assert "cannot be reached from here" in said["allocate"] and "cannot be reached from here" in said["stream"]
-        assert (said["render_volume"], said["retrieve_volume"]) == ("http", "the same http")
-        assert (said["render_points"], said["shutdown"]) == ("ok", "ok")
+        text = driven(build / "viewer-sanitized", url, folder / "scan.npy")
+        assert "cannot be reached from here" in text["allocate"] and "cannot be reached from here" in text["stream"]
+        assert (text["render_volume"], text["retrieve_volume"]) == ("http", "the same http")
+        assert (text["render_points"], text["shutdown"]) == ("ok", "ok")
 
 
 def test_a_connection_to_a_viewer_is_lost(build: Path, folder: Path) -> None:
@@ -193,14 +193,14 @@ def test_a_connection_to_a_viewer_is_lost(build: Path, folder: Path) -> None:
 
 def test_a_viewer_through_the_agent(build: Path, folder: Path) -> None:
     try:
-        said = driven(build / "viewer-sanitized", "start", folder / "scan.npy", sys.executable)
-        check(said, "shm", "start")
-        assert "27.0 KiB" in said["oversize"] or "27,648 bytes" in said["oversize"]
-        assert "28.1 KiB" in said["oversize"] or "28,800 bytes" in said["oversize"]
+        text = driven(build / "viewer-sanitized", "start", folder / "scan.npy", sys.executable)
+        check(text, "shm", "start")
+        assert "27.0 KiB" in text["oversize"] or "27,648 bytes" in text["oversize"]
+        assert "28.1 KiB" in text["oversize"] or "28,800 bytes" in text["oversize"]
     finally:
         end_everything(folder / "state")
-    said = driven(build / "viewer-sanitized", "start", "-", "/nowhere/python")
-    assert said["start"].startswith("The agent could not be started") and "agent/agent.log." in said["start"]
+    text = driven(build / "viewer-sanitized", "start", "-", "/nowhere/python")
+    assert text["start"].startswith("The agent could not be started") and "agent/agent.log." in text["start"]
 
 
 def test_a_viewer_on_another_host(build: Path, folder: Path) -> None:

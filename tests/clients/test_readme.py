@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.programs import PATIENCE_S
+from tests.clients.programs import TIMEOUT_S
 from tests.suite_report import ROOT
 from tests.transport.namespaces import TwoHosts, two_hosts
 
@@ -104,13 +104,13 @@ def test_send_from_another_machine(hosts: TwoHosts, tmp_path: Path, environment:
     (single_file,) = re.findall(r"`(make -C [^`]*)`", SECTION)
     subprocess.run(["sh", "-c", str(single_file)], cwd=tmp_path, env=environment, check=True, capture_output=True)
     with showing(hosts, tmp_path, environment) as address:
-        for start, said in (("python", r"through tcp in"), ("cc", r"^4\.2 MB through tcp in")):
+        for start, text in (("python", r"through tcp in"), ("cc", r"^4\.2 MB through tcp in")):
             shell = [*hosts.inside(hosts.near), "sh", "-c", command(start, address)]
             sent = subprocess.run(
-                shell, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+                shell, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
             )
-            assert sent.returncode == 0 and re.search(said, sent.stdout), sent.stdout + sent.stderr
-            asked = [*hosts.inside(hosts.near), sys.executable, "-c", LOOK, address]
-            shown = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout
+            assert sent.returncode == 0 and re.search(text, sent.stdout), sent.stdout + sent.stderr
+            request = [*hosts.inside(hosts.near), sys.executable, "-c", LOOK, address]
+            shown = subprocess.run(request, env=environment, capture_output=True, text=True, check=True).stdout
             name = {"python": "from Python", "cc": "from C"}[start]
             assert shown.strip() == f"{name} 3600 {BALL} True True True"

@@ -34,7 +34,7 @@ class Invert:
     trouble: str = ""
     memory_bytes: int = 1000
     gpus: int = 0
-    grain: Shape = (2, 1, 1)
+    output_chunk: Shape = (2, 1, 1)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def _make_trouble(kind: str, earlier: int) -> None:
     if kind == "always":
         raise OSError("the disk is broken")
     if kind == "user":
-        raise InvalidInput("The block is upside down.", do="Turn it.")
+        raise InvalidInput("The block is upside down.", remedy="Turn it.")
     if kind == "bug":
         raise ZeroDivisionError("of our own making")
     if kind == "dies" and earlier == 0:

@@ -312,10 +312,10 @@ class RefusalContract:
         if dtype in case.dtypes:
             return
         layout = replace(layout_of(case, numbers(SHAPE, "uint8")), dtype=np.dtype(dtype))
-        told = f"cannot hold voxels of type {dtype}.*--dtype.*float32"
+        reply = f"cannot hold voxels of type {dtype}.*--dtype.*float32"
         if dtype == "complex64":  # No type of voxels holds these: they have to be made real first.
-            told = r"the values are complex \(complex64\), and voxels must be real numbers.*np\.abs"
-        with pytest.raises(UnsupportedType, match=told):
+            reply = r"the values are complex \(complex64\), and voxels must be real numbers.*np\.abs"
+        with pytest.raises(UnsupportedType, match=reply):
             registry.open_writer(case.location(tmp_path), layout)
         assert list(tmp_path.iterdir()) == []
 

@@ -28,11 +28,11 @@ from pellucid.errors import (
     Unreachable,
 )
 from pellucid.formats.protocol import Voxels
-from pellucid.transport.announcement import TYPES, Announcement, Label
-from pellucid.transport.connecting import Options, allocate, retrieve, send
-from pellucid.transport.host import Host, Limits, Mailbox, Offer
-from pellucid.transport.listening import Listener
-from pellucid.transport.pieces import Target
+from pellucid.transport.client import TransferOptions, allocate, retrieve, send
+from pellucid.transport.host import Host, Mailbox, OfferedArray, ReceiveLimits
+from pellucid.transport.server import Listener
+from pellucid.transport.wire.announcement import TYPES, Announcement, ArrayInfo
+from pellucid.transport.wire.pieces import PieceTarget
 from tests.suite_report import ROOT
 from tests.transport.peer import voxels
 from tests.waiting import wait_until
@@ -66,7 +66,7 @@ class Keeper(Mailbox):
         self.may_allocate.set()
         self.has_broken = threading.Event()
 
-    def allocate(self, announcement: Announcement) -> Target:
+    def allocate(self, announcement: Announcement) -> PieceTarget:
         self.allocated.append(announcement)
         self.has_allocated.set()
         self.may_allocate.wait(WAIT_S)
@@ -76,10 +76,10 @@ class Keeper(Mailbox):
         self.breaks.append(kept)
         self.has_broken.set()
 
-    def find(self, request: Mapping[str, Any]) -> Offer:
+    def find(self, request: Mapping[str, Any]) -> OfferedArray:
         if request.get("box") != "all":
-            raise InvalidInput("There is no such box.", do="Ask for all.")
-        return Offer(SMALL[:, ::2], Label("found", (2.0, 1.0, 1.0), "um"), {"request": dict(request)})
+            raise InvalidInput("There is no such box.", remedy="Ask for all.")
+        return OfferedArray(SMALL[:, ::2], ArrayInfo("found", (2.0, 1.0, 1.0), "um"), {"request": dict(request)})
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def peer(*arguments: str, prefix: tuple[str, ...] = ()) -> Iterator["subprocess.
             child.kill()
 
 
-def told(child: "subprocess.Popen[str]", word: str) -> list[str]:
+def reply(child: "subprocess.Popen[str]", word: str) -> list[str]:
     """The words after this one, on the next line that the child prints."""
     assert child.stdout is not None
     first, *rest = child.stdout.readline().split() or ["nothing"]
@@ -130,7 +130,7 @@ class Ends:
         return str(listener.address)
 
     @contextmanager
-    def listening(self, host: Host, limits: Limits) -> Iterator[Listener]:
+    def listening(self, host: Host, limits: ReceiveLimits) -> Iterator[Listener]:
         with Listener(token=TOKEN, host=host, limits=limits) as listener:
             yield listener
 
@@ -147,13 +147,15 @@ class Ends:
 
     @pytest.fixture
     def listener(self, keeper: Keeper) -> Iterator[Listener]:
-        with self.listening(keeper, Limits(limit_bytes=2**26, streams=2)) as listener:
+        with self.listening(keeper, ReceiveLimits(limit_bytes=2**26, streams=2)) as listener:
             yield listener
 
     def send(self, to: Listener | str, array: Voxels, metadata: Any = None, **options: Any) -> Any:
         address = to if isinstance(to, str) else self.address(to)
-        label = Label("scan", (3.0, 2.0, 1.0), "um")
-        return send(address, array, metadata, token=TOKEN, label=label, options=Options(lane=self.lane, **options))
+        label = ArrayInfo("scan", (3.0, 2.0, 1.0), "um")
+        return send(
+            address, array, metadata, token=TOKEN, label=label, options=TransferOptions(lane=self.lane, **options)
+        )
 
 
 class ProcessContract(Ends):
@@ -161,7 +163,7 @@ class ProcessContract(Ends):
 
     def test_the_sender_is_killed(self, listener: Listener, keeper: Keeper) -> None:
         with peer("send", self.address(listener), TOKEN, self.lane, "stall") as child:
-            told(child, "stalled")
+            reply(child, "stalled")
             child.kill()
         assert keeper.has_broken.wait(WAIT_S)
         with pytest.raises(TransferBroken, match="nothing arrived"):
@@ -171,17 +173,17 @@ class ProcessContract(Ends):
 
     def test_the_receiver_is_killed(self) -> None:
         with peer("serve", "127.0.0.1:0", TOKEN, f"stall={self.kept_before_stall}", *self.served) as child:
-            (address,) = told(child, "listening")
-            after(lambda _: told(child, "stalled"), child.kill)
+            (address,) = reply(child, "listening")
+            after(lambda _: reply(child, "stalled"), child.kill)
             with pytest.raises((TransferBroken, Unreachable)):
                 self.send(address, voxels(), attempts=2)
 
     def test_between_two_processes(self) -> None:
         with peer("serve", "127.0.0.1:0", TOKEN, *self.served) as child:
-            (address,) = told(child, "listening")
+            (address,) = reply(child, "listening")
             self.send(address, voxels())
-            assert told(child, "stored") == ["scan", self.lane, "0", "right"]
-            received = retrieve(address, {}, token=TOKEN, options=Options(self.lane))
+            assert reply(child, "stored") == ["scan", self.lane, "0", "right"]
+            received = retrieve(address, {}, token=TOKEN, options=TransferOptions(self.lane))
             assert (received.array == voxels()).all()
 
 
@@ -217,7 +219,7 @@ class LaneContract(ProcessContract):
     def test_what_was_said_about_it_arrives(self, listener: Listener) -> None:
         self.send(listener, SMALL, {"exposure_s": 0.5, "sample": "Käfer\n2"})
         received = listener.receive(WAIT_S)
-        assert received.label == Label("scan", (3.0, 2.0, 1.0), "um")
+        assert received.label == ArrayInfo("scan", (3.0, 2.0, 1.0), "um")
         assert received.metadata == {"exposure_s": 0.5, "sample": "Käfer\n2"}
 
     def test_metadata_up_to_the_limit(self, listener: Listener) -> None:
@@ -228,7 +230,7 @@ class LaneContract(ProcessContract):
 
     def test_another_token_is_refused(self, listener: Listener, keeper: Keeper) -> None:
         with pytest.raises(TokenRefused, match="does not hold the same token"):
-            send(self.address(listener), SMALL, token="wrong horse battery", options=Options(lane=self.lane))
+            send(self.address(listener), SMALL, token="wrong horse battery", options=TransferOptions(lane=self.lane))
         assert keeper.allocated == []
 
     def test_too_much_is_refused_with_both_sizes(self, listener: Listener, keeper: Keeper) -> None:
@@ -238,8 +240,8 @@ class LaneContract(ProcessContract):
         assert keeper.allocated == []
 
     def test_a_refusal_of_the_host_arrives(self, listener: Listener, keeper: Keeper) -> None:
-        def refuse(announcement: Announcement) -> Target:
-            raise InvalidInput("The card is full.", do="Close a volume.")
+        def refuse(announcement: Announcement) -> PieceTarget:
+            raise InvalidInput("The card is full.", remedy="Close a volume.")
 
         keeper.allocate = refuse  # type: ignore[method-assign]
         with pytest.raises(InvalidInput, match=r"The card is full\. Close a volume\."):
@@ -266,7 +268,7 @@ class LaneContract(ProcessContract):
 
     def test_the_next_sender_is_refused(self, keeper: Keeper) -> None:
         keeper.may_allocate.clear()
-        with self.listening(keeper, Limits(is_waiting=False)) as listener:
+        with self.listening(keeper, ReceiveLimits(is_waiting=False)) as listener:
             first = threading.Thread(target=self.send, args=(listener, SMALL))
             first.start()
             assert keeper.has_allocated.wait(WAIT_S)
@@ -296,7 +298,7 @@ class LaneContract(ProcessContract):
 
     def test_the_receiver_cancels(self, keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
         stalled = threading.Event()
-        with self.listening(keeper, Limits()) as listener:
+        with self.listening(keeper, ReceiveLimits()) as listener:
             stall_receiver(monkeypatch, stalled, listener.is_closing, self.kept_before_stall)
             closing = after(stalled.wait, listener.close)
             with pytest.raises((Cancelled, TransferBroken, Unreachable)):
@@ -321,7 +323,7 @@ class LaneContract(ProcessContract):
 
     def test_two_at_once_where_that_is_allowed(self, keeper: Keeper) -> None:
         keeper.may_allocate.clear()
-        with self.listening(keeper, Limits(at_once=2)) as listener:
+        with self.listening(keeper, ReceiveLimits(at_once=2)) as listener:
             threads = [threading.Thread(target=self.send, args=(listener, SMALL + each)) for each in (0, 1)]
             for thread in threads:
                 thread.start()
@@ -333,26 +335,26 @@ class LaneContract(ProcessContract):
         assert sorted(int(array[0, 0, 0]) for array in arrived) == [0, 1]
 
     def test_an_array_is_retrieved(self, listener: Listener) -> None:
-        options = Options(lane=self.lane)
+        options = TransferOptions(lane=self.lane)
         received = retrieve(self.address(listener), {"box": "all"}, token=TOKEN, options=options)
         assert (received.array == SMALL[:, ::2]).all()
-        assert received.label == Label("found", (2.0, 1.0, 1.0), "um")
+        assert received.label == ArrayInfo("found", (2.0, 1.0, 1.0), "um")
         assert received.metadata == {"request": {"box": "all"}}
         assert received.report is not None and received.report.lane == self.lane
 
     def test_what_cannot_be_retrieved_says_why(self, listener: Listener) -> None:
         with pytest.raises(InvalidInput, match="There is no such box"):
-            retrieve(self.address(listener), {"box": "half"}, token=TOKEN, options=Options(lane=self.lane))
+            retrieve(self.address(listener), {"box": "half"}, token=TOKEN, options=TransferOptions(lane=self.lane))
 
     def test_no_more_is_retrieved_than_wanted(self, listener: Listener) -> None:
-        options = Options(lane=self.lane, limit_bytes=10)
+        options = TransferOptions(lane=self.lane, limit_bytes=10)
         with pytest.raises(TransferTooLarge, match=r"60 bytes.*at most 10 bytes"):
             retrieve(self.address(listener), {"box": "all"}, token=TOKEN, options=options)
 
     @pytest.mark.parametrize("depth", [3, 0])
     def test_memory_is_asked_for_first(self, depth: int, listener: Listener) -> None:
         with allocate(
-            self.address(listener), (depth, 4, 5), "int16", token=TOKEN, options=Options(self.lane)
+            self.address(listener), (depth, 4, 5), "int16", token=TOKEN, options=TransferOptions(self.lane)
         ) as wanted:
             mine = wanted.array
             mine[...] = SMALL[:depth]
@@ -369,12 +371,12 @@ def stall_receiver(
     monkeypatch: pytest.MonkeyPatch, stalled: threading.Event, may_go_on: threading.Event, calls: int
 ) -> None:
     """Hold the receiving end up, when it has kept pieces so often, until it may go on."""
-    original, count = Target.keep, iter(range(calls))
+    original, count = PieceTarget.keep, iter(range(calls))
 
-    def keep(self: Target, *numbers: int) -> None:
+    def keep(self: PieceTarget, *numbers: int) -> None:
         if next(count, None) is None:
             stalled.set()
             may_go_on.wait(WAIT_S)
         original(self, *numbers)
 
-    monkeypatch.setattr(Target, "keep", keep)
+    monkeypatch.setattr(PieceTarget, "keep", keep)

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid.box import Box, Shape
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Level, Voxels
-from pellucid.volume.opened import Opened
+from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume
 
 
@@ -29,7 +29,7 @@ class ComputedReader:
 
 
 def lazy_volume(shape: Shape, compute: Callable[[Box], Voxels]) -> Volume:
-    return Volume(Opened(ComputedReader(shape, compute)), Location(f"memory:{uuid4().hex}"))
+    return Volume(ClosableReader(ComputedReader(shape, compute)), Location(f"memory:{uuid4().hex}"))
 
 
 def repeated(pattern: Voxels) -> Callable[[Box], Voxels]:

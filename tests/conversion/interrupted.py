@@ -14,7 +14,7 @@ from typing import Any
 from pellucid.conversion.convert import convert
 from pellucid.engines.engine import EngineOptions
 from pellucid.engines.serial import SerialEngine
-from pellucid.engines.task import Done, Task
+from pellucid.engines.task import BlockResult, Task
 from pellucid.volume.blocks import Block
 
 
@@ -27,7 +27,7 @@ class StopsAfter(SerialEngine):
         self.finished = 0
         self.with_signal = with_signal
 
-    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
+    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[BlockResult]:
         for done in super().run(task, blocks, cancel):
             self.finished += 1
             yield done

@@ -14,7 +14,7 @@ import pytest
 import pellucid
 from pellucid import progress
 from pellucid.box import Box
-from pellucid.conversion.partial import Partial
+from pellucid.conversion.partial_output import PartialOutput
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import Cancelled, DiskFull, InvalidInput, OutputExists, PellucidError, TooLarge
 from pellucid.formats.location import Location
@@ -51,8 +51,8 @@ def test_nan_that_becomes_a_number_is_reported(dtype: str, tmp_path: Path) -> No
         pellucid.convert(tmp_path / "a.npy", tmp_path / "kept.zarr").close()
         without = Box((2, 0, 0), (39, 50, 60))
         pellucid.convert(voxels, tmp_path / "c.zarr", box=without, **changed).close()
-    said = [note for note in notes if "NaN" in note]
-    assert said == ["3 voxels were NaN (not a number); they now have the lowest value of the range."]
+    text = [note for note in notes if "NaN" in note]
+    assert text == ["3 voxels were NaN (not a number); they now have the lowest value of the range."]
 
 
 @pytest.mark.parametrize("name", ["a.zarr", "a.zarr2", "a.n5", "a.h5", "a.tif", "a.nrrd", "a.nii", "a.mha", "slices/"])
@@ -87,8 +87,8 @@ def test_a_pyramid_has_all_levels_with_their_spacing(source: Path, voxels: Voxel
 
 def test_part_level_and_type(source: Path, voxels: Voxels, tmp_path: Path) -> None:
     box = Box((3, 5, 7), (30, 41, 50))
-    wishes: dict[str, Any] = {"box": box, "dtype": "uint8", "value_range": (0, 10_000)}
-    with pellucid.convert(source, tmp_path / "a.zarr", **wishes, **small_pieces("a.zarr")) as volume:
+    requests: dict[str, Any] = {"box": box, "dtype": "uint8", "value_range": (0, 10_000)}
+    with pellucid.convert(source, tmp_path / "a.zarr", **requests, **small_pieces("a.zarr")) as volume:
         scaled = np.clip(np.rint(voxels[box.slices].astype(np.float32) * (255 / 10_000)), 0, 255)
         assert (volume.read() == scaled.astype(np.uint8)).all()
     with pellucid.pyramid(source, tmp_path / "b.zarr", levels=2) as levels:
@@ -222,7 +222,7 @@ def test_refusals_name_the_output_as_the_user_did(source: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("requested", "reply"),
     [
         ({"box": "0:1,:,:"}, "a pellucid.Box"),
         ({"chunk": 8}, "three whole numbers"),
@@ -233,14 +233,14 @@ def test_refusals_name_the_output_as_the_user_did(source: Path, tmp_path: Path) 
         ({"memory": "1GiB"}, "There are: box, level"),
     ],
 )
-def test_wishes_are_checked(source: Path, tmp_path: Path, wish: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
-        pellucid.convert(source, tmp_path / "a.npy", **wish)
+def test_wishes_are_checked(source: Path, tmp_path: Path, requested: dict[str, Any], reply: str) -> None:
+    with pytest.raises(InvalidInput, match=reply):
+        pellucid.convert(source, tmp_path / "a.npy", **requested)
 
 
 def test_arrays_types_and_engines_in_the_words_people_use(voxels: Voxels, tmp_path: Path) -> None:
-    wishes: dict[str, Any] = {"dtype": np.uint8, "value_range": (0, 65535), "engine": "serial"}
-    with pellucid.convert(voxels, tmp_path / "a.npy", **wishes) as volume:
+    requests: dict[str, Any] = {"dtype": np.uint8, "value_range": (0, 65535), "engine": "serial"}
+    with pellucid.convert(voxels, tmp_path / "a.npy", **requests) as volume:
         assert volume.dtype == np.uint8
     with pellucid.convert(voxels, tmp_path / "b.zarr", shard=(20, 25, 30)) as volume:
         assert volume.chunk == (4, 1, 2)
@@ -255,7 +255,7 @@ def test_an_output_has_nothing_to_choose(source: Path, tmp_path: Path) -> None:
 
 def test_two_at_once_are_kept_apart(source: Path, tmp_path: Path) -> None:
     with (
-        Partial(Location.parse(tmp_path / "a.zarr"), overwrite=False),
+        PartialOutput(Location.parse(tmp_path / "a.zarr"), overwrite=False),
         pytest.raises(InvalidInput, match="being written by another process"),
     ):
         pellucid.convert(source, tmp_path / "a.zarr")

@@ -193,11 +193,11 @@ def test_an_output_over_its_input_is_refused(make: Make, may_join_slices: bool, 
 
 def test_files_beside_the_input_may_be_written(tmp_path: Path, voxels: Voxels) -> None:
     source, _ = page_of_folder(tmp_path, voxels)
-    picture = tmp_path / "pages" / "preview.png"
-    picture.write_bytes(b"an earlier one")
-    check_output(picture, [source], may_join_slices=True)
+    image = tmp_path / "pages" / "preview.png"
+    image.write_bytes(b"an earlier one")
+    check_output(image, [source], may_join_slices=True)
     with pytest.raises(InvalidInput, match="lies inside"):
-        check_output(picture, [source])
+        check_output(image, [source])
     one_file(tmp_path, voxels)
     check_output(tmp_path / "b.tif", [tmp_path / "a.tif"])
 

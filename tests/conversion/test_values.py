@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pellucid.conversion.options import ConversionOptions
 from pellucid.conversion.values import ValueMap, plan_values
-from pellucid.conversion.wish import Conversion
 from pellucid.errors import InvalidInput
 
 
@@ -79,10 +79,10 @@ def test_wishes_that_mean_nothing_are_refused() -> None:
     ("given", "name"), [("u1", "uint8"), ("B", "uint8"), ("single", "float32"), (">f8", "float64"), (np.int16, "int16")]
 )
 def test_every_name_of_a_type_is_taken(given: Any, name: str) -> None:
-    assert Conversion(dtype=given).dtype == name
+    assert ConversionOptions(dtype=given).dtype == name
 
 
 @pytest.mark.parametrize("given", ["uint9", "complex64", "str", "", "O"])
 def test_other_types_are_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="is not a voxel type"):
-        Conversion(dtype=given)
+        ConversionOptions(dtype=given)

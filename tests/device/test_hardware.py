@@ -32,7 +32,7 @@ def test_the_cpu_is_always_there() -> None:
 
 def test_choice_among_cards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pellucid.device.hardware._found", lambda: CARDS)
-    assert [choose(asked).name for asked in ("auto", "cuda", "cuda:1")] == ["cuda:0", "cuda:0", "cuda:1"]
+    assert [choose(request).name for request in ("auto", "cuda", "cuda:1")] == ["cuda:0", "cuda:0", "cuda:1"]
     assert choose("cuda:1").index == 1
     with settings.use(replace(settings.current(), device="cuda:1")):
         assert choose() == CARDS[2]

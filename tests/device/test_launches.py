@@ -12,7 +12,7 @@ import pytest
 import warp as wp
 
 from pellucid import progress, settings
-from pellucid.device import Portion, choose, launch, launches, prepare, prepare_all, runtime
+from pellucid.device import LaunchRange, choose, kernel_launch, launch, prepare, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from tests.contracts import device_kernels as kernels
 
@@ -35,20 +35,20 @@ def test_threads_do_not_change_a_bit() -> None:
 def test_portions_make_up_the_whole() -> None:
     whole, out = iterated(2), np.zeros((301, 100), np.float32)
     for start, stop in ((0, 120), (120, 121), (121, 301)):
-        portion = Portion((stop - start, 100), start, lambda: False)
+        portion = LaunchRange((stop - start, 100), start, lambda: False)
         launch(kernels.iterate, portion, [200], [out], choose("cpu"))
     assert out.tobytes() == whole.tobytes()
 
 
 def test_a_launch_that_is_no_longer_wanted_ends_between_two_pieces() -> None:
-    out, asked = np.zeros((300, 1024), np.float32), []
+    out, request = np.zeros((300, 1024), np.float32), []
 
     def is_cancelled() -> bool:
-        asked.append(1)
-        return len(asked) > 10
+        request.append(1)
+        return len(request) > 10
 
     with settings.use(replace(settings.current(), threads=1)):
-        launch(kernels.iterate, Portion(out.shape, 0, is_cancelled), [200], [out], choose("cpu"))
+        launch(kernels.iterate, LaunchRange(out.shape, 0, is_cancelled), [200], [out], choose("cpu"))
     assert (out[:20] > 0).any()
     assert not out[20:].any()
 
@@ -68,7 +68,7 @@ def test_work_is_really_shared() -> None:
             both.wait()  # passes only if two threads are in here at once
 
     with settings.use(replace(settings.current(), threads=2)):
-        launches._run([Command(), Command()])
+        kernel_launch._run([Command(), Command()])
 
 
 def test_an_error_in_a_band_comes_out() -> None:
@@ -77,22 +77,22 @@ def test_an_error_in_a_band_comes_out() -> None:
             raise RuntimeError("band")
 
     with settings.use(replace(settings.current(), threads=2)), pytest.raises(RuntimeError, match="band"):
-        launches._run([Command(), Command()])
+        kernel_launch._run([Command(), Command()])
 
 
 @pytest.mark.parametrize("shape", [(1,), (5,), (100_003,), (17, 100_000), (3, 1), (1, 10**6)])
 @pytest.mark.parametrize("threads", [1, 2, 16])
 def test_bands_cover_the_axis(shape: tuple[int, ...], threads: int) -> None:
-    ranges = launches.bands(shape, threads)
+    ranges = kernel_launch.bands(shape, threads)
     assert ranges[0][0] == 0
     assert ranges[-1][1] == shape[0]
     assert all(stop == start for (_, stop), (start, _) in pairwise(ranges))
     assert all(stop > start for start, stop in ranges)
-    assert len(ranges) <= (1 if threads == 1 else launches.BANDS_PER_THREAD * threads)
+    assert len(ranges) <= (1 if threads == 1 else kernel_launch.BANDS_PER_THREAD * threads)
 
 
 def test_small_launches_are_not_split() -> None:
-    assert launches.bands((1000,), threads=8) == [(0, 1000)]
+    assert kernel_launch.bands((1000,), threads=8) == [(0, 1000)]
 
 
 def test_kernel_without_first_is_refused() -> None:
@@ -121,17 +121,17 @@ def test_a_forked_child_launches() -> None:
 
 
 def test_long_compilation_is_announced() -> None:
-    said = threading.Event()
+    output = threading.Event()
     texts: list[str] = []
 
     def hear(text: str) -> None:
         texts.append(text)
-        said.set()
+        output.set()
 
     with progress.use(progress.Callbacks(lambda update: None, hear)):
-        with runtime.saying_that_it_compiles("march", "cpu", after_s=0.0):
-            assert said.wait(120)
-        with runtime.saying_that_it_compiles("quick", "cpu", after_s=1e6):
+        with runtime.compile_notice("march", "cpu", after_s=0.0):
+            assert output.wait(120)
+        with runtime.compile_notice("quick", "cpu", after_s=1e6):
             pass
     assert len(texts) == 1
     assert texts[0].startswith("Compiling the kernel march for cpu; next time it comes from ")

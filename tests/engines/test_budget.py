@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.box import Shape
-from pellucid.engines.budget import check_whole_chunks, choose_block, workers_that_fit
+from pellucid.engines.budget import check_chunk_alignment, choose_block, max_workers
 from pellucid.engines.engine import EngineOptions
 from pellucid.errors import SharedChunk, TooLarge
 from pellucid.volume.blocks import split
@@ -18,14 +18,16 @@ shapes = st.tuples(edges, edges, edges)
 
 
 @given(shapes, shapes, shapes, st.integers(1, 30_000))
-def test_a_block_is_whole_grains_within_the_budget(shape: Shape, grain: Shape, wished: Shape, budget: int) -> None:
+def test_a_block_is_whole_grains_within_the_budget(
+    shape: Shape, output_chunk: Shape, requested: Shape, budget: int
+) -> None:
     try:
-        block = choose_block(shape, grain, wished, prod, budget)
+        block = choose_block(shape, output_chunk, requested, prod, budget)
     except TooLarge:
-        assert prod(min(g, n) for g, n in zip(grain, shape, strict=True)) > budget
+        assert prod(min(g, n) for g, n in zip(output_chunk, shape, strict=True)) > budget
         return
     assert prod(block) <= budget
-    check_whole_chunks(split(shape, block), grain)
+    check_chunk_alignment(split(shape, block), output_chunk)
 
 
 def test_with_room_the_block_covers_the_input_chunks() -> None:
@@ -37,14 +39,14 @@ def test_with_little_room_it_grows_where_it_lacks_most() -> None:
 
 
 def test_a_block_at_an_odd_place_is_refused() -> None:
-    check_whole_chunks(split((10, 4, 4), (4, 4, 4)), (2, 4, 4))
+    check_chunk_alignment(split((10, 4, 4), (4, 4, 4)), (2, 4, 4))
     with pytest.raises(SharedChunk):
-        check_whole_chunks(split((10, 4, 4), (3, 4, 4)), (2, 4, 4))
+        check_chunk_alignment(split((10, 4, 4), (3, 4, 4)), (2, 4, 4))
 
 
 @pytest.mark.parametrize(("memory", "workers"), [(10_000, 4), (3_000, 3), (1_500, 1)])
 def test_memory_limits_the_workers(memory: int, workers: int, task: Invert) -> None:
-    assert workers_that_fit(task, split((8, 3, 4), (2, 3, 4)), EngineOptions(4, memory)) == workers
+    assert max_workers(task, split((8, 3, 4), (2, 3, 4)), EngineOptions(4, memory)) == workers
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pellucid.engines.markers import Markers, job_key
-from pellucid.engines.task import Done
+from pellucid.engines.task import BlockResult
 from pellucid.volume.blocks import split
 from tests.contracts.engine_tasks import Invert
 
@@ -30,14 +30,14 @@ def test_the_key_follows_parameters_input_and_cut(task: Invert) -> None:
 
 def test_results_are_found_again(tmp_path: Path) -> None:
     markers = Markers(tmp_path / "done", "key")
-    markers.add(Done(3, {"mean": 1.5}))
+    markers.add(BlockResult(3, {"mean": 1.5}))
     markers.close()
     assert Markers(tmp_path / "done", "key").results == {3: {"mean": 1.5}}
 
 
 def test_another_key_starts_afresh(tmp_path: Path) -> None:
     markers = Markers(tmp_path / "done", "key")
-    markers.add(Done(3))
+    markers.add(BlockResult(3))
     markers.close()
     assert Markers(tmp_path / "done", "other").results == {}
     assert Markers(tmp_path / "done", "key").results == {}
@@ -47,6 +47,6 @@ def test_a_line_cut_by_a_crash_is_void_and_spoils_no_other(tmp_path: Path) -> No
     (tmp_path / "done").write_text("key\n[0, null]\n[1, nu")
     markers = Markers(tmp_path / "done", "key")
     assert markers.results == {0: None}
-    markers.add(Done(2))
+    markers.add(BlockResult(2))
     markers.close()
     assert Markers(tmp_path / "done", "key").results == {0: None, 2: None}

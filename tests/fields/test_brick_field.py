@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pellucid.device import choose
-from pellucid.fields.bricks import BrickField
-from pellucid.fields.pool import BRICK_VOXELS, BrickPool
+from pellucid.fields.bricks.brick_field import BrickField
+from pellucid.fields.bricks.pool import BRICK_VOXELS, BrickPool
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
 
@@ -47,7 +47,7 @@ def volume() -> Volume:
 
 def see(field: BrickField, weights: dict[int, float]) -> None:
     """As if rays had seen these bricks of level 0."""
-    field.begin()
+    field.prepare_frame()
     wanted = np.zeros(64, np.float32)
     wanted[list(weights)] = list(weights.values())
     field._wanted.assign(wanted)

@@ -5,10 +5,10 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.device import choose, runtime
-from pellucid.fields.cells import cell_ranges, touched_cells
+from pellucid.fields.cell_ranges import cell_ranges, touched_cells
 from pellucid.fields.dense import DenseField
-from pellucid.fields.sampled import vacancy_of
-from pellucid.fields.vacancy_kernels import FARTHEST
+from pellucid.fields.device_field import empty_distance_of
+from pellucid.fields.kernels.empty_space import FARTHEST
 from pellucid.formats.protocol import Voxels
 from pellucid.volume import statistics
 from pellucid.volume.volume import Volume
@@ -76,7 +76,7 @@ def test_an_array_is_drawn_from_where_it_lies() -> None:
     assert int(field.struct.whole.voxels) == voxels.ctypes.data
     voxels[0, 0, 0] = 255
     volume.changed(Box((0, 0, 0), (1, 1, 1)))
-    field.begin()
+    field.prepare_frame()
     assert field.ranges.numpy()[0, 0, 0, 1] == 255
 
 
@@ -92,5 +92,5 @@ def test_vacancy_is_the_distance_to_the_nearest_visible_cell(shape: tuple[int, i
     visible, cells = np.argwhere(occupied), np.indices(shape).reshape(3, -1).T
     distance = np.abs(cells[:, None] - visible[None]).max(axis=2).min(axis=1).clip(0, FARTHEST).reshape(shape)
     warp, device = runtime.start(), choose("cpu")
-    found = vacancy_of(warp.array(occupied, device=device.name), device).numpy()
+    found = empty_distance_of(warp.array(occupied, device=device.name), device).numpy()
     assert np.array_equal(found, distance)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box, Shape
-from pellucid.fields.pyramid import Pyramid, plan
+from pellucid.fields.bricks.pyramid import Pyramid, plan
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Level, Spacing, Voxels
+from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.levels import reduce_voxels
-from pellucid.volume.opened import Opened
 from pellucid.volume.volume import Volume
 from tests.contracts.lazy_volumes import ComputedReader
 
@@ -27,7 +27,7 @@ class LeveledReader(ComputedReader):
 
 
 def volume_of(*levels: tuple[Shape, Spacing]) -> Volume:
-    return Volume(Opened(LeveledReader(list(levels))), Location("memory:levels"))
+    return Volume(ClosableReader(LeveledReader(list(levels))), Location("memory:levels"))
 
 
 def test_halvings_go_down_to_one_brick() -> None:

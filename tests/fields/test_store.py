@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.device import choose
 from pellucid.errors import NotFound
-from pellucid.fields.labels import labels_of
+from pellucid.fields.labels import label_field_name
 from pellucid.fields.store import FieldStore
 from pellucid.volume.volume import Volume
 
@@ -50,7 +50,7 @@ def test_what_cannot_be_read_ahead_fails_when_it_is_wanted(tmp_path: Path) -> No
     store = FieldStore(choose("cpu"))
     store._ahead.start("broken", 10, lambda: store.get([str(tmp_path / "absent.npy")])[0])
     assert store._ahead.nbytes == 10
-    assert store._ahead.arrived(wait=True) == {}
+    assert store._ahead.take_ready(wait=True) == {}
     assert store._ahead.nbytes == 0
 
 
@@ -73,7 +73,7 @@ def test_the_least_recently_used_goes_first(series: str) -> None:
 
 def test_values_and_labels_of_one_volume_are_two_fields(series: str) -> None:
     store = FieldStore(choose("cpu"))
-    values, labels = store.get([f"{series}:t=1", labels_of(f"{series}:t=1")])
+    values, labels = store.get([f"{series}:t=1", label_field_name(f"{series}:t=1")])
     assert values.labels is None
     assert labels.labels is not None
     assert labels.labels.labels.tolist() == list(range(256))

@@ -5,13 +5,13 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.device import Device, choose, devices, launch, runtime
-from pellucid.device.pinned import to_host
-from pellucid.fields import upload
-from pellucid.fields.bricks import BrickField
+from pellucid.device.pinned_memory import to_host
+from pellucid.fields.bricks.brick_field import BrickField
+from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.dense import DenseField
-from pellucid.fields.sampled import SampledField, solidity_of, vacancy_of
+from pellucid.fields.device_field import DeviceField, empty_distance_of, solid_distance_of
 from pellucid.fields.sizes import TEXTURED
-from pellucid.fields.visible import VisibleBricks
+from pellucid.fields.textures import upload
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
 from tests.fields.texture_reading import read_points
@@ -38,17 +38,17 @@ def every_value(kind: str) -> Voxels:
     return voxels
 
 
-def field_of(kind: str, volume: Volume, device: Device, *, is_texture: bool = True) -> SampledField:
+def field_of(kind: str, volume: Volume, device: Device, *, is_texture: bool = True) -> DeviceField:
     if kind == "whole":
         return DenseField(volume, device, is_texture=is_texture)
     field = BrickField(volume, device, 8 * volume.nbytes + 2**20, is_texture=is_texture)
-    field.begin()
+    field.prepare_frame()
     field._wanted.fill_(1.0)
     field.improve()
     return field
 
 
-def read(field: SampledField, points: Voxels, *, is_exact: bool) -> tuple[Voxels, Voxels]:
+def read(field: DeviceField, points: Voxels, *, is_exact: bool) -> tuple[Voxels, Voxels]:
     warp, name = runtime.start(), field.device.name
     values = warp.zeros(len(points), dtype=warp.float32, device=name)
     gradients = warp.zeros(len(points), dtype=warp.vec3, device=name)
@@ -123,8 +123,8 @@ def test_distances_between_visible_cells_and_others(device: Device) -> None:
     occupied = (np.random.default_rng(0).random((9, 10, 11)) < 0.03).astype(np.uint8)
     occupied[:7, :6, :5] = 1
     warp = runtime.start()
-    vacancy = vacancy_of(warp.array(occupied, device=device.name), device)
-    solidity = solidity_of(vacancy, device)
+    vacancy = empty_distance_of(warp.array(occupied, device=device.name), device)
+    solidity = solid_distance_of(vacancy, device)
     places = np.argwhere(np.ones_like(occupied))
     for found, goals in ((vacancy, occupied == 1), (solidity, occupied == 0)):
         steps = np.abs(places[:, None] - np.argwhere(goals)[None]).max(axis=-1).min(axis=1)
@@ -134,7 +134,7 @@ def test_distances_between_visible_cells_and_others(device: Device) -> None:
 
 def test_surfaces_pass_cells_between_their_lowest_and_highest_value(device: Device) -> None:
     ramp = np.broadcast_to(np.arange(64, dtype=np.float32)[:, None, None], (64, 16, 16))
-    vacancy = DenseField(Volume.from_array(ramp), device).vacancy_of_surfaces([10.5, 33.5]).numpy()
+    vacancy = DenseField(Volume.from_array(ramp), device).empty_distance_to_surfaces([10.5, 33.5]).numpy()
     assert (vacancy == np.array([1, 0, 1, 1, 0, 1, 2, 3])[:, None, None]).all()
 
 

@@ -4,13 +4,13 @@
 
 import warp as wp
 
-from pellucid.fields.sampling import Field, cell_at, exactly, gradient_in, locate, value_in
+from pellucid.fields.kernels.sampling import FieldStruct, cell_at, exactly, gradient_in, locate, value_in
 
 
 @wp.kernel(enable_backward=False)
 def read_points(
     first: wp.int32,
-    field: Field,
+    field: FieldStruct,
     points: wp.array(dtype=wp.vec3),
     is_exact: wp.int32,
     values: wp.array(dtype=wp.float32),

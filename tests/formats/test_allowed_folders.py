@@ -15,7 +15,7 @@ from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.formats.local_files import VARIABLE, allow_only, allowed_folders, check_allowed, open_local
 from pellucid.rendering.geometry.mesh_files import load_mesh
 from pellucid.rendering.geometry.point_files import load_points
-from pellucid.tomo.reading.angles import angles_from_file
+from pellucid.tomo.scan_files.angles import angles_from_file
 from pellucid.volume.volume import open_volume
 
 VOXELS = np.arange(24, dtype=np.uint16).reshape(2, 3, 4)

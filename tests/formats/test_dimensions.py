@@ -18,9 +18,9 @@ from scipy.io import netcdf_file
 from pellucid.box import Box
 from pellucid.errors import WrongDimensions
 from pellucid.formats import registry
+from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
-from pellucid.formats.memory import ArrayReader
-from pellucid.formats.tiff.numbering import missing_numbers
+from pellucid.formats.tiff.file_numbers import missing_numbers
 
 SHAPE = (4, 3, 5, 7)
 

@@ -10,9 +10,9 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import DiskFull, EmptyFile, NotFound, NotWritable, OutputExists, Truncated, Unreadable
-from pellucid.formats.flat import array as flat
-from pellucid.formats.flat.array import FlatArray, Placement, allocate, place, read_box
-from pellucid.formats.sources import FileBytes, JoinedBytes, Piece, existing_file, naming_unreadable
+from pellucid.formats.byte_sources import FileBytes, JoinedBytes, Piece, existing_file, read_errors
+from pellucid.formats.flat import placement as flat
+from pellucid.formats.flat.placement import FlatArray, Placement, allocate, place, read_box
 from tests.contracts.formats import numbers, random_boxes
 
 SHAPE = (5, 6, 7)
@@ -127,5 +127,5 @@ def test_what_is_no_file_is_told_apart(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="it is a folder"):
         existing_file(tmp_path)
     refused = PermissionError(errno.EACCES, "Permission denied")
-    with pytest.raises(Unreadable, match="Permission denied"), naming_unreadable(tmp_path):
+    with pytest.raises(Unreadable, match="Permission denied"), read_errors(tmp_path):
         raise refused

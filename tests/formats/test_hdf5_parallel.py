@@ -24,9 +24,9 @@ from pellucid.errors import (
     WorkerLost,
     WrongDimensions,
 )
-from pellucid.formats.hdf5.parallel import read_shared, write_parallel
+from pellucid.formats.hdf5.parallel.shared_io import read_shared, write_parallel
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from tests.waiting import wait_until
 
 SHAPE = (21, 34, 300)
@@ -132,7 +132,7 @@ def test_a_piece_that_costs_every_reader_is_given_up(tmp_path: Path) -> None:
 
 OWNER = """
 import sys
-from pellucid.formats.hdf5.parallel import read_shared
+from pellucid.formats.hdf5.parallel.shared_io import read_shared
 def tell(worker):
     print(worker, flush=True)
     sys.stdin.readline()

@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.errors import InvalidInput
 from pellucid.formats import registry
-from pellucid.formats.flat.raw import said_of
+from pellucid.formats.flat.raw import raw_spec
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
 from tests.contracts.formats import numbers, read_all, same_bits
@@ -26,9 +26,9 @@ from tests.contracts.formats import numbers, read_all, same_bits
     ],
 )
 def test_name_and_options_tell_shape_and_type(name: str, shape: tuple[int, int, int], dtype: str) -> None:
-    said = said_of(Location.parse(name))
-    assert said.shape == shape
-    assert said.dtype == np.dtype(dtype)
+    text = raw_spec(Location.parse(name))
+    assert text.shape == shape
+    assert text.dtype == np.dtype(dtype)
 
 
 def test_bytes_are_as_the_name_says(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from pellucid.errors import EmptyFile, InvalidInput, NotFound, NotWritable, UnknownFormat, Unreadable
 from pellucid.formats import plugins, registry
+from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
-from pellucid.formats.memory import ArrayReader
 from pellucid.formats.protocol import Layout, Level
 
 

@@ -20,7 +20,7 @@ from pellucid.errors import (
     Unreadable,
 )
 from pellucid.formats import registry
-from pellucid.formats.chunked import tensor
+from pellucid.formats.chunked import tensorstore_backend
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write
@@ -32,12 +32,12 @@ NAMES = ("scan.zarr", "scan.zarr2", "scan.n5")
 
 @pytest.fixture
 def few_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor, "RETRIES", {"max_retries": 1, "initial_delay": "1ms", "max_delay": "1ms"})
+    monkeypatch.setattr(tensorstore_backend, "RETRIES", {"max_retries": 1, "initial_delay": "1ms", "max_delay": "1ms"})
 
 
 def copy(folder: Path, url: str) -> None:
     """Upload a folder."""
-    store = tensor.RemoteStore(url)
+    store = tensorstore_backend.RemoteStore(url)
     for path in folder.rglob("*"):
         if path.is_file():
             store.write(str(path.relative_to(folder)), path.read_bytes())
@@ -139,7 +139,7 @@ def test_no_server(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor, "ANSWER_S", 0.2)
+    monkeypatch.setattr(tensorstore_backend, "ANSWER_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
         for name in ("scan.zarr", "scan"):
@@ -148,9 +148,9 @@ def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(NotWritable, match=r"the server did not answer in 0\.2 s\."):
             write("s3://volumes/scan.n5", layout())
         with pytest.raises(NotWritable, match=r"cannot be written: the server did not answer in 0\.2 s\."):
-            tensor.RemoteStore("s3://volumes/scan").write("key", b"1")
+            tensorstore_backend.RemoteStore("s3://volumes/scan").write("key", b"1")
         with pytest.raises(Unreadable, match=r"did not answer in 0\.2 s"):
-            tensor.remote_fingerprint(Location("s3://volumes/scan.zarr"))
+            tensorstore_backend.remote_fingerprint(Location("s3://volumes/scan.zarr"))
 
 
 @pytest.mark.parametrize("endpoint", ["localhost:9000", "nonsense", "http://", "http://a b", "ftp://host"])
@@ -177,7 +177,7 @@ def test_an_address_that_is_none(where: str, says: str, s3: S3Server) -> None:
 @pytest.mark.parametrize("name", ["scan.zarr2", "scan.n5"])
 def test_a_damaged_chunk(name: str, s3: S3Server) -> None:
     write(s3.url(f"cut/{name}"), layout("gzip"))
-    store, key = tensor.RemoteStore(s3.url(f"cut/{name}")), f"{'s0' if name == 'scan.n5' else '0'}/0/0/0"
+    store, key = tensorstore_backend.RemoteStore(s3.url(f"cut/{name}")), f"{'s0' if name == 'scan.n5' else '0'}/0/0/0"
     store.write(key, (store.read(key) or b"")[:200])
     with pytest.raises(Damaged, match=r"is damaged: .*Copy it again"):
         read(open_at(s3.url(f"cut/{name}")))
@@ -185,7 +185,7 @@ def test_a_damaged_chunk(name: str, s3: S3Server) -> None:
 
 def test_broken_metadata(s3: S3Server) -> None:
     write(s3.url("broken/scan.zarr"), layout())
-    tensor.RemoteStore(s3.url("broken/scan.zarr")).write("0/zarr.json", b"{")
+    tensorstore_backend.RemoteStore(s3.url("broken/scan.zarr")).write("0/zarr.json", b"{")
     with pytest.raises(Damaged, match="it is not JSON"):
         open_at(s3.url("broken/scan.zarr"))
 
@@ -193,12 +193,12 @@ def test_broken_metadata(s3: S3Server) -> None:
 def test_fingerprint_changes_with_the_metadata(s3: S3Server) -> None:
     where = Location.parse(s3.url("print/scan.zarr"))
     write(str(where), layout())
-    first = tensor.remote_fingerprint(where)
-    assert tensor.remote_fingerprint(where) == first
+    first = tensorstore_backend.remote_fingerprint(where)
+    assert tensorstore_backend.remote_fingerprint(where) == first
     write(str(where), layout("gzip"))
-    assert tensor.remote_fingerprint(where) != first
+    assert tensorstore_backend.remote_fingerprint(where) != first
     with pytest.raises(NotFound, match="nothing at"):
-        tensor.remote_fingerprint(Location.parse(s3.url("print/none.zarr")))
+        tensorstore_backend.remote_fingerprint(Location.parse(s3.url("print/none.zarr")))
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,10 @@ def test_settings_from_the_environment(
     for name in ("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setattr(tensor, "_is_amazon_machine", lambda: False)
+    monkeypatch.setattr(tensorstore_backend, "_is_amazon_machine", lambda: False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert tensor._s3_settings() == expected
+    assert tensorstore_backend._s3_settings() == expected
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_settings_from_the_environment(
     ],
 )
 def test_errors_of_tensorstore_in_our_words(text: str, kind: type[PellucidError], says: str) -> None:
-    error = tensor.translate(text, "place/a.zarr", is_writing=True)
+    error = tensorstore_backend.translate(text, "place/a.zarr", is_writing=True)
     assert type(error) is kind
     assert says in str(error)
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from pellucid.errors import Damaged, InvalidInput
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 
 RECEIVER = """
 import socket, sys
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 connection = socket.socket(fileno=int(sys.argv[1]))
 with SharedArray.receive_from(connection) as shared:
     shared.array[0, 1] = shared.array[1, 2] * 2

@@ -21,7 +21,7 @@ from pellucid.errors import (
     WrongDimensions,
 )
 from pellucid.formats import registry
-from pellucid.formats.flat.file import FlatReader
+from pellucid.formats.flat.reader_writer import FlatReader
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Layout, Level
 from pellucid.formats.tiff import header as tiff_header

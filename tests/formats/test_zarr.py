@@ -169,12 +169,12 @@ def test_axes_without_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "text"), [({"t": 2}, "no t 2.*0 to 1"), ({"c": 3}, "no c 3"), ({"level": 1}, "no l")]
+    ("requested", "text"), [({"t": 2}, "no t 2.*0 to 1"), ({"c": 3}, "no c 3"), ({"level": 1}, "no l")]
 )
-def test_selections_are_checked(asked: dict[str, int], text: str, tmp_path: Path) -> None:
+def test_selections_are_checked(requested: dict[str, int], text: str, tmp_path: Path) -> None:
     zarr.create_array(tmp_path / "5.zarr", data=ramp((2, 3, 4, 5, 6)))
     with pytest.raises(SelectionInvalid, match=text):
-        open_at(tmp_path / "5.zarr").read(Box((0, 0, 0), (1, 1, 1)), np.empty((1, 1, 1), np.uint16), **asked)
+        open_at(tmp_path / "5.zarr").read(Box((0, 0, 0), (1, 1, 1)), np.empty((1, 1, 1), np.uint16), **requested)
 
 
 @pytest.mark.parametrize("shape", [(4, 5), (1, 1, 1, 2, 3, 4)])

@@ -12,7 +12,7 @@ from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.server import Instance
 from pellucid.rendering.renderer import Renderer
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.instance.loopback import running
 
 EDGE = 24

@@ -18,18 +18,18 @@ import numpy as np
 from PIL import Image
 from websockets.sync.client import ClientConnection, connect
 
+from pellucid.dataclass_json import from_json
 from pellucid.formats.protocol import Voxels
+from pellucid.instance.access.proofs import sign
 from pellucid.instance.app import create_app
-from pellucid.instance.proofs import sign
-from pellucid.instance.protocol.parts import VERSION, Capability
+from pellucid.instance.protocol.shared_types import VERSION, Capability
 from pellucid.instance.server import HOST, Instance
-from pellucid.instance.session import Session, Setup
+from pellucid.instance.session import Session, SessionOptions
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
 from pellucid.workers.process import Deadlines
 
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Page:
 
     def hear(self) -> dict[str, Any] | Shown:
         """The next message of any kind."""
-        message = self.socket.recv(timeout=PATIENCE_S)
+        message = self.socket.recv(timeout=TIMEOUT_S)
         if isinstance(message, str):
             heard: dict[str, Any] = json.loads(message)
             self.state = heard if heard["type"] == "state" else self.state
@@ -112,13 +112,13 @@ class Page:
     @property
     def scene(self) -> Scene:
         """The scene heard of last."""
-        scene: Scene = build(Scene, self.state["scene"], "scene")
+        scene: Scene = from_json(Scene, self.state["scene"], "scene")
         return scene
 
 
 def interface() -> dict[str, Any]:
     """The OpenAPI document."""
-    session = Session(Setup())
+    session = Session(SessionOptions())
     try:
         return create_app(session).openapi()
     finally:
@@ -172,7 +172,7 @@ def secret(instance: Instance, capability: Capability = "own") -> str:
 
 def http(instance: Instance, capability: Capability = "own") -> httpx.Client:
     headers = {"Authorization": f"Bearer {secret(instance, capability)}"}
-    return httpx.Client(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=PATIENCE_S)
+    return httpx.Client(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=TIMEOUT_S)
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def running(source: str | None, root: Path, **setup: Any) -> Iterator[Instance]:
     """An instance on a free port, served from a thread until the end."""
     setup = {"device": "cpu", "roots": (root,), "deadlines": Deadlines(shading=5.0), **setup}
     state = setup.pop("state", "")
-    with served(Instance(source, Setup(**setup), state=state)) as instance:
+    with served(Instance(source, SessionOptions(**setup), state=state)) as instance:
         yield instance
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.server import Instance
-from pellucid.transport.announcement import Label
-from pellucid.transport.connecting import Options, send, stream
-from pellucid.transport.pieces import Target
+from pellucid.transport.client import TransferOptions, send, stream
+from pellucid.transport.wire.announcement import ArrayInfo
+from pellucid.transport.wire.pieces import PieceTarget
 from tests.instance.loopback import Page
 from tests.waiting import wait_until
 
-TCP = Options("tcp", attempts=1)
+TCP = TransferOptions("tcp", attempts=1)
 
 
 def address_of(instance: Instance) -> str:
@@ -24,9 +24,9 @@ def token_of(instance: Instance) -> str:
     return instance.session.access.token
 
 
-def sent(instance: Instance, array: Voxels, options: Options = TCP, address: str = "", **metadata: Any) -> Any:
+def sent(instance: Instance, array: Voxels, options: TransferOptions = TCP, address: str = "", **metadata: Any) -> Any:
     where = address or address_of(instance)
-    return send(where, array, metadata, token=token_of(instance), label=Label("scan"), options=options)
+    return send(where, array, metadata, token=token_of(instance), label=ArrayInfo("scan"), options=options)
 
 
 def told_of_break(page: Page) -> dict[str, Any]:
@@ -35,15 +35,15 @@ def told_of_break(page: Page) -> dict[str, Any]:
 
 def held(monkeypatch: pytest.MonkeyPatch, after: int) -> tuple[threading.Event, threading.Event]:
     """Pieces are kept only so far, until the second event; the first one says when."""
-    reached, may_go_on, count, keep = threading.Event(), threading.Event(), iter(range(after)), Target.keep
+    reached, may_go_on, count, keep = threading.Event(), threading.Event(), iter(range(after)), PieceTarget.keep
 
-    def kept(self: Target, *numbers: int) -> None:
+    def kept(self: PieceTarget, *numbers: int) -> None:
         if next(count, None) is None:
             reached.set()
             may_go_on.wait(120)
         keep(self, *numbers)
 
-    monkeypatch.setattr(Target, "keep", kept)
+    monkeypatch.setattr(PieceTarget, "keep", kept)
     return reached, may_go_on
 
 
@@ -63,7 +63,7 @@ def in_background(work: Any, *given: Any) -> tuple[threading.Thread, list[BaseEx
 
 def streaming(instance: Instance, array: Voxels, lane: str = "tcp", name: str = "scan") -> Any:
     where, token = address_of(instance), token_of(instance)
-    return stream(where, array.shape, array.dtype, token=token, label=Label(name), options=Options(lane))
+    return stream(where, array.shape, array.dtype, token=token, label=ArrayInfo(name), options=TransferOptions(lane))
 
 
 def wait_for(name: str, instance: Instance) -> None:

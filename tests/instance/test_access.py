@@ -12,14 +12,14 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from pellucid.errors import DeviceUnavailable, InvalidInput
-from pellucid.instance import connection
-from pellucid.instance.capabilities import RANKS, allows
-from pellucid.instance.protocol import incoming
-from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, VERSION, Capability
-from pellucid.instance.routes.page import page_files
+from pellucid.instance.access.capabilities import RANKS, allows
+from pellucid.instance.protocol import client_messages
+from pellucid.instance.protocol.shared_types import LARGEST_MESSAGE_BYTES, VERSION, Capability
+from pellucid.instance.routes.static_page import page_files
 from pellucid.instance.server import HOST, Instance
-from pellucid.instance.session import Setup
-from tests.instance.loopback import PATIENCE_S, Page, address, begun, http, interface, open_page, proved, secret
+from pellucid.instance.session import SessionOptions
+from pellucid.instance.websocket import connection
+from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, interface, open_page, proved, secret
 
 # What each route needs. A route that is not listed fails the test below.
 ROUTES: dict[str, Capability] = {
@@ -65,22 +65,22 @@ ROUTES: dict[str, Capability] = {
     "POST /api/shutdown": "own",
 }
 # One message of each type that a page can say after its greeting.
-MESSAGES: dict[type[incoming.Incoming], dict[str, object]] = {
-    incoming.Resize: {"width": 64, "height": 48},
-    incoming.Acknowledge: {"number": 1},
-    incoming.KeyFrame: {},
-    incoming.Probe: {"x": 0.5, "y": 0.5},
-    incoming.Look: {"camera": {}, "is_moving": True},
-    incoming.Patch: {"revision": -1, "changes": []},
-    incoming.Undo: {},
-    incoming.Redo: {},
-    incoming.Compare: {"is_on": False},
-    incoming.Slices: {"voxel": None},
-    incoming.AskControls: {},
-    incoming.GiveControls: {},
-    incoming.Prolong: {},
-    incoming.CancelTask: {"task": "none"},
-    incoming.SetUp: {"scan": "/nowhere.h5", "wish": None, "is_open": False},
+MESSAGES: dict[type[client_messages.Incoming], dict[str, object]] = {
+    client_messages.Resize: {"width": 64, "height": 48},
+    client_messages.Acknowledge: {"number": 1},
+    client_messages.RequestKeyFrame: {},
+    client_messages.Probe: {"x": 0.5, "y": 0.5},
+    client_messages.SetCamera: {"camera": {}, "is_moving": True},
+    client_messages.Patch: {"revision": -1, "changes": []},
+    client_messages.Undo: {},
+    client_messages.Redo: {},
+    client_messages.Compare: {"is_on": False},
+    client_messages.Slices: {"voxel": None},
+    client_messages.RequestControls: {},
+    client_messages.HandOverControls: {},
+    client_messages.KeepAlive: {},
+    client_messages.CancelTask: {"task": "none"},
+    client_messages.SaveDraft: {"scan": "/nowhere.h5", "wish": None, "is_open": False},
 }
 
 
@@ -124,13 +124,13 @@ def test_the_end_is_the_owners(instance: Instance) -> None:
 
 
 def test_every_message_is_listed_here() -> None:
-    assert set(MESSAGES) | {incoming.Prove, incoming.Hello} == set(get_args(incoming.Incoming))
+    assert set(MESSAGES) | {client_messages.Prove, client_messages.Hello} == set(get_args(client_messages.Incoming))
 
 
 @pytest.mark.parametrize("has", get_args(Capability))
 @pytest.mark.parametrize("kind", MESSAGES, ids=lambda kind: kind.__name__)
 def test_a_message_is_heard_from_those_who_may(
-    instance: Instance, kind: type[incoming.Incoming], has: Capability
+    instance: Instance, kind: type[client_messages.Incoming], has: Capability
 ) -> None:
     tag = str(kind.__dataclass_fields__["type"].default)
     with open_page(instance, has) as page:
@@ -143,7 +143,7 @@ def test_a_message_is_heard_from_those_who_may(
         while not refusals or "not understood" not in refusals[-1]:
             refusals.append(page.hear_text("refusal")["what"])
     is_refused = any("This link is for" in refusal for refusal in refusals)
-    assert is_refused == (not allows(has, incoming.NEEDED[kind])), refusals
+    assert is_refused == (not allows(has, client_messages.NEEDED[kind])), refusals
 
 
 def test_who_steers_may_not_name_another_file(instance: Instance, folder: Path) -> None:
@@ -183,10 +183,10 @@ def test_one_has_the_controls_and_others_ask(fresh: Instance) -> None:
         ben.look(ben.scene.camera.turned(5.0), is_moving=False)
         assert "Ada has the controls" in ben.hear_text("refusal")["what"]
         ben.say("ask_controls")
-        while not (asked := ada.hear_text("controls"))["asking"]:
+        while not (request := ada.hear_text("controls"))["asking"]:
             pass
-        assert [client["name"] for client in asked["clients"]] == ["Ada", "Ben"]
-        ada.say("give_controls", client=asked["asking"][0])
+        assert [client["name"] for client in request["clients"]] == ["Ada", "Ben"]
+        ada.say("give_controls", client=request["asking"][0])
         while ben.hear_text("controls")["holder"] != ben.client:
             pass
         camera = ben.scene.camera.turned(5.0)
@@ -267,7 +267,7 @@ def test_a_malformed_message_is_refused_and_the_line_stays(instance: Instance, m
     with open_page(instance) as page:
         page.socket.send(message)
         refusal = page.hear_text("refusal")
-        assert refusal["what"] and refusal["do"] == "Reload the page."
+        assert refusal["what"] and refusal["remedy"] == "Reload the page."
         page.say("prolong")
         assert page.hear_text("idle")["seconds_left"] > 0
 
@@ -286,7 +286,7 @@ def test_another_version_is_told_so(instance: Instance) -> None:
 def test_who_says_nothing_is_let_go(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "GREETING_S", 0.05)
     with connect(address(instance)) as line, pytest.raises(ConnectionClosed) as closed:
-        line.recv(timeout=PATIENCE_S)
+        line.recv(timeout=TIMEOUT_S)
     assert closed.value.rcvd is not None and closed.value.rcvd.reason == "No greeting came."
 
 
@@ -305,9 +305,9 @@ def test_a_taken_port_is_told(source: str) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(InvalidInput, match=f"Port {port} cannot be used") as refused:
             Instance(source, port=port)
-    assert "--port" in refused.value.do
+    assert "--port" in refused.value.remedy
 
 
 def test_a_device_that_is_not_there_is_told_before_there_is_an_address(source: str) -> None:
     with pytest.raises(DeviceUnavailable, match="cuda:99"):
-        Instance(source, Setup("cuda:99"))
+        Instance(source, SessionOptions("cuda:99"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pellucid.errors import InvalidInput, NotAllowed
-from pellucid.instance.files import Roots
+from pellucid.instance.access.roots import Roots
 from pellucid.instance.server import Instance
 from tests.instance.loopback import http, running
 
@@ -77,4 +77,4 @@ def test_a_state_does_not_lead_upwards(secret: Path, instance: Instance, tmp_pat
 @pytest.mark.parametrize("name", ["{root}/a.zarr:/../../b.zarr", "s3://bucket/a.zarr:/../c", "s3://bucket/a/.."])
 def test_names_with_dots_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(NotAllowed, match="lies outside the folders"):
-        Roots([tmp_path, "s3://bucket/a.zarr", "s3://bucket/a"]).checked(name.format(root=tmp_path))
+        Roots([tmp_path, "s3://bucket/a.zarr", "s3://bucket/a"]).require_allowed(name.format(root=tmp_path))

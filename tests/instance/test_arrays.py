@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput, NotFound
-from pellucid.instance.arrays import EXPIRES_S, MOST_COMING, Arrays, with_span
-from pellucid.instance.protocol.http import ArrayOffer
+from pellucid.instance.arrays.uploads import EXPIRES_S, MOST_COMING, ArrayUploads, with_span
+from pellucid.instance.protocol.http_bodies import ArrayOffer
 
 OFFER = ArrayOffer((2, 3, 4), "uint8")
 
@@ -27,11 +27,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def arrays(clock: Clock) -> Arrays:
-    return Arrays(clock=clock)
+def arrays(clock: Clock) -> ArrayUploads:
+    return ArrayUploads(clock=clock)
 
 
-def test_abandoned_announcements_make_room_for_others(arrays: Arrays, clock: Clock) -> None:
+def test_abandoned_announcements_make_room_for_others(arrays: ArrayUploads, clock: Clock) -> None:
     abandoned = [arrays.announce(OFFER)[0] for _ in range(MOST_COMING)]
     with pytest.raises(InvalidInput, match="Too many arrays"):
         arrays.announce(OFFER)
@@ -43,7 +43,7 @@ def test_abandoned_announcements_make_room_for_others(arrays: Arrays, clock: Clo
         arrays.fill(abandoned[0], 0, b"1")
 
 
-def test_one_that_is_being_filled_is_not_given_up_and_a_dead_senders_is(arrays: Arrays, clock: Clock) -> None:
+def test_one_that_is_being_filled_is_not_given_up_and_a_dead_senders_is(arrays: ArrayUploads, clock: Clock) -> None:
     slow, dead = arrays.announce(OFFER)[0], arrays.announce(OFFER)[0]
     arrays.fill(dead, 0, bytes(10))
     memory = arrays._coming[dead].shared
@@ -59,7 +59,7 @@ def test_one_that_is_being_filled_is_not_given_up_and_a_dead_senders_is(arrays: 
         _ = memory.array
 
 
-def test_bytes_that_come_twice_count_once(arrays: Arrays) -> None:
+def test_bytes_that_come_twice_count_once(arrays: ArrayUploads) -> None:
     id, _ = arrays.announce(OFFER)
     arrays.fill(id, 0, bytes(12))
     arrays.fill(id, 0, bytes(12))

@@ -22,12 +22,12 @@ from pellucid.errors import (
 )
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.server import Instance
-from pellucid.instance.session import Setup
+from pellucid.instance.session import SessionOptions
 from pellucid.transport.address import Address
-from pellucid.transport.announcement import SMALLEST_PIECE, Label
-from pellucid.transport.connecting import Options, retrieve, send
-from pellucid.transport.host import Limits
+from pellucid.transport.client import TransferOptions, retrieve, send
+from pellucid.transport.host import ReceiveLimits
 from pellucid.transport.lanes import shm
+from pellucid.transport.wire.announcement import SMALLEST_PIECE, ArrayInfo
 from tests.instance.loopback import Page, open_page, running, secret, served
 from tests.instance.sending import TCP, address_of, held, in_background, sent, token_of, told_of_break
 from tests.suite_report import ROOT
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("silence")
 )
 def test_every_type_arrives(dtype: str, lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
     given = (ball / 600).astype(dtype)
-    sent(instance, given, Options(lane))
+    sent(instance, given, TransferOptions(lane))
     back = viewer.retrieve_volume()
     assert back.dtype == given.dtype and np.array_equal(back, given)
 
@@ -57,12 +57,12 @@ def test_arrays_in_any_order_arrive(lane: str, instance: Instance, viewer: Viewe
     fixed = ball.copy()
     fixed.flags.writeable = False
     for given in (ball[::2, :, ::-1], np.asfortranarray(ball), ball.astype(">u2"), fixed):
-        sent(instance, given, Options(lane))
+        sent(instance, given, TransferOptions(lane))
         assert np.array_equal(viewer.retrieve_volume(), given)
 
 
 def test_what_goes_with_it_arrives_too(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
-    label = Label("tooth", (2.0, 1.0, 0.5), "um")
+    label = ArrayInfo("tooth", (2.0, 1.0, 0.5), "um")
     send(address_of(instance), ball, {"mine": 1}, token=token_of(instance), label=label)
     (layer,) = viewer._connection.ask("GET", "/api/scene")["layers"]
     assert (layer["name"], layer["spacing"], layer["unit"]) == ("tooth", [2.0, 1.0, 0.5], "um")
@@ -114,7 +114,7 @@ def test_only_the_owner_learns_where_to_send(instance: Instance) -> None:
 
 def test_no_more_than_the_viewer_was_started_for(folder: Path, ball: Voxels) -> None:
     with (
-        running(None, folder, most_bytes=20_000) as instance,
+        running(None, folder, max_bytes=20_000) as instance,
         pytest.raises(TransferTooLarge, match=r"27\.0 KiB.*19\.5"),
     ):
         sent(instance, ball)
@@ -128,14 +128,14 @@ def test_a_broken_transfer_leaves_what_was_shown(fresh: Instance, large: Voxels)
     with open_page(fresh) as page, Relay(Address.parse(address_of(fresh)).port, cut_after=HALF) as relay:
         with pytest.raises(TransferBroken):
             sent(fresh, large, address=relay.address)
-        told = told_of_break(page)
-    assert "Scan did not arrive in full" in told["what"] and "What was shown stays. Send it again" in told["do"]
+        reply = told_of_break(page)
+    assert "Scan did not arrive in full" in reply["what"] and "What was shown stays. Send it again" in reply["remedy"]
     assert fresh.session.history.scene == before
 
 
 def test_a_retry_sends_only_what_is_missing(instance: Instance, viewer: Viewer, large: Voxels) -> None:
     with Relay(Address.parse(address_of(instance)).port, cut_after=HALF) as relay:
-        report = sent(instance, large, Options("tcp"), relay.address)
+        report = sent(instance, large, TransferOptions("tcp"), relay.address)
     assert report.resumed_bytes >= SMALLEST_PIECE and report.nbytes + report.resumed_bytes == large.nbytes
     assert np.array_equal(viewer.retrieve_volume(), large)
 
@@ -174,7 +174,7 @@ def test_pages_see_how_far_it_is(lane: str, instance: Instance, large: Voxels, m
     monkeypatch.setattr(shm, "COPY_BYTES", SMALLEST_PIECE)
     reached, may_go_on = held(monkeypatch, 3)
     with open_page(instance) as page:
-        sending, failures = in_background(sent, instance, large, Options(lane))
+        sending, failures = in_background(sent, instance, large, TransferOptions(lane))
         assert reached.wait(120)
         while (heard := receiving(page))["done"] < 3 * SMALLEST_PIECE:
             pass
@@ -203,7 +203,7 @@ def test_a_page_stops_it(instance: Instance, large: Voxels, monkeypatch: pytest.
 def test_the_program_stops_it(instance: Instance, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
     reached, may_go_on = held(monkeypatch, 1)
     cancel = threading.Event()
-    sending, failures = in_background(sent, instance, large, Options("tcp", cancel=cancel))
+    sending, failures = in_background(sent, instance, large, TransferOptions("tcp", cancel=cancel))
     assert reached.wait(120)
     cancel.set()
     sending.join(120)
@@ -215,8 +215,8 @@ def test_the_program_stops_it(instance: Instance, large: Voxels, monkeypatch: py
 def test_two_senders_at_once(
     is_waiting: bool, folder: Path, large: Voxels, ball: Voxels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = Limits(at_once=1, is_waiting=is_waiting)
-    with served(Instance(None, Setup("cpu", (folder,)), limits=limits)) as instance:
+    limits = ReceiveLimits(at_once=1, is_waiting=is_waiting)
+    with served(Instance(None, SessionOptions("cpu", (folder,)), limits=limits)) as instance:
         reached, may_go_on = held(monkeypatch, 1)
         first, failures = in_background(sent, instance, large)
         assert reached.wait(120)

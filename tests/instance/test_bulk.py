@@ -9,11 +9,11 @@ import pytest
 from pellucid import progress
 from pellucid.errors import TokenRefused
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.protocol.parts import Capability
+from pellucid.instance.protocol.shared_types import Capability
 from pellucid.instance.server import Instance
-from pellucid.transport.announcement import Label
-from pellucid.transport.connecting import retrieve, send, stream
-from pellucid.volume.sample import sample
+from pellucid.transport.client import retrieve, send, stream
+from pellucid.transport.wire.announcement import ArrayInfo
+from pellucid.volume.sample_volume import sample
 from tests.instance.loopback import secret
 
 
@@ -31,7 +31,7 @@ def ball() -> Voxels:
 def test_there_and_back(instance: Instance, ball: Voxels, caplog: pytest.LogCaptureFixture) -> None:
     token = instance.session.access.token
     with caplog.at_level(logging.WARNING, "pellucid.transport"):
-        report = send(instance.address, ball, token=token, label=Label("scan"))
+        report = send(instance.address, ball, token=token, label=ArrayInfo("scan"))
     assert (report.lane, report.nbytes) == ("proxy", ball.nbytes)
     assert f"Through the web proxy at {instance.address[:-1]}: 27.0 KiB through proxy in " in caplog.text
     assert caplog.text.rstrip().endswith("/s).")
@@ -42,7 +42,7 @@ def test_there_and_back(instance: Instance, ball: Voxels, caplog: pytest.LogCapt
 
 def test_a_stream(instance: Instance, ball: Voxels) -> None:
     token = instance.session.access.token
-    with stream(instance.address, ball.shape, ball.dtype, token=token, label=Label("scan")) as writer:
+    with stream(instance.address, ball.shape, ball.dtype, token=token, label=ArrayInfo("scan")) as writer:
         for slice_ in ball:
             writer.append(slice_)
     assert writer.lane == "proxy"

@@ -10,19 +10,19 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from pellucid.instance import connection
-from pellucid.instance.protocol.parts import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability
+from pellucid.instance.protocol.shared_types import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability
 from pellucid.instance.server import HOST, Instance
-from pellucid.instance.session import Setup
+from pellucid.instance.session import SessionOptions
+from pellucid.instance.websocket import connection
 from pellucid.transport.connections import MAX_GUESTS, MAX_WAITING, raise_descriptor_limit
-from tests.instance.loopback import PATIENCE_S, Page, address, begun, http, open_page, proved, running, secret, served
+from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running, secret, served
 from tests.transport.certificates import make_certificate
 
 IDLE = 1200
 
 
 @contextmanager
-def lines(instance: Instance, count: int, said: bytes = b"", is_local: bool = False) -> Iterator[list[socket.socket]]:
+def lines(instance: Instance, count: int, text: bytes = b"", is_local: bool = False) -> Iterator[list[socket.socket]]:
     """Connections that say this, and no more. is_local: by the Unix socket, as an agent connects."""
     raise_descriptor_limit()
     if is_local:
@@ -32,9 +32,9 @@ def lines(instance: Instance, count: int, said: bytes = b"", is_local: bool = Fa
         opened = []
         for _ in range(count):
             line = stack.enter_context(socket.socket(socket.AF_UNIX if is_local else socket.AF_INET))
-            line.settimeout(PATIENCE_S)
+            line.settimeout(TIMEOUT_S)
             line.connect(str(instance.unix_socket) if is_local else (HOST, instance.port))
-            line.sendall(said)
+            line.sendall(text)
             opened.append(line)
         yield opened
 
@@ -52,10 +52,10 @@ SLOW_BODY = b"POST /api/session HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r
 
 @pytest.mark.parametrize("is_local", [False, True], ids=["port", "unix socket"])
 @pytest.mark.parametrize(
-    "said", [b"", b"GET / HTTP/1.1\r\nHo", SLOW_BODY], ids=["silent", "half a request", "slow body"]
+    "text", [b"", b"GET / HTTP/1.1\r\nHo", SLOW_BODY], ids=["silent", "half a request", "slow body"]
 )
-def test_idle_connections_keep_nobody_out(instance: Instance, said: bytes, is_local: bool) -> None:
-    with lines(instance, IDLE, said, is_local) as idle:
+def test_idle_connections_keep_nobody_out(instance: Instance, text: bytes, is_local: bool) -> None:
+    with lines(instance, IDLE, text, is_local) as idle:
         for line in idle[: IDLE - MAX_WAITING]:
             assert line.recv(1) == b""  # The oldest were closed.
         with open_page(instance) as page, http(instance) as client:
@@ -65,14 +65,14 @@ def test_idle_connections_keep_nobody_out(instance: Instance, said: bytes, is_lo
 
 
 def test_connections_that_never_begin_tls_keep_nobody_out(source: str, folder: Path, tmp_path: Path) -> None:
-    setup = Setup("cpu", (folder,))
+    setup = SessionOptions("cpu", (folder,))
     with (
         served(Instance(source, setup, certificate=make_certificate(tmp_path))) as instance,
         lines(instance, 2 * MAX_WAITING) as idle,
     ):
         headers = {"Authorization": f"Bearer {instance.session.access.token}"}
         answer = httpx.get(
-            f"https://{HOST}:{instance.port}/api/about", headers=headers, verify=False, timeout=PATIENCE_S
+            f"https://{HOST}:{instance.port}/api/about", headers=headers, verify=False, timeout=TIMEOUT_S
         )
         assert answer.status_code == 200
         assert idle[0].recv(1) == b""
@@ -131,5 +131,5 @@ def test_who_greets_late_finds_the_places_taken(fresh: Instance) -> None:
         proof = proved(page, begun(fresh, "look"), fresh.address)
         with open_page(fresh, "look"), pytest.raises(ConnectionClosed) as closed:
             page.say("hello", version=VERSION, width=8, height=8, proof=proof)
-            late.recv(timeout=PATIENCE_S)
+            late.recv(timeout=TIMEOUT_S)
     assert closed.value.rcvd is not None and closed.value.rcvd.code == 1013

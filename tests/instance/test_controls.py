@@ -3,8 +3,8 @@
 import pytest
 
 from pellucid.errors import InvalidInput, NotAllowed
-from pellucid.instance.controls import Controls
-from pellucid.instance.protocol.parts import Client
+from pellucid.instance.protocol.shared_types import Client
+from pellucid.instance.websocket.controls import Controls
 
 OWNER, ADA, BEN, EVE = (
     Client("owner", "Owner", "own"),
@@ -30,29 +30,29 @@ def test_another_asks_and_is_given_them() -> None:
     made = controls(ADA, BEN)
     with pytest.raises(NotAllowed, match="Ada has the controls"):
         made.require("ben")
-    made.ask("ben")
+    made.request("ben")
     assert made.message().asking == ("ben",)
-    made.give("ada", "ben")
+    made.hand_over("ada", "ben")
     assert (made.holder, made.message().asking) == ("ben", ())
     assert made.require("ben") is False
 
 
 def test_the_owner_takes_them_at_once() -> None:
     made = controls(ADA, OWNER)
-    made.ask("owner")
+    made.request("owner")
     assert made.holder == "owner"
 
 
 def test_free_ones_are_taken_by_who_needs_them() -> None:
     made = controls(ADA, BEN)
-    made.give("ada", None)
+    made.hand_over("ada", None)
     assert made.require("ben") is True
     assert made.holder == "ben"
 
 
 def test_who_leaves_hands_them_to_who_asked_first() -> None:
     made = controls(ADA, BEN, OWNER)
-    made.ask("ben")
+    made.request("ben")
     made.leave("ada")
     assert made.holder == "ben"
     made.leave("ben")
@@ -62,8 +62,8 @@ def test_who_leaves_hands_them_to_who_asked_first() -> None:
 def test_what_cannot_be_given_is_refused() -> None:
     made = controls(ADA, BEN, EVE)
     with pytest.raises(NotAllowed, match="may only look"):
-        made.give("ada", "eve")
+        made.hand_over("ada", "eve")
     with pytest.raises(InvalidInput, match="has left"):
-        made.give("ada", "nobody")
+        made.hand_over("ada", "nobody")
     with pytest.raises(NotAllowed, match="do not have"):
-        made.give("ben", "ben")
+        made.hand_over("ben", "ben")

@@ -12,30 +12,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pellucid.instance import delivery
-from pellucid.instance.delivery import GUEST_KEY_S, Delivery, Shot
-from pellucid.instance.encoding import EncodingFailed, VideoEncoder, encode_png
-from pellucid.instance.jpeg import JpegEncoder
-from pellucid.instance.members import Member
-from pellucid.instance.protocol.incoming import Acknowledge
-from pellucid.instance.protocol.outgoing import FrameHeader
-from pellucid.instance.protocol.parts import Client, Encoding
-from pellucid.instance.protocol.wire import Picture
-from pellucid.instance.timing import Timing
+from pellucid.instance.frames import sender
+from pellucid.instance.frames.encoders import EncodingFailed, VideoEncoder, encode_png
+from pellucid.instance.frames.jpeg import JpegEncoder
+from pellucid.instance.frames.sender import GUEST_KEY_S, FrameSender, RenderedFrame
+from pellucid.instance.frames.timing import FrameTiming
+from pellucid.instance.protocol.client_messages import Acknowledge
+from pellucid.instance.protocol.codec import EncodedFrame
+from pellucid.instance.protocol.server_messages import FrameHeader
+from pellucid.instance.protocol.shared_types import Client, Encoding
+from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.rendering.camera import Camera
 
 PIXELS = np.zeros((4, 6, 4), np.uint8)
 
 
-def shot(is_exact: bool, released: list[bool]) -> Shot:
+def shot(is_exact: bool, released: list[bool]) -> RenderedFrame:
     def release() -> None:
         released.append(is_exact)
 
-    return Shot(PIXELS, release, "main", 3, Camera(), (6, 4), is_exact, 1.0, 1.0, 2.0, 0.0, 85, time.perf_counter())
+    return RenderedFrame(
+        PIXELS, release, "main", 3, Camera(), (6, 4), is_exact, 1.0, 1.0, 2.0, 0.0, 85, time.perf_counter()
+    )
 
 
-def member(name: str, encoding: Encoding) -> Member:
-    return Member(Client(name, "", "own"), (6, 4), (encoding,))
+def member(name: str, encoding: Encoding) -> ConnectedClient:
+    return ConnectedClient(Client(name, "", "own"), (6, 4), (encoding,))
 
 
 class HeldBack:
@@ -59,7 +61,7 @@ class HeldBack:
 def held_back(monkeypatch: pytest.MonkeyPatch) -> HeldBack:
     """Encoding an exact picture."""
     held = HeldBack(encode_png)
-    monkeypatch.setattr(delivery, "encode_png", held)
+    monkeypatch.setattr(sender, "encode_png", held)
     return held
 
 
@@ -67,12 +69,12 @@ def test_who_comes_while_the_exact_picture_is_encoded_is_shown_it(monkeypatch: p
     held = held_back(monkeypatch)
 
     async def shown() -> str | bytes:
-        members: list[Member] = []
-        delivering = Delivery(Timing(), lambda: members)
-        exact = asyncio.create_task(delivering.deliver(shot(True, [])))
+        members: list[ConnectedClient] = []
+        delivering = FrameSender(FrameTiming(), lambda: members)
+        exact = asyncio.create_task(delivering.encode_and_send(shot(True, [])))
         await held.begun()
         late = member("a", "jpeg")
-        delivering.show_last(late)
+        delivering.resend_last(late)
         members.append(late)
         held.finish()
         await exact
@@ -86,12 +88,12 @@ def test_who_comes_while_the_exact_picture_is_encoded_is_shown_it(monkeypatch: p
 def test_a_newer_picture_overtakes_one_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     held, released = held_back(monkeypatch), list[bool]()
 
-    async def both() -> tuple[int, Timing, str | bytes]:
-        watching, timing = member("a", "jpeg"), Timing()
-        delivering = Delivery(timing, lambda: [watching])
-        exact = asyncio.create_task(delivering.deliver(shot(True, released)))
+    async def both() -> tuple[int, FrameTiming, str | bytes]:
+        watching, timing = member("a", "jpeg"), FrameTiming()
+        delivering = FrameSender(timing, lambda: [watching])
+        exact = asyncio.create_task(delivering.encode_and_send(shot(True, released)))
         await held.begun()
-        await delivering.deliver(shot(False, released))
+        await delivering.encode_and_send(shot(False, released))
         held.finish()
         await exact
         delivering.close()
@@ -113,12 +115,12 @@ def test_of_pictures_that_wait_to_be_encoded_only_the_newest_is(monkeypatch: pyt
     monkeypatch.setattr(JpegEncoder, "encode", lambda _, *given, **more: held(*given, **more))
 
     async def sent() -> tuple[list[int], int]:
-        watching, timing = member("a", "jpeg"), Timing()
-        delivering = Delivery(timing, lambda: [watching])
+        watching, timing = member("a", "jpeg"), FrameTiming()
+        delivering = FrameSender(timing, lambda: [watching])
         first, *others = (replace(shot(False, []), revision=number) for number in range(5))
-        tasks = [asyncio.create_task(delivering.deliver(first))]
+        tasks = [asyncio.create_task(delivering.encode_and_send(first))]
         await held.begun()
-        tasks += [asyncio.create_task(delivering.deliver(other)) for other in others]
+        tasks += [asyncio.create_task(delivering.encode_and_send(other)) for other in others]
         await asyncio.sleep(0)  # All of them wait for their turn before the first is finished.
         held.finish()
         await asyncio.gather(*tasks)
@@ -135,11 +137,11 @@ def test_a_jpeg_does_not_overtake_a_video_that_others_watch(monkeypatch: pytest.
 
     async def sent() -> tuple[list[int], list[int], bool]:
         still, video = member("a", "jpeg"), member("b", "h264")
-        delivering = Delivery(Timing(), lambda: [still, video])
+        delivering = FrameSender(FrameTiming(), lambda: [still, video])
         first, second = (replace(shot(False, []), revision=number) for number in range(2))
-        tasks = [asyncio.create_task(delivering.deliver(first))]
+        tasks = [asyncio.create_task(delivering.encode_and_send(first))]
         await held.begun()
-        tasks.append(asyncio.create_task(delivering.deliver(second)))
+        tasks.append(asyncio.create_task(delivering.encode_and_send(second)))
         got = [revision(await still.outbox.next()) for _ in range(2)]
         held.finish()
         await asyncio.gather(*tasks)
@@ -151,10 +153,10 @@ def test_a_jpeg_does_not_overtake_a_video_that_others_watch(monkeypatch: pytest.
 
 def test_a_picture_that_was_never_encoded_leaves_no_gap_in_a_video() -> None:
     async def sent() -> tuple[int, int, bool]:
-        watching, timing = member("a", "h264"), Timing()
-        delivering = Delivery(timing, lambda: [watching])
+        watching, timing = member("a", "h264"), FrameTiming()
+        delivering = FrameSender(timing, lambda: [watching])
         for _ in range(3):  # Two may be under way; the third comes before any is acknowledged.
-            await delivering.deliver(shot(False, []))
+            await delivering.encode_and_send(shot(False, []))
         delivering.close()
         return len(watching.outbox), timing.dropped, watching.needs_key
 
@@ -163,13 +165,13 @@ def test_a_picture_that_was_never_encoded_leaves_no_gap_in_a_video() -> None:
 
 def test_the_first_who_takes_video_has_it_made_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: queue.Queue[str] = queue.Queue()
-    monkeypatch.setattr(delivery, "prepare_video", lambda: prepared.put(threading.current_thread().name))
+    monkeypatch.setattr(sender, "prepare_video", lambda: prepared.put(threading.current_thread().name))
 
     async def join() -> str:
         members = [member("a", "jpeg"), member("b", "h264"), member("c", "h264")]
-        delivering = Delivery(Timing(), lambda: members)
+        delivering = FrameSender(FrameTiming(), lambda: members)
         for one in members:
-            delivering.show_last(one)
+            delivering.resend_last(one)
         thread = await asyncio.to_thread(prepared.get, timeout=120)
         delivering.close()
         return thread
@@ -190,9 +192,9 @@ def test_a_frame_that_cannot_be_video_is_sent_as_a_jpeg_and_the_next_is_video(mo
 
     async def sent() -> list[str | bytes]:
         watching = member("a", "h264")
-        delivering = Delivery(Timing(), lambda: [watching])
+        delivering = FrameSender(FrameTiming(), lambda: [watching])
         for _ in range(2):
-            await delivering.deliver(shot(False, []))
+            await delivering.encode_and_send(shot(False, []))
         delivering.close()
         return [await watching.outbox.next() for _ in range(len(watching.outbox))]
 
@@ -208,19 +210,19 @@ def test_guests_get_a_key_frame_together_once_a_second() -> None:
         guest.client = Client(guest.id, "", "look")
     watching = [owner, *guests]
 
-    async def keys(count: int, needing: list[Member]) -> int:
+    async def keys(count: int, needing: list[ConnectedClient]) -> int:
         """Of so many frames, those that are key frames, while these ask for one before each."""
         before = [one.encoded for one in sent]
         for _ in range(count):
             for one in needing:
                 one.needs_key = True
-            await delivering.deliver(shot(False, []))
+            await delivering.encode_and_send(shot(False, []))
             for one in watching:
                 for number in list(one._under_way):
                     one.acknowledge(Acknowledge(number))
         return sum(one.header.is_key for one in sent[len(before) :])
 
-    sent: list[Picture[FrameHeader]] = []
+    sent: list[EncodedFrame[FrameHeader]] = []
 
     async def run() -> list[int]:
         await keys(1, watching)
@@ -231,12 +233,12 @@ def test_guests_get_a_key_frame_together_once_a_second() -> None:
         delivering.close()
         return [flood, later, owners]
 
-    delivering = Delivery(Timing(), lambda: watching, lambda: now[0])
+    delivering = FrameSender(FrameTiming(), lambda: watching, lambda: now[0])
     send = owner.send_frame
 
-    def noted(picture: Picture[FrameHeader]) -> bool:
-        sent.append(picture)
-        return send(picture)
+    def noted(image: EncodedFrame[FrameHeader]) -> bool:
+        sent.append(image)
+        return send(image)
 
     owner.send_frame = noted  # type: ignore[method-assign]
     assert asyncio.run(run()) == [0, 1, 3]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.edits import changed, name_of, shortened, sources
-from pellucid.instance.protocol.parts import Change
+from pellucid.instance.protocol.shared_types import Change
+from pellucid.instance.scene.edits import name_of, sources, with_changes, without_paths
 from pellucid.rendering.scene import Isosurface, MeshLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 
@@ -14,7 +14,7 @@ SCENE = Scene((VolumeLayer("/data/ball.npy"),), meshes=(MeshLayer("/data/bone.pl
 
 
 def test_only_what_is_named_changes() -> None:
-    after = changed(SCENE, [Change(("volumes", 0, "transfer", "value_range"), [12, 14.5]), Change(("step",), 1.0)])
+    after = with_changes(SCENE, [Change(("volumes", 0, "transfer", "value_range"), [12, 14.5]), Change(("step",), 1.0)])
     (layer,) = SCENE.volumes
     wanted = replace(layer, transfer=TransferFunction(value_range=(12.0, 14.5)))
     assert after == replace(SCENE, volumes=(wanted,), step=1.0)
@@ -22,10 +22,10 @@ def test_only_what_is_named_changes() -> None:
 
 def test_lists_grow_at_their_end_and_lose_what_is_null() -> None:
     surface = {"value": 3.0, "color": [1, 0, 0], "opacity": 0.5}
-    after = changed(SCENE, [Change(("volumes", 0, "isosurfaces", 0), surface)])
+    after = with_changes(SCENE, [Change(("volumes", 0, "isosurfaces", 0), surface)])
     assert after.volumes[0].isosurfaces == (Isosurface(3.0, (1.0, 0.0, 0.0), 0.5),)
-    assert changed(after, [Change(("volumes", 0, "isosurfaces", 0), None)]) == SCENE
-    assert changed(SCENE, [Change(("meshes", 0), None)]).meshes == ()
+    assert with_changes(after, [Change(("volumes", 0, "isosurfaces", 0), None)]) == SCENE
+    assert with_changes(SCENE, [Change(("meshes", 0), None)]).meshes == ()
 
 
 @pytest.mark.parametrize(
@@ -44,23 +44,23 @@ def test_lists_grow_at_their_end_and_lose_what_is_null() -> None:
 )
 def test_what_cannot_be_is_refused(path: tuple[str | int, ...], value: object, words: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        changed(SCENE, [Change(path, value)])
+        with_changes(SCENE, [Change(path, value)])
     assert words in refused.value.what
 
 
 def test_layers_that_cannot_be_drawn_together_are_refused_before_anything_changes() -> None:
     two = replace(SCENE, volumes=(*SCENE.volumes, VolumeLayer("/data/rock.npy")))
     with pytest.raises(InvalidInput, match="only drawn as composites"):
-        changed(two, [Change(("volumes", 1, "mode"), "max")])
+        with_changes(two, [Change(("volumes", 1, "mode"), "max")])
     with pytest.raises(InvalidInput, match="no isosurface to draw"):
-        changed(SCENE, [Change(("volumes", 0, "mode"), "isosurface")])
-    hidden = changed(two, [Change(("volumes", 0, "is_visible"), False), Change(("volumes", 1, "mode"), "max")])
+        with_changes(SCENE, [Change(("volumes", 0, "mode"), "isosurface")])
+    hidden = with_changes(two, [Change(("volumes", 0, "is_visible"), False), Change(("volumes", 1, "mode"), "max")])
     assert [layer.mode for layer in hidden.visible.volumes] == ["max"]
     with pytest.raises(InvalidInput, match="only drawn as composites"):
-        changed(hidden, [Change(("volumes", 0, "is_visible"), True)])
+        with_changes(hidden, [Change(("volumes", 0, "is_visible"), True)])
 
 
 def test_paths_are_for_owners() -> None:
     assert sources(SCENE) == {"/data/ball.npy", "/data/bone.ply"}
-    assert sources(shortened(SCENE)) == {"ball.npy", "bone.ply"}
+    assert sources(without_paths(SCENE)) == {"ball.npy", "bone.ply"}
     assert name_of("s3://bucket/scans/rock.zarr") == "rock.zarr"

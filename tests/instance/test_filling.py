@@ -11,7 +11,7 @@ from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.server import Instance
 from pellucid.transport.address import Address
-from pellucid.transport.connecting import Options, stream
+from pellucid.transport.client import TransferOptions, stream
 from tests.instance.loopback import as_sent, open_page, running
 from tests.instance.sending import address_of, streaming, token_of, told_of_break, wait_for
 from tests.transport.relay import Relay
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.usefixtures("silence")
 @pytest.mark.parametrize("lane", ["shm", "tcp"])
 def test_a_stream_ends_as_if_it_had_come_at_once(lane: str, instance: Instance, viewer: Viewer, ball: Voxels) -> None:
     viewer.render_volume(ball, name="scan")
-    whole, picture = viewer.layer, viewer.screenshot(64, 48)
+    whole, image = viewer.layer, viewer.screenshot(64, 48)
     with streaming(instance, ball, lane) as writer:
         for one in ball:
             writer.append(one)
     assert np.array_equal(viewer.retrieve_volume(), ball)
     assert viewer.layer.transfer == whole.transfer and viewer.layer.shading == whole.shading
-    assert np.array_equal(viewer.screenshot(64, 48), picture)
+    assert np.array_equal(viewer.screenshot(64, 48), image)
 
 
 def test_a_stream_is_seen_while_it_comes(instance: Instance, viewer: Viewer, ball: Voxels) -> None:
@@ -133,7 +133,7 @@ def test_a_stream_that_breaks_off_goes_on(instance: Instance, viewer: Viewer, la
     token = token_of(instance)
     with (
         Relay(Address.parse(address_of(instance)).port) as relay,
-        stream(relay.address, large.shape, large.dtype, token=token, options=Options("tcp")) as writer,
+        stream(relay.address, large.shape, large.dtype, token=token, options=TransferOptions("tcp")) as writer,
     ):
         with open_page(instance) as page:
             writer.append(large[:3])

@@ -8,14 +8,14 @@ import httpx
 import numpy as np
 import pytest
 
-from pellucid.instance import states
+from pellucid.instance.scene import saved_states
 from pellucid.instance.server import Instance
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.instance.loopback import http, running
 from tests.small_disk import fill, small_disk
 from tests.waiting import wait_until
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +35,15 @@ def disk(instance: Instance) -> Path:
     return instance.session.tasks.folder
 
 
-def ended(client: httpx.Client, route: str, **asked: object) -> dict[str, Any]:
+def ended(client: httpx.Client, route: str, **request: object) -> dict[str, Any]:
     """How a task came to its end."""
-    task = client.post(route, json=asked).json()["task"]
+    task = client.post(route, json=request).json()["task"]
 
     def status() -> dict[str, Any]:
-        told: dict[str, Any] = client.get(f"/api/tasks/{task}").json()
-        return told
+        reply: dict[str, Any] = client.get(f"/api/tasks/{task}").json()
+        return reply
 
-    wait_until(lambda: status()["state"] != "running", PATIENCE_S)
+    wait_until(lambda: status()["state"] != "running", TIMEOUT_S)
     return status()
 
 
@@ -52,29 +52,29 @@ def test_an_upload(instance: Instance, disk: Path) -> None:
         answer = client.put("/api/upload", params={"name": "scan.tif"}, content=bytes(2**20))
     assert answer.status_code == 507
     assert answer.json()["what"] == "The disk is full: scan.tif could not be written."
-    assert "Free some space" in answer.json()["do"]
+    assert "Free some space" in answer.json()["remedy"]
     assert list((disk / "uploads").iterdir()) == []
 
 
 @pytest.mark.parametrize("format", ["tiff", "nrrd", "zarr"])
 def test_an_export(instance: Instance, format: str) -> None:
     with http(instance) as client:
-        told = ended(client, "/api/exports", layer=0, format=format)
-    assert told["state"] == "stopped" and "disk is full" in told["what"], told
+        reply = ended(client, "/api/exports", layer=0, format=format)
+    assert reply["state"] == "stopped" and "disk is full" in reply["what"], reply
 
 
 def test_a_movie(instance: Instance, disk: Path) -> None:
     filler = fill(disk)
     try:
         with http(instance) as client:
-            told = ended(client, "/api/movies", seconds=1, frames_per_second=2, width=320, height=240)
+            reply = ended(client, "/api/movies", seconds=1, frames_per_second=2, width=320, height=240)
     finally:
         filler.unlink()
-    assert told["state"] == "stopped" and "disk is full" in told["what"], told
+    assert reply["state"] == "stopped" and "disk is full" in reply["what"], reply
 
 
 def test_a_link(instance: Instance, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "states_folder", lambda: disk / "states")
+    monkeypatch.setattr(saved_states, "states_folder", lambda: disk / "states")
     (disk / "states").mkdir()
     filler = fill(disk)
     try:

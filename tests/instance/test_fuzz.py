@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
 
 from pellucid.instance.server import HOST, Instance
-from tests.instance.loopback import PATIENCE_S, http, interface, open_page
+from tests.instance.loopback import TIMEOUT_S, http, interface, open_page
 
 SCHEMA = schemathesis.openapi.from_dict(interface())
 EXAMPLES = 6
@@ -33,7 +33,7 @@ def test_nothing_fails_inside(case: Any, instance: Instance) -> None:
     if case.path == "/api/shadings" and isinstance(case.body, dict) and "source" in case.body:
         case.body["source"] = f"//@{case.body['source']}"  # Refused before it is compiled, which takes seconds.
     headers = {"Authorization": f"Bearer {instance.session.access.token}"}
-    answer = case.call(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=PATIENCE_S)
+    answer = case.call(base_url=f"http://{HOST}:{instance.port}", headers=headers, timeout=TIMEOUT_S)
     case.validate_response(answer, checks=[not_a_server_error])
 
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests, Unreadable
-from pellucid.instance.edits import changed
-from pellucid.instance.guest_limits import (
+from pellucid.instance.access.guest_limits import (
     MAX_GUEST_MOVIE_FRAMES,
     MAX_GUEST_PIXELS,
     MAX_GUEST_SCENE_BYTES,
@@ -25,15 +24,16 @@ from pellucid.instance.guest_limits import (
     limited_size,
     scene_bytes,
 )
-from pellucid.instance.idle import Idleness
-from pellucid.instance.members import MOST_WAITING, OWNER, Member, Outbox, Requester
-from pellucid.instance.message_rates import LATEST_WINS, MAX_PER_SECOND, MessageLimiter
-from pellucid.instance.protocol import incoming, outgoing
-from pellucid.instance.protocol.http import MovieRequest
-from pellucid.instance.protocol.parts import Capability, Change, Client
-from pellucid.instance.redaction import redacted, without_paths
+from pellucid.instance.access.redaction import redacted, without_paths
+from pellucid.instance.lifecycle.idle import IdleTimer
+from pellucid.instance.protocol import client_messages, server_messages
+from pellucid.instance.protocol.http_bodies import MovieRequest
+from pellucid.instance.protocol.shared_types import Capability, Change, Client
+from pellucid.instance.scene.edits import with_changes
 from pellucid.instance.server import Instance
-from pellucid.instance.tasks import MAX_GUEST_RUNNING, MAX_RUNNING, MOST_KEPT, Result, Tasks
+from pellucid.instance.tasks.tasks import MAX_GUEST_RUNNING, MAX_RUNNING, MOST_KEPT, Result, TaskRegistry
+from pellucid.instance.websocket.client import MOST_WAITING, OWNER, ConnectedClient, Outbox, Requester
+from pellucid.instance.websocket.message_rates import LATEST_WINS, MAX_PER_SECOND, MessageLimiter
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene, VolumeLayer
 from tests.instance.loopback import http, open_page
@@ -41,15 +41,15 @@ from tests.instance.loopback import http, open_page
 GUEST, OTHER_GUEST = Requester("steer", "one link"), Requester("steer", "another link")
 
 
-def client(requester: Requester) -> Member:
+def client(requester: Requester) -> ConnectedClient:
     client = Client(requester.link, "", requester.capability)
-    return Member(client, (4, 4), ("jpeg",), link=requester.link)
+    return ConnectedClient(client, (4, 4), ("jpeg",), link=requester.link)
 
 
 # Tasks and their results
 
 
-async def finished(tasks: Tasks, by: Requester, path: Path) -> str:
+async def finished(tasks: TaskRegistry, by: Requester, path: Path) -> str:
     """A task that has made a file."""
 
     async def work(id: str) -> Result:
@@ -63,10 +63,10 @@ async def finished(tasks: Tasks, by: Requester, path: Path) -> str:
     return id
 
 
-def with_tasks(use: Callable[[Tasks, list[Member]], Any]) -> None:
+def with_tasks(use: Callable[[TaskRegistry, list[ConnectedClient]], Any]) -> None:
     async def run() -> None:
         members = [client(one) for one in (Requester("own", "owner"), GUEST, OTHER_GUEST, Requester("look", "x"))]
-        tasks = Tasks(Idleness(), lambda: members)
+        tasks = TaskRegistry(IdleTimer(), lambda: members)
         try:
             await use(tasks, members)
         finally:
@@ -76,7 +76,7 @@ def with_tasks(use: Callable[[Tasks, list[Member]], Any]) -> None:
 
 
 def test_a_result_belongs_to_who_asked_and_to_the_owner(tmp_path: Path) -> None:
-    async def use(tasks: Tasks, members: list[Member]) -> None:
+    async def use(tasks: TaskRegistry, members: list[ConnectedClient]) -> None:
         owners = await finished(tasks, Requester("own", "owner"), tmp_path / "export.tif")
         guests = await finished(tasks, GUEST, tmp_path / "movie.mp4")
         for by in (GUEST, OTHER_GUEST, Requester("steer"), Requester("look", "one link")):
@@ -95,7 +95,7 @@ def test_a_result_belongs_to_who_asked_and_to_the_owner(tmp_path: Path) -> None:
 
 
 def test_a_guest_cancels_its_own_tasks_alone() -> None:
-    async def use(tasks: Tasks, members: list[Member]) -> None:
+    async def use(tasks: TaskRegistry, members: list[ConnectedClient]) -> None:
         cancelled: list[str] = []
         owners = tasks.begin("export", lambda: cancelled.append("export"))
         guests = tasks.begin("movie", lambda: cancelled.append("movie"), GUEST)
@@ -110,7 +110,7 @@ def test_a_guest_cancels_its_own_tasks_alone() -> None:
 
 
 def test_guests_queue_no_work() -> None:
-    async def use(tasks: Tasks, members: list[Member]) -> None:
+    async def use(tasks: TaskRegistry, members: list[ConnectedClient]) -> None:
         end = asyncio.Event()
 
         async def work(id: str) -> None:
@@ -130,7 +130,7 @@ def test_guests_queue_no_work() -> None:
 
 
 def test_guests_do_not_push_out_the_owners_results(tmp_path: Path) -> None:
-    async def use(tasks: Tasks, members: list[Member]) -> None:
+    async def use(tasks: TaskRegistry, members: list[ConnectedClient]) -> None:
         owners = await finished(tasks, OWNER, tmp_path / "export.tif")
         guests = [await finished(tasks, GUEST, tmp_path / f"{number}.mp4") for number in range(MOST_KEPT + 2)]
         assert tasks.result(owners).path.exists()
@@ -210,7 +210,7 @@ def test_the_size_is_the_owners_where_nobody_has_the_controls(fresh: Instance) -
 def test_a_scene_has_so_many_layers_hidden_or_not(kind: str) -> None:
     layers = [{"source": "a.npy", "is_visible": False}] * 20_000
     with pytest.raises(InvalidInput, match="20,000"):
-        changed(Scene(), [Change((kind,), layers)])
+        with_changes(Scene(), [Change((kind,), layers)])
 
 
 def test_a_guest_with_the_controls_cannot_fill_the_scene(fresh: Instance) -> None:
@@ -262,20 +262,30 @@ class Clock:
         self.now = now
 
 
-HELLO = incoming.Hello(version=1, width=8, height=8, proof="c" * 16)
-MESSAGES: dict[type[incoming.Incoming], incoming.Incoming] = {
-    incoming.Prove: incoming.Prove("a" * 16, "b" * 16), incoming.Hello: HELLO, incoming.Resize: incoming.Resize(8, 8),
-    incoming.Look: incoming.Look(Camera()), incoming.Patch: incoming.Patch(0, ()), incoming.Undo: incoming.Undo(),
-    incoming.Redo: incoming.Redo(), incoming.Compare: incoming.Compare(True), incoming.Slices: incoming.Slices(None),
-    incoming.Probe: incoming.Probe(0.5, 0.5), incoming.Acknowledge: incoming.Acknowledge(1),
-    incoming.KeyFrame: incoming.KeyFrame(), incoming.AskControls: incoming.AskControls(),
-    incoming.GiveControls: incoming.GiveControls(), incoming.Prolong: incoming.Prolong(),
-    incoming.CancelTask: incoming.CancelTask("x"), incoming.SetUp: incoming.SetUp("/x", None, False),
-}  # fmt: skip
+HELLO = client_messages.Hello(version=1, width=8, height=8, proof="c" * 16)
+MESSAGES: dict[type[client_messages.Incoming], client_messages.Incoming] = {
+    client_messages.Prove: client_messages.Prove("a" * 16, "b" * 16),
+    client_messages.Hello: HELLO,
+    client_messages.Resize: client_messages.Resize(8, 8),
+    client_messages.SetCamera: client_messages.SetCamera(Camera()),
+    client_messages.Patch: client_messages.Patch(0, ()),
+    client_messages.Undo: client_messages.Undo(),
+    client_messages.Redo: client_messages.Redo(),
+    client_messages.Compare: client_messages.Compare(True),
+    client_messages.Slices: client_messages.Slices(None),
+    client_messages.Probe: client_messages.Probe(0.5, 0.5),
+    client_messages.Acknowledge: client_messages.Acknowledge(1),
+    client_messages.RequestKeyFrame: client_messages.RequestKeyFrame(),
+    client_messages.RequestControls: client_messages.RequestControls(),
+    client_messages.HandOverControls: client_messages.HandOverControls(),
+    client_messages.KeepAlive: client_messages.KeepAlive(),
+    client_messages.CancelTask: client_messages.CancelTask("x"),
+    client_messages.SaveDraft: client_messages.SaveDraft("/x", None, False),
+}
 
 
-@pytest.mark.parametrize("kind", get_args(incoming.Incoming), ids=lambda kind: kind.__name__)
-def test_a_flood_of_any_message_is_done_at_its_rate(kind: type[incoming.Incoming]) -> None:
+@pytest.mark.parametrize("kind", get_args(client_messages.Incoming), ids=lambda kind: kind.__name__)
+def test_a_flood_of_any_message_is_done_at_its_rate(kind: type[client_messages.Incoming]) -> None:
     clock, done, seconds = Clock(), list[float](), 4.0
     limiter = MessageLimiter("look", lambda _: done.append(clock.now), clock.call_later, clock)
     while clock.now < seconds:
@@ -290,13 +300,13 @@ def test_a_flood_of_any_message_is_done_at_its_rate(kind: type[incoming.Incoming
 
 
 def test_of_a_flood_the_latest_message_is_done() -> None:
-    clock, done = Clock(), list[incoming.Incoming]()
+    clock, done = Clock(), list[client_messages.Incoming]()
     limiter = MessageLimiter("look", done.append, clock.call_later, clock)
     for width in range(1, 1000):
-        assert limiter.offer(incoming.Resize(width, 8)) == 0
-    assert len(done) == MAX_PER_SECOND[incoming.Resize]
+        assert limiter.offer(client_messages.Resize(width, 8)) == 0
+    assert len(done) == MAX_PER_SECOND[client_messages.Resize]
     clock.until(10.0)
-    assert done[-1] == incoming.Resize(999, 8) and len(done) == MAX_PER_SECOND[incoming.Resize] + 1
+    assert done[-1] == client_messages.Resize(999, 8) and len(done) == MAX_PER_SECOND[client_messages.Resize] + 1
 
 
 def test_messages_that_cannot_be_read_count_too() -> None:
@@ -316,19 +326,19 @@ def test_a_flooding_guest_does_not_hold_up_the_owner(fresh: Instance) -> None:
         assert owner.exact(camera=camera).rgb.shape == (48, 64, 3)
 
 
-def moved(number: int) -> outgoing.Moved:
-    return outgoing.Moved(Camera(position=(float(number), 9.0, 9.0)), "guest")
+def moved(number: int) -> server_messages.CameraMoved:
+    return server_messages.CameraMoved(Camera(position=(float(number), 9.0, 9.0)), "guest")
 
 
 def test_what_others_change_often_fills_no_outbox() -> None:
     async def last() -> list[dict[str, Any]]:
         outbox = Outbox()
-        outbox.put(outgoing.Refusal("a", "b"))
+        outbox.put(server_messages.ErrorMessage("a", "b"))
         for number in range(10 * MOST_WAITING):
             outbox.put(moved(number))
-            outbox.put(outgoing.State(number, Scene()))
-            outbox.put(outgoing.Progress("task", "Making a movie", number, None, "", "running"))
-        outbox.put(outgoing.State(1, Scene(), request="mine"))
+            outbox.put(server_messages.SceneState(number, Scene()))
+            outbox.put(server_messages.Progress("task", "Making a movie", number, None, "", "running"))
+        outbox.put(server_messages.SceneState(1, Scene(), request="mine"))
         assert not outbox.is_overfull and len(outbox) == 5
         return [json.loads(str(await outbox.next())) for _ in range(5)]
 
@@ -378,5 +388,5 @@ def test_a_drawing_that_fails_is_told_to_guests_without_its_path(fresh: Instance
     with open_page(fresh, has) as page:
         error = Unreadable(source, "Input/output error")
         fresh.session.relay.drawing_failed(0, error)
-        told = page.hear_text("refusal")["what"]
-    assert "ball.npy cannot be read" in told and (source in told) == (has == "own")
+        reply = page.hear_text("refusal")["what"]
+    assert "ball.npy cannot be read" in reply and (source in reply) == (has == "own")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.history import History, Pair
-from pellucid.instance.protocol.parts import Change
+from pellucid.instance.protocol.shared_types import Change
+from pellucid.instance.scene.history import History, ScenePair
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene, VolumeLayer
 
@@ -14,7 +14,7 @@ AWAY = Camera((9.0, 9.0, 9.0))
 
 
 def stepped(history: History, step: float, run: str = "", is_last: bool = False) -> None:
-    history.set(Pair(replace(history.scene, step=step), history.other), run, is_last)
+    history.set(ScenePair(replace(history.scene, step=step), history.other), run, is_last)
 
 
 def test_every_change_has_a_revision_and_can_be_undone() -> None:
@@ -57,7 +57,7 @@ def test_letting_go_ends_the_gesture_and_is_no_step_of_its_own() -> None:
 def test_the_camera_makes_no_revision_and_stays_where_it_is() -> None:
     history = History(Scene())
     stepped(history, 1.0)
-    history.look(AWAY)
+    history.set_camera(AWAY)
     history.undo()
     assert (history.scene.camera, history.scene.step, history.revision) == (AWAY, 0.5, 2)
 
@@ -65,8 +65,8 @@ def test_the_camera_makes_no_revision_and_stays_where_it_is() -> None:
 def test_what_was_replaced_comes_back_with_its_camera() -> None:
     first, second = (Scene((VolumeLayer(name),)) for name in ("/a.npy", "/b.npy"))
     history = History(first)
-    history.look(AWAY)
-    history.set(Pair(second))
+    history.set_camera(AWAY)
+    history.set(ScenePair(second))
     assert history.scene.camera == Camera()
     history.undo()
     assert (history.scene.volumes, history.scene.camera) == (first.volumes, AWAY)
@@ -77,8 +77,8 @@ def test_what_was_replaced_comes_back_with_its_camera() -> None:
 def test_a_layer_that_was_added_goes_without_moving_the_camera() -> None:
     layer, other = VolumeLayer("/a.npy"), VolumeLayer("/b.npy")
     history = History(Scene((layer,)))
-    history.set(Pair(Scene((layer, other))))
-    history.look(AWAY)
+    history.set(ScenePair(Scene((layer, other))))
+    history.set_camera(AWAY)
     history.undo()
     assert (history.scene.volumes, history.scene.camera) == ((layer,), AWAY)
 
@@ -88,9 +88,9 @@ def test_the_other_scene_is_changed_by_itself() -> None:
     change = [Change(("step",), 1.0)]
     with pytest.raises(InvalidInput, match="no other scene"):
         history.patched(change, "other")
-    history.set(Pair(history.scene, history.scene))
+    history.set(ScenePair(history.scene, history.scene))
     history.set(history.patched(change, "other"))
-    history.look(AWAY)
+    history.set_camera(AWAY)
     assert history.other is not None
     assert (history.scene.step, history.other.step) == (0.5, 1.0)
     assert history.other.camera == AWAY

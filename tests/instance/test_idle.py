@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.instance.idle import Idleness
+from pellucid.instance.lifecycle.idle import IdleTimer
 from pellucid.instance.server import Instance
-from pellucid.instance.session import Setup
+from pellucid.instance.session import SessionOptions
 from tests.instance.loopback import open_page, served
 
 
@@ -19,31 +19,31 @@ class Clock:
 
 def test_it_warns_once_and_then_is_over() -> None:
     clock = Clock()
-    idleness = Idleness(3600, 300, clock)
-    assert idleness.news() is None
+    idleness = IdleTimer(3600, 300, clock)
+    assert idleness.pending_warning() is None
     clock.now += 3301
-    warning = idleness.news()
+    warning = idleness.pending_warning()
     assert warning is not None and warning.seconds_left == 299 and warning.grace_s == 3600
-    assert idleness.news() is None and not idleness.is_over
+    assert idleness.pending_warning() is None and not idleness.is_expired
     clock.now += 299
-    assert idleness.is_over
+    assert idleness.is_expired
 
 
 def test_use_starts_it_anew() -> None:
     clock = Clock()
-    idleness = Idleness(3600, 300, clock)
+    idleness = IdleTimer(3600, 300, clock)
     clock.now += 3400
-    idleness.news()
+    idleness.pending_warning()
     assert idleness.touch() is True
     assert idleness.seconds_left == 3600 and idleness.touch() is False
 
 
 def test_work_holds_it_off() -> None:
     clock = Clock()
-    idleness = Idleness(3600, 300, clock)
-    with idleness.held():
+    idleness = IdleTimer(3600, 300, clock)
+    with idleness.held_off():
         clock.now += 9999
-        assert not idleness.is_over
+        assert not idleness.is_expired
     clock.now += 100
     assert idleness.seconds_left == 3500
 
@@ -54,7 +54,7 @@ def clock() -> Clock:
 
 
 def test_an_instance_warns_is_prolonged_and_ends_itself(source: str, folder: Path, clock: Clock) -> None:
-    instance = Instance(source, Setup("cpu", (folder,), clock=clock))
+    instance = Instance(source, SessionOptions("cpu", (folder,), clock=clock))
     with served(instance):
         with open_page(instance) as page:
             page.exact()
@@ -67,6 +67,6 @@ def test_an_instance_warns_is_prolonged_and_ends_itself(source: str, folder: Pat
             assert not prolonged["is_warning"] and prolonged["seconds_left"] == 3600
             clock.now += 3601
             ended = page.hear_text("ended")
-            assert "not used for a while" in ended["what"] and ended["do"]
+            assert "not used for a while" in ended["what"] and ended["remedy"]
         instance_thread_ends = instance.session.on_end
     assert instance_thread_ends == instance.stop

@@ -7,11 +7,11 @@ import pytest
 from PIL import Image
 
 from pellucid.formats.protocol import Voxels
-from pellucid.instance import jpeg
-from pellucid.instance.jpeg import JpegEncoder
+from pellucid.instance.frames import jpeg
+from pellucid.instance.frames.jpeg import JpegEncoder
 
 
-def picture(height: int, width: int) -> Voxels:
+def image(height: int, width: int) -> Voxels:
     y, x = np.mgrid[0:height, 0:width]
     noise = np.random.default_rng(3).integers(0, 40, (height, width))
     return np.stack([x * 4, y * 6, 255 - x * 4 + noise, np.zeros_like(x)], axis=-1).astype(np.uint8)
@@ -37,7 +37,7 @@ def test_strips_make_the_same_pixels(
     monkeypatch: pytest.MonkeyPatch, is_enlarged: bool, height: int, width: int
 ) -> None:
     monkeypatch.setattr(jpeg, "SMALLEST_STRIP", 64)
-    pixels = picture(height, width)
+    pixels = image(height, width)
     whole = JpegEncoder(1).encode(pixels, is_enlarged=is_enlarged)
     for threads in (2, 3, 16):  # With sixteen the markers begin anew at their first.
         encoder = JpegEncoder(threads)
@@ -48,7 +48,7 @@ def test_strips_make_the_same_pixels(
 
 
 def test_a_small_picture_is_one_strip() -> None:
-    assert JpegEncoder(8).encode(picture(64, 96)) == JpegEncoder(1).encode(picture(64, 96))
+    assert JpegEncoder(8).encode(image(64, 96)) == JpegEncoder(1).encode(image(64, 96))
 
 
 def test_strips_are_no_longer_than_their_number_has_room_for() -> None:

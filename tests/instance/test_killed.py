@@ -18,13 +18,13 @@ import httpx
 import pytest
 
 from pellucid.client.connection import Connection
-from pellucid.instance import scratch
-from pellucid.workers.line import Line
+from pellucid.instance.lifecycle import scratch_folders
+from pellucid.workers.channel import MessageChannel
 from tests.suite_report import ROOT
 from tests.tomo.small_scan import PIXEL_UM, write_scan
 from tests.waiting import wait_until
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 # Ends a program by SIGTERM at the moment at which a function has done its work.
 ENDED_AT = """
 import importlib, os, signal, sys
@@ -81,7 +81,7 @@ class Place:
         return found
 
     def expect_nothing(self) -> None:
-        wait_until(lambda: not self.processes(), PATIENCE_S)
+        wait_until(lambda: not self.processes(), TIMEOUT_S)
         assert list((self.folder / "tmp").iterdir()) == []
 
 
@@ -103,14 +103,14 @@ def test_a_killed_viewer_leaves_no_reconstruction_and_no_folder(place: Place) ->
     assert viewer.stdout is not None
     connection = Connection(viewer.stdout.readline().strip())
     headers = {"Authorization": f"Bearer {connection.bearer}"}
-    with httpx.Client(base_url=connection.address, headers=headers, timeout=PATIENCE_S) as client:
+    with httpx.Client(base_url=connection.address, headers=headers, timeout=TIMEOUT_S) as client:
         options = {"pixel_size_um": PIXEL_UM}
         recipe = client.post("/api/scans/describe", json={"path": str(scan), "options": options}).json()["recipe"]
         target = place.folder / "volume.zarr"
-        asked = {"path": str(scan), "options": options, "recipe": recipe, "output": str(target), "is_watched": False}
-        answer = client.post("/api/reconstructions", json=asked)
+        request = {"path": str(scan), "options": options, "recipe": recipe, "output": str(target), "is_watched": False}
+        answer = client.post("/api/reconstructions", json=request)
         assert answer.status_code == 200, answer.text
-    wait_until(lambda: place.processes("reconstruct"), PATIENCE_S)
+    wait_until(lambda: place.processes("reconstruct"), TIMEOUT_S)
     (running,) = place.processes("reconstruct")
     os.kill(running, signal.SIGSTOP)  # So that it does not come to its end before the viewer does.
     assert list((place.folder / "tmp").iterdir()) != []
@@ -124,33 +124,33 @@ def test_a_killed_viewer_leaves_no_reconstruction_and_no_folder(place: Place) ->
 @pytest.mark.parametrize(
     "moment",
     [
-        "pellucid.instance.tasks:scratch_folder",
+        "pellucid.instance.tasks.tasks:scratch_folder",
         "pellucid.instance.server:Session.__init__",
-        "pellucid.workers.supervision:SupervisedWorker.start",
-        "pellucid.instance.handover:Handover.__init__",
-        "pellucid.instance.records:write",
+        "pellucid.workers.supervisor:SupervisedWorker.start",
+        "pellucid.instance.arrays.local_socket:Handover.__init__",
+        "pellucid.instance.lifecycle.viewer_records:write",
         "pellucid.instance.server:Instance.__init__",
     ],
 )
 def test_a_viewer_that_is_asked_to_end_while_it_starts_leaves_nothing(place: Place, moment: str) -> None:
     words = ("view", "--no-browser", "--device", "cpu")
     ended = place.start("-c", ENDED_AT, moment, "pellucid.cli.main", *words)
-    said, complained = ended.communicate(timeout=PATIENCE_S)
-    assert (ended.returncode, said) == (0, ""), complained
+    text, complained = ended.communicate(timeout=TIMEOUT_S)
+    assert (ended.returncode, text) == (0, ""), complained
     place.expect_nothing()
     assert list(place.folder.glob("state/instances/*.json")) == []
 
 
 @pytest.mark.parametrize(
-    "moment", ["pellucid.workers.supervision:SupervisedWorker.start", "pellucid.instance.server:Instance.__init__"]
+    "moment", ["pellucid.workers.supervisor:SupervisedWorker.start", "pellucid.instance.server:Instance.__init__"]
 )
 def test_nor_does_one_that_a_program_started(place: Place, moment: str) -> None:
     ours, theirs = socket.socketpair()
-    with closing(Line(ours)) as line, theirs:
+    with closing(MessageChannel(ours)) as line, theirs:
         words = (moment, "pellucid.instance.process", str(theirs.fileno()))
         ended = place.start("-c", ENDED_AT, *words, pass_fds=(theirs.fileno(),))
         line.send({"device": "cpu"})
-        ended.communicate(timeout=PATIENCE_S)
+        ended.communicate(timeout=TIMEOUT_S)
     assert ended.returncode == 0
     place.expect_nothing()
 
@@ -158,25 +158,25 @@ def test_nor_does_one_that_a_program_started(place: Place, moment: str) -> None:
 def test_one_that_is_to_stay_and_cannot_be_written_down_is_refused(place: Place) -> None:
     (place.folder / "state").write_text("in the way of the folder")
     ours, theirs = socket.socketpair()
-    with closing(Line(ours)) as line, theirs:
+    with closing(MessageChannel(ours)) as line, theirs:
         started = place.start("-m", "pellucid.instance.process", str(theirs.fileno()), pass_fds=(theirs.fileno(),))
         line.send({"device": "cpu", "parent": 0})
-        answer, _ = line.receive(PATIENCE_S)
-    started.communicate(timeout=PATIENCE_S)
+        answer, _ = line.receive(TIMEOUT_S)
+    started.communicate(timeout=TIMEOUT_S)
     assert started.returncode == 2 and "could not be written down" in answer["what"]
     place.expect_nothing()
 
 
 def test_a_viewer_of_the_agent_whose_address_cannot_be_written_is_stopped(place: Place) -> None:
-    wish = {
-        "device": "cpu", "roots": [], "grace_s": 60.0, "most_bytes": 0, "is_remote": False, "minutes": 0,
+    request = {
+        "device": "cpu", "roots": [], "grace_s": 60.0, "max_bytes": 0, "is_remote": False, "minutes": 0,
         "source": None, "state": "",
     }  # fmt: skip
     job = place.folder / "job"
     (job / "address.json").mkdir(parents=True)
-    (job / "wish.json").write_text(json.dumps(wish))
-    viewer = place.start("-m", "pellucid.agent.launched", str(job))
-    _, complained = viewer.communicate(timeout=PATIENCE_S)
+    (job / "wish.json").write_text(json.dumps(request))
+    viewer = place.start("-m", "pellucid.agent.jobs.viewer_main", str(job))
+    _, complained = viewer.communicate(timeout=TIMEOUT_S)
     assert viewer.returncode == 2 and "The operating system refused" in complained
     place.expect_nothing()
 
@@ -185,14 +185,14 @@ def test_what_a_killed_process_left_without_its_shell_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(scratch._State, "roots", {})
+    monkeypatch.setattr(scratch_folders._State, "roots", {})
     for name in ("pellucid-left", "pellucid-young", "other"):
         (tmp_path / name).mkdir()
     for name in ("pellucid-left", "other"):
         (tmp_path / name / "lock").write_text("")
-    used = scratch.scratch_folder()
-    monkeypatch.setattr(scratch._State, "roots", {})
-    scratch.scratch_folder()  # As of another process: the first one's lock is held.
+    used = scratch_folders.scratch_folder()
+    monkeypatch.setattr(scratch_folders._State, "roots", {})
+    scratch_folders.scratch_folder()  # As of another process: the first one's lock is held.
     assert used.is_dir() and used.stat().st_mode & 0o077 == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"other", "pellucid-young", used.parent.name}
     assert not (tmp_path / "pellucid-left").exists()

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.loopback import IPV6_LOOPBACK, listen_on_loopback, new_host_name
+from pellucid.instance.access.loopback import IPV6_LOOPBACK, listen_on_loopback, new_host_name
 from pellucid.instance.server import HOST, Instance
 from tests.instance.loopback import running
 

@@ -4,33 +4,33 @@ import asyncio
 import json
 from dataclasses import replace
 
-from pellucid.instance.members import MOST_UNDER_WAY, Member
-from pellucid.instance.protocol.incoming import Acknowledge
-from pellucid.instance.protocol.outgoing import FrameHeader, Layers
-from pellucid.instance.protocol.parts import Client, StageTimes
-from pellucid.instance.protocol.wire import Picture
+from pellucid.instance.protocol.client_messages import Acknowledge
+from pellucid.instance.protocol.codec import EncodedFrame
+from pellucid.instance.protocol.server_messages import FrameHeader, LayerList
+from pellucid.instance.protocol.shared_types import Client, StageTimes
+from pellucid.instance.websocket.client import MOST_UNDER_WAY, ConnectedClient
 from pellucid.rendering.camera import Camera
 
 HEADER = FrameHeader(1, "main", 0, Camera(), 4, 4, 4, 4, "jpeg", False, 1.0, StageTimes(0, 0, 0), 0.0, 0.0)
 
 
-def still(number: int) -> Picture[FrameHeader]:
-    return Picture(replace(HEADER, number=number), b"")
+def still(number: int) -> EncodedFrame[FrameHeader]:
+    return EncodedFrame(replace(HEADER, number=number), b"")
 
 
-def video(number: int, is_key: bool) -> Picture[FrameHeader]:
-    return Picture(replace(HEADER, number=number, encoding="h264", is_key=is_key), b"")
+def video(number: int, is_key: bool) -> EncodedFrame[FrameHeader]:
+    return EncodedFrame(replace(HEADER, number=number, encoding="h264", is_key=is_key), b"")
 
 
-def member() -> Member:
-    return Member(Client("a", "", "own"), (4, 4), ("jpeg",))
+def member() -> ConnectedClient:
+    return ConnectedClient(Client("a", "", "own"), (4, 4), ("jpeg",))
 
 
 def test_of_the_stills_that_wait_only_the_newest_is_sent() -> None:
     slow = member()
     assert [slow.send_frame(still(number)) for number in range(5)] == [True] * MOST_UNDER_WAY + [False] * 3
     assert slow.acknowledge(Acknowledge(0)) is not None
-    assert not slow.is_free  # 4 went out, 2 and 3 never will.
+    assert not slow.can_take_frame  # 4 went out, 2 and 3 never will.
     assert slow.acknowledge(Acknowledge(3)) is None
     assert slow.acknowledge(Acknowledge(4)) is not None
 
@@ -63,7 +63,7 @@ def test_descriptions_of_two_scenes_side_by_side_both_arrive() -> None:
     async def all_of_it() -> list[str | bytes]:
         outbox = member().outbox
         for view in ("main", "other", "main"):
-            outbox.put(Layers((), (), (), view=view))
+            outbox.put(LayerList((), (), (), view=view))
         return [await outbox.next() for _ in range(len(outbox))]
 
     assert [json.loads(text)["view"] for text in asyncio.run(all_of_it())] == ["other", "main"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.agent.files import Files
-from pellucid.agent.wishes import TaskWish, ViewerWish
+from pellucid.agent.files.listing import UserFiles
+from pellucid.agent.jobs.requests import TaskRequest, ViewerRequest
+from pellucid.dataclass_json import check_storable
 from pellucid.errors import InvalidInput
 from pellucid.instance.server import Instance
-from pellucid.rendering.documents import check_storable
 from tests.damaged_files import write_hostile_files
 from tests.instance.loopback import http
 
@@ -37,9 +37,9 @@ def test_what_cannot_be_stored_is_refused(value: object) -> None:
 
 def test_the_agent_takes_no_odd_values() -> None:
     with pytest.raises(InvalidInput, match="64 bits"):
-        ViewerWish(cores=10**400)
+        ViewerRequest(cores=10**400)
     with pytest.raises(InvalidInput, match="UTF-8"):
-        TaskWish(("convert", "\ud800"), "/tmp")
+        TaskRequest(("convert", "\ud800"), "/tmp")
 
 
 def test_a_name_that_is_not_utf_8_does_not_hide_its_folder(instance: Instance, folder: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_name_that_is_not_utf_8_does_not_hide_its_folder(instance: Instance, f
         with http(instance) as client:
             listed = client.get("/api/files", params={"folder": str(folder)}).json()
             found = client.get("/api/files", params={"folder": str(folder), "search": "bad"}).json()
-        agents = Files((str(folder),)).listed(str(folder))
+        agents = UserFiles((str(folder),)).list_folder(str(folder))
     finally:
         os.unlink(bad)  # noqa: PTH108
     for names in ([one["name"] for one in listed["entries"]], [one["name"] for one in found["entries"]]):

@@ -1,31 +1,31 @@
 """What the wire takes decides how good moving pictures are."""
 
-from pellucid.instance.pace import LEVELS, Quality
-from pellucid.instance.timing import Timing
+from pellucid.instance.frames.quality import LEVELS, AdaptiveQuality
+from pellucid.instance.frames.timing import FrameTiming
 
 
 def test_quality_falls_with_a_slow_wire_and_rises_with_a_fast_one() -> None:
-    quality = Quality()
+    quality = AdaptiveQuality()
     for _ in range(20):
-        quality.measured(500.0)
+        quality.add_sample(500.0)
     assert quality.level == LEVELS[-1]
     for _ in range(20):
-        quality.measured(5.0)
+        quality.add_sample(5.0)
     assert quality.level == LEVELS[0]
 
 
 def test_between_the_two_it_stays() -> None:
-    quality = Quality()
-    quality.measured(500.0)
+    quality = AdaptiveQuality()
+    quality.add_sample(500.0)
     before = quality.level
     for _ in range(20):
-        quality.measured(80.0)
+        quality.add_sample(80.0)
     assert quality.level == before != LEVELS[0]
 
 
 def test_times_are_summed_up_by_stage() -> None:
     now = [10.0]
-    timing = Timing(lambda: now[0])
+    timing = FrameTiming(lambda: now[0])
     for milliseconds in range(1, 101):
         timing.add("render", milliseconds)
         timing.frame()

@@ -120,12 +120,12 @@ def test_two_scenes_side_by_side(instance: Instance, renderer: Renderer) -> None
         page.patch("volumes", 0, "shading", value="none", view="other")
         state = page.hear_text("state")
         assert state["scene"]["volumes"][0]["shading"] != state["other"]["volumes"][0]["shading"] == "none"
-        pictures = page.exact_views(state["revision"])
+        images = page.exact_views(state["revision"])
         page.say("compare", is_on=False)
         page.hear_text("state")
         wanted = renderer.render(page.scene, 40, 30).rgba[..., :3]
-    np.testing.assert_array_equal(pictures["main"].rgb, wanted)
-    assert (pictures["other"].rgb != wanted).any()
+    np.testing.assert_array_equal(images["main"].rgb, wanted)
+    assert (images["other"].rgb != wanted).any()
 
 
 def test_what_is_under_the_pointer(instance: Instance) -> None:

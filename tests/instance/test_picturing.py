@@ -6,72 +6,73 @@ from typing import cast
 
 import numpy as np
 
-from pellucid.instance.delivery import Delivery, Shot
-from pellucid.instance.history import History
-from pellucid.instance.picturing import BUDGET_MS, FIRST, Picturing
+from pellucid.instance.frames.scheduler import BUDGET_MS, FIRST, FrameScheduler
+from pellucid.instance.frames.sender import FrameSender, RenderedFrame
+from pellucid.instance.scene.history import History
 from pellucid.rendering.scene import Scene, VolumeLayer
-from pellucid.workers.commands import Drawn, View
-from pellucid.workers.supervision import Picture, SupervisedWorker
+from pellucid.workers.protocol.replies import FrameDrawn
+from pellucid.workers.protocol.requests import ViewSpec
+from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
 
 
 class Desk:
     """Takes the place of a Worker and of a Delivery: notes what is wished, and what was drawn."""
 
     def __init__(self) -> None:
-        self.wished: list[tuple[float, bool]] = []
+        self.requested: list[tuple[float, bool]] = []
         self.delivered = 0
 
-    def draw(self, views: tuple[View, ...], budget_ms: float, is_exact: bool) -> int:
-        self.wished.append((budget_ms, is_exact))
-        return len(self.wished)
+    def draw(self, views: tuple[ViewSpec, ...], budget_ms: float, is_exact: bool) -> int:
+        self.requested.append((budget_ms, is_exact))
+        return len(self.requested)
 
-    async def deliver(self, shot: Shot) -> None:
+    async def deliver(self, shot: RenderedFrame) -> None:
         self.delivered += 1
 
 
-def wished(act: Callable[[Picturing, Callable[[], None]], None]) -> list[tuple[float, bool]]:
+def requested(act: Callable[[FrameScheduler, Callable[[], None]], None]) -> list[tuple[float, bool]]:
     """The budgets of the pictures that are begun, and whether they are exact. act is given what finishes one."""
 
     async def acted() -> list[tuple[float, bool]]:
         desk, history = Desk(), History(Scene((VolumeLayer("memory:ball"),)))
-        picturing = Picturing(history, cast(SupervisedWorker, desk), cast(Delivery, desk))
+        picturing = FrameScheduler(history, cast(SupervisedWorker, desk), cast(FrameSender, desk))
         picturing.is_watched = lambda: True
 
         def finish() -> None:
-            is_exact = desk.wished[-1][1]
-            drawn = Drawn(len(desk.wished), -1, 0, 0, 16, 2, 2, is_exact, 1.0, 1.0)
-            picturing.picture_was_drawn(Picture(drawn, np.zeros((2, 2, 4), np.uint8), lambda: None))
+            is_exact = desk.requested[-1][1]
+            drawn = FrameDrawn(len(desk.requested), -1, 0, 0, 16, 2, 2, is_exact, 1.0, 1.0)
+            picturing.frame_drawn(WorkerFrame(drawn, np.zeros((2, 2, 4), np.uint8), lambda: None))
 
         act(picturing, finish)
-        return desk.wished
+        return desk.requested
 
     return asyncio.run(acted())
 
 
 def test_the_first_picture_of_a_movement_takes_less_time_than_the_others() -> None:
-    def act(picturing: Picturing, finish: Callable[[], None]) -> None:
+    def act(picturing: FrameScheduler, finish: Callable[[], None]) -> None:
         for _ in range(2):
             for is_moving in (True, True, True, False):
-                picturing.want(is_moving)
+                picturing.request_frame(is_moving)
                 finish()
 
     movement = [(FIRST * BUDGET_MS, False), (BUDGET_MS, False), (BUDGET_MS, False), (BUDGET_MS, True)]
-    assert wished(act) == movement * 2
+    assert requested(act) == movement * 2
 
 
 def test_input_while_a_picture_is_drawn_makes_one_picture_of_the_latest() -> None:
-    def act(picturing: Picturing, finish: Callable[[], None]) -> None:
+    def act(picturing: FrameScheduler, finish: Callable[[], None]) -> None:
         for _ in range(5):
-            picturing.want(is_moving=True)
+            picturing.request_frame(is_moving=True)
         finish()
         finish()
 
-    assert wished(act) == [(FIRST * BUDGET_MS, False), (BUDGET_MS, False)]
+    assert requested(act) == [(FIRST * BUDGET_MS, False), (BUDGET_MS, False)]
 
 
 def test_the_exact_picture_is_abandoned_for_the_first_of_a_movement() -> None:
-    def act(picturing: Picturing, finish: Callable[[], None]) -> None:
-        picturing.want(is_moving=False)
-        picturing.want(is_moving=True)
+    def act(picturing: FrameScheduler, finish: Callable[[], None]) -> None:
+        picturing.request_frame(is_moving=False)
+        picturing.request_frame(is_moving=True)
 
-    assert wished(act) == [(BUDGET_MS, True), (FIRST * BUDGET_MS, False)]
+    assert requested(act) == [(BUDGET_MS, True), (FIRST * BUDGET_MS, False)]

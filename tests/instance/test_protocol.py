@@ -7,19 +7,19 @@ from typing import get_args
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.protocol import incoming, outgoing
-from pellucid.instance.protocol.outgoing import SliceHeader
-from pellucid.instance.protocol.parts import Change
-from pellucid.instance.protocol.wire import Picture, read, to_text
+from pellucid.instance.protocol import client_messages, server_messages
+from pellucid.instance.protocol.codec import EncodedFrame, read, to_text
+from pellucid.instance.protocol.server_messages import SliceHeader
+from pellucid.instance.protocol.shared_types import Change
 from pellucid.rendering.camera import Camera
 
 LOOK = {"type": "look", "camera": asdict(Camera())}
 
 
 def test_a_message_is_read_as_what_it_says() -> None:
-    assert read(json.dumps(LOOK)) == incoming.Look(Camera())
+    assert read(json.dumps(LOOK)) == client_messages.SetCamera(Camera())
     patch = '{"type": "patch", "revision": 3, "changes": [{"path": ["volumes", 0, "mode"], "value": "max"}]}'
-    assert read(patch) == incoming.Patch(3, (Change(("volumes", 0, "mode"), "max"),))
+    assert read(patch) == client_messages.Patch(3, (Change(("volumes", 0, "mode"), "max"),))
 
 
 @pytest.mark.parametrize(
@@ -50,24 +50,24 @@ def test_a_camera_beyond_all_bounds_is_refused() -> None:
 
 
 def test_every_message_has_a_type_of_its_own_and_a_capability() -> None:
-    for union in (incoming.Incoming, outgoing.Outgoing | outgoing.Header):
+    for union in (client_messages.Incoming, server_messages.Outgoing | server_messages.Header):
         kinds = get_args(union)
         tags = [next(field.default for field in fields(kind) if field.name == "type") for kind in kinds]
         assert len(set(tags)) == len(kinds)
-    assert set(incoming.NEEDED) == set(get_args(incoming.Incoming))
+    assert set(client_messages.NEEDED) == set(get_args(client_messages.Incoming))
 
 
 def test_a_picture_is_its_header_and_its_bytes() -> None:
-    picture = Picture(SliceHeader("y", 3, 0, 7, 20, 10), b"png")
-    sent = picture.to_bytes()
+    image = EncodedFrame(SliceHeader("y", 3, 0, 7, 20, 10), b"png")
+    sent = image.to_bytes()
     length = int.from_bytes(sent[:4], "little")
-    assert json.loads(sent[4 : 4 + length]) == json.loads(json.dumps(asdict(picture.header)))
+    assert json.loads(sent[4 : 4 + length]) == json.loads(json.dumps(asdict(image.header)))
     assert sent[4 + length :] == b"png"
 
 
 def test_what_is_told_carries_its_type() -> None:
-    assert json.loads(to_text(outgoing.Ended("It is over.", "Go home."))) == {
+    assert json.loads(to_text(server_messages.ShuttingDown("It is over.", "Go home."))) == {
         "what": "It is over.",
-        "do": "Go home.",
+        "remedy": "Go home.",
         "type": "ended",
     }

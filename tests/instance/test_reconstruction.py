@@ -17,15 +17,15 @@ from websockets.sync.client import connect
 
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.protocol.parts import VERSION, Capability
+from pellucid.instance.protocol.shared_types import VERSION, Capability
 from pellucid.instance.server import Instance
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.volume import open_volume
-from pellucid.workers.trials import grey
-from tests.instance.loopback import PATIENCE_S, Page, address, begun, http, open_page, proved, running
+from pellucid.workers.queries.previews import grey
+from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 from tests.waiting import wait_until
 
@@ -52,12 +52,12 @@ def scan(place: Path) -> str:
 @pytest.fixture(scope="module")
 def recipe(instance: Instance, scan: str) -> dict[str, Any]:
     with http(instance) as client:
-        told = client.post("/api/scans/describe", json={"path": scan, "options": OPTIONS}).json()
-    return {**told["recipe"], "center": AXIS}
+        reply = client.post("/api/scans/describe", json={"path": scan, "options": OPTIONS}).json()
+    return {**reply["recipe"], "center": AXIS}
 
 
-def tried(client: httpx.Client, **asked: object) -> tuple[dict[str, Any], Voxels]:
-    answer = client.post("/api/scans/try", json=asked)
+def tried(client: httpx.Client, **request: object) -> tuple[dict[str, Any], Voxels]:
+    answer = client.post("/api/scans/try", json=request)
     assert answer.status_code == 200, answer.text
     length = int.from_bytes(answer.content[:4], "little")
     header = json.loads(answer.content[4 : 4 + length])
@@ -68,10 +68,10 @@ def test_a_scan_is_recognised_and_described(instance: Instance, scan: str) -> No
     with http(instance) as client:
         facts = client.get("/api/files/facts", params={"path": scan}).json()
         assert (facts["is_scan"], facts["shape"]) == (True, [72, 6, COLUMNS])
-        told = client.post("/api/scans/describe", json={"path": scan}).json()
-    assert (told["projections"], told["flats"], told["darks"], told["kind"]) == (72, 3, 2, "Data Exchange")
-    assert told["output"] == scan.replace(".h5", ".zarr")
-    assert "vo-all" in told["choices"]["rings"]
+        reply = client.post("/api/scans/describe", json={"path": scan}).json()
+    assert (reply["projections"], reply["flats"], reply["darks"], reply["kind"]) == (72, 3, 2, "Data Exchange")
+    assert reply["output"] == scan.replace(".h5", ".zarr")
+    assert "vo-all" in reply["choices"]["rings"]
 
 
 def test_a_folder_of_pictures_is_a_scan_and_the_one_around_it_is_not(instance: Instance, place: Path) -> None:
@@ -82,8 +82,10 @@ def test_a_folder_of_pictures_is_a_scan_and_the_one_around_it_is_not(instance: I
         tifffile.imwrite(folder / name, np.full((4, 8), 1000 - number, np.uint16))
     (folder / "angles.txt").write_text("\n".join(str(30 * number) for number in range(6)))
     with http(instance) as client:
-        told = {path: client.get("/api/files", params={"folder": str(path)}).json() for path in (folder, folder.parent)}
-        assert (told[folder]["is_scan"], told[folder.parent]["is_scan"]) == (True, False)
+        reply = {
+            path: client.get("/api/files", params={"folder": str(path)}).json() for path in (folder, folder.parent)
+        }
+        assert (reply[folder]["is_scan"], reply[folder.parent]["is_scan"]) == (True, False)
         facts = client.post("/api/scans/describe", json={"path": str(folder)}).json()
     assert (facts["projections"], facts["kind"], facts["output"]) == (6, "TIFF folder", f"{folder}.zarr")
 
@@ -95,42 +97,44 @@ def test_what_a_plain_file_might_be(instance: Instance, place: Path) -> None:
     with http(instance) as client:
         facts = client.get("/api/files/facts", params={"path": str(path)}).json()
         assert (facts["is_scan"], facts["may_be_scan"], facts["shape"]) == (False, True, [8, 4, 6])
-        told = client.get("/api/scans/parts", params={"path": str(path)}).json()
+        reply = client.get("/api/scans/parts", params={"path": str(path)}).json()
         refused = client.get("/api/scans/parts", params={"path": "/etc/hosts"})
-    assert told["frames"] == [{"name": "/images", "shape": [8, 4, 6]}]
-    assert (told["options"]["projections"], told["options"]["angles"]) == ("/images", "/theta")
+    assert reply["frames"] == [{"name": "/images", "shape": [8, 4, 6]}]
+    assert (reply["options"]["projections"], reply["options"]["angles"]) == ("/images", "/theta")
     assert refused.status_code == 403
 
 
 def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
-    own = Trial(open_scan(scan, ScanOptions(pixel_size_um=PIXEL_UM)), choose("cpu")).slice(3, Recipe(center=AXIS))
-    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3}
+    own = SlicePreview(open_scan(scan, ScanOptions(pixel_size_um=PIXEL_UM)), choose("cpu")).slice(
+        3, Recipe(center=AXIS)
+    )
+    request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3}
     with http(instance) as client:
-        header, pixels = tried(client, place="slice", **asked)
+        header, pixels = tried(client, place="slice", **request)
         assert np.array_equal(pixels, grey(own, header["low"], header["high"]))
         assert (header["unit"], header["center"], header["encoding"]) == ("1/cm", AXIS, "png")
-        header, pixels = tried(client, place="before", window=[0.0, 2 * MU_PER_CM], is_moving=True, **asked)
+        header, pixels = tried(client, place="before", window=[0.0, 2 * MU_PER_CM], is_moving=True, **request)
         assert inside(pixels).mean() == pytest.approx(127.5, abs=4)
         assert header["encoding"] == "jpeg"
-        assert tried(client, place="sinogram", **asked)[1].shape == (72, COLUMNS)
-        assert tried(client, place="projection", **asked)[1].shape == (6, COLUMNS)
+        assert tried(client, place="sinogram", **request)[1].shape == (72, COLUMNS)
+        assert tried(client, place="projection", **request)[1].shape == (6, COLUMNS)
 
 
 def test_the_axis_is_looked_for_beside_trials(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
-    asked = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "center": "auto"}}
+    request = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "center": "auto"}}
     with http(instance) as client:
-        assert client.post("/api/scans/axis", json=asked).json()["center"] == pytest.approx(AXIS, abs=0.3)
+        assert client.post("/api/scans/axis", json=request).json()["center"] == pytest.approx(AXIS, abs=0.3)
 
 
 def test_what_was_given_up_gives_nothing_up_when_it_comes_late(
     instance: Instance, scan: str, recipe: dict[str, Any]
 ) -> None:
-    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3, "place": "slice", "client": "me"}
+    request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3, "place": "slice", "client": "me"}
     answers: list[tuple[int, int]] = []
 
     def ask(number: int) -> None:
         with http(instance) as client:
-            answers.append((number, client.post("/api/scans/try", json={**asked, "number": number}).status_code))
+            answers.append((number, client.post("/api/scans/try", json={**request, "number": number}).status_code))
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in (9, 8, 7, 6, 5, 4, 3)]
     for thread in threads:
@@ -145,24 +149,24 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
     answers: list[int] = []
 
     def ask(client: str) -> None:
-        asked = {"path": scan, "options": OPTIONS, "recipe": slow, "index": 3, "place": "slice", "client": client}
+        request = {"path": scan, "options": OPTIONS, "recipe": slow, "index": 3, "place": "slice", "client": client}
         with http(instance) as line:
-            answers.append(line.post("/api/scans/try", json=asked).status_code)
+            answers.append(line.post("/api/scans/try", json=request).status_code)
 
     for is_closed in (True, False):
         with open_page(instance) as page:
             thread = threading.Thread(target=ask, args=(page.client,))
             thread.start()
-            wait_until(lambda: instance.session.trials.is_busy, PATIENCE_S)
+            wait_until(lambda: instance.session.previews.is_busy, TIMEOUT_S)
             if is_closed:
-                page.say("set_up", scan=scan, wish=None, is_open=False)
+                page.say("set_up", scan=scan, request=None, is_open=False)
                 thread.join()
         thread.join()
     assert [code // 100 for code in answers] == [4, 4]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({"path": "/etc/hosts"}, "outside the folders"),
         ({"options": {**OPTIONS, "flats": "/etc/hosts"}}, "outside the folders"),
@@ -174,40 +178,40 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
     ],
 )
 def test_what_cannot_be_tried_is_said(
-    instance: Instance, scan: str, recipe: dict[str, Any], change: dict[str, Any], said: str
+    instance: Instance, scan: str, recipe: dict[str, Any], change: dict[str, Any], text: str
 ) -> None:
-    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 0, "place": "slice", **change}
+    request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 0, "place": "slice", **change}
     with http(instance) as client:
-        answer = client.post("/api/scans/try", json=asked)
+        answer = client.post("/api/scans/try", json=request)
     assert 400 <= answer.status_code < 500
-    assert said in answer.json()["what"]
+    assert text in answer.json()["what"]
 
 
 def test_a_refused_recipe_says_what_there_is(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
-    asked = {"path": scan, "recipe": {**recipe, "filter": "ram-lak"}, "index": 0, "place": "slice"}
+    request = {"path": scan, "recipe": {**recipe, "filter": "ram-lak"}, "index": 0, "place": "slice"}
     with http(instance) as client:
-        answer = client.post("/api/scans/try", json=asked)
-    assert (answer.status_code, "shepp-logan" in answer.json()["do"]) == (400, True)
+        answer = client.post("/api/scans/try", json=request)
+    assert (answer.status_code, "shepp-logan" in answer.json()["remedy"]) == (400, True)
 
 
 def wait_for(client: httpx.Client, task: str) -> dict[str, Any]:
     """How a task ended."""
 
     def status() -> dict[str, Any]:
-        told: dict[str, Any] = client.get(f"/api/tasks/{task}").json()
-        return told
+        reply: dict[str, Any] = client.get(f"/api/tasks/{task}").json()
+        return reply
 
-    wait_until(lambda: status()["state"] != "running", PATIENCE_S)
+    wait_until(lambda: status()["state"] != "running", TIMEOUT_S)
     return status()
 
 
 def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
     target = str(place / "made.zarr")
-    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": target, "is_watched": True}
+    request = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": target, "is_watched": True}
     with http(instance) as client, open_page(instance) as page:
-        line = client.post("/api/reconstructions/command", json=asked).json()["text"]
+        line = client.post("/api/reconstructions/command", json=request).json()["text"]
         assert line == f"pellucid reconstruct {scan} -o {target} --pyramid --pixel-size 5.0 --center 22.7"
-        task = client.post("/api/reconstructions", json=asked).json()["task"]
+        task = client.post("/api/reconstructions", json=request).json()["task"]
         while [layer["name"] for layer in page.hear_text("layers")["layers"]] != ["scan"]:
             pass  # Until slices are seen while they are made.
         assert wait_for(client, task)["state"] == "finished"
@@ -217,54 +221,58 @@ def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict
         assert client.get(f"/api/reconstructions/{task}/log").status_code == 200
         with open_volume(target) as volume:
             assert inside(volume.read()[3]).mean() == pytest.approx(MU_PER_CM, rel=0.02)
-        again = client.post("/api/reconstructions", json=asked)
+        again = client.post("/api/reconstructions", json=request)
         assert (again.status_code, "exists" in again.json()["what"]) == (400, True)
         assert client.post("/api/load", json={"path": target}).status_code == 200
 
 
 def test_a_run_is_stopped_and_goes_on(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
-    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "later.zarr")}
+    request = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "later.zarr")}
     with http(instance) as client, open_page(instance) as page:
-        task = client.post("/api/reconstructions", json=asked).json()["task"]
+        task = client.post("/api/reconstructions", json=request).json()["task"]
         page.say("cancel_task", task=task)
         ended = wait_for(client, task)
         assert (ended["state"], ended["what"]) == ("stopped", "The reconstruction was cancelled.")
         assert not (place / "later.zarr").exists()
-        assert wait_for(client, client.post("/api/reconstructions", json=asked).json()["task"])["state"] == "finished"
+        assert wait_for(client, client.post("/api/reconstructions", json=request).json()["task"])["state"] == "finished"
         assert (place / "later.zarr").exists()
 
 
 def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
     wide = {"energy_kev": 1.0, "distance_mm": 5000.0, "pixel_size_um": PIXEL_UM, "delta_over_beta": 500.0}
-    asked = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "phase": wide}, "output": str(place / "no.zarr")}
+    request = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "phase": wide}, "output": str(place / "no.zarr")}
     with http(instance) as client:
-        ended = wait_for(client, client.post("/api/reconstructions", json=asked).json()["task"])
+        ended = wait_for(client, client.post("/api/reconstructions", json=request).json()["task"])
     assert ended["state"] == "stopped"
     assert "smooths over" in ended["what"]
-    assert "energy in keV" in ended["do"]
+    assert "energy in keV" in ended["remedy"]
 
 
 def test_what_is_set_up_is_told_to_owners_who_come_later(
     instance: Instance, scan: str, recipe: dict[str, Any], place: Path
 ) -> None:
-    wish = {
+    request = {
         "options": OPTIONS, "recipe": recipe, "axis": "chosen", "row": 3, "view": 0, "compare": "rings", "output": "",
         "is_replaced": False, "is_watched": False,
     }  # fmt: skip
-    asked = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "told.zarr")}
+    requested = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "told.zarr")}
     with http(instance) as client, open_page(instance) as page:
-        page.say("set_up", scan=scan, wish=wish, is_open=True)
-        task = client.post("/api/reconstructions", json=asked).json()["task"]
+        page.say("set_up", scan=scan, request=request, is_open=True)
+        task = client.post("/api/reconstructions", json=requested).json()["task"]
         while not (heard := page.hear_text("reconstructions"))["benches"]:
             pass  # What is told at first is from before.
-        assert (heard["open"], heard["benches"]) == (scan, [{"scan": scan, "wish": wish}])
-        assert (heard["runs"][0]["status"]["task"], heard["runs"][0]["output"]) == (task, asked["output"])
+        assert (heard["open"], heard["benches"]) == (scan, [{"scan": scan, "wish": request}])
+        assert (heard["runs"][0]["status"]["task"], heard["runs"][0]["output"]) == (task, requested["output"])
         wait_for(client, task)
-        page.say("set_up", scan=scan, wish=None, is_open=False)
-        page.say("set_up", scan=scan, wish={**wish, "recipe": {**recipe, "filter": "none"}}, is_open=True)
+        page.say("set_up", scan=scan, request=None, is_open=False)
+        page.say("set_up", scan=scan, request={**request, "recipe": {**recipe, "filter": "none"}}, is_open=True)
         assert "no filter 'none'" in page.hear_text("refusal")["what"]
     (heard,) = told_at_first(instance, "own")
-    assert (heard["open"], heard["benches"][0]["wish"], heard["runs"][0]["status"]["state"]) == ("", wish, "finished")
+    assert (heard["open"], heard["benches"][0]["wish"], heard["runs"][0]["status"]["state"]) == (
+        "",
+        request,
+        "finished",
+    )
     assert told_at_first(instance, "steer") == []
 
 
@@ -281,6 +289,6 @@ def told_at_first(instance: Instance, capability: Capability) -> list[dict[str, 
 
 
 def test_a_volume_is_made_inside_the_roots_only(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
-    asked = {"path": scan, "recipe": recipe, "output": "/var/elsewhere.zarr"}
+    request = {"path": scan, "recipe": recipe, "output": "/var/elsewhere.zarr"}
     with http(instance) as client:
-        assert client.post("/api/reconstructions", json=asked).status_code == 403
+        assert client.post("/api/reconstructions", json=request).status_code == 403

@@ -6,8 +6,8 @@ import signal
 import numpy as np
 import pytest
 
+from pellucid.instance.scene.shadings import Shadings
 from pellucid.instance.server import Instance
-from pellucid.instance.shadings import Shadings
 from pellucid.rendering.scene import Scene, VolumeLayer
 from tests.instance.loopback import Page, http, open_page
 from tests.waiting import wait_until
@@ -41,7 +41,7 @@ def test_the_last_good_shading_is_back_after_a_bad_one(fresh: Instance, text: st
         assert good[..., 0].max() > 200 and good[..., 1].max() == 0
         shade(page, bad)
         refusal = page.hear_text("refusal")
-        assert why in refusal["what"] and "last good one is back" in refusal["do"]
+        assert why in refusal["what"] and "last good one is back" in refusal["remedy"]
         while page.state["scene"]["volumes"][0]["user_shading"] != red:
             page.hear_text("state")
         np.testing.assert_array_equal(page.exact(page.state["revision"]).rgb, good)
@@ -73,8 +73,8 @@ def test_a_shading_that_was_drawn_is_not_blamed_before_one_that_never_was() -> N
     shadings, names = Shadings(), ("good", "new")
     good, new = (Scene(volumes=(VolumeLayer("a", shading="user", user_shading=name),)) for name in names)
     shadings.were_drawn([good])
-    assert shadings.culprit([good, new]) == shadings.culprit([new, good]) == "new"
-    assert shadings.culprit([good]) == "good" and shadings.culprit([Scene()]) is None
+    assert shadings.last_drawn_shading([good, new]) == shadings.last_drawn_shading([new, good]) == "new"
+    assert shadings.last_drawn_shading([good]) == "good" and shadings.last_drawn_shading([Scene()]) is None
 
 
 def test_after_a_kill_everything_is_as_it_was(fresh: Instance) -> None:
@@ -104,8 +104,8 @@ def test_a_compile_error_names_its_line_and_changes_nothing(fresh: Instance) -> 
 def test_compiling_is_told_while_it_lasts(fresh: Instance) -> None:
     with open_page(fresh) as page:
         page.exact()
-        fresh.session.relay.worker_is_at("compiling")
+        fresh.session.relay.stage_changed("compiling")
         while page.hear_text("worker")["state"] != "compiling":
             pass
-        fresh.session.relay.worker_is_at("drawing")
+        fresh.session.relay.stage_changed("drawing")
         assert page.hear_text("worker")["state"] == "ready"

@@ -10,13 +10,11 @@ import pytest
 from fastapi import FastAPI
 
 from pellucid.agent.app import create_app as create_agent_app
-from pellucid.agent.changes import Changes
-from pellucid.agent.keeper import Keeper
-from pellucid.instance import route_rules
-from pellucid.instance.app import create_app
-from pellucid.instance.capabilities import RANKS, allows
-from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES, Capability
-from pellucid.instance.route_rules import (
+from pellucid.agent.change_events import ChangeNotifier
+from pellucid.agent.jobs.supervisor import JobSupervisor
+from pellucid.instance.access import route_rules
+from pellucid.instance.access.capabilities import RANKS, allows
+from pellucid.instance.access.route_rules import (
     MAX_GUEST_HEAVY,
     MAX_STREAM_BYTES,
     RouteMiddleware,
@@ -24,11 +22,13 @@ from pellucid.instance.route_rules import (
     RouteTable,
     needs,
 )
+from pellucid.instance.access.sessions import Access
+from pellucid.instance.app import create_app
+from pellucid.instance.protocol.shared_types import LARGEST_UPLOAD_BYTES, Capability
 from pellucid.instance.server import HOST, Instance
-from pellucid.instance.session import Session, Setup
-from pellucid.instance.sessions import Access
+from pellucid.instance.session import Session, SessionOptions
 from pellucid.jobs.site import Site
-from tests.instance.loopback import PATIENCE_S, secret
+from tests.instance.loopback import TIMEOUT_S, secret
 
 PIECE = bytes(64 * 1024)
 STREAMED = {"PUT /api/arrays/{id}", "PUT /api/files/content", "PUT /api/upload"}
@@ -49,7 +49,7 @@ class Body:
 
 @pytest.fixture(scope="module")
 def app() -> Iterator[FastAPI]:
-    session = Session(Setup())
+    session = Session(SessionOptions())
     yield create_app(session)
     session.close()
 
@@ -57,7 +57,7 @@ def app() -> Iterator[FastAPI]:
 @pytest.fixture(scope="module")
 def agent_app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     async def create() -> FastAPI:
-        return create_agent_app(Keeper(tmp_path_factory.mktemp("jobs"), Site()), AGENT, Changes())
+        return create_agent_app(JobSupervisor(tmp_path_factory.mktemp("jobs"), Site()), AGENT, ChangeNotifier())
 
     return asyncio.run(create())
 
@@ -85,7 +85,7 @@ def answer(
         sent.append(message)
 
     async def ask() -> None:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             await app(scope, body.receive, send)
 
     asyncio.run(ask())
@@ -117,8 +117,8 @@ def test_without_the_capability_nothing_of_a_body_is_read(application: FastAPI) 
         for has in RANKS:
             if rule.capability is not None and not allows(has, rule.capability):
                 body = Body()
-                status, said = answer(application, route, has, body, {"transfer-encoding": "chunked"})
-                assert (status, said["kind"], body.read_bytes) == (403, "NotAllowed", 0), route
+                status, text = answer(application, route, has, body, {"transfer-encoding": "chunked"})
+                assert (status, text["kind"], body.read_bytes) == (403, "NotAllowed", 0), route
 
 
 def test_a_body_that_says_it_is_too_long_is_not_read(application: FastAPI) -> None:
@@ -133,10 +133,10 @@ def test_a_body_in_chunks_is_cut_off(application: FastAPI) -> None:
         if route in STREAMED or rule.max_body_bytes == 0:
             continue
         body = Body()
-        status, said = answer(application, route, "own", body, {"transfer-encoding": "chunked"})
+        status, text = answer(application, route, "own", body, {"transfer-encoding": "chunked"})
         # A route without parameters for a body never reads one.
         assert body.read_bytes <= rule.max_body_bytes + len(PIECE), route
-        assert status == 413 or body.read_bytes == 0, (route, status, said)
+        assert status == 413 or body.read_bytes == 0, (route, status, text)
 
 
 class SilentBody(Body):
@@ -165,8 +165,8 @@ def test_a_public_body_that_does_not_come_is_not_waited_for(
     ]
     assert "POST /api/session" in public_routes
     for route in public_routes:
-        status, said = answer(application, route, "own", SilentBody(), {"content-length": "1000"})
-        assert status == 408 and "did not come in time" in said["what"], route
+        status, text = answer(application, route, "own", SilentBody(), {"content-length": "1000"})
+        assert status == 408 and "did not come in time" in text["what"], route
 
 
 def test_a_guests_body_may_pause_less_long_than_the_owners(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +179,9 @@ def test_a_guests_body_may_pause_less_long_than_the_owners(app: FastAPI, monkeyp
 def test_what_no_route_is_for_reads_nothing(application: FastAPI) -> None:
     for route, expected in {"POST /nowhere": 404, "POST /": 405}.items():
         body = Body()
-        status, said = answer(application, route, "own", body, {"transfer-encoding": "chunked"})
+        status, text = answer(application, route, "own", body, {"transfer-encoding": "chunked"})
         assert (status, body.read_bytes) == (expected, 0)
-        assert said["what"] and said["do"]
+        assert text["what"] and text["remedy"]
 
 
 def test_the_answer_comes_before_the_body_is_sent(instance: Instance) -> None:
@@ -189,11 +189,11 @@ def test_the_answer_comes_before_the_body_is_sent(instance: Instance) -> None:
         f"PUT /api/upload?name=x.npy HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {2**30}\r\n"
         f"Authorization: Bearer {secret(instance, 'look')}\r\n\r\n"
     )
-    with socket.create_connection((HOST, instance.port), PATIENCE_S) as line:
+    with socket.create_connection((HOST, instance.port), TIMEOUT_S) as line:
         line.sendall(head.encode())
         with line.makefile("rb") as answer:  # Until the viewer closes the connection.
-            said = answer.read()
-    assert said.startswith(b"HTTP/1.1 403") and b"connection: close" in said.lower()
+            text = answer.read()
+    assert text.startswith(b"HTTP/1.1 403") and b"connection: close" in text.lower()
 
 
 def test_half_an_upload_leaves_no_file(app: FastAPI) -> None:
@@ -221,13 +221,13 @@ def test_guests_have_few_heavy_requests_at_a_time() -> None:
         await checked(scope, Body().receive, send)
 
     async def run() -> None:
-        asked = [asyncio.create_task(ask("steer")) for _ in range(MAX_GUEST_HEAVY + 3)]
-        asked += [asyncio.create_task(ask("own")) for _ in range(5)]
+        request = [asyncio.create_task(ask("steer")) for _ in range(MAX_GUEST_HEAVY + 3)]
+        request += [asyncio.create_task(ask("own")) for _ in range(5)]
         while len(statuses) < 3:
             await asyncio.sleep(0)
         assert statuses == [429] * 3
         end.set()
-        await asyncio.gather(*asked)
+        await asyncio.gather(*request)
         statuses.clear()
         await ask("steer")
 

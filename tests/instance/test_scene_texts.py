@@ -3,8 +3,8 @@
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.edits import changed
-from pellucid.instance.protocol.parts import Change
+from pellucid.instance.protocol.shared_types import Change
+from pellucid.instance.scene.edits import with_changes
 from pellucid.instance.server import Instance
 from pellucid.rendering.scene import Scene, VolumeLayer
 from tests.instance.loopback import http
@@ -32,7 +32,7 @@ def test_a_guest_chooses_no_shading_that_the_scene_does_not_have(instance: Insta
 )
 def test_texts_in_a_scene_have_a_largest_length(path: tuple[str | int, ...], value: object, says: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        changed(Scene((VolumeLayer("/data/ball.npy"),)), [Change(path, value)])
+        with_changes(Scene((VolumeLayer("/data/ball.npy"),)), [Change(path, value)])
     assert refused.value.what == says
 
 

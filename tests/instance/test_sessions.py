@@ -9,11 +9,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from pellucid.errors import NotAllowed, NotFound
-from pellucid.instance import message_rates
-from pellucid.instance.proofs import sign
-from pellucid.instance.protocol.parts import VERSION
-from pellucid.instance.server import Instance
-from pellucid.instance.sessions import (
+from pellucid.instance.access.proofs import sign
+from pellucid.instance.access.sessions import (
     CODE_S,
     MAX_KEPT,
     MAX_KEPT_PER_LINK,
@@ -23,6 +20,9 @@ from pellucid.instance.sessions import (
     Grant,
     make_code,
 )
+from pellucid.instance.protocol.shared_types import VERSION
+from pellucid.instance.server import Instance
+from pellucid.instance.websocket import message_rates
 from tests.instance.loopback import Page, address, begun, http, open_page, proved, running
 
 OWN = "http://127.0.0.1:8000/"
@@ -211,7 +211,7 @@ def test_the_holder_of_a_link_sees_and_revokes_what_was_made_with_it_alone(viewe
         code = client.post("/api/codes").json()["code"]
     access.revoke(mine.id)
     assert made["id"] not in {one.id for one in access.shares} and other in access.shares
-    answer = asked(viewer, code=code)
+    answer = request(viewer, code=code)
     assert answer.status_code == 403 and "was revoked" in answer.text
 
 
@@ -241,20 +241,20 @@ def viewer(source: str, folder: Path) -> Iterator[Instance]:
         yield started
 
 
-def asked(viewer: Instance, **body: str) -> httpx.Response:
+def request(viewer: Instance, **body: str) -> httpx.Response:
     return httpx.post(f"{viewer.address}api/session", json={"address": viewer.address, **body})
 
 
 def test_a_link_opens_a_page_once_and_reloading_needs_none(viewer: Instance) -> None:
     code = viewer.url.partition("#code=")[2]
-    opened = asked(viewer, code=code).json()
-    assert "used already" in asked(viewer, code=code).json()["what"]
-    reloaded = asked(viewer, resume=opened["token"]).json()
+    opened = request(viewer, code=code).json()
+    assert "used already" in request(viewer, code=code).json()["what"]
+    reloaded = request(viewer, resume=opened["token"]).json()
     assert reloaded["capability"] == "own" and reloaded["key"] != opened["key"]
     for token in (opened["token"], reloaded["token"]):
         assert httpx.get(f"{viewer.address}api/scene", headers={"Pellucid-Session": token}).status_code == 200
-    assert asked(viewer, resume="wrong").status_code == asked(viewer, share="wrong").status_code == 403
-    assert asked(viewer).status_code == 400
+    assert request(viewer, resume="wrong").status_code == request(viewer, share="wrong").status_code == 403
+    assert request(viewer).status_code == 400
 
 
 def test_guests_wait_their_turn_for_sessions_and_the_owner_does_not(
@@ -268,11 +268,11 @@ def test_guests_wait_their_turn_for_sessions_and_the_owner_does_not(
 
     monkeypatch.setattr(message_rates.Rate, "take", take)
     share = viewer.session.access.share("look").secret
-    guest = asked(viewer, share=share).json()["token"]
-    assert asked(viewer, resume=guest).status_code == 200 and len(turns) == 2
-    owner = asked(viewer, code=viewer.url.partition("#code=")[2]).json()["token"]
-    assert asked(viewer, resume=owner).status_code == 200
-    assert asked(viewer, share="wrong").status_code == 403  # A stranger makes no guest wait.
+    guest = request(viewer, share=share).json()["token"]
+    assert request(viewer, resume=guest).status_code == 200 and len(turns) == 2
+    owner = request(viewer, code=viewer.url.partition("#code=")[2]).json()["token"]
+    assert request(viewer, resume=owner).status_code == 200
+    assert request(viewer, share="wrong").status_code == 403  # A stranger makes no guest wait.
     assert len(turns) == 2
 
 
@@ -308,7 +308,7 @@ def test_a_session_of_another_address_is_not_taken(viewer: Instance) -> None:
     headers = {"Pellucid-Session": opened["token"]}
     while httpx.get(f"{viewer.address}api/scene", headers=headers).status_code == 200:
         pass
-    assert asked(viewer, resume=opened["token"]).status_code == 403
+    assert request(viewer, resume=opened["token"]).status_code == 403
 
 
 def test_a_revoked_link_ends_open_pages(viewer: Instance) -> None:
@@ -322,7 +322,7 @@ def test_a_revoked_link_ends_open_pages(viewer: Instance) -> None:
                 guest.hear()
         assert closed.value.rcvd is not None and closed.value.rcvd.code == 4003
         assert httpx.get(f"{viewer.address}api/scene", headers=headers).status_code == 403
-        assert asked(viewer, share=share["url"].removeprefix("#share=")).status_code == 403
+        assert request(viewer, share=share["url"].removeprefix("#share=")).status_code == 403
         other.say("prolong")
         assert other.hear_text("idle")["seconds_left"] > 0
 

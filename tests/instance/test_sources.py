@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from pellucid.client.viewer import Viewer
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.server import Instance
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import open_volume
-from pellucid.workers.line import Line
+from pellucid.workers.channel import MessageChannel
 from tests.instance.conftest import EDGE
 from tests.instance.loopback import Page, as_sent, http, open_page, secret
 
@@ -28,9 +28,9 @@ def back_to_the_ball(instance: Instance, source: str) -> None:
 
 
 def wait_for(page: Page, task: str) -> dict[str, Any]:
-    while (told := page.hear_text("progress"))["task"] != task or told["state"] == "running":
+    while (reply := page.hear_text("progress"))["task"] != task or reply["state"] == "running":
         pass
-    return told
+    return reply
 
 
 def test_a_folder_is_listed_with_what_can_be_opened(instance: Instance, folder: Path) -> None:
@@ -102,8 +102,8 @@ def test_labels_lie_on_a_volume_with_spacing(instance: Instance, viewer: Viewer,
 
 def test_a_file_says_what_it_is(instance: Instance, source: str) -> None:
     with http(instance) as client:
-        told = client.get("/api/files/facts", params={"path": source}).json()
-        assert (told["shape"], told["dtype"], told["bytes"]) == ([EDGE] * 3, "uint16", EDGE**3 * 2)
+        reply = client.get("/api/files/facts", params={"path": source}).json()
+        assert (reply["shape"], reply["dtype"], reply["bytes"]) == ([EDGE] * 3, "uint16", EDGE**3 * 2)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_half_an_array_is_not_shown(instance: Instance) -> None:
 def handed_over(instance: Instance, token: str, shared: SharedArray, shape: tuple[int, ...]) -> dict[str, Any]:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(instance.session.socket)
-    line = Line(connection)
+    line = MessageChannel(connection)
     line.send({"token": token, "offer": {"shape": shape, "dtype": "uint16", "name": "shared"}}, shared.descriptor)
     answer, _ = line.receive(60)
     line.close()
@@ -240,9 +240,9 @@ def test_the_clipped_region_is_exported(instance: Instance, tmp_path: Path) -> N
         client.patch("/api/scene", json={"changes": [{"path": ["volumes", 0, "clip"], "value": clip}]})
         for format, ending in (("nrrd", ".nrrd"), ("tiff", ".tif"), ("zarr", ".zarr.zip")):
             task = client.post("/api/exports", json={"format": format}).json()["task"]
-            told = wait_for(page, task)
-            assert told["state"] == "finished", client.get(f"/api/tasks/{task}").text
-            answer = client.get(f"/{told['url']}")
+            reply = wait_for(page, task)
+            assert reply["state"] == "finished", client.get(f"/api/tasks/{task}").text
+            answer = client.get(f"/{reply['url']}")
             assert answer.headers["content-disposition"].rstrip('"').endswith(ending)
             path = tmp_path / f"part{ending}"
             path.write_bytes(answer.content)
@@ -259,9 +259,9 @@ def test_a_turntable_is_filmed(instance: Instance, tmp_path: Path) -> None:
     body = {"width": 32, "height": 32, "seconds": 0.5, "frames_per_second": 8}
     with http(instance) as client, open_page(instance) as page:
         task = client.post("/api/movies", json=body).json()["task"]
-        told = wait_for(page, task)
-        assert told["state"] == "finished", client.get(f"/api/tasks/{task}").text
-        (tmp_path / "movie.mp4").write_bytes(client.get(f"/{told['url']}").content)
+        reply = wait_for(page, task)
+        assert reply["state"] == "finished", client.get(f"/api/tasks/{task}").text
+        (tmp_path / "movie.mp4").write_bytes(client.get(f"/{reply['url']}").content)
     with av.open(tmp_path / "movie.mp4") as movie:
         assert sum(1 for _ in movie.decode(video=0)) == 4
 
@@ -269,9 +269,9 @@ def test_a_turntable_is_filmed(instance: Instance, tmp_path: Path) -> None:
 def test_values_along_a_line_and_presets(instance: Instance) -> None:
     with http(instance) as client:
         line = {"start": [0, 12, 12], "stop": [EDGE - 1, 12, 12], "count": EDGE}
-        told = client.post("/api/profile", json=line).json()
-        np.testing.assert_allclose(told["values"], VOXELS[12, 12], rtol=1e-4)
-        assert told["length"] == EDGE - 1
+        reply = client.post("/api/profile", json=line).json()
+        np.testing.assert_allclose(reply["values"], VOXELS[12, 12], rtol=1e-4)
+        assert reply["length"] == EDGE - 1
         text = client.get("/api/presets/paraview").text
         read = client.post("/api/presets/read", json={"text": text}).json()["transfer"]
         shown = client.get("/api/scene").json()["scene"]["volumes"][0]["transfer"]

@@ -15,7 +15,7 @@ GREEN = "return vec3(0.0f, 1.0f, 0.0f);"
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pellucid.instance.states.states_folder", lambda: tmp_path / "states")
+    monkeypatch.setattr("pellucid.instance.scene.saved_states.states_folder", lambda: tmp_path / "states")
 
 
 def test_an_instance_restarted_with_a_link_shows_the_same_picture(instance: Instance, folder: Path) -> None:

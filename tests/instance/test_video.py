@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.encoding import EncodingFailed, VideoEncoder
+from pellucid.instance.frames.encoders import EncodingFailed, VideoEncoder
 from pellucid.instance.server import Instance
 from tests.instance.loopback import open_page
 
@@ -17,7 +17,7 @@ def decoded(stream: list[bytes]) -> list[Voxels]:
     return [frame.to_ndarray(format="rgb24") for frame in [*frames, *codec.decode(None)]]
 
 
-def picture(shift: int) -> Voxels:
+def image(shift: int) -> Voxels:
     y, x = np.mgrid[0:64, 0:96]
     red = 40 + x + 4 * shift
     return np.stack([red, y * 2, 220 - red, np.full_like(x, 255)], axis=-1).astype(np.uint8)
@@ -33,19 +33,19 @@ def psnr(one: Voxels, other: Voxels) -> float:
 
 def test_every_frame_comes_out_at_once_and_looks_right() -> None:
     encoder = VideoEncoder()
-    frames = [encoder.encode(picture(shift), is_key=shift == 3) for shift in range(5)]
+    frames = [encoder.encode(image(shift), is_key=shift == 3) for shift in range(5)]
     assert [frame.is_key for frame in frames] == [True, False, False, True, False]
     assert all(frame.codec.startswith("avc1.42") and frame.encoded.startswith(b"\0\0\0\1") for frame in frames)
     for shift, shown in enumerate(decoded([frame.encoded for frame in frames])):
-        assert psnr(shown, picture(shift)[..., :3]) > 30
+        assert psnr(shown, image(shift)[..., :3]) > 30
     # A decoder that begins at the second key frame needs nothing from before it.
     assert len(decoded([frame.encoded for frame in frames[3:]])) == 2
 
 
 def test_a_much_smaller_picture_begins_a_new_stream_and_odd_edges_are_cut() -> None:
     encoder = VideoEncoder()
-    encoder.encode(picture(0), is_key=False)
-    smaller = encoder.encode(np.ascontiguousarray(picture(0)[:33, :35]), is_key=False)
+    encoder.encode(image(0), is_key=False)
+    smaller = encoder.encode(np.ascontiguousarray(image(0)[:33, :35]), is_key=False)
     assert (smaller.width, smaller.height, smaller.is_key) == (34, 32, True)
     assert decoded([smaller.encoded])[0].shape == (32, 34, 3)
 
@@ -53,32 +53,32 @@ def test_a_much_smaller_picture_begins_a_new_stream_and_odd_edges_are_cut() -> N
 def test_a_picture_that_is_a_little_smaller_goes_on_with_the_stream() -> None:
     encoder = VideoEncoder()
     sizes = [(64, 96), (48, 72), (64, 96), (80, 120), (64, 96)]
-    frames = [encoder.encode(resized(picture(0), *size), is_key=False) for size in sizes]
+    frames = [encoder.encode(resized(image(0), *size), is_key=False) for size in sizes]
     assert [(frame.height, frame.width) for frame in frames] == [(64, 96)] * 3 + [(80, 120)] * 2
     assert [frame.is_key for frame in frames] == [True, False, False, True, False]
     for shown in decoded([frame.encoded for frame in frames]):
-        assert psnr(shown, resized(picture(0), *shown.shape[:2])[..., :3]) > 30
-    fitted = encoder.encode(resized(picture(0), 48, 72), is_key=True)
+        assert psnr(shown, resized(image(0), *shown.shape[:2])[..., :3]) > 30
+    fitted = encoder.encode(resized(image(0), 48, 72), is_key=True)
     assert (fitted.height, fitted.width) == (48, 72)
 
 
 @pytest.mark.parametrize(("height", "width"), [(800, 1), (1, 1), (3, 5), (800, 17), (16, 16)])
 def test_frames_of_any_size_are_encoded_and_the_stream_goes_on(height: int, width: int) -> None:
     encoder = VideoEncoder()
-    odd = encoder.encode(resized(picture(0), height, width), is_key=False)
+    odd = encoder.encode(resized(image(0), height, width), is_key=False)
     assert decoded([odd.encoded])[0].shape == (odd.height, odd.width, 3)
-    after = encoder.encode(picture(0), is_key=False)
+    after = encoder.encode(image(0), is_key=False)
     assert after.is_key  # Of a size of its own.
-    assert psnr(decoded([after.encoded])[0], resized(picture(0), after.height, after.width)[..., :3]) > 30
+    assert psnr(decoded([after.encoded])[0], resized(image(0), after.height, after.width)[..., :3]) > 30
 
 
 def test_a_frame_that_cannot_be_encoded_does_not_end_the_video() -> None:
     encoder = VideoEncoder()
-    encoder.encode(picture(0), is_key=False)
+    encoder.encode(image(0), is_key=False)
     with pytest.raises(EncodingFailed, match="could not be encoded as video"):
         encoder.encode(np.zeros((64, 0, 4), np.uint8), is_key=False)
-    after = encoder.encode(picture(1), is_key=False)
-    assert after.is_key and psnr(decoded([after.encoded])[0], picture(1)[..., :3]) > 30
+    after = encoder.encode(image(1), is_key=False)
+    assert after.is_key and psnr(decoded([after.encoded])[0], image(1)[..., :3]) > 30
 
 
 def test_a_page_that_can_gets_video_while_something_moves(instance: Instance) -> None:

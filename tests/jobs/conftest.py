@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.jobs.job import Job, Resources, Submitted, private_folder
+from pellucid.jobs.job import Job, Resources, SubmittedJob, private_folder
+from pellucid.jobs.job_state import JobState
 from pellucid.jobs.scheduler import Scheduler
 from pellucid.jobs.site import Site
-from pellucid.jobs.states import State
 from tests.waiting import wait_until
 
 # Opening a pipe to read waits until somebody opens it to write: no sleep, and no end before it is told.
@@ -21,13 +21,13 @@ class Started:
 
     def __init__(self, scheduler: Scheduler, site: Site, job: Job) -> None:
         self._scheduler, self.folder = scheduler, job.folder
-        self.submitted = Submitted(job.id, scheduler.submit(job, site), job.folder)
+        self.submitted = SubmittedJob(job.id, scheduler.submit(job, site), job.folder)
 
     @property
-    def state(self) -> State:
+    def state(self) -> JobState:
         return self._scheduler.states([self.submitted])[self.submitted.id]
 
-    def until(self, *phases: str) -> State:
+    def until(self, *phases: str) -> JobState:
         wait_until(lambda: self.state.phase in phases)
         return self.state
 
@@ -63,6 +63,6 @@ def start(tmp_path: Path) -> Start:
         id = f"{tmp_path.name.replace('_', '-')}-{next(count)}"
         folder = private_folder(tmp_path / id)
         os.mkfifo(folder / "gate")
-        return Started(scheduler, site, Job(id, command, folder, resources or Resources(), turn=turn))
+        return Started(scheduler, site, Job(id, command, folder, resources or Resources(), serial_lock=turn))
 
     return start

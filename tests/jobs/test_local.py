@@ -8,11 +8,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from pellucid.jobs.job import Job, Submitted, private_folder, read_json, write_json
+from pellucid.jobs.job import Job, SubmittedJob, private_folder, read_json, write_json
+from pellucid.jobs.job_state import JobState, last_lines
 from pellucid.jobs.local import LocalScheduler
-from pellucid.jobs.processes import Process
+from pellucid.jobs.process_identity import ProcessId
 from pellucid.jobs.site import Site
-from pellucid.jobs.states import State, last_lines
 from tests.jobs.conftest import Start
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
@@ -23,15 +23,15 @@ SITE = Site()
 def test_a_job_runs_and_ends(start: Start) -> None:
     job = start(LocalScheduler(), SITE)
     job.until_begun()
-    assert job.state == State("running", node=Process.this().host)
+    assert job.state == JobState("running", node=ProcessId.this().host)
     job.let_go()
-    assert job.until("ended") == State("ended", "It ended by itself.")
+    assert job.until("ended") == JobState("ended", "It ended by itself.")
 
 
 def test_a_job_that_fails_shows_the_end_of_its_log(start: Start) -> None:
     command = ("/bin/sh", "-c", "for i in $(seq 60); do echo line $i; done; exit 7")
     job = start(LocalScheduler(), SITE, command=command)
-    assert job.until("failed") == State(
+    assert job.until("failed") == JobState(
         "failed", "It ended with code 7.", log=tuple(f"line {i}" for i in range(11, 61))
     )
 
@@ -56,15 +56,15 @@ def test_one_that_does_not_listen_is_made_to_end(start: Start) -> None:
 
 
 def test_a_later_process_with_its_number_is_not_taken_for_it(tmp_path: Path) -> None:
-    this = Process.this()
-    later = Submitted("x", str(replace(this, birth=this.birth - 1)), tmp_path)
+    this = ProcessId.this()
+    later = SubmittedJob("x", str(replace(this, birth=this.birth - 1)), tmp_path)
     assert LocalScheduler().states([later])["x"].phase == "failed"
     LocalScheduler().cancel(later, is_urgent=True)  # This process would not survive it.
 
 
 def test_one_on_another_machine_is_not_known(tmp_path: Path) -> None:
-    elsewhere = Submitted("x", "login-2/1/1", tmp_path)
-    assert LocalScheduler().states([elsewhere])["x"] == State(
+    elsewhere = SubmittedJob("x", "login-2/1/1", tmp_path)
+    assert LocalScheduler().states([elsewhere])["x"] == JobState(
         "unknown", "It runs on login-2.", node="login-2", last="running"
     )
 
@@ -84,7 +84,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     done = subprocess.run([sys.executable, "-c", source], env={"PYTHONPATH": str(ROOT / "src")}, check=False)
     assert done.returncode == -signal.SIGKILL
-    job, scheduler = Submitted("a", "", folder), LocalScheduler()
+    job, scheduler = SubmittedJob("a", "", folder), LocalScheduler()
     wait_until(lambda: scheduler.states([job])["a"].phase == "running")
     (folder / "gate").write_text("0\n")
     wait_until(lambda: scheduler.states([job])["a"].phase == "ended")
@@ -112,7 +112,9 @@ def test_a_file_that_others_could_write_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_a_job_that_was_never_started(tmp_path: Path) -> None:
-    assert LocalScheduler().states([Submitted("a", "", tmp_path)])["a"] == State("failed", "It was never started.")
+    assert LocalScheduler().states([SubmittedJob("a", "", tmp_path)])["a"] == JobState(
+        "failed", "It was never started."
+    )
     assert last_lines(tmp_path / "log.txt") == ()
     assert Job("a", (), tmp_path).resources.gpus == 0
 

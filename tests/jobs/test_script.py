@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pellucid.errors import InvalidInput
+from pellucid.jobs.batch_script import batch_script, options
 from pellucid.jobs.job import Job, Resources, exit_code
-from pellucid.jobs.script import batch_script, options
 from pellucid.jobs.site import Site
 
 FOLDER = Path("/scratch/ada/job")
@@ -28,9 +28,11 @@ def test_everything_that_is_wanted_is_asked_for() -> None:
 
 
 def test_what_is_not_wanted_is_left_to_the_scheduler() -> None:
-    asked = " ".join(options(job(), Site(time_limit_minutes=480)))
-    assert "--time=480" in asked
-    assert not [name for name in ("gpus", "mem", "cpus", "partition", "account", "constraint") if f"--{name}" in asked]
+    request = " ".join(options(job(), Site(time_limit_minutes=480)))
+    assert "--time=480" in request
+    assert not [
+        name for name in ("gpus", "mem", "cpus", "partition", "account", "constraint") if f"--{name}" in request
+    ]
 
 
 @pytest.mark.parametrize("value", ["gpu --uid=root", "gpu\n#SBATCH --uid=0", 'gpu"', "gpu;reboot", "$(reboot)"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pellucid.errors import InvalidInput, NotAllowed
-from pellucid.jobs.site import Node, Site, read_site
+from pellucid.jobs.site import NodeSpec, Site, read_site
 
 FILE = """
 scheduler = "slurm"
@@ -34,7 +34,7 @@ def test_without_a_file_everything_runs_here(tmp_path: Path) -> None:
 def test_a_file_is_read(tmp_path: Path) -> None:
     site = read_site(written(tmp_path, FILE))
     assert (site.scheduler, site.partition, site.options, site.poll_s) == ("slurm", "gpu", ("--qos=vis",), 5.0)
-    assert site.node == Node(4, 80 * 2**30, 512 * 2**30, 64)
+    assert site.node == NodeSpec(4, 80 * 2**30, 512 * 2**30, 64)
 
 
 @pytest.mark.parametrize(

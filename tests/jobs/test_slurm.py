@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import Resources, Submitted
+from pellucid.jobs.job import Resources, SubmittedJob
+from pellucid.jobs.job_state import JobState
 from pellucid.jobs.site import Site
 from pellucid.jobs.slurm import SlurmScheduler
-from pellucid.jobs.states import State
 from tests.jobs.conftest import Start
 from tests.slurm_cluster import SlurmCluster
 from tests.waiting import wait_until
@@ -64,7 +64,7 @@ def test_what_can_never_run_is_refused_in_slurms_words(start: Start) -> None:
 
 def test_a_job_that_fails_shows_its_log(start: Start) -> None:
     job = start(SlurmScheduler(), SITE, command=("/bin/sh", "-c", "echo no such scan; exit 5"))
-    assert job.until("failed") == State("failed", "It ended with code 5.", log=("no such scan",))
+    assert job.until("failed") == JobState("failed", "It ended with code 5.", log=("no such scan",))
 
 
 def test_it_is_found_without_its_number_and_its_script_is_spooled_without_surprise(
@@ -127,8 +127,8 @@ def test_stopping_what_has_ended_or_is_forgotten_is_no_error(start: Start, tmp_p
     job = start(scheduler, SITE, command=("/bin/true",))
     job.until("ended")
     job.cancel()
-    scheduler.cancel(Submitted("gone", "999999", tmp_path))
-    scheduler.cancel(Submitted("gone", "", tmp_path))
+    scheduler.cancel(SubmittedJob("gone", "999999", tmp_path))
+    scheduler.cancel(SubmittedJob("gone", "", tmp_path))
 
 
 def test_an_absent_controller_means_unknown_and_nothing_is_lost(start: Start, slurm: SlurmCluster) -> None:
@@ -147,7 +147,7 @@ def test_an_absent_controller_means_unknown_and_nothing_is_lost(start: Start, sl
 
 def test_what_slurm_forgot(tmp_path: Path) -> None:
     scheduler = SlurmScheduler()
-    assert scheduler.states([Submitted("gone", "999999", tmp_path)])["gone"].phase == "lost"
-    assert scheduler.states([Submitted("gone", "", tmp_path)])["gone"].reason == "It was never submitted."
+    assert scheduler.states([SubmittedJob("gone", "999999", tmp_path)])["gone"].phase == "lost"
+    assert scheduler.states([SubmittedJob("gone", "", tmp_path)])["gone"].reason == "It was never submitted."
     (tmp_path / "exit").write_text("0\n")
-    assert scheduler.states([Submitted("gone", "999999", tmp_path)])["gone"].phase == "ended"
+    assert scheduler.states([SubmittedJob("gone", "999999", tmp_path)])["gone"].phase == "ended"

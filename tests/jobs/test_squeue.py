@@ -2,8 +2,8 @@
 
 import pytest
 
+from pellucid.jobs.job_state import JobState
 from pellucid.jobs.squeue import COLUMNS, PHASES, parse, state_of
-from pellucid.jobs.states import State
 
 # Slurm 22.05: of those that wait, one has a higher priority and one is in another partition; a warning is between.
 RECORDED = """3|pellucid-c|PENDING|Resources|1794726682|1794726742||4294901757|main
@@ -20,7 +20,7 @@ squeue: warning: something
 """.replace("|", "\x1f")
 
 
-def states() -> dict[str, State]:
+def states() -> dict[str, JobState]:
     lines = parse(RECORDED)
     return {line.name.removeprefix("pellucid-"): state_of(line, lines) for line in lines}
 
@@ -28,18 +28,18 @@ def states() -> dict[str, State]:
 @pytest.mark.parametrize(
     ("name", "state"),
     [
-        ("a", State("running", ends_at=1794726682.0, node="gpu-01")),
-        ("b", State("ending", node="gpu-02")),
-        ("c", State("queued", "Resources", place=2, expected_start=1794726682.0)),
-        ("e", State("queued", "", place=1)),
-        ("g", State("ended", "It was cancelled.", node="gpu-02")),
-        ("h", State("ended", "Its time limit was reached.", node="gpu-02")),
-        ("i", State("failed", "It ran out of memory.", node="gpu-02")),
-        ("j", State("unknown", "Slurm calls it BRAND_NEW.")),
-        ("k", State("queued", "ReqNodeNotAvail, UnavailableNodes:gpu-[01-02]", place=3)),
+        ("a", JobState("running", ends_at=1794726682.0, node="gpu-01")),
+        ("b", JobState("ending", node="gpu-02")),
+        ("c", JobState("queued", "Resources", place=2, expected_start=1794726682.0)),
+        ("e", JobState("queued", "", place=1)),
+        ("g", JobState("ended", "It was cancelled.", node="gpu-02")),
+        ("h", JobState("ended", "Its time limit was reached.", node="gpu-02")),
+        ("i", JobState("failed", "It ran out of memory.", node="gpu-02")),
+        ("j", JobState("unknown", "Slurm calls it BRAND_NEW.")),
+        ("k", JobState("queued", "ReqNodeNotAvail, UnavailableNodes:gpu-[01-02]", place=3)),
     ],
 )
-def test_recorded_lines(name: str, state: State) -> None:
+def test_recorded_lines(name: str, state: JobState) -> None:
     assert states()[name] == state
 
 

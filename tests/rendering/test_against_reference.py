@@ -135,14 +135,14 @@ def test_what_is_cut_away_casts_no_shadow(renderer: Renderer, shading: str) -> N
     alone[10:22, 4:20, 4:20] = 200
     roofed = alone.copy()
     roofed[2:7] = 200
-    pictures = []
+    images = []
     for cut in ({"planes": (ClipPlane((0.0, 0.0, 1.0), 8.2),)}, {"clip": Box((8, 0, 0), (24, 24, 24))}):
         for voxels in (alone, roofed):
             volume = Volume.from_array(voxels)
             scene = scene_of(volume, shading=shading, light=Light(direction=(0.1, 0.2, 1.0)), **cut)
-            pictures.append(renderer.render(scene, SIZE, SIZE).rgba)
-    assert all((picture == pictures[0]).all() for picture in pictures[1:])
-    assert pictures[0][..., :3].max() > 100
+            images.append(renderer.render(scene, SIZE, SIZE).rgba)
+    assert all((image == images[0]).all() for image in images[1:])
+    assert images[0][..., :3].max() > 100
 
 
 @pytest.mark.parametrize("shading", ["shadow", "occlusion"])
@@ -154,11 +154,11 @@ def test_a_plane_that_was_moved_leaves_no_trace(renderer: Renderer, device: Devi
         scene_of(volume, camera=camera, shading=shading, planes=planes)
         for planes in ((), (ClipPlane((1.0, 0.2, 0.0), 20.0),), (ClipPlane((1.0, 0.2, 0.0), 33.0),))
     ]
-    pictures = [renderer.render(scene, SIZE, SIZE).rgba for scene in scenes]
-    for scene, picture in zip(scenes, pictures, strict=True):
+    images = [renderer.render(scene, SIZE, SIZE).rgba for scene in scenes]
+    for scene, image in zip(scenes, images, strict=True):
         with Renderer(device) as fresh:
-            assert (fresh.render(scene, SIZE, SIZE).rgba == picture).all()
-    assert not (pictures[1] == pictures[2]).all()
+            assert (fresh.render(scene, SIZE, SIZE).rgba == image).all()
+    assert not (images[1] == images[2]).all()
 
 
 def test_how_long_a_plane_s_normal_is_does_not_matter(renderer: Renderer, voxels: Voxels) -> None:
@@ -185,12 +185,12 @@ def test_however_small_or_large_values_are_their_surfaces_are_lit_alike(
     renderer: Renderer, voxels: Voxels, factor: float
 ) -> None:
     low, high = TRANSFER.value_range
-    pictures = []
+    images = []
     for times in (1.0, factor):
         volume = Volume.from_array((voxels * np.float64(times)).astype(np.float32))
         scene = scene_of(volume, transfer=replace(TRANSFER, value_range=(low * times, high * times)))
-        pictures.append(renderer.render(scene, SIZE, SIZE).rgba.astype(int))
-    assert np.abs(pictures[0] - pictures[1]).mean() < 0.1
+        images.append(renderer.render(scene, SIZE, SIZE).rgba.astype(int))
+    assert np.abs(images[0] - images[1]).mean() < 0.1
 
 
 def test_volumes_in_different_units_are_refused(renderer: Renderer, voxels: Voxels) -> None:

@@ -8,9 +8,9 @@ import pytest
 from pellucid.device import Device, launch, runtime
 from pellucid.fields.dense import DenseField
 from pellucid.fields.sizes import CELL
-from pellucid.rendering import packing
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.illumination import Illumination
+from pellucid.rendering.drawing import packing
+from pellucid.rendering.drawing.illumination import LightCache
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -70,8 +70,8 @@ def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
     layer = VolumeLayer(str(volume.location), transfer)
     camera = Camera((150.0, -80.0, 110.0), (35.0, 30.0, 25.0), (0.0, 0.0, 1.0))
     scene, field, warp = Scene((layer,), camera), DenseField(volume, device), runtime.start()
-    packed = packing.pack_layer(scene, layer, field, Illumination(field), 0.5)
-    pictures = []
+    packed = packing.pack_layer(scene, layer, field, LightCache(field), 0.5)
+    images = []
     vacancy = packed.vacancy.numpy()
     assert 0 < (vacancy == 0).mean() < 0.5
     assert vacancy.max() > 2
@@ -81,10 +81,10 @@ def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
         depth = warp.zeros((90, 110), dtype=warp.float32, device=device.name)
         view = packing.pack_view(scene, (90, 110), 0.5, device)
         launch(composite.composite, (90, 110), [view, packed], [color, depth], device)
-        pictures.append((color.numpy(), depth.numpy()))
-    assert np.array_equal(pictures[0][0], pictures[1][0])
-    assert np.array_equal(pictures[0][1], pictures[1][1])
-    assert pictures[0][0].max() > 0.1
+        images.append((color.numpy(), depth.numpy()))
+    assert np.array_equal(images[0][0], images[1][0])
+    assert np.array_equal(images[0][1], images[1][1])
+    assert images[0][0].max() > 0.1
 
 
 def test_the_range_of_a_cell_holds_every_sample_in_it(device: Device) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import AXES, Annotations, annotated, axes, scale_bar
-from pellucid.rendering.automatic import automatic_scene
+from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.geometry.shapes import Mesh
 from pellucid.rendering.renderer import Renderer

@@ -8,11 +8,11 @@ import pytest
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic import BINS, air_threshold, automatic_camera, automatic_scene, holds_labels
+from pellucid.rendering.automatic.orientation import VIEWS, find_up_axis, view_direction
+from pellucid.rendering.automatic.volumes import BINS, air_threshold, automatic_camera, automatic_scene, holds_labels
 from pellucid.rendering.camera import ANGLE_DEG, framing
 from pellucid.rendering.camera_path import turntable
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.standing import VIEWS, direction_of, lowest_face
 from pellucid.volume.volume import Volume, open_volume
 from tests.shared_data import shared
 
@@ -30,7 +30,7 @@ def ball(noise: float = 0.02) -> Voxels:
     return noisy
 
 
-def picture(renderer: Renderer, volume: Volume) -> Voxels:
+def image(renderer: Renderer, volume: Volume) -> Voxels:
     renderer.add(volume)
     rgba: Voxels = renderer.render(automatic_scene(volume), SIZE, SIZE).rgba
     return rgba
@@ -55,7 +55,7 @@ def margins(seen: Voxels) -> list[float]:
 )
 def test_a_ball_in_air_is_seen_in_every_type(renderer: Renderer, dtype: str, scale: float, shift: float) -> None:
     volume = Volume.from_array((ball() * scale + shift).astype(dtype))
-    rgba = picture(renderer, volume)
+    rgba = image(renderer, volume)
     seen = visible(rgba)
     assert seen[SIZE // 2, SIZE // 2]
     assert not seen[:5].any() and not seen[:, :5].any() and not seen[-5:].any() and not seen[:, -5:].any()
@@ -68,7 +68,7 @@ def test_a_ball_in_air_is_seen_in_every_type(renderer: Renderer, dtype: str, sca
 
 
 def test_noisy_air_vanishes(renderer: Renderer) -> None:
-    rgba = picture(renderer, Volume.from_array(ball(0.12).astype(np.float32)))
+    rgba = image(renderer, Volume.from_array(ball(0.12).astype(np.float32)))
     corners = [rgba[:20, :20], rgba[-20:, :20], rgba[:20, -20:], rgba[-20:, -20:]]
     assert max(corner[..., :3].max() for corner in corners) == 0
 
@@ -89,7 +89,7 @@ def test_a_full_block_is_drawn_with_its_greys(renderer: Renderer) -> None:
     scene = automatic_scene(volume)
     assert air_threshold(volume.histogram(BINS)) is None
     assert scene.volumes[0].shading == "none"
-    rgba = picture(renderer, volume)
+    rgba = image(renderer, volume)
     column = rgba[:, SIZE // 2, 0].astype(int)
     face = column[np.nonzero(column > 8)[0]]
     assert face[5] < 30 and face[-3] > 220  # Dark above, where slice 0 is, and bright below.
@@ -98,7 +98,7 @@ def test_a_full_block_is_drawn_with_its_greys(renderer: Renderer) -> None:
 
 @pytest.mark.parametrize("levels", [np.zeros((4, 4, 4), np.uint8), np.full((4, 4, 4), np.nan, np.float32)])
 def test_nothing_to_see_is_no_failure(renderer: Renderer, levels: Voxels) -> None:
-    assert picture(renderer, Volume.from_array(levels)).shape == (SIZE, SIZE, 4)
+    assert image(renderer, Volume.from_array(levels)).shape == (SIZE, SIZE, 4)
 
 
 @pytest.mark.parametrize(("face", "up"), [("-y", "y"), ("z", "-z"), ("-z", "z"), ("x", "-x")])
@@ -108,19 +108,19 @@ def test_a_sample_stands_on_the_face_that_it_goes_through(face: str, up: str) ->
     index: list[slice] = [slice(4, 16)] * 3
     index["zyx".index(face[-1])] = slice(0, 10) if face.startswith("-") else slice(10, 20)
     voxels[tuple(index)] = 200
-    assert lowest_face(Volume.from_array(voxels), 100) == up
+    assert find_up_axis(Volume.from_array(voxels), 100) == up
 
 
 def test_a_core_through_both_ends_stands_upright() -> None:
     voxels = np.zeros((20, 20, 20), np.uint8)
     voxels[:, 4:16, 4:16] = 200
-    assert lowest_face(Volume.from_array(voxels), 100) == "-z"
+    assert find_up_axis(Volume.from_array(voxels), 100) == "-z"
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z", "-x", "-y", "-z"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_up_is_up_from_every_side(view: str, up: str) -> None:
-    direction, upwards = direction_of(view, up)  # type: ignore[arg-type]
+    direction, upwards = view_direction(view, up)  # type: ignore[arg-type]
     assert abs(np.dot(direction, upwards)) < 0.4
     camera = framing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), direction, upwards)
     sign, axis = (-1 if up.startswith("-") else 1), "xyz".index(up[-1])
@@ -132,9 +132,9 @@ def test_up_is_up_from_every_side(view: str, up: str) -> None:
 
 def test_an_unknown_side_is_refused() -> None:
     with pytest.raises(InvalidInput, match="Choose one of: corner, front"):
-        direction_of("inside")  # type: ignore[arg-type]
+        view_direction("inside")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="Choose one of: x, y, z"):
-        direction_of("front", "w")
+        view_direction("front", "w")
 
 
 @pytest.mark.parametrize("aspect", [0.5, 1.0, 2.0])
@@ -171,7 +171,7 @@ def test_all_of_the_sample_stays_in_the_picture_on_the_way_around(up: str, aspec
 def test_a_real_sample_is_seen_whole_without_its_air(renderer: Renderer, name: str) -> None:
     shared(name)
     with open_volume(shared(name)) as volume:
-        rgba = picture(renderer, volume)
+        rgba = image(renderer, volume)
         scene = automatic_scene(volume)
     seen = visible(rgba)
     assert 0.12 < seen.mean() < 0.7
@@ -188,7 +188,7 @@ def test_a_real_sample_is_seen_whole_without_its_air(renderer: Renderer, name: s
 def test_a_real_block_is_seen_whole_with_its_greys(renderer: Renderer, name: str) -> None:
     path, _, inside = name.partition(":")
     with open_volume(f"{shared(path)}{':' if inside else ''}{inside}") as volume:
-        rgba = picture(renderer, volume)
+        rgba = image(renderer, volume)
     seen = visible(rgba)
     assert min(margins(seen)) > 0.005
     assert rgba[..., :3][seen].mean() > 60
@@ -203,7 +203,7 @@ def test_labels_are_drawn_each_in_a_colour(renderer: Renderer) -> None:
     voxels[5:15, 5:15, 3:10], voxels[5:15, 5:15, 10:17] = 7, 70000
     volume = Volume.from_array(voxels)
     assert automatic_scene(volume).volumes[0].labels is not None
-    rgba = picture(renderer, volume)
+    rgba = image(renderer, volume)
     assert (rgba[..., :3].max(axis=-1) - rgba[..., :3].min(axis=-1).astype(int)).max() > 60
     assert 0.1 < visible(rgba).mean() < 0.7
 
@@ -221,14 +221,14 @@ def test_real_labels_are_known() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 7.0, -7.5, 1e30])
 def test_one_value_everywhere_is_a_grey_block(renderer: Renderer, value: float) -> None:
-    rgba = picture(renderer, Volume.from_array(np.full((9, 9, 9), value, np.float32)))
+    rgba = image(renderer, Volume.from_array(np.full((9, 9, 9), value, np.float32)))
     assert np.abs(rgba[SIZE // 2, SIZE // 2, :3].astype(int) - 127).max() <= 3
 
 
 def test_the_few_voxels_that_differ_are_seen(renderer: Renderer) -> None:
     voxels = np.zeros((41, 41, 41), np.uint8)
     voxels[19:22, 19:22, 19:22] = 200
-    seen = visible(picture(renderer, Volume.from_array(voxels)))
+    seen = visible(image(renderer, Volume.from_array(voxels)))
     assert seen[SIZE // 2, SIZE // 2]
     assert not seen[:, :5].any() and not seen[:5].any()
 
@@ -237,4 +237,4 @@ def test_a_small_range_far_from_zero(renderer: Renderer) -> None:
     volume = Volume.from_array((1000 + 0.005 * ball()).astype(np.float32))
     low, high = automatic_scene(volume).volumes[0].transfer.value_range
     assert 999.99 < low < 1000 and 1000.009 < high < 1000.02
-    assert visible(picture(renderer, volume))[SIZE // 2, SIZE // 2]
+    assert visible(image(renderer, volume))[SIZE // 2, SIZE // 2]

@@ -8,7 +8,7 @@ import pytest
 from pellucid.box import Box
 from pellucid.device import Device
 from pellucid.errors import TooLarge
-from pellucid.fields.bricks import BrickField
+from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import Frame

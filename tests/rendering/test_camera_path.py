@@ -85,7 +85,7 @@ def test_to_and_from_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reply"),
     [
         ("{", "no camera path"),
         ("{}", "no camera path of version 1"),
@@ -98,8 +98,8 @@ def test_to_and_from_json() -> None:
         ),
     ],
 )
-def test_what_is_no_path_is_told(text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_what_is_no_path_is_told(text: str, reply: str) -> None:
+    with pytest.raises(InvalidInput, match=reply):
         CameraPath.from_json(text)
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.device import Device
-from pellucid.fields.bricks import BrickField
+from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.fields.dense import DenseField
-from pellucid.fields.sampled import SampledField
+from pellucid.fields.device_field import DeviceField
 from pellucid.fields.sizes import CELL
 from pellucid.rendering.camera import framing
 from pellucid.rendering.renderer import Renderer
@@ -22,7 +22,7 @@ TRANSFER = TransferFunction(opacities=((0.0, 0.0), (0.3, 0.0), (1.0, 0.6)), valu
 BLOCKS = [Box((0, 0, 0), (20, 30, 40)), Box((25, 30, 31), (40, 66, 33)), Box((10, 50, 60), (64, 96, 80))]
 
 
-def field_of(kind: str, volume: Volume, device: Device) -> SampledField:
+def field_of(kind: str, volume: Volume, device: Device) -> DeviceField:
     return DenseField(volume, device) if kind == "dense" else BrickField(volume, device, 4 * volume.nbytes)
 
 
@@ -74,7 +74,7 @@ def test_changes_are_no_longer_heard_after_closing(device: Device) -> None:
     field = BrickField(volume, device, 4 * volume.nbytes)
     field.close()
     volume.changed(volume.box)
-    field.begin()
+    field.prepare_frame()
     assert field.revision == 1  # The coarsest level, at the beginning.
 
 
@@ -88,11 +88,11 @@ def test_who_announces_faster_than_is_drawn_is_not_heard_for_ever(device: Device
         volume.changed(BLOCKS[0])
     volume.changed(Box((60, 0, 0), (99, 200, 5)))
     volume.changed(Box((70, 0, 0), (80, 5, 5)))
-    field.begin()
+    field.prepare_frame()
     assert refreshed == [BLOCKS[0], Box((60, 0, 0), (64, 96, 5))]
     refreshed.clear()
     for y in range(96):
         volume.changed(Box((3, y, 0), (5, y + 1, 80)))
-    field.begin()
+    field.prepare_frame()
     assert sum(box.size for box in refreshed) == 2 * 96 * 80
     assert len(refreshed) < 64

@@ -10,9 +10,9 @@ from pellucid.device import Device, launch, runtime
 from pellucid.errors import InvalidInput
 from pellucid.fields.dense import DenseField
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering import packing
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.illumination import Illumination
+from pellucid.rendering.drawing import packing
+from pellucid.rendering.drawing.illumination import LightCache
 from pellucid.rendering.reference import classification
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Light, Scene, Transform, VolumeLayer
@@ -129,7 +129,7 @@ def test_a_peak_between_two_invisible_values_is_seen(renderer: Renderer) -> None
     ids=str,
 )
 def test_skipping_empty_cells_changes_no_bit(device: Device, changes: dict[str, object], step: float) -> None:
-    from pellucid.rendering.kernels.classified import composite_classified
+    from pellucid.rendering.kernels.classification import composite_classified
 
     voxels = np.random.default_rng(0).integers(0, 60, (50, 60, 70)).astype(np.uint8)
     voxels[20:30, 25:40, 10:50] += 120
@@ -140,8 +140,8 @@ def test_skipping_empty_cells_changes_no_bit(device: Device, changes: dict[str, 
     layer = VolumeLayer(str(volume.location), transfer)
     camera = Camera((150.0, -80.0, 110.0), (35.0, 30.0, 25.0), (0.0, 0.0, 1.0))
     scene, field, warp = Scene((layer,), camera), DenseField(volume, device), runtime.start()
-    packed = packing.pack_layer(scene, layer, field, Illumination(field), step)
-    pictures = []
+    packed = packing.pack_layer(scene, layer, field, LightCache(field), step)
+    images = []
     vacancy = packed.vacancy.numpy()
     assert vacancy.max() > 0
     assert (vacancy[:, :, 1] > 0).all() == (transfer.edges is not None)
@@ -151,9 +151,9 @@ def test_skipping_empty_cells_changes_no_bit(device: Device, changes: dict[str, 
         depth = warp.zeros((90, 110), dtype=warp.float32, device=device.name)
         view = packing.pack_view(scene, (90, 110), step, device)
         launch(composite_classified, (90, 110), [view, packed], [color, depth], device)
-        pictures.append(color.numpy())
-    assert np.array_equal(*pictures)
-    assert pictures[0].max() > 0.1
+        images.append(color.numpy())
+    assert np.array_equal(*images)
+    assert images[0].max() > 0.1
 
 
 @pytest.mark.parametrize("is_preintegrated", [False, True])

@@ -29,7 +29,7 @@ def test_at_most_a_dozen_ray_casters_draw_everything() -> None:
 
 
 def _is_layer(kind: Any) -> bool:
-    return rays.Layer in (kind, getattr(kind, "dtype", None))
+    return rays.LayerStruct in (kind, getattr(kind, "dtype", None))
 
 
 @pytest.mark.parametrize("others", ["packets", "textured"])

@@ -7,9 +7,9 @@ import pytest
 
 from pellucid.device import choose
 from pellucid.errors import NotFound
-from pellucid.rendering.automatic import automatic_scene
+from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.renderer import Renderer
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import Volume
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.label_placement import place_labels
 from pellucid.rendering.labels import Labels
+from pellucid.rendering.layers.label_placement import place_labels
 from pellucid.rendering.scene import Transform, VolumeLayer
 
 LABELS = VolumeLayer("/labels.npy", labels=Labels())

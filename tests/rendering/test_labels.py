@@ -8,13 +8,13 @@ import pytest
 from pellucid.box import Box
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
-from pellucid.fields.bricks import BrickField
-from pellucid.fields.labels import LabelVolume, labels_of
+from pellucid.fields.bricks.brick_field import BrickField
+from pellucid.fields.labels import LabelVolume, label_field_name
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.labels import LabelColor, Labels, automatic_colors
-from pellucid.rendering.reference import scenery
+from pellucid.rendering.reference import surfaces
 from pellucid.rendering.reference import volumes as reference
 from pellucid.rendering.reference.labels import LabelMedium
 from pellucid.rendering.reference.slices import draw_slice
@@ -44,8 +44,8 @@ def things() -> Voxels:
     return labels
 
 
-def decibels(frame: Frame, picture: scenery.Picture, scene: Scene) -> float:
-    expected = to_rgba8(picture[0].reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
+def decibels(frame: Frame, image: surfaces.ReferenceImage, scene: Scene) -> float:
+    expected = to_rgba8(image[0].reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
     assert expected[..., :3].std() > 3, "the reference's picture shows nothing: the test would prove nothing"
     error = np.mean((frame.rgba.astype(float) - expected.astype(float)) ** 2)
     return float("inf") if error == 0 else float(10 * np.log10(255**2 / error))
@@ -119,8 +119,8 @@ def test_labels_over_a_slice(renderer: Renderer, things: Voxels, camera: Camera)
     )
     scene = Scene(camera=camera, slices=planes)
     rays = reference.camera_rays(camera, SIZE, SIZE, is_jittered=True)
-    pictures = [draw_slice(v.read(), SPACING, p, rays) for v, p in zip((grey, labels), planes, strict=True)]
-    expected = scenery.Walk(scenery.arranged(pictures, SIZE * SIZE)).finish()
+    images = [draw_slice(v.read(), SPACING, p, rays) for v, p in zip((grey, labels), planes, strict=True)]
+    expected = surfaces.SurfaceWalk(surfaces.arranged(images, SIZE * SIZE)).finish()
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
 
 
@@ -164,7 +164,7 @@ def test_labels_in_bricks(device: Device) -> None:
     scene = Scene((VolumeLayer(source, labels=Labels(0.8)),), camera)
     whole = Renderer(device).render(scene, SIZE, SIZE)
     renderer = Renderer(device)
-    renderer.add_field(labels_of(source), BrickField(LabelVolume(volume), device, 4 * volume.nbytes))
+    renderer.add_field(label_field_name(source), BrickField(LabelVolume(volume), device, 4 * volume.nbytes))
     bricks = renderer.render(scene, SIZE, SIZE)
     assert bricks.statistics.full_resolution == 1
     assert np.abs(whole.rgba.astype(int) - bricks.rgba).max() <= (1 if device.is_cuda else 0)
@@ -216,13 +216,13 @@ def test_opacity_of_labels_is_corrected_for_the_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reply"),
     [({"mode": "max"}, "Labels are not drawn in mode max"), ({"shading": "occlusion"}, "occlusion shading")],
 )
-def test_what_labels_cannot_be_is_refused(renderer: Renderer, changes: dict[str, ShadingName], told: str) -> None:
+def test_what_labels_cannot_be_is_refused(renderer: Renderer, changes: dict[str, ShadingName], reply: str) -> None:
     volume = Volume.from_array(np.ones((4, 4, 4), np.uint8))
     layer = replace(VolumeLayer(str(volume.location), labels=COLORS), **changes)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=reply):
         renderer.render(Scene((layer,), CAMERA), 8, 8)
 
 

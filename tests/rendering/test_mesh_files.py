@@ -134,9 +134,9 @@ def test_what_is_cut_short_is_refused(tmp_path: Path, suffix: str) -> None:
     whole = path.read_bytes()
     for length in (1, len(whole) // 3, len(whole) // 2, len(whole) - 40):
         path.write_bytes(whole[:length])
-        with pytest.raises((Truncated, Damaged, InvalidInput)) as told:
+        with pytest.raises((Truncated, Damaged, InvalidInput)) as reply:
             load_mesh(str(path))
-        assert str(path) in told.value.what
+        assert str(path) in reply.value.what
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -15,7 +15,7 @@ from pellucid.rendering.movie import save_movie
 COUNT = 7
 
 
-def picture(number: int, width: int = 97, height: int = 64) -> Voxels:
+def image(number: int, width: int = 97, height: int = 64) -> Voxels:
     """A coloured disc on a gradient that moves from left to right."""
     y, x = np.mgrid[:height, :width]
     rgba = np.stack([2 * x, 3 * y, 120 + 0 * x, 255 + 0 * x], axis=-1).clip(0, 255).astype(np.uint8)
@@ -36,18 +36,18 @@ def decoded(path: Path) -> tuple[list[Voxels], Fraction | None]:
 @pytest.mark.parametrize(("ending", "least_db"), [("mp4", 30.0), ("webm", 30.0), ("gif", 30.0)])
 def test_every_picture_is_in_the_movie(tmp_path: Path, ending: str, least_db: float) -> None:
     path = tmp_path / f"a.{ending}"
-    save_movie(path, picture, COUNT, 25)
+    save_movie(path, image, COUNT, 25)
     frames, rate = decoded(path)
     assert len(frames) == COUNT
     assert rate == 25
     assert frames[0].shape == ((64, 97, 3) if ending == "gif" else (64, 98, 3))  # Colours are kept for 2 × 2 pixels.
     for number in (0, 3, COUNT - 1):
-        assert psnr(frames[number][:, :97], picture(number)[..., :3]) > least_db
+        assert psnr(frames[number][:, :97], image(number)[..., :3]) > least_db
     assert [found.name for found in tmp_path.iterdir()] == [f"a.{ending}"]
 
 
 def test_players_are_told_the_colours_and_may_start_at_once(tmp_path: Path) -> None:
-    save_movie(tmp_path / "a.mp4", picture, 2)
+    save_movie(tmp_path / "a.mp4", image, 2)
     content = (tmp_path / "a.mp4").read_bytes()
     assert content.index(b"moov") < content.index(b"mdat")
     with av.open(str(tmp_path / "a.mp4")) as movie:
@@ -68,7 +68,7 @@ def test_an_interrupted_movie_leaves_the_one_before(tmp_path: Path, ending: str)
     def draw(number: int) -> Voxels:
         if number == 3:
             raise KeyboardInterrupt
-        return picture(number)
+        return image(number)
 
     with pytest.raises(KeyboardInterrupt):
         save_movie(path, draw, COUNT)
@@ -83,28 +83,28 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path) -> None:
         if number == last:
             raise KeyboardInterrupt
         drawn.append(number)
-        return picture(number)
+        return image(number)
 
     with pytest.raises(KeyboardInterrupt):
         save_movie(folder, lambda number: draw(number, 3), COUNT, describe="this")
     assert sorted(found.name for found in folder.iterdir()) == ["0000.png", "0001.png", "0002.png", "movie.txt"]
     save_movie(folder, lambda number: draw(number, -1), COUNT, describe="this")
     assert drawn == list(range(COUNT))
-    assert (np.asarray(Image.open(folder / "0005.png")) == picture(5)).all()
+    assert (np.asarray(Image.open(folder / "0005.png")) == image(5)).all()
     with pytest.raises(OutputExists, match="exists already"):
-        save_movie(folder, picture, COUNT, describe="that")
+        save_movie(folder, image, COUNT, describe="that")
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear")
     with pytest.raises(OutputExists):
-        save_movie(tmp_path, picture, COUNT)
+        save_movie(tmp_path, image, COUNT)
     assert [found.name for found in tmp_path.iterdir()] == ["letter.txt"]
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "told"), [("a.avi", 3, "no name for a movie"), ("a.mp4", 0, "at least one picture")]
+    ("name", "count", "reply"), [("a.avi", 3, "no name for a movie"), ("a.mp4", 0, "at least one picture")]
 )
-def test_what_cannot_be_made_is_told(tmp_path: Path, name: str, count: int, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
-        save_movie(tmp_path / name, picture, count)
+def test_what_cannot_be_made_is_told(tmp_path: Path, name: str, count: int, reply: str) -> None:
+    with pytest.raises(InvalidInput, match=reply):
+        save_movie(tmp_path / name, image, count)

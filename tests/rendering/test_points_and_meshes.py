@@ -7,16 +7,16 @@ import pytest
 
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic_scenery import with_scenery
+from pellucid.rendering.automatic.geometry import with_scenery
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.colors import color_points
 from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Mesh, Points, in_memory
-from pellucid.rendering.points import suitable_radius_scale, visible_spheres
+from pellucid.rendering.layers.spheres import default_radius_scale, visible_spheres
+from pellucid.rendering.presets.color_maps import color_points
 from pellucid.rendering.reference import geometry as reference_geometry
 from pellucid.rendering.reference import volumes as reference
-from pellucid.rendering.reference.scenery import Picture
+from pellucid.rendering.reference.surfaces import ReferenceImage
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -44,8 +44,8 @@ def ball() -> Mesh:
     return extract_isosurface(Volume.from_array((4 - distance).astype(np.float32), (2.0, 2.0, 2.0)), 0.0)
 
 
-def decibels(frame: Frame, picture: Picture, scene: Scene) -> float:
-    color, depth = picture
+def decibels(frame: Frame, image: ReferenceImage, scene: Scene) -> float:
+    color, depth = image
     expected = to_rgba8(color.reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
     assert expected[..., :3].std() > 3, "the reference's picture shows nothing: the test would prove nothing"
     both = np.isfinite(frame.depth) & np.isfinite(depth.reshape(SIZE, SIZE))
@@ -112,7 +112,7 @@ def test_hidden_layers_are_as_if_they_were_not_there(renderer: Renderer, cloud: 
     without = renderer.render(replace(scene, points=()), SIZE, SIZE)
     np.testing.assert_array_equal(renderer.render(scene, SIZE, SIZE).rgba, without.rgba)
     *_, last = renderer.render_progressive(scene, SIZE, SIZE)
-    assert last.statistics.pictures == 9 and np.array_equal(last.depth, without.depth)
+    assert last.statistics.images == 9 and np.array_equal(last.depth, without.depth)
     empty = replace(scene, meshes=(replace(mesh, is_visible=False),), background=(0.2, 0.4, 0.6, 1.0))
     assert np.unique(renderer.render(empty, SIZE, SIZE).rgba.reshape(-1, 4), axis=0).tolist() == [[51, 102, 153, 255]]
 
@@ -205,8 +205,8 @@ def test_two_sides_of_a_triangle_are_alike(renderer: Renderer) -> None:
 
 def test_a_radius_that_suits() -> None:
     corners: Voxels = np.array([[x, y, z] for x in (0, 8) for y in (0, 8) for z in (0, 8)], float)
-    assert suitable_radius_scale(Points(corners, np.full(8, 2.0))) == pytest.approx(4 / 2 / 2)
-    assert suitable_radius_scale(Points(corners[:1], np.ones(1))) == 1.0
+    assert default_radius_scale(Points(corners, np.full(8, 2.0))) == pytest.approx(4 / 2 / 2)
+    assert default_radius_scale(Points(corners[:1], np.ones(1))) == 1.0
 
 
 def test_shapes_are_checked() -> None:

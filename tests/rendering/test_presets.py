@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.rendering.automatic import automatic_scene
-from pellucid.rendering.color_spaces import resampled
-from pellucid.rendering.colors import color_points
-from pellucid.rendering.preset_files import read_preset, to_paraview
-from pellucid.rendering.presets import PRESETS, preset_names
+from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.presets.builtin import PRESETS, preset_names
+from pellucid.rendering.presets.color_maps import color_points
+from pellucid.rendering.presets.color_spaces import resampled
+from pellucid.rendering.presets.files import read_preset, to_paraview
 from pellucid.rendering.transfer import Edges, TransferFunction
 from pellucid.volume.volume import Volume
 

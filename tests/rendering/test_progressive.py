@@ -10,15 +10,15 @@ import pytest
 import pellucid
 from pellucid.device import Device, choose
 from pellucid.errors import Cancelled
-from pellucid.fields.bricks import BrickField
-from pellucid.fields.reading import BrickReader
+from pellucid.fields.bricks.brick_field import BrickField
+from pellucid.fields.bricks.reader import BrickReader
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.drawing import Canvas, Drawn, Patience
+from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawRegion
+from pellucid.rendering.drawing.packing import SubpixelOffset
+from pellucid.rendering.drawing.refinement import IMAGES, SHARE_OF_BUDGET, FrameCost, FrameCostModel, subpixel_offset
 from pellucid.rendering.frame import Frame, enlarged, enlarged_depth
 from pellucid.rendering.geometry.shapes import Points
-from pellucid.rendering.packing import Aim
-from pellucid.rendering.progressive import PICTURES, SHARE_OF_BUDGET, Cost, Pace, aim
 from pellucid.rendering.renderer import Renderer, render_progressive
 from pellucid.rendering.scene import Isosurface, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -51,8 +51,8 @@ def scene_of(volume: Volume, **changes: object) -> Scene:
 
 def is_later(count: int) -> Callable[[], bool]:
     """Cancelled when it is asked for the so-many-th time."""
-    asked = iter(range(count))
-    return lambda: next(asked, None) is None
+    request = iter(range(count))
+    return lambda: next(request, None) is None
 
 
 def apart(one: Frame, other: Frame) -> float:
@@ -71,7 +71,7 @@ def test_a_first_picture_then_the_exact_one_then_smoother_ones(device: Device) -
     assert {frame.depth.shape for frame in frames} == {(HEIGHT, WIDTH)}
     first_exact = scales.index(1)
     assert [frame.statistics.is_exact for frame in frames] == [scale == 1 for scale in scales]
-    assert [frame.statistics.pictures for frame in frames[first_exact:]] == list(range(1, PICTURES + 1))
+    assert [frame.statistics.images for frame in frames[first_exact:]] == list(range(1, IMAGES + 1))
     assert np.array_equal(frames[first_exact].rgba, exact.rgba)
     assert np.array_equal(frames[first_exact].depth, exact.depth)
     errors = [apart(frame, exact) for frame in frames[: first_exact + 1]]
@@ -111,18 +111,18 @@ def test_a_picture_is_abandoned_between_two_pieces() -> None:
 
 @pytest.mark.parametrize("shading", ["shadow", "occlusion"])
 def test_working_out_light_is_abandoned_too(device: Device, shading: str) -> None:
-    asked = 0
+    request = 0
 
     def is_cancelled() -> bool:
-        nonlocal asked
-        asked += 1
+        nonlocal request
+        request += 1
         return True
 
     renderer, volume = Renderer(device), Volume.from_array(waves())
     scene = scene_of(volume, shading=shading)
     with pytest.raises(Cancelled, match="Working out the light"):
         renderer.render(scene, WIDTH, HEIGHT, is_cancelled=is_cancelled)
-    assert asked <= current().threads + 2  # Once for every thread that works, and afterwards.
+    assert request <= current().threads + 2  # Once for every thread that works, and afterwards.
     fresh = Renderer(device).render(scene, WIDTH, HEIGHT)
     assert (renderer.render(scene, WIDTH, HEIGHT).rgba == fresh.rgba).all()
 
@@ -206,7 +206,7 @@ def test_what_has_no_room_ends_too(device: Device) -> None:
     field = BrickField(volume, device, volume.nbytes)
     renderer.add_field(str(volume.location), field)
     frames = list(renderer.render_progressive(scene, WIDTH, HEIGHT))
-    assert frames[-1].statistics.pictures == PICTURES
+    assert frames[-1].statistics.images == IMAGES
     assert 0 < frames[-1].statistics.full_resolution < 1
     assert not frames[-1].statistics.is_exact
 
@@ -228,27 +228,27 @@ def test_many_pictures_smooth_the_edges_of_a_sphere(device: Device) -> None:
 
 
 def test_rays_fill_their_pixels_evenly() -> None:
-    aims = [aim(number) for number in range(PICTURES)]
-    assert aims[0] == Aim(0.0, 0.0, 0.0)
+    aims = [subpixel_offset(number) for number in range(IMAGES)]
+    assert aims[0] == SubpixelOffset(0.0, 0.0, 0.0)
     places = np.array([(one.across, one.down) for one in aims])
-    even = (np.arange(PICTURES) - PICTURES // 2) / PICTURES
+    even = (np.arange(IMAGES) - IMAGES // 2) / IMAGES
     assert np.allclose(np.sort(places, axis=0), even[:, None])
-    between = np.linalg.norm(places[:, None] - places[None], axis=-1) + np.eye(PICTURES)
+    between = np.linalg.norm(places[:, None] - places[None], axis=-1) + np.eye(IMAGES)
     assert between.min() > 0.24
-    assert np.allclose(np.sort([one.jitter for one in aims]), np.arange(PICTURES) / PICTURES)
+    assert np.allclose(np.sort([one.jitter for one in aims]), np.arange(IMAGES) / IMAGES)
 
 
 def test_the_pace_follows_what_was_measured() -> None:
-    pace = Pace()
+    pace = FrameCostModel()
     size = (720, 1280)
-    height, width = pace.affordable("scene", size, 0.1, otherwise=Cost(1e-5))
+    height, width = pace.affordable("scene", size, 0.1, otherwise=FrameCost(1e-5))
     assert height * width * 1e-5 == pytest.approx(SHARE_OF_BUDGET * 0.1, rel=0.02)
     pace.measured("scene", (100, 100), drawing_s=0.01, beside_s=0.5)
     pace.measured("scene", (100, 100), drawing_s=0.01, beside_s=0.02)
-    height, width = pace.affordable("scene", size, 0.1, Cost(1.0))
+    height, width = pace.affordable("scene", size, 0.1, FrameCost(1.0))
     assert height * width * 1e-6 == pytest.approx(SHARE_OF_BUDGET * 0.1 - 0.02, rel=0.02)
-    assert pace.affordable("scene", size, 10.0, Cost(1.0)) == size
-    assert pace.affordable("other", size, 0.1, Cost(1.0)) == (22, 40)
+    assert pace.affordable("scene", size, 10.0, FrameCost(1.0)) == size
+    assert pace.affordable("other", size, 0.1, FrameCost(1.0)) == (22, 40)
 
 
 def test_a_scene_without_volumes_comes_in_time_too(device: Device) -> None:
@@ -283,9 +283,9 @@ def test_one_call_for_a_scene() -> None:
 def test_what_draws_may_be_anything_that_gives_pictures(device: Device) -> None:
     renderer = Renderer(device)
     volume = Volume.from_array(waves())
-    pictures: list[Drawn] = list(renderer.pictures(scene_of(volume), Canvas((12, 16)), Patience()))
-    assert [picture.color.shape for picture in pictures] == [(12, 16)]
-    assert [picture.seen[0].shape for picture in pictures] == [SHAPE]
+    images: list[DeviceFrame] = list(renderer.images(scene_of(volume), DrawRegion((12, 16)), DrawOptions()))
+    assert [image.color.shape for image in images] == [(12, 16)]
+    assert [image.seen[0].shape for image in images] == [SHAPE]
 
 
 def test_a_smaller_budget_makes_a_coarser_first_picture() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pellucid.box import Box
 from pellucid.device import Device
-from pellucid.fields.bricks import BrickField
+from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import framing
 from pellucid.rendering.reference import volumes as reference

@@ -9,8 +9,8 @@ import pytest
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.colors import color_maps, color_points
 from pellucid.rendering.labels import LabelColor, Labels
+from pellucid.rendering.presets.color_maps import color_maps, color_points
 from pellucid.rendering.scene import (
     MIGRATIONS,
     VERSION,
@@ -51,7 +51,7 @@ def test_a_scene_is_read_back_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reply"),
     [
         ({"colour": 3}, r"scene has no 'colour'\. It has: annotations, background, camera"),
         ({"camera": {"position": [0, 0, 1], "zoom": 2}}, r"scene.camera has no 'zoom'"),
@@ -66,9 +66,9 @@ def test_a_scene_is_read_back_as_it_was_written() -> None:
         ({"version": 99}, r"version 99, and this program knows 1 to 2\. Update Pellucid"),
     ],
 )
-def test_what_is_not_understood_is_refused_by_name(change: dict[str, object], told: str) -> None:
+def test_what_is_not_understood_is_refused_by_name(change: dict[str, object], reply: str) -> None:
     document = {**json.loads(Scene().to_json()), **change}
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=reply):
         Scene.from_json(json.dumps(document))
 
 
@@ -76,7 +76,7 @@ NAN, INFINITE = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "reply"),
     [
         (lambda: Camera((NAN, 0.0, 4.0)), "nan, 0.0, 4.0, .* cannot be drawn. Give finite"),
         (lambda: Camera((INFINITE, 0.0, 4.0)), "Give finite numbers"),
@@ -101,8 +101,8 @@ NAN, INFINITE = float("nan"), float("inf")
         (lambda: VolumeLayer("a", shading="ao"), "no shading 'ao'. Choose one of: none, gradient"),  # type: ignore[arg-type]
     ],
 )
-def test_what_means_nothing_is_refused(make: Callable[[], object], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_what_means_nothing_is_refused(make: Callable[[], object], reply: str) -> None:
+    with pytest.raises(InvalidInput, match=reply):
         make()
 
 

@@ -10,7 +10,7 @@ from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Mesh, Points
-from pellucid.rendering.reference import geometry, scenery
+from pellucid.rendering.reference import geometry, surfaces
 from pellucid.rendering.reference import volumes as reference
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Isosurface, MeshLayer, Mode, PointsLayer, Scene, VolumeLayer
@@ -30,15 +30,15 @@ def ball(radius: float) -> Mesh:
     return extract_isosurface(Volume.from_array((radius / 2 - distance).astype(np.float32), (2.0, 2.0, 2.0)), 0.0)
 
 
-def decibels(frame: Frame, picture: scenery.Picture, scene: Scene) -> float:
-    expected = to_rgba8(picture[0].reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
+def decibels(frame: Frame, image: surfaces.ReferenceImage, scene: Scene) -> float:
+    expected = to_rgba8(image[0].reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
     assert expected[..., :3].std() > 3, "the reference's picture shows nothing: the test would prove nothing"
     error = np.mean((frame.rgba.astype(float) - expected.astype(float)) ** 2)
     return float("inf") if error == 0 else float(10 * np.log10(255**2 / error))
 
 
 @pytest.fixture(scope="module")
-def around() -> tuple[Scene, tuple[Mesh, Mesh, Points], scenery.Scenery]:
+def around() -> tuple[Scene, tuple[Mesh, Mesh, Points], surfaces.ReferenceSurfaces]:
     """A clear ball around another, clear as well, with spheres in and beside them, and a plane cutting all of it."""
     outer, inner = ball(8.0), ball(4.0)
     points = Points(np.array([[10.0, 10.0, 10.0], [13.0, 4.0, 14.0]]), np.array([1.5, 1.0]))
@@ -47,22 +47,22 @@ def around() -> tuple[Scene, tuple[Mesh, Mesh, Points], scenery.Scenery]:
         camera=CAMERA, meshes=layers, points=(PointsLayer(points.name, RED),), planes=(ClipPlane((0.0, 0.3, 1.0), 9.0),)
     )
     rays = reference.camera_rays(CAMERA, SIZE, SIZE, is_jittered=True)
-    pictures = [geometry.draw_points(points, scene.points[0], rays, scene.light, scene.planes)]
+    images = [geometry.draw_points(points, scene.points[0], rays, scene.light, scene.planes)]
     for mesh, layer in zip((outer, inner), layers, strict=True):
-        pictures += geometry.draw_clear_mesh(mesh, layer, rays, scene.light, scene.planes)
-    return scene, (outer, inner, points), scenery.arranged(pictures, SIZE * SIZE)
+        images += geometry.draw_clear_mesh(mesh, layer, rays, scene.light, scene.planes)
+    return scene, (outer, inner, points), surfaces.arranged(images, SIZE * SIZE)
 
 
 def test_clear_meshes_are_the_reference_s(
-    renderer: Renderer, around: tuple[Scene, tuple[Mesh, Mesh, Points], scenery.Scenery]
+    renderer: Renderer, around: tuple[Scene, tuple[Mesh, Mesh, Points], surfaces.ReferenceSurfaces]
 ) -> None:
     scene, _, drawn = around
-    assert decibels(renderer.render(scene, SIZE, SIZE), scenery.Walk(drawn).finish(), scene) >= 45
+    assert decibels(renderer.render(scene, SIZE, SIZE), surfaces.SurfaceWalk(drawn).finish(), scene) >= 45
 
 
 @pytest.mark.parametrize("mode", ["composite", "max", "mean", "isosurface"])
 def test_clear_meshes_in_a_volume_are_the_reference_s(
-    renderer: Renderer, around: tuple[Scene, tuple[Mesh, Mesh, Points], scenery.Scenery], mode: Mode
+    renderer: Renderer, around: tuple[Scene, tuple[Mesh, Mesh, Points], surfaces.ReferenceSurfaces], mode: Mode
 ) -> None:
     z, y, x = np.meshgrid(*[np.arange(20)] * 3, indexing="ij")
     volume = Volume.from_array((100 + 90 * np.sin(z / 3) * np.cos(y / 4) * np.sin(x / 5)).astype(np.uint8))

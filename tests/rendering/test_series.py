@@ -63,6 +63,6 @@ def test_shadows_follow_the_time(renderer: Renderer, tmp_path: Path) -> None:
     solid = TransferFunction(opacities=((0.0, 0.0), (0.5, 0.0), (0.5, 1.0)), value_range=(0.0, 200.0))
     layer = VolumeLayer(str(tmp_path / "lid.npy"), solid, shading="occlusion")
     scene = Scene((layer,), Camera((7.5, 40.0, 30.0), (7.5, 7.5, 7.5), (0.0, 0.0, 1.0), 40.0))
-    pictures = [renderer.render(replace(scene, time=time), 24, 24).rgba for time in (0.0, 1.0, 0.0)]
-    assert np.array_equal(pictures[0], pictures[2])
-    assert np.abs(pictures[0].astype(int) - pictures[1]).max() > 50
+    images = [renderer.render(replace(scene, time=time), 24, 24).rgba for time in (0.0, 1.0, 0.0)]
+    assert np.array_equal(images[0], images[2])
+    assert np.abs(images[0].astype(int) - images[1]).max() > 50

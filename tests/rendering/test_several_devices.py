@@ -8,14 +8,15 @@ import pytest
 from pellucid.box import Box
 from pellucid.device import Device, choose
 from pellucid.errors import Cancelled, InvalidInput
+from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.dense import DenseField
 from pellucid.fields.sizes import BRICK
-from pellucid.fields.visible import VisibleBricks
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
+from pellucid.rendering.drawing.multi_device import merged
+from pellucid.rendering.drawing.partition import SplitPlane, parts, shares
 from pellucid.rendering.frame import Frame
 from pellucid.rendering.geometry.shapes import Points
-from pellucid.rendering.parts import Cut, parts, shares
 from pellucid.rendering.renderer import Renderer, renderer_for
 from pellucid.rendering.scene import (
     ClipPlane,
@@ -26,7 +27,6 @@ from pellucid.rendering.scene import (
     Transform,
     VolumeLayer,
 )
-from pellucid.rendering.shared import merged
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
@@ -207,8 +207,8 @@ def test_cuts_lie_between_bricks_and_parts_come_front_to_back() -> None:
     assert shares((32, 64, 200), 1)[0].sides == ()
     three = shares((32, 64, 200), 3)
     assert [share.number for share in three] == [0, 1, 2]
-    assert three[0].sides == ((Cut(2, 64), -1),)
-    assert three[1].sides == ((Cut(2, 64), 1), (Cut(2, 128), -1))
+    assert three[0].sides == ((SplitPlane(2, 64), -1),)
+    assert three[1].sides == ((SplitPlane(2, 64), 1), (SplitPlane(2, 128), -1))
     assert [share.number for share in shares((32, 64, 200), 3, lambda cut: False)] == [2, 1, 0]
     world = np.diag([1.0, 1.0, 1.0]), np.zeros(3)
     between = Camera((100.0, 30.0, -200.0), (100.0, 30.0, 16.0), (0.0, 1.0, 0.0))
@@ -246,6 +246,6 @@ def test_all_cards_share_what_does_not_fit_one(monkeypatch: pytest.MonkeyPatch) 
     for total_bytes, count in ((volume.nbytes, 2), (2 * volume.nbytes, 1)):
         cards = [Card(f"cuda:{number}", "cuda", "a card", total_bytes) for number in range(2)]
         monkeypatch.setattr("pellucid.rendering.renderer.devices", lambda cards=cards: [choose("cpu"), *cards])
-        monkeypatch.setattr("pellucid.rendering.renderer.choose", lambda asked, cards=cards: cards[0])
+        monkeypatch.setattr("pellucid.rendering.renderer.choose", lambda request, cards=cards: cards[0])
         assert len(renderer_for(scene_of(volume)).devices) == count
         assert len(renderer_for(scene_of(volume), "cuda:0").devices) == 1

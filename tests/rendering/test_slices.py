@@ -7,13 +7,13 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.device import Device
-from pellucid.fields.bricks import BrickField
+from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.colors import color_points
 from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.geometry.shapes import Points
-from pellucid.rendering.reference import geometry, scenery
+from pellucid.rendering.presets.color_maps import color_points
+from pellucid.rendering.reference import geometry, surfaces
 from pellucid.rendering.reference import volumes as reference
 from pellucid.rendering.reference.slices import draw_slice
 from pellucid.rendering.renderer import Renderer
@@ -43,10 +43,10 @@ def rays_of(scene: Scene) -> reference.Rays:
     return reference.camera_rays(scene.camera, SIZE, SIZE, is_jittered=scene.is_jittered)
 
 
-def decibels(frame: Frame, picture: scenery.Picture, scene: Scene) -> float:
-    expected = to_rgba8(picture[0].reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
+def decibels(frame: Frame, image: surfaces.ReferenceImage, scene: Scene) -> float:
+    expected = to_rgba8(image[0].reshape(SIZE, SIZE, 4).astype(np.float32), scene.background)
     assert expected[..., :3].std() > 3, "the reference's picture shows nothing: the test would prove nothing"
-    depth = picture[1].reshape(SIZE, SIZE)
+    depth = image[1].reshape(SIZE, SIZE)
     both = np.isfinite(frame.depth) & np.isfinite(depth)
     assert not both.any() or np.median(np.abs(frame.depth[both] - depth[both])) < 0.01
     error = np.mean((frame.rgba.astype(float) - expected.astype(float)) ** 2)
@@ -77,7 +77,7 @@ def test_a_slice_is_the_reference_s(renderer: Renderer, volume: Volume, changes:
     scene = Scene(slices=(layer,), **rest)  # type: ignore[arg-type]
     rays = rays_of(scene)
     drawn = draw_slice(volume.read(), SPACING, layer, rays, scene.planes)
-    expected = scenery.Walk(scenery.arranged([drawn], SIZE * SIZE)).finish()
+    expected = surfaces.SurfaceWalk(surfaces.arranged([drawn], SIZE * SIZE)).finish()
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
 
 
@@ -106,8 +106,8 @@ def test_slices_lie_among_volume_and_spheres(
     spheres = PointsLayer(points.name, TransferFunction(((0.0, (1.0, 0.2, 0.2)),), ((0.0, 1.0),)))
     scene = Scene((layer,), CAMERA, slices=planes, points=(spheres,))
     rays = rays_of(scene)
-    pictures = [draw_slice(volume.read(), SPACING, plane, rays) for plane in planes]
-    around = scenery.arranged([geometry.draw_points(points, spheres, rays, scene.light), *pictures], SIZE * SIZE)
+    images = [draw_slice(volume.read(), SPACING, plane, rays) for plane in planes]
+    around = surfaces.arranged([geometry.draw_points(points, spheres, rays, scene.light), *images], SIZE * SIZE)
     medium = reference.Medium(volume.read(), SPACING, layer, scene.light, scene.step)
     expected = reference.render([medium], rays, around)
     # Textures are read with weights of 8 bits, and a ray that grazes a surface may or may not meet it.

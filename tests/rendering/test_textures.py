@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pellucid.device import Device, Portion, devices, runtime
-from pellucid.fields.bricks import BrickField
+from pellucid.device import Device, LaunchRange, devices, runtime
+from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.fields.dense import DenseField
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering import packing
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.illumination import Illumination
-from pellucid.rendering.kept import KeptLayers
+from pellucid.rendering.drawing import packing
+from pellucid.rendering.drawing.draw_pass import launch_rays
+from pellucid.rendering.drawing.illumination import LightCache
+from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
-from pellucid.rendering.tiles import launch_rays
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
@@ -54,7 +54,7 @@ def test_textures_and_arrays_give_one_picture(
     device: Device, volume: Volume, kind: str, changes: dict[str, object]
 ) -> None:
     scene = Scene((replace(VolumeLayer(str(volume.location), TRANSFER), **changes),), CAMERA)  # type: ignore[arg-type]
-    pictures = []
+    images = []
     for is_texture in (True, False):
         renderer = Renderer(device)
         if kind == "whole":
@@ -62,18 +62,18 @@ def test_textures_and_arrays_give_one_picture(
         else:
             field = BrickField(volume, device, 8 * volume.nbytes, is_texture=is_texture)  # type: ignore[assignment]
         renderer.add_field(str(volume.location), field)
-        pictures.append(renderer.render(scene, 96, 96))
-    assert decibels(pictures[0].rgba, pictures[1].rgba) >= 40
-    assert pictures[0].rgba[..., :3].std() > 5
-    assert pictures[0].statistics.full_resolution == 1
-    both = np.isfinite(pictures[0].depth) & np.isfinite(pictures[1].depth)
-    assert np.median(np.abs(pictures[0].depth[both] - pictures[1].depth[both])) < 0.05
+        images.append(renderer.render(scene, 96, 96))
+    assert decibels(images[0].rgba, images[1].rgba) >= 40
+    assert images[0].rgba[..., :3].std() > 5
+    assert images[0].statistics.full_resolution == 1
+    both = np.isfinite(images[0].depth) & np.isfinite(images[1].depth)
+    assert np.median(np.abs(images[0].depth[both] - images[1].depth[both])) < 0.05
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shading", ["none", "gradient"])
 def test_leaps_and_portions_change_no_bit(volume: Volume, shading: str) -> None:
-    from pellucid.rendering.kernels import textured
+    from pellucid.rendering.kernels import composite_texture
 
     device = next((found for found in devices() if found.is_cuda), None)
     if device is None:
@@ -81,15 +81,15 @@ def test_leaps_and_portions_change_no_bit(volume: Volume, shading: str) -> None:
     warp, field = runtime.start(), DenseField(volume, device)
     layer = VolumeLayer(str(volume.location), TRANSFER, shading=shading)  # type: ignore[arg-type]
     scene = Scene((layer,), CAMERA)
-    packed = packing.pack_layer(scene, layer, field, Illumination(field), 0.5)
-    solidity = KeptLayers().solidity(packed, field)
+    packed = packing.pack_layer(scene, layer, field, LightCache(field), 0.5)
+    solidity = PackedLayerCache().solid_distance(packed, field)
     vacancy = packed.vacancy.numpy()
     assert vacancy.max() > 1
     assert solidity.numpy().max() > 1
-    kernel = textured.composite_unlit if shading == "none" else textured.composite_lit
-    whole, parts = [Portion(SIZE)], [Portion((37, SIZE[1])), Portion((53, SIZE[1]), 37)]
+    kernel = composite_texture.composite_unlit if shading == "none" else composite_texture.composite_lit
+    whole, parts = [LaunchRange(SIZE)], [LaunchRange((37, SIZE[1])), LaunchRange((53, SIZE[1]), 37)]
     everywhere, one_cell = np.zeros_like(vacancy), np.ones_like(vacancy)
-    pictures = []
+    images = []
     for cells, around, portions in (
         (vacancy, solidity.numpy(), whole),
         (vacancy, solidity.numpy(), parts),
@@ -104,29 +104,29 @@ def test_leaps_and_portions_change_no_bit(volume: Volume, shading: str) -> None:
         for rows in portions:
             inputs = [view, packed, warp.array(around, device=device.name)]
             launch_rays(kernel, rows, inputs, [color, depth], device)
-        pictures.append((color.numpy(), depth.numpy()))
-    for color, depth in pictures[1:]:
-        assert np.array_equal(color, pictures[0][0])
-        assert np.array_equal(depth, pictures[0][1])
-    assert pictures[0][0].max() > 0.1
+        images.append((color.numpy(), depth.numpy()))
+    for color, depth in images[1:]:
+        assert np.array_equal(color, images[0][0])
+        assert np.array_equal(depth, images[0][1])
+    assert images[0][0].max() > 0.1
 
 
 def test_a_layer_is_packed_again_only_when_something_changed(device: Device) -> None:
     voxels = np.random.default_rng(0).integers(0, 200, (24, 24, 24), dtype=np.uint8)
     volume = Volume.from_array(voxels)
-    field, kept = DenseField(volume, device), KeptLayers()
-    illumination = Illumination(field)
+    field, kept = DenseField(volume, device), PackedLayerCache()
+    illumination = LightCache(field)
     layer = VolumeLayer(str(volume.location), TRANSFER, shading="none")
     scene = Scene((layer,), framing((0.0, 0.0, 0.0), (24.0, 24.0, 24.0)))
     first = kept.layer(scene, layer, field, illumination, 0.5)
     moved = replace(scene, camera=CAMERA)
     assert kept.layer(moved, layer, field, illumination, 0.5) is first
-    assert kept.solidity(first, field) is kept.solidity(first, field)
+    assert kept.solid_distance(first, field) is kept.solid_distance(first, field)
     brighter = replace(layer, transfer=replace(TRANSFER, value_range=(0.0, 100.0)))
     assert kept.layer(moved, brighter, field, illumination, 0.5) is not first
     voxels[:] = 0
     volume.changed(volume.box)
-    field.begin()
+    field.prepare_frame()
     again = kept.layer(scene, layer, field, illumination, 0.5)
     assert again is not first
     assert again.vacancy.numpy().min() > 0

@@ -66,15 +66,15 @@ def test_a_compile_error_names_the_line_and_the_last_good_shading_stays(renderer
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "reply"),
     [
         ("", "Line 1 of the shading: nothing is returned"),
         ("float a = 1.0f;\na += value;", "Line 2 of the shading: nothing is returned"),
         ("if (value > 1.0f) {\nreturn color;", "Line 2 of the shading"),
     ],
 )
-def test_a_text_without_an_end_is_refused(renderer: Renderer, source: str, told: str) -> None:
-    with pytest.raises(ShadingInvalid, match=told):
+def test_a_text_without_an_end_is_refused(renderer: Renderer, source: str, reply: str) -> None:
+    with pytest.raises(ShadingInvalid, match=reply):
         renderer.add_shading(source)
 
 
@@ -84,14 +84,14 @@ def test_where_nothing_is_returned_the_colour_stays(renderer: Renderer, scene: S
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "reply"),
     [
         ("//@ a = 1\nreturn color;", "Line 1 of the shading: this declares no parameter"),
         ("return color;\n//@ a = 5 in 0 .. 1", "Line 2 of the shading: the default lies outside"),
     ],
 )
-def test_wrong_declarations_are_told(source: str, told: str) -> None:
-    with pytest.raises(ShadingInvalid, match=told):
+def test_wrong_declarations_are_told(source: str, reply: str) -> None:
+    with pytest.raises(ShadingInvalid, match=reply):
         _ = UserShading(source).parameters
 
 
@@ -141,7 +141,7 @@ def test_a_python_function_finds_what_is_around_it(renderer: Renderer, scene: Sc
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "reply"),
     [
         ("def shade(color):\n    a = 1.0\n    return color * nope\n", "Line 3 of the shading: .*nope"),
         ("def shade(color):\n    return wp.nosuch(color)\n", "Line 2 of the shading: .*nosuch"),
@@ -156,8 +156,8 @@ def test_a_python_function_finds_what_is_around_it(renderer: Renderer, scene: Sc
         ),
     ],
 )
-def test_errors_in_python_name_the_line(renderer: Renderer, scene: Scene, source: str, told: str) -> None:
+def test_errors_in_python_name_the_line(renderer: Renderer, scene: Scene, source: str, reply: str) -> None:
     good = renderer.add_shading(PYTHON)
-    with pytest.raises(ShadingInvalid, match=told):
+    with pytest.raises(ShadingInvalid, match=reply):
         renderer.add_shading(source)
     assert drawn(renderer, scene, good) == pytest.approx([64, 128, 128], abs=1)

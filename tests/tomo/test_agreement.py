@@ -14,11 +14,11 @@ import pytest
 from benchmarks.reconstruct import algotom_fbp, astra_fbp, decibels, direct
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.axis import by_double_wedge
-from pellucid.tomo.correction import Calibration, attenuate, level_air
-from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.rings import RingSettings, remove_rings
+from pellucid.tomo.correction.flat_field import Calibration, attenuate, level_air
+from pellucid.tomo.correction.rings import RingSettings, remove_rings
+from pellucid.tomo.geometry.axis import by_double_wedge
 from pellucid.tomo.scan import Floats
+from pellucid.tomo.scan_files.registry import open_scan
 from tests.shared_data import shared
 
 TOOTH, TIFF, NEXUS = ("ct/tooth.h5", 0), ("ct/savu_tiff", 110), ("ct/k11_diad/k11-18014.nxs", 10)

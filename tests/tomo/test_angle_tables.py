@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reading.angle_tables import read_table
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.reading.table_text import AnglesUnclear
+from pellucid.tomo.scan_files.angle_tables import read_table
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.scan_files.text_tables import AnglesUnclear
 
 DEGREES = np.arange(8) * 22.5
 
@@ -77,7 +77,7 @@ def test_rows_are_matched_with_files_and_frames(key: str, tmp_path: Path) -> Non
         np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
         assert scan.projections.read()[:, 0, 0].tolist() == list(range(8))
         wanted = f"column 'angle', in the order of column '{key}'." if key else "column 2, in the order of column 1."
-        assert any(said.endswith(wanted) for said in scan.assumptions)
+        assert any(text.endswith(wanted) for text in scan.assumptions)
 
 
 @pytest.mark.parametrize(

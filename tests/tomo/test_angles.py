@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 
 from pellucid.device import Device, primitives
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.filters import filter_sinograms
-from pellucid.tomo.gridding import reconstruct_by_gridding
-from pellucid.tomo.live import LiveSlices
+from pellucid.tomo.methods.direct import ParallelGeometry, back_project
+from pellucid.tomo.methods.filters import filter_sinograms
+from pellucid.tomo.methods.gridding import reconstruct_by_gridding
+from pellucid.tomo.pipeline.live import LiveSlices
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.reference.angles import Coverage, view_weights
 from pellucid.tomo.reference.projection import grid
+from pellucid.tomo.reference.view_weights import Coverage, view_weights
 from pellucid.tomo.scan import Floats
 from tests.tomo.analytic import ellipse_sinogram
 from tests.tomo.angle_sets import GOLDEN_DEG, AngleSet, covering, with_a_wedge
@@ -102,12 +102,12 @@ def test_two_wedges_are_two() -> None:
 def direct(sinograms: Voxels, angles: Floats, device: Device) -> Voxels:
     room = primitives(device)
     filtered = filter_sinograms(room.to_device(sinograms), "ramachandran", device=device)
-    return np.asarray(room.to_host(back_project(filtered, Geometry.shared(angles, AXIS, 1), device))[0])
+    return np.asarray(room.to_host(back_project(filtered, ParallelGeometry.shared(angles, AXIS, 1), device))[0])
 
 
 def gridding(sinograms: Voxels, angles: Floats, device: Device) -> Voxels:
     room = primitives(device)
-    geometry = Geometry.shared(angles, AXIS, 1)
+    geometry = ParallelGeometry.shared(angles, AXIS, 1)
     slices = reconstruct_by_gridding(room.to_device(sinograms), geometry, "ramachandran", device=device)
     return np.asarray(room.to_host(slices)[0])
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from pellucid.device import Device, choose, primitives
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.correction.rings import RingSettings, remove_rings
+from pellucid.tomo.methods.direct import ParallelGeometry, back_project
+from pellucid.tomo.methods.filters import filter_sinograms
 from pellucid.tomo.reference.projection import grid
 from pellucid.tomo.reference.stripes import Stripes, measured, remove_offsets
-from pellucid.tomo.rings import RingSettings, remove_rings
 from pellucid.tomo.scan import Floats
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 
@@ -57,7 +57,7 @@ def wall_of(sinogram: Voxels, axis: float) -> float:
     """Mean attenuation in the wall of the reconstructed pipe."""
     device = choose("cpu")
     filtered = filter_sinograms(sinogram[None].astype(np.float32), "ramachandran", device=device)
-    image = back_project(filtered, Geometry.shared(ANGLES, axis, 1), device)[0]
+    image = back_project(filtered, ParallelGeometry.shared(ANGLES, axis, 1), device)[0]
     x, y = grid(COLUMNS)
     distance = np.hypot(x, y)
     return float(image[(distance > RADIUS) & (distance < RADIUS + WALL)].mean())
@@ -135,10 +135,10 @@ def scans(draw: st.DrawFn) -> tuple[Floats, Floats, float, float]:
     columns, views = draw(st.integers(64, 400)), draw(st.integers(120, 240))
     angles, axis = even_angles(views), (columns - 1) / 2 + draw(st.floats(-3, 3))
     radius, away = columns * draw(st.floats(0.2, 0.38)), draw(st.sampled_from([0.0, 0.3, 1.0, 2.0, 4.5]))
-    wall, density = draw(st.sampled_from([None, 2.0, 3.0, 6.0])), 0.5 / radius
+    time_limit, density = draw(st.sampled_from([None, 2.0, 3.0, 6.0])), 0.5 / radius
     sinogram = density * ellipse_sinogram(angles, columns, axis, (radius, radius), (away, away / 2))
-    if wall:
-        inner = (radius - wall, radius - wall)
+    if time_limit:
+        inner = (radius - time_limit, radius - time_limit)
         sinogram -= density * ellipse_sinogram(angles, columns, axis, inner, (away, away / 2))
     noise = draw(st.sampled_from([0.0, 0.0005, 0.01]))
     random = np.random.default_rng(draw(st.integers(0, 1000)))
@@ -147,7 +147,7 @@ def scans(draw: st.DrawFn) -> tuple[Floats, Floats, float, float]:
 
 def slice_of(sinogram: Floats, angles: Floats, axis: float) -> Voxels:
     filtered = filter_sinograms(sinogram[None].astype(np.float32), "ramachandran", device=choose("cpu"))
-    return np.asarray(back_project(filtered, Geometry.shared(angles, axis, 1), choose("cpu"))[0])
+    return np.asarray(back_project(filtered, ParallelGeometry.shared(angles, axis, 1), choose("cpu"))[0])
 
 
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
@@ -163,12 +163,12 @@ def test_it_is_never_worse_than_nothing(scan: tuple[Floats, Floats, float, float
     assert np.std(slice_of(left, angles, axis)) <= 1.02 * np.std(slice_of(rings, angles, axis)) + 1e-3 * density
 
 
-@pytest.mark.parametrize("wall", [None, 3.0])
-def test_the_edge_of_a_sample_stays_where_its_other_side_is_not_seen(wall: float | None, device: Device) -> None:
+@pytest.mark.parametrize("time_limit", [None, 3.0])
+def test_the_edge_of_a_sample_stays_where_its_other_side_is_not_seen(time_limit: float | None, device: Device) -> None:
     angles = np.arange(360) * np.pi / 180
     before = 0.0025 * ellipse_sinogram(angles, 280, 33.2, (160, 160))
-    if wall:
-        before -= 0.0025 * ellipse_sinogram(angles, 280, 33.2, (160 - wall, 160 - wall))
+    if time_limit:
+        before -= 0.0025 * ellipse_sinogram(angles, 280, 33.2, (160 - time_limit, 160 - time_limit))
     before = (before + np.random.default_rng(0).normal(0, 0.005, before.shape)).astype(np.float32)
     np.testing.assert_array_equal(cleaned(before.astype(np.float64), 33.2, device), before)
 

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.axis import METHODS, AxisLine, by_double_wedge, find_axis
-from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.filters import filter_sinograms
-from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis, stitch, turn_upright
-from pellucid.tomo.opposite_views import OppositeViews
-from pellucid.tomo.phantoms import disc, discs, foam
-from pellucid.tomo.planning import plan_slabs
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.geometry.axis import METHODS, AxisLine, by_double_wedge, find_axis
+from pellucid.tomo.geometry.offset import OffsetAxis, correct_roll, find_offset_axis, join_opposite_views
+from pellucid.tomo.geometry.opposite_views import OppositeViews
+from pellucid.tomo.methods.direct import ParallelGeometry, back_project
+from pellucid.tomo.methods.filters import filter_sinograms
+from pellucid.tomo.pipeline.planning import plan_slabs
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.simulation.detector import Detector, Faults, integrals, simulate
+from pellucid.tomo.simulation.phantoms import disc, discs, foam
 from tests.shared_data import shared
 
 
@@ -72,7 +72,7 @@ def test_an_offset_scan_becomes_half_a_turn_of_wide_views(axis: float, device: D
     found = find_offset_axis(narrow[0], turn)
     assert found.column == axis
     room = primitives(device)
-    joined = room.to_host(stitch(room.to_device(narrow), found, OppositeViews.of(turn), device))
+    joined = room.to_host(join_opposite_views(room.to_device(narrow), found, OppositeViews.of(turn), device))
     wide = Detector(2, found.joined_columns, axis_column=found.joined_axis)
     np.testing.assert_allclose(joined, integrals(sample, wide, turn[:180]).transpose(1, 0, 2), atol=1e-5)
 
@@ -85,13 +85,13 @@ def test_the_axis_of_an_offset_scan_may_lie_between_columns(axis: float) -> None
     turn = np.arange(300) * np.pi / 150
     narrow = integrals(blobs, Detector(1, 128, axis_column=axis), turn).transpose(1, 0, 2).astype(np.float32)
     found = OffsetAxis(2 * axis, 128)
-    joined = stitch(narrow, found, OppositeViews.of(turn))
+    joined = join_opposite_views(narrow, found, OppositeViews.of(turn))
     wide = Detector(1, found.joined_columns, axis_column=found.joined_axis)
     wanted = integrals(blobs, wide, turn[:150]).transpose(1, 0, 2).astype(np.float32)
     slices = []
     for sinograms in (joined, wanted):
         filtered = filter_sinograms(sinograms, "hann", padding="none")
-        slices.append(back_project(filtered, Geometry.shared(turn[:150], found.joined_axis, 1))[0])
+        slices.append(back_project(filtered, ParallelGeometry.shared(turn[:150], found.joined_axis, 1))[0])
     assert find_offset_axis(narrow[0], turn).column == pytest.approx(axis, abs=0.08)
     assert rms(joined - wanted) < 0.01 * np.ptp(wanted)
     assert rms(slices[0] - slices[1]) < 0.01 * np.ptp(slices[1])
@@ -108,7 +108,7 @@ def test_a_turned_detector_is_put_upright(device: Device) -> None:
     frames = np.random.default_rng(0).normal(size=(2, 33, 48)).astype(np.float32)
     frames = scipy.ndimage.gaussian_filter(frames, (0, 3, 3))
     roll = 0.03
-    found = room.to_host(turn_upright(room.to_device(frames), roll, device))
+    found = room.to_host(correct_roll(room.to_device(frames), roll, device))
     matrix = np.array([[np.cos(roll), -np.sin(roll)], [np.sin(roll), np.cos(roll)]])
     middle = (np.array(frames.shape[1:]) - 1) / 2
     for one, wanted in zip(found, frames, strict=True):
@@ -119,7 +119,7 @@ def test_a_turned_detector_is_put_upright(device: Device) -> None:
 def test_an_axis_that_leans_stands_upright_after_turning() -> None:
     detector = Detector(65, 65, tilt=0.1)
     frame = integrals(disc(10), detector, np.zeros(1)).astype(np.float32)
-    upright = turn_upright(frame, AxisLine(32.0, 0.1).roll_rad)[0]
+    upright = correct_roll(frame, AxisLine(32.0, 0.1).roll_rad)[0]
 
     def centres(rows: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[float]:
         return [float((row * np.arange(65)).sum() / row.sum()) for row in (rows[20], rows[44])]
@@ -134,7 +134,9 @@ def test_what_cannot_be_found_is_said() -> None:
     with pytest.raises(InvalidInput, match="no overlap to find"):
         find_offset_axis(np.zeros((10, 8)), np.arange(10) * np.pi / 5)
     with pytest.raises(InvalidInput, match="do not fit an axis of 9 columns"):
-        stitch(np.zeros((1, 4, 8), np.float32), OffsetAxis(4, 9), OppositeViews.of(np.arange(4) * np.pi / 2))
+        join_opposite_views(
+            np.zeros((1, 4, 8), np.float32), OffsetAxis(4, 9), OppositeViews.of(np.arange(4) * np.pi / 2)
+        )
     scan = simulate(SAMPLE, Detector(1, 64), ANGLES)
     with pytest.raises(InvalidInput, match="no way 'magic'"):
         find_axis(scan, "magic")

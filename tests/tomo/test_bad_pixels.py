@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.bad_pixels import BadPixels
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.phantoms import foam
-from pellucid.tomo.pixel_repair import find_bad_pixels, repaired
+from pellucid.tomo.correction.bad_pixels import BadPixels
+from pellucid.tomo.correction.pixel_repair import find_bad_pixels, repaired
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Floats, Frames, Scan
-from pellucid.tomo.simulation import Detector, Faults, simulate
+from pellucid.tomo.simulation.detector import Detector, Faults, simulate
+from pellucid.tomo.simulation.phantoms import foam
 
 ROWS, COLUMNS = 40, 64
 ANGLES = np.arange(90) * np.pi / 90
@@ -117,5 +117,5 @@ def test_slabs_of_any_size_are_repaired_alike(monkeypatch: pytest.MonkeyPatch) -
     _, bad = damaged_scan()
     recipe, scan = Recipe(center=24.3), repaired(bad)
     whole = reconstruct_array(scan, recipe, device="cpu")
-    monkeypatch.setattr("pellucid.tomo.in_memory.AT_ONCE", 3)
+    monkeypatch.setattr("pellucid.tomo.pipeline.in_memory.AT_ONCE", 3)
     np.testing.assert_allclose(reconstruct_array(scan, recipe, device="cpu"), whole, atol=1e-6 * np.abs(whole).max())

@@ -13,14 +13,21 @@ from hypothesis import strategies as st
 from pellucid.device import Device, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.correction import Calibration, attenuate, bin_frames, group_shares, level_air, mend
-from pellucid.tomo.filters import filter_sinograms
+from pellucid.tomo.correction.flat_field import (
+    Calibration,
+    attenuate,
+    bin_frames,
+    group_shares,
+    level_air,
+    replace_bad_views,
+)
+from pellucid.tomo.correction.rings import RingSettings, remove_rings
 from pellucid.tomo.kernels import correction as kernels
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.methods.direct import ParallelGeometry, back_project
+from pellucid.tomo.methods.filters import filter_sinograms
 from pellucid.tomo.reference import steps as reference
-from pellucid.tomo.rings import RingSettings, remove_rings
 from pellucid.tomo.scan import Frames, Scan
+from pellucid.tomo.scan_files.registry import open_scan
 from tests.shared_data import shared
 
 RANDOM = np.random.default_rng(3)
@@ -126,10 +133,10 @@ def test_black_rows_come_from_their_neighbours(device: Device) -> None:
     broken[bad] = 99
     room = primitives(device)
     sinograms = room.to_device(broken)
-    mend(sinograms, bad, np.arange(6.0), device)
+    replace_bad_views(sinograms, bad, np.arange(6.0), device)
     ramp[1, 0] = 1  # nothing lies before the first: it becomes the next
     np.testing.assert_allclose(room.to_host(sinograms), ramp, atol=1e-6)
-    mend(sinograms, np.ones((2, 6), np.bool_), np.arange(6.0), device)
+    replace_bad_views(sinograms, np.ones((2, 6), np.bool_), np.arange(6.0), device)
     np.testing.assert_allclose(room.to_host(sinograms), ramp, atol=1e-6)
 
 
@@ -177,7 +184,7 @@ def test_the_tooth_has_its_golden_values(rings: RingSettings, golden: tuple[floa
         found = attenuate(scan.projections.read(rows=(0, 1)), scan.projections.times, calibration, device)
     assert not found.clipped.any()
     cleaned = remove_rings(found.sinograms, rings, device)
-    geometry = Geometry.shared(np.arange(181) * np.pi / 181, 296.0, 1)
+    geometry = ParallelGeometry.shared(np.arange(181) * np.pi / 181, 296.0, 1)
     filtered = filter_sinograms(cleaned, "chesler", padding="none", device=device)
     image = primitives(device).to_host(back_project(filtered, geometry, device))
     numbers = (image.min(), image.max(), image.mean(), image.std())

@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo.filters import FILTERS, filter_sinograms, padded_length, response, taps
+from pellucid.tomo.methods.filters import FILTERS, filter_sinograms, padded_length, response, taps
 from pellucid.tomo.reference.projection import continue_rows, extend_rows, filter_rows
 from pellucid.tomo.scan import Floats
 

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from pellucid.cli.main import main
 from pellucid.device import Device
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.live import Following, follow
-from pellucid.tomo.phantoms import disc
-from pellucid.tomo.pipeline import reconstruct
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.live import FollowOptions, follow
+from pellucid.tomo.pipeline.preview import SlicePreview
+from pellucid.tomo.pipeline.reconstruct import reconstruct
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Frames, Scan
-from pellucid.tomo.simulation import Detector, Faults, simulate, write_nxtomo
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.simulation.detector import Detector, Faults, simulate, write_nxtomo
+from pellucid.tomo.simulation.phantoms import disc
 from pellucid.volume.volume import open_volume
 
 ANGLES = np.arange(60) * np.pi / 60
@@ -101,10 +101,10 @@ def test_every_way_to_a_slice_gives_the_truth(share: float, tmp_path: Path, devi
     np.testing.assert_allclose(open_volume(tmp_path / "out.zarr").read(), TRUTH, atol=WITHIN)
     report = (tmp_path / "out.zarr.report.json").read_text()
     assert '"flat_groups": [' in report and '"after"' in report
-    with closing(Trial(open_scan(source, OPTIONS), device)) as trial:
-        np.testing.assert_allclose(trial.slice(1, RECIPE), TRUTH[1], atol=WITHIN)
-        np.testing.assert_allclose(trial.slice(1, replace(RECIPE, roll_deg=1e-6)), TRUTH[1], atol=5 * WITHIN)
-    following = Following(source, OPTIONS, RECIPE, device, pause=lambda seconds: False)
+    with closing(SlicePreview(open_scan(source, OPTIONS), device)) as preview:
+        np.testing.assert_allclose(preview.slice(1, RECIPE), TRUTH[1], atol=WITHIN)
+        np.testing.assert_allclose(preview.slice(1, replace(RECIPE, roll_deg=1e-6)), TRUTH[1], atol=5 * WITHIN)
+    following = FollowOptions(source, OPTIONS, RECIPE, device, pause=lambda seconds: False)
     *_, cross = follow(following)
     np.testing.assert_allclose(cross.xy, TRUTH[1], atol=5 * WITHIN)
 

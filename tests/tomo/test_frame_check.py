@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.correction import Calibration
-from pellucid.tomo.frame_check import frame_warnings, good_flats, rejected_darks, rejected_flats
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.phantoms import disc
-from pellucid.tomo.pipeline import reconstruct
+from pellucid.tomo.correction.flat_field import Calibration
+from pellucid.tomo.correction.frame_check import frame_warnings, good_flats, rejected_darks, rejected_flats
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.reconstruct import reconstruct
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Frames, Scan
-from pellucid.tomo.simulation import Detector, Faults, simulate, write_nxtomo
+from pellucid.tomo.simulation.detector import Detector, Faults, simulate, write_nxtomo
+from pellucid.tomo.simulation.phantoms import disc
 
 ANGLES = np.arange(60) * np.pi / 60
 SAMPLE, RECIPE = disc(12, 0.02), Recipe(center=19.5, filter="ramachandran", tilt=0.0)

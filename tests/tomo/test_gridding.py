@@ -7,18 +7,25 @@ from hypothesis import strategies as st
 
 from pellucid.device import Device, choose, primitives
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo import gridding_cuda
-from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.filters import FILTERS, border_fits, border_flags, filter_sinograms, padded_length, smoothed_response
-from pellucid.tomo.gridding import reconstruct_by_gridding
-from pellucid.tomo.gridding_cpu import kept_room
-from pellucid.tomo.gridding_window import grid_size
+from pellucid.tomo.methods import gridding_cuda
+from pellucid.tomo.methods.direct import ParallelGeometry, back_project
+from pellucid.tomo.methods.filters import (
+    FILTERS,
+    border_fits,
+    border_flags,
+    filter_sinograms,
+    padded_length,
+    smoothed_response,
+)
+from pellucid.tomo.methods.gridding import reconstruct_by_gridding
+from pellucid.tomo.methods.gridding_cpu import reuse_buffers
+from pellucid.tomo.methods.gridding_window import grid_size
 from pellucid.tomo.reference.projection import fourier_sum, grid
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.tooth import tooth_sinogram
 
 
-def made(sinograms: Voxels, geometry: Geometry, device: Device, name: str, padding: str = "none") -> Voxels:
+def made(sinograms: Voxels, geometry: ParallelGeometry, device: Device, name: str, padding: str = "none") -> Voxels:
     room = primitives(device)
     rows = room.to_device(sinograms.astype(np.float32))
     return room.to_host(reconstruct_by_gridding(rows, geometry, name, padding=padding, device=device))
@@ -29,7 +36,7 @@ def made(sinograms: Voxels, geometry: Geometry, device: Device, name: str, paddi
 def test_gridding_is_the_sum_over_waves(columns: int, axes: list[float], device: Device) -> None:
     rows = np.random.default_rng(columns).standard_normal((3, 24, columns))
     angles = even_angles(24) + 0.05
-    geometry = Geometry(angles, np.array(axes))
+    geometry = ParallelGeometry(angles, np.array(axes))
     found = made(rows, geometry, device, "shepp-logan")
     gains = smoothed_response("shepp-logan", padded_length(columns, "none"))
     for row, axis, image in zip(rows, axes, found, strict=True):
@@ -40,7 +47,7 @@ def test_gridding_is_the_sum_over_waves(columns: int, axes: list[float], device:
 def test_a_disc_comes_back_with_its_attenuation(device: Device) -> None:
     angles = even_angles(400)
     sinogram = 0.01 * ellipse_sinogram(angles, 256, 125.2, (80.0, 80.0))[None]
-    image = made(sinogram, Geometry.shared(angles, 125.2, 1), device, "ramachandran")[0]
+    image = made(sinogram, ParallelGeometry.shared(angles, 125.2, 1), device, "ramachandran")[0]
     x, y = grid(256)
     inner = image[x**2 + y**2 < 60**2]
     assert inner.mean() == pytest.approx(0.01, rel=1e-4)
@@ -60,7 +67,7 @@ def test_a_filter_stands_for_the_same_noise_as_directly(
 ) -> None:
     """Views along rows and columns, whose pixels all lie at the same share of a column, are few enough here."""
     rows = np.random.default_rng(seed).standard_normal((2, views, columns)).astype(np.float32)
-    geometry, device = Geometry.shared(even_angles(views), (columns - 1) / 2 + away, 2), choose("cpu")
+    geometry, device = ParallelGeometry.shared(even_angles(views), (columns - 1) / 2 + away, 2), choose("cpu")
     x, y = grid(columns)
     inside = x**2 + y**2 < (0.4 * columns) ** 2
     directly = back_project(filter_sinograms(rows, name, padding="none", device=device), geometry, device)
@@ -72,7 +79,7 @@ def test_a_filter_stands_for_the_same_sharpness_as_directly(name: str, least_db:
     angles, axis, room = even_angles(200), 63.1, primitives(device)
     small = 0.5 * ellipse_sinogram(angles, 128, axis, (6.0, 4.0), (10.0, 5.0))
     rows = (ellipse_sinogram(angles, 128, axis, (40.0, 30.0)) + small)[None].astype(np.float32)
-    geometry = Geometry.shared(angles, axis, 1)
+    geometry = ParallelGeometry.shared(angles, axis, 1)
     filtered = filter_sinograms(room.to_device(rows), name, padding="none", device=device)
     directly, found = room.to_host(back_project(filtered, geometry, device))[0], made(rows, geometry, device, name)[0]
     x, y = grid(128)
@@ -82,7 +89,7 @@ def test_a_filter_stands_for_the_same_sharpness_as_directly(name: str, least_db:
 
 def test_the_tooth_looks_as_it_does_directly(device: Device) -> None:
     sinogram, angles = tooth_sinogram(0)
-    geometry = Geometry.shared(angles, 296.0, 1)
+    geometry = ParallelGeometry.shared(angles, 296.0, 1)
     room = primitives(device)
     filtered = filter_sinograms(room.to_device(sinogram[None].astype(np.float32)), "parzen", device=device)
     direct = room.to_host(back_project(filtered, geometry, device))[0]
@@ -95,8 +102,8 @@ def test_the_tooth_looks_as_it_does_directly(device: Device) -> None:
 def test_neighbours_do_not_change_a_slice_on_the_cpu(slope: float) -> None:
     """Nor memory that is used again: there are more slices than lie side by side."""
     rows, angles = np.random.default_rng(4).standard_normal((19, 16, 40)), even_angles(16)
-    whole = Geometry(angles, 19.5 + slope * np.arange(19, dtype=np.float64))
-    with kept_room():
+    whole = ParallelGeometry(angles, 19.5 + slope * np.arange(19, dtype=np.float64))
+    with reuse_buffers():
         together = made(rows, whole, choose("cpu"), "hann")
         for some in (slice(4, 6), slice(12, 19)):
             alone = made(rows[some], whole.part(some), choose("cpu"), "hann")
@@ -109,7 +116,7 @@ def test_the_kernels_of_a_card_agree_with_those_of_the_cpu(axes: list[float], pa
     """On the CPU, which can run them too: views in any order, over more than a half turn."""
     random, slices, device = np.random.default_rng(5), len(axes), choose("cpu")
     rows = random.standard_normal((slices, 30, 41)).astype(np.float32)
-    geometry = Geometry(random.uniform(-1, 6, 30), np.array(axes))
+    geometry = ParallelGeometry(random.uniform(-1, 6, 30), np.array(axes))
     edges = border_flags(rows, padding, device)
     assert (edges == {"none": 0, "edge": 1, "auto": 2}[padding]).all()
     borders = border_fits(rows, edges, device)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reading.hipic_scans import read_log
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.scan_files.hipic import read_log
+from pellucid.tomo.scan_files.registry import open_scan
 from tests.hipic_files import write_his, write_img
 
 RANDOM = np.random.default_rng(0)

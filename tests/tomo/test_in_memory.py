@@ -7,14 +7,14 @@ import pytest
 
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.pipeline import Output, Running, reconstruct
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, reconstruct
+from pellucid.tomo.pipeline.slabs import SlabStatistics
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.scan import Scan
-from pellucid.tomo.slabs import Account
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 
 OPTIONS = ScanOptions(pixel_size_um=PIXEL_UM)
@@ -34,10 +34,10 @@ def scan(path: Path) -> Scan:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=["direct", "gridding"])
 def test_the_same_as_in_a_file(path: Path, scan: Scan, recipe: Recipe, device: Device, tmp_path: Path) -> None:
-    account = Account()
+    account = SlabStatistics()
     made = reconstruct_array(scan, recipe, device=device.name, account=account)
-    running = Running(device=device.name)
-    with reconstruct(path, tmp_path / "a.zarr", recipe, Output(), OPTIONS, running) as volume:
+    running = RunOptions(device=device.name)
+    with reconstruct(path, tmp_path / "a.zarr", recipe, OutputOptions(), OPTIONS, running) as volume:
         np.testing.assert_allclose(made, volume.read(), rtol=0, atol=1e-4 * MU_PER_CM)
     assert inside(made[ROWS - 1]).mean() == pytest.approx(MU_PER_CM, rel=0.01)
     assert {"to device", "correct", "reconstruct", "hand over"} <= account.seconds.keys()

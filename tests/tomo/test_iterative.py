@@ -16,15 +16,15 @@ from pellucid.engines.engine import make_engine
 from pellucid.engines.stopping import raise_if_stopped
 from pellucid.errors import Cancelled
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.backprojection import Geometry
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.iterative import cgls, sirt
-from pellucid.tomo.pipeline import Running, reconstruct
-from pellucid.tomo.projection import project
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.methods.direct import ParallelGeometry
+from pellucid.tomo.methods.forward_projection import project
+from pellucid.tomo.methods.iterative import cgls, sirt
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.reconstruct import RunOptions, reconstruct
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference.projection import grid
 from pellucid.tomo.scan import Floats
+from pellucid.tomo.scan_files.registry import open_scan
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.astra_peer import astra_iterations
 from tests.tomo.small_scan import write_scan
@@ -34,7 +34,7 @@ Ellipse = tuple[float, float, float, float, float]
 """Half axes, middle, attenuation."""
 
 
-def made(rows: Voxels, geometry: Geometry, method: str, iterations: int) -> Voxels:
+def made(rows: Voxels, geometry: ParallelGeometry, method: str, iterations: int) -> Voxels:
     sinograms = rows[None].astype(np.float32)
     return np.asarray((sirt if method == "SIRT" else cgls)(sinograms, geometry, iterations, device=choose("cpu"))[0])
 
@@ -76,7 +76,7 @@ def test_errors_are_those_of_astra_or_smaller(
     parts = phantom(rng, columns)
     rows = sinogram_of(parts, angles, columns, axis)
     rows = rows + noise * rows.max() * rng.standard_normal(rows.shape)
-    geometry = Geometry.shared(angles, axis, 1, is_circle=False)
+    geometry = ParallelGeometry.shared(angles, axis, 1, is_circle=False)
     x, y = grid(columns)
     inside, truth = x**2 + y**2 < (0.45 * columns - 3) ** 2, truth_of(parts, columns)
     slices = made(rows, geometry, *choice), astra_iterations(rows, angles, axis, *choice)
@@ -91,7 +91,7 @@ def test_a_uniform_disc_has_no_more_texture_than_astras(method: str, iterations:
     rows = ellipse_sinogram(angles, 96, axis, (34.0, 34.0))
     x, y = grid(96)
     inner = x**2 + y**2 < 28**2
-    image = made(rows, Geometry.shared(angles, axis, 1), method, iterations)[inner]
+    image = made(rows, ParallelGeometry.shared(angles, axis, 1), method, iterations)[inner]
     theirs = astra_iterations(rows, angles, axis, method, iterations)[inner]
     assert image.std() <= 1.02 * theirs.std() and image.std() < 0.02
     assert image.mean() == pytest.approx(1.0, rel=2e-3)
@@ -103,7 +103,7 @@ def test_the_usual_iterations_are_enough(method: str) -> None:
     usual = Recipe(method=method.lower()).as_words()["iterations"]
     angles, columns, parts = even_angles(60), 48, [(17.0, 14.0, 0.0, 0.0, 1.0), (4.0, 5.0, 5.0, -3.0, 0.5)]
     rows, truth = sinogram_of(parts, angles, columns, 23.2), truth_of(parts, columns)
-    geometry = Geometry.shared(angles, 23.2, 1, is_circle=False)
+    geometry = ParallelGeometry.shared(angles, 23.2, 1, is_circle=False)
     errors = [np.sqrt(np.mean((made(rows, geometry, method, n) - truth) ** 2)) for n in (usual, 2 * usual, usual // 2)]
     assert errors[0] < 1.1 * min(errors) and errors[0] < 0.05
 
@@ -113,7 +113,7 @@ def test_a_sample_that_is_wider_than_the_circle_is_as_astra_has_it() -> None:
     angles, axis = even_angles(50), 31.5
     rows = ellipse_sinogram(angles, 64, axis, (38.0, 30.0))
     image, theirs = (
-        made(rows, Geometry.shared(angles, axis, 1), "SIRT", 60),
+        made(rows, ParallelGeometry.shared(angles, axis, 1), "SIRT", 60),
         astra_iterations(rows, angles, axis, "SIRT", 60),
     )
     x, y = grid(64)
@@ -124,7 +124,7 @@ def test_a_sample_that_is_wider_than_the_circle_is_as_astra_has_it() -> None:
 def test_a_disc_from_few_views(method: str, device: Device) -> None:
     angles = even_angles(40)
     sinogram = ellipse_sinogram(angles, 64, 31.5, (20.0, 20.0))[None].astype(np.float32)
-    geometry, room = Geometry.shared(angles, 31.5, 1), primitives(device)
+    geometry, room = ParallelGeometry.shared(angles, 31.5, 1), primitives(device)
     rows = room.to_device(sinogram)
     found = sirt(rows, geometry, 100, device=device) if method == "sirt" else cgls(rows, geometry, 20, device=device)
     image = room.to_host(found)[0]
@@ -137,7 +137,7 @@ def test_a_disc_from_few_views(method: str, device: Device) -> None:
 def test_pixels_below_zero_can_be_ruled_out(device: Device) -> None:
     angles = even_angles(12)
     rows = primitives(device).to_device(ellipse_sinogram(angles, 48, 23.5, (14.0, 9.0))[None].astype(np.float32))
-    geometry = Geometry.shared(angles, 23.5, 1)
+    geometry = ParallelGeometry.shared(angles, 23.5, 1)
     free = primitives(device).to_host(sirt(rows, geometry, 20, device=device))
     bound = primitives(device).to_host(sirt(rows, geometry, 20, is_nonnegative=True, device=device))
     assert free.min() < 0 <= bound.min()
@@ -148,8 +148,10 @@ def test_pixels_below_zero_can_be_ruled_out(device: Device) -> None:
 def test_neighbours_do_not_change_a_slice(method: type, axes: list[float], device: Device) -> None:
     rows = np.random.default_rng(2).random((3, 10, 20)).astype(np.float32)
     angles, room = even_angles(10), primitives(device)
-    together = room.to_host(method(room.to_device(rows), Geometry(angles, np.array(axes)), 5, device=device))
-    alone = room.to_host(method(room.to_device(rows[1:2]), Geometry(angles, np.array(axes[1:2])), 5, device=device))
+    together = room.to_host(method(room.to_device(rows), ParallelGeometry(angles, np.array(axes)), 5, device=device))
+    alone = room.to_host(
+        method(room.to_device(rows[1:2]), ParallelGeometry(angles, np.array(axes[1:2])), 5, device=device)
+    )
     np.testing.assert_allclose(together[1], alone[0], atol=1e-5 if axes[1] != axes[0] else 0)
 
 
@@ -181,11 +183,11 @@ def test_an_interruption_ends_it_within_one_iteration(
     method: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, interruption = write_scan(tmp_path / "scan.h5", rows=2, views=12), Interruption()
-    monkeypatch.setattr("pellucid.tomo.iterative.project", interruption)
+    monkeypatch.setattr("pellucid.tomo.methods.iterative.project", interruption)
     recipe = Recipe(center=22.7, tilt=0.0, method=method, iterations=50)
     with pytest.raises(KeyboardInterrupt):
         if way == "file":
-            reconstruct(source, tmp_path / "volume.zarr", recipe, running=Running(device="cpu"))
+            reconstruct(source, tmp_path / "volume.zarr", recipe, running=RunOptions(device="cpu"))
         else:
             with closing(open_scan(source)) as scan:
                 reconstruct_array(scan, recipe, device="cpu")
@@ -204,9 +206,9 @@ def test_a_cancelled_run_ends_within_one_iteration(
             cancel.set()
         return project(*arguments)
 
-    monkeypatch.setattr("pellucid.tomo.iterative.project", counted)
+    monkeypatch.setattr("pellucid.tomo.methods.iterative.project", counted)
     recipe = Recipe(center=22.7, tilt=0.0, method="sirt", iterations=50)
-    running = Running(make_engine(engine), device="cpu", cancel=cancel)
+    running = RunOptions(make_engine(engine), device="cpu", cancel=cancel)
     with pytest.raises(Cancelled):
         reconstruct(source, tmp_path / "volume.zarr", recipe, running=running)
     assert len(calls) == 3

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo.correction import Calibration, attenuate
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.light import beam_of, dark_share, floor_of, light_warnings
-from pellucid.tomo.phantoms import disc
-from pellucid.tomo.pipeline import reconstruct
+from pellucid.tomo.correction.beam import beam_of, dark_share, floor_of, light_warnings
+from pellucid.tomo.correction.flat_field import Calibration, attenuate
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.preview import SlicePreview
+from pellucid.tomo.pipeline.reconstruct import reconstruct
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Frames, Scan
-from pellucid.tomo.simulation import Detector, simulate
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.simulation.detector import Detector, simulate
+from pellucid.tomo.simulation.phantoms import disc
 from tests.tomo.small_scan import write_simulated
 
 ANGLES = np.arange(24) * np.pi / 24
@@ -117,13 +117,13 @@ def test_exchanged_flats_and_darks_are_refused() -> None:
 def test_a_scan_that_is_mostly_dark_is_refused_everywhere(tmp_path: Path) -> None:
     scan = plain_scan()
     black = replace(scan, projections=Frames.from_array(np.full_like(scan.projections.read(), 90.0), 10.0))
-    told = r"100 % of the pixels of .* have no light.*flats or darks belong to another scan"
-    with pytest.raises(InvalidInput, match=told):
+    reply = r"100 % of the pixels of .* have no light.*flats or darks belong to another scan"
+    with pytest.raises(InvalidInput, match=reply):
         reconstruct_array(black, RECIPE, device="cpu")
-    with pytest.raises(InvalidInput, match=told):
-        Trial(black, choose("cpu")).slice(1, RECIPE)
+    with pytest.raises(InvalidInput, match=reply):
+        SlicePreview(black, choose("cpu")).slice(1, RECIPE)
     write_simulated(tmp_path / "black.h5", black)
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=reply):
         reconstruct(tmp_path / "black.h5", tmp_path / "black.zarr", RECIPE)
     assert [path.name for path in tmp_path.iterdir()] == ["black.h5"]
 

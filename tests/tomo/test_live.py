@@ -12,14 +12,14 @@ import tifffile
 
 from pellucid.device import Device, choose, primitives
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.correction import Calibration, attenuate
-from pellucid.tomo.live import Cross, Following, LiveSlices, follow
-from pellucid.tomo.phantoms import foam
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.correction.flat_field import Calibration, attenuate
+from pellucid.tomo.pipeline.live import FollowOptions, LiveSlices, OrthogonalSlices, follow
+from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
-from pellucid.tomo.simulation import Detector, simulate
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.simulation.detector import Detector, simulate
+from pellucid.tomo.simulation.phantoms import foam
 
 ROWS, COLUMNS, AXIS = 9, 48, 25.25
 ANGLES = np.arange(60) * np.pi / 60
@@ -31,11 +31,11 @@ STEPS = (0, 7, 40, 60)
 
 def whole(scan: Scan, axis: float = AXIS) -> Voxels:
     """The volume, in the usual way."""
-    trial = Trial(scan, choose("cpu"))
-    return np.stack([trial.whole_slice(row, Recipe(center=axis)) for row in range(ROWS)])
+    preview = SlicePreview(scan, choose("cpu"))
+    return np.stack([preview.whole_slice(row, Recipe(center=axis)) for row in range(ROWS)])
 
 
-def assert_slices_of(cross: Cross, volume: Voxels) -> None:
+def assert_slices_of(cross: OrthogonalSlices, volume: Voxels) -> None:
     for found, wanted in (
         (cross.xy, volume[ROWS // 2]),
         (cross.xz, volume[:, COLUMNS // 2]),
@@ -55,7 +55,7 @@ def test_views_that_come_in_parts_make_the_slices_of_the_volume(device: Device) 
     assert_slices_of(cross, whole(SCAN))
 
 
-def followed(path: Path, grow: Callable[[int], None], recipe: Recipe = RECIPE) -> list[Cross]:
+def followed(path: Path, grow: Callable[[int], None], recipe: Recipe = RECIPE) -> list[OrthogonalSlices]:
     """Every picture that a follower makes while the scan grows, step by step, between its looks."""
     grow(STEPS[0])
     steps = iter(STEPS[1:])
@@ -67,7 +67,7 @@ def followed(path: Path, grow: Callable[[int], None], recipe: Recipe = RECIPE) -
         return step is not None
 
     options = ScanOptions(pixel_size_um=SCAN.pixel_size_um)
-    return list(follow(Following(path, options, recipe, choose("cpu"), pause=pause)))
+    return list(follow(FollowOptions(path, options, recipe, choose("cpu"), pause=pause)))
 
 
 def test_an_hdf5_file_is_followed_while_it_is_written(tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_an_hdf5_file_is_followed_while_it_is_written(tmp_path: Path) -> None:
             assert writer.stdout is not None
             assert writer.stdout.readline() == f"{count}\n"
 
-        pictures = followed(path, grow)
+        images = followed(path, grow)
         writer.stdin.close()
-    assert [picture.views for picture in pictures] == list(STEPS[1:])
-    assert_slices_of(pictures[-1], whole(SCAN))
+    assert [image.views for image in images] == list(STEPS[1:])
+    assert_slices_of(images[-1], whole(SCAN))
 
 
 def test_a_folder_of_tiff_files_is_followed_and_its_axis_found(tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ def test_a_folder_of_tiff_files_is_followed_and_its_axis_found(tmp_path: Path) -
             started = (folder / f"raw_{count - 1:04d}.tif").read_bytes()
             (folder / f"raw_{count:04d}.tif").write_bytes(started[: len(started) // 2])
 
-    pictures = followed(folder, grow, Recipe(center="auto"))
-    assert [picture.views for picture in pictures] == [7, 60]
-    assert pictures[0].axis == (COLUMNS - 1) / 2
-    assert pictures[-1].axis == pytest.approx(AXIS, abs=0.25)
-    assert_slices_of(pictures[-1], whole(SCAN, pictures[-1].axis))
+    images = followed(folder, grow, Recipe(center="auto"))
+    assert [image.views for image in images] == [7, 60]
+    assert images[0].axis == (COLUMNS - 1) / 2
+    assert images[-1].axis == pytest.approx(AXIS, abs=0.25)
+    assert_slices_of(images[-1], whole(SCAN, images[-1].axis))
 
 
 def test_frames_that_are_allocated_and_empty_have_not_come(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_frames_that_are_allocated_and_empty_have_not_come(tmp_path: Path) -> No
         with h5py.File(path, "r+") as file:
             file["exchange/data"][:count] = frames[:count]
 
-    pictures = followed(path, grow)
-    assert [picture.views for picture in pictures] == list(STEPS[1:])
-    assert_slices_of(pictures[-1], whole(SCAN))
+    images = followed(path, grow)
+    assert [image.views for image in images] == list(STEPS[1:])
+    assert_slices_of(images[-1], whole(SCAN))
 
 
 def test_views_that_come_in_any_order_are_followed_and_their_axis_found(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from pellucid.errors import TooLarge
-from pellucid.tomo.memory import CUDA_SHARE, SlabSize, card_bytes, slices_at_once
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.pipeline.memory_model import CUDA_SHARE, SlabSize, card_bytes, slices_at_once
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.rings import RingSettings
 
 H200 = 139 * 2**30
 RECIPES = [

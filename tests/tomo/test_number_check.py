@@ -11,11 +11,11 @@ import pytest
 
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
-from pellucid.tomo.phase import Paganin
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.correction.phase import Paganin
+from pellucid.tomo.correction.rings import RingSettings
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.scan import Frames, Scan
+from pellucid.tomo.scan_files.assembly import ScanOptions
 from tests.tomo.small_scan import write_scan
 
 GOOD = Paganin(20, 100, 1.0, 500)
@@ -50,7 +50,7 @@ def test_what_is_not_finite_is_refused(make: Callable[[Any], object], value: flo
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "reply"),
     [
         (lambda: Recipe(binning=0), r"binning is 0\. Use a whole number from 1\."),
         (lambda: Recipe(iterations=2.5), r"iterations is 2\.5\. Use a whole number from 0\."),  # type: ignore[arg-type]
@@ -60,8 +60,8 @@ def test_what_is_not_finite_is_refused(make: Callable[[Any], object], value: flo
         (lambda: RingSettings(drop=0.7), r"drop of ring removal is 0\.7\. Use a number from 0 up to 0\.5\."),
     ],
 )
-def test_what_is_out_of_range_is_refused(make: Callable[[], object], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_what_is_out_of_range_is_refused(make: Callable[[], object], reply: str) -> None:
+    with pytest.raises(InvalidInput, match=reply):
         make()
 
 

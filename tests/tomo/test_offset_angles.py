@@ -5,11 +5,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.opposite_views import OppositeViews
+from pellucid.tomo.geometry.opposite_views import OppositeViews
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.reference.angles import view_weights
 from pellucid.tomo.reference.projection import grid
+from pellucid.tomo.reference.view_weights import view_weights
 from pellucid.tomo.scan import Floats, Frames, Scan
 from tests.tomo.analytic import ellipse_sinogram
 from tests.tomo.angle_sets import AngleSet

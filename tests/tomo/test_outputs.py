@@ -9,9 +9,9 @@ import tifffile
 
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
-from pellucid.tomo.pipeline import Running, reconstruct
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.pipeline.reconstruct import RunOptions, reconstruct
 from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan_files.assembly import ScanOptions
 from tests.tomo.small_scan import AXIS, write_scan
 
 RECIPE = Recipe(center=AXIS, tilt=0.0)
@@ -26,7 +26,7 @@ def refused(folder: Path, source: Path, target: str, options: ScanOptions | None
     before = contents(folder)
     for overwrite in (True, False):
         with pytest.raises(InvalidInput, match="input"):
-            reconstruct(source, target, RECIPE, options=options, running=Running(overwrite=overwrite))
+            reconstruct(source, target, RECIPE, options=options, running=RunOptions(overwrite=overwrite))
         assert contents(folder) == before
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo.phase import Paganin, retrieve
+from pellucid.tomo.correction.phase import Paganin, retrieve
+from pellucid.tomo.correction.zingers import remove_zingers
 from pellucid.tomo.reference import steps as reference
-from pellucid.tomo.zingers import remove_zingers
 from tests.tomo.stripes import clean
 
 SETTINGS = Paganin(energy_kev=20, distance_mm=50, pixel_size_um=3.0, delta_over_beta=300)

@@ -16,20 +16,20 @@ from pellucid.device import Device
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput, OutputExists, TooLarge
 from pellucid.formats.protocol import Layout, Level, Voxels
-from pellucid.tomo.phase import Paganin
-from pellucid.tomo.pipeline import Output, Running, reconstruct
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.correction.phase import Paganin
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, reconstruct
+from pellucid.tomo.pipeline.slab_task import SlabTask
 from pellucid.tomo.recipe import Recipe, read_recipe
 from pellucid.tomo.report import AngleReport
-from pellucid.tomo.rings import RingSettings
-from pellucid.tomo.slab_task import SlabTask
+from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.volume.blocks import Block
 from tests.conversion.interrupted import StopsAfter
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 
 RECIPE = Recipe(center=AXIS, filter="ramachandran")
 OPTIONS = ScanOptions(pixel_size_um=PIXEL_UM)
-THIN = Output(chunk=(4, 16, 16))
+THIN = OutputOptions(chunk=(4, 16, 16))
 PLENTY = 2**30
 LITTLE = 900_000
 """Enough for four slices."""
@@ -40,8 +40,8 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_scan(tmp_path_factory.mktemp("scan") / "scan.h5")
 
 
-def running(workers: int = 1, memory_bytes: int = PLENTY, name: str = "local", device: str = "cpu") -> Running:
-    return Running(make_engine(name, EngineOptions(workers, memory_bytes)), device)
+def running(workers: int = 1, memory_bytes: int = PLENTY, name: str = "local", device: str = "cpu") -> RunOptions:
+    return RunOptions(make_engine(name, EngineOptions(workers, memory_bytes)), device)
 
 
 @pytest.mark.parametrize("method", ["direct", "gridding", "sirt", "cgls"])
@@ -59,7 +59,7 @@ def test_neither_workers_nor_memory_nor_engine_change_a_voxel(scan: Path, tmp_pa
     ways = {
         "two workers": (THIN, running(2)),
         "little memory": (THIN, running(1, LITTLE)),
-        "other chunks": (Output(chunk=(7, 48, 48)), running(3)),
+        "other chunks": (OutputOptions(chunk=(7, 48, 48)), running(3)),
         "serial": (THIN, running(1, name="serial")),
     }
     for name, (output, how) in ways.items():
@@ -68,16 +68,16 @@ def test_neither_workers_nor_memory_nor_engine_change_a_voxel(scan: Path, tmp_pa
 
 
 def test_a_tilted_axis_and_rows_of_the_scan(scan: Path, tmp_path: Path) -> None:
-    straight = reconstruct(scan, tmp_path / "a.zarr", RECIPE, Output(rows=(5, 9)), OPTIONS, running()).read()
+    straight = reconstruct(scan, tmp_path / "a.zarr", RECIPE, OutputOptions(rows=(5, 9)), OPTIONS, running()).read()
     slight = Recipe(center=AXIS, filter="ramachandran", tilt=1e-7)
-    tilted = reconstruct(scan, tmp_path / "b.zarr", slight, Output(rows=(5, 9)), OPTIONS, running()).read()
+    tilted = reconstruct(scan, tmp_path / "b.zarr", slight, OutputOptions(rows=(5, 9)), OPTIONS, running()).read()
     assert straight.shape == (4, COLUMNS, COLUMNS)
     np.testing.assert_allclose(tilted, straight, atol=1e-2)
 
 
 def test_the_axis_is_found(scan: Path, tmp_path: Path) -> None:
     recipe = Recipe(center="correlation", filter="ramachandran")
-    with reconstruct(scan, tmp_path / "a.zarr", recipe, Output(rows=(5, 9)), OPTIONS, running()) as volume:
+    with reconstruct(scan, tmp_path / "a.zarr", recipe, OutputOptions(rows=(5, 9)), OPTIONS, running()) as volume:
         assert inside(volume.read()[2]).mean() == pytest.approx(MU_PER_CM, rel=0.02)
     report = json.loads((tmp_path / "a.zarr.report.json").read_text())
     assert report["axis"] == pytest.approx([AXIS, AXIS], abs=0.5)
@@ -105,11 +105,11 @@ def test_phase_is_retrieved_from_whole_projections(scan: Path, tmp_path: Path) -
     assert inside(found[10]).mean() == pytest.approx(MU_PER_CM, rel=0.03)
     steepness = [np.abs(np.diff(image[10], axis=1)).max() for image in (found, plain)]
     assert steepness[0] < 0.8 * steepness[1]  # It smooths.
-    part = reconstruct(scan, tmp_path / "c.zarr", recipe, Output(rows=(8, 12)), OPTIONS, running(2)).read()
+    part = reconstruct(scan, tmp_path / "c.zarr", recipe, OutputOptions(rows=(8, 12)), OPTIONS, running(2)).read()
     np.testing.assert_array_equal(part, found[8:12])
     stops = StopsAfter(11, memory_bytes=1_200_000)
     with pytest.raises(KeyboardInterrupt):
-        reconstruct(scan, tmp_path / "d.zarr", recipe, THIN, OPTIONS, Running(stops, "cpu"))
+        reconstruct(scan, tmp_path / "d.zarr", recipe, THIN, OPTIONS, RunOptions(stops, "cpu"))
     resumed = reconstruct(scan, tmp_path / "d.zarr", recipe, THIN, OPTIONS, running()).read()
     np.testing.assert_array_equal(resumed, found)
 
@@ -118,10 +118,10 @@ def test_interrupted_it_continues(scan: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.zarr"
     stops = StopsAfter(2, memory_bytes=LITTLE)
     with pytest.raises(KeyboardInterrupt):
-        reconstruct(scan, target, RECIPE, THIN, OPTIONS, Running(stops, "cpu"))
+        reconstruct(scan, target, RECIPE, THIN, OPTIONS, RunOptions(stops, "cpu"))
     assert not target.exists()
     rest = StopsAfter(-1, memory_bytes=LITTLE)
-    found = reconstruct(scan, target, RECIPE, THIN, OPTIONS, Running(rest, "cpu"))
+    found = reconstruct(scan, target, RECIPE, THIN, OPTIONS, RunOptions(rest, "cpu"))
     assert (stops.finished, rest.finished) == (2, 3)
     whole = reconstruct(scan, tmp_path / "b.zarr", RECIPE, THIN, OPTIONS, running())
     np.testing.assert_array_equal(found.read(), whole.read())
@@ -129,21 +129,21 @@ def test_interrupted_it_continues(scan: Path, tmp_path: Path) -> None:
 
 def test_slabs_are_shown_as_they_are_made(scan: Path, tmp_path: Path) -> None:
     shown = np.full((20, COLUMNS, COLUMNS), np.nan, np.float32)
-    told: list[Layout] = []
+    reply: list[Layout] = []
 
     @contextmanager
     def watch(layout: Layout) -> Iterator[Callable[[Box, Voxels], None]]:
-        told.append(layout)
+        reply.append(layout)
         yield lambda box, voxels: shown.__setitem__(box.slices, voxels)
 
     how = replace(running(2, 2 * LITTLE), watch=watch)
     with reconstruct(scan, tmp_path / "a.zarr", RECIPE, replace(THIN, levels=2), OPTIONS, how) as volume:
         np.testing.assert_array_equal(shown, volume.read())
-    assert [level.shape for level in told[0].levels] == [(20, 48, 48), (10, 24, 24)]
+    assert [level.shape for level in reply[0].levels] == [(20, 48, 48), (10, 24, 24)]
 
 
 def test_bytes_with_a_stated_range_and_levels(scan: Path, tmp_path: Path) -> None:
-    output = Output(dtype="uint8", value_range=(-10.0, 50.0), levels=2, chunk=(4, 16, 16))
+    output = OutputOptions(dtype="uint8", value_range=(-10.0, 50.0), levels=2, chunk=(4, 16, 16))
     with reconstruct(scan, tmp_path / "a.n5", RECIPE, output, OPTIONS, running()) as volume:
         assert volume.dtype == np.uint8
         assert [level.shape for level in volume.levels] == [(20, 48, 48), (10, 24, 24)]
@@ -220,7 +220,7 @@ class _Nowhere:
 
 
 def _peak(task: SlabTask, block: Block, path: Path) -> int:
-    from pellucid.tomo.reading.opening import open_scan
+    from pellucid.tomo.scan_files.registry import open_scan
 
     scan = open_scan(path)
     task.make(block.core, scan, _Nowhere(), [])  # Kernels are compiled and libraries loaded.
@@ -248,9 +248,9 @@ def test_what_cannot_be_is_refused_before_anything_runs(scan: Path, tmp_path: Pa
     with pytest.raises(TooLarge):
         reconstruct(scan, tmp_path / "a.zarr", RECIPE, THIN, OPTIONS, running(1, 100_000))
     with pytest.raises(InvalidInput, match=r"no rows 5:99.*0:20"):
-        reconstruct(scan, tmp_path / "a.zarr", RECIPE, Output(rows=(5, 99)), OPTIONS, running())
+        reconstruct(scan, tmp_path / "a.zarr", RECIPE, OutputOptions(rows=(5, 99)), OPTIONS, running())
     with pytest.raises(InvalidInput, match="does not fit into uint8 without a range"):
-        reconstruct(scan, tmp_path / "a.zarr", RECIPE, Output(dtype="uint8"), OPTIONS, running())
+        reconstruct(scan, tmp_path / "a.zarr", RECIPE, OutputOptions(dtype="uint8"), OPTIONS, running())
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "b.zarr").mkdir()
     with pytest.raises(OutputExists):
@@ -259,7 +259,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(scan: Path, tmp_path: Pa
 
 def test_a_recipe_is_checked() -> None:
     assert read_recipe({"filter": "hann"}).filter == "hann"
-    for words, said in (
+    for words, text in (
         ({"method": "magic"}, "no method 'magic'.*direct, gridding, sirt, cgls"),
         ({"filter": "ram"}, "no filter 'ram'"),
         ({"center": "left"}, "no center 'left'.*auto, double-wedge"),
@@ -267,5 +267,5 @@ def test_a_recipe_is_checked() -> None:
         ({"iterations": -1}, "iterations is -1"),
         ({"speed": 1}, "no 'speed'.*center, tilt"),
     ):
-        with pytest.raises(InvalidInput, match=said):
+        with pytest.raises(InvalidInput, match=text):
             read_recipe(words)

@@ -12,17 +12,17 @@ from pellucid.device import Device, choose, primitives
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.correction import Calibration, attenuate
-from pellucid.tomo.offset_scans import OffsetAxis, find_offset_axis
-from pellucid.tomo.phantoms import disc, discs, foam
-from pellucid.tomo.phase import Paganin
-from pellucid.tomo.pipeline import Output, Running, reconstruct
-from pellucid.tomo.preparation import Preparation, PreparationTask, prepared_frames
-from pellucid.tomo.reading.assembly import ScanOptions
+from pellucid.tomo.correction.flat_field import Calibration, attenuate
+from pellucid.tomo.correction.phase import Paganin
+from pellucid.tomo.correction.preparation import Preparation, PreparationTask, prepared_frames
+from pellucid.tomo.geometry.offset import OffsetAxis, find_offset_axis
+from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, reconstruct
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference import steps as reference
 from pellucid.tomo.scan import Scan
-from pellucid.tomo.simulation import Detector, Faults, integrals, simulate
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.simulation.detector import Detector, Faults, integrals, simulate
+from pellucid.tomo.simulation.phantoms import disc, discs, foam
 from pellucid.volume.blocks import Block
 from tests.tomo.small_scan import AXIS, MU_PER_CM, PIXEL_UM, inside, write_scan, write_simulated
 
@@ -31,15 +31,15 @@ SAMPLE = foam(25, 10)
 PHASE = Paganin(energy_kev=20, distance_mm=20, pixel_size_um=3.0, delta_over_beta=200)
 
 
-def prepared(scan: Scan, wish: Preparation, device: Device | None = None) -> Voxels:
+def prepared(scan: Scan, request: Preparation, device: Device | None = None) -> Voxels:
     """All transmissions (view, row, column)."""
     device = device or choose("cpu")
-    views = wish.shape(scan)[0]
-    return primitives(device).to_host(prepared_frames(scan, Calibration.of(scan), wish, (0, views), device))
+    views = request.shape(scan)[0]
+    return primitives(device).to_host(prepared_frames(scan, Calibration.of(scan), request, (0, views), device))
 
 
-def running() -> Running:
-    return Running(make_engine("local", EngineOptions(2, 2**30)), "cpu")
+def running() -> RunOptions:
+    return RunOptions(make_engine("local", EngineOptions(2, 2**30)), "cpu")
 
 
 def test_without_steps_frames_are_transmissions(device: Device) -> None:
@@ -86,12 +86,12 @@ def test_a_volume_of_binned_projections(tmp_path: Path) -> None:
     scan = write_scan(tmp_path / "scan.h5", rows=9)
     recipe = Recipe(center=AXIS, filter="ramachandran", binning=2)
     options = ScanOptions(pixel_size_um=PIXEL_UM)
-    with reconstruct(scan, tmp_path / "a.zarr", recipe, Output(), options, running()) as volume:
+    with reconstruct(scan, tmp_path / "a.zarr", recipe, OutputOptions(), options, running()) as volume:
         assert (volume.shape, volume.spacing) == ((4, 24, 24), (10.0, 10.0, 10.0))
         whole = volume.read()
         middle = inside(np.repeat(np.repeat(whole[1], 2, axis=0), 2, axis=1)).mean()
         assert middle == pytest.approx(MU_PER_CM, rel=0.03)
-    part = reconstruct(scan, tmp_path / "b.zarr", recipe, Output(rows=(2, 6)), options, running()).read()
+    part = reconstruct(scan, tmp_path / "b.zarr", recipe, OutputOptions(rows=(2, 6)), options, running()).read()
     np.testing.assert_array_equal(part, whole[1:3])
     report = json.loads((tmp_path / "b.zarr.report.json").read_text())
     assert (report["output"]["rows"], report["axis"]) == ([2, 6], [AXIS, AXIS])
@@ -108,7 +108,7 @@ def test_a_roll_is_found_and_its_volume_is_that_of_an_upright_detector(tmp_path:
         for slope in (0.0, tilt)
     )
     made = {
-        name: reconstruct(path, tmp_path / f"{name}.zarr", recipe, Output(), None, running()).read()[8:23]
+        name: reconstruct(path, tmp_path / f"{name}.zarr", recipe, OutputOptions(), None, running()).read()[8:23]
         for name, path, recipe in (
             ("upright", upright, Recipe(center=33.0)),
             ("given", turned, Recipe(center=33.0, roll_deg=float(np.degrees(np.arctan(tilt))))),
@@ -125,14 +125,14 @@ def test_an_offset_scan_is_binned_on_the_way_to_its_volume(tmp_path: Path) -> No
     path = write_scan(tmp_path / "offset.h5", rows=4, views=200, axis=38.0, turn_rad=2 * np.pi)
     recipe = Recipe(center="auto", is_offset=True, filter="ramachandran", binning=2)
     options = ScanOptions(pixel_size_um=PIXEL_UM)
-    with reconstruct(path, tmp_path / "a.zarr", recipe, Output(), options, running()) as volume:
+    with reconstruct(path, tmp_path / "a.zarr", recipe, OutputOptions(), options, running()) as volume:
         assert volume.shape == (2, 38, 38)
         image = np.repeat(np.repeat(volume.read()[1], 2, axis=0), 2, axis=1)[14:62, 14:62]
         assert inside(image).mean() == pytest.approx(MU_PER_CM, rel=0.03)
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "requested",
     [
         Preparation(binning=2),
         Preparation(roll_rad=0.01),
@@ -141,11 +141,11 @@ def test_an_offset_scan_is_binned_on_the_way_to_its_volume(tmp_path: Path) -> No
     ],
     ids=["binning", "roll", "phase", "offset"],
 )
-def test_the_estimate_of_memory_is_what_is_used(wish: Preparation) -> None:
+def test_the_estimate_of_memory_is_what_is_used(requested: Preparation) -> None:
     scan = simulate(disc(20), Detector(90, 120, flats=1), np.arange(32) * np.pi / 16, Faults(is_noisy=True))
-    layout = wish.layout(scan)
+    layout = requested.layout(scan)
     shape = layout.levels[0].shape
-    task = PreparationTask("a scan", ScanOptions(), wish, "nowhere", layout, shape, 2, "cpu")
+    task = PreparationTask("a scan", ScanOptions(), requested, "nowhere", layout, shape, 2, "cpu")
     block, calibration = Block(0, Box.whole(shape), Box.whole(shape)), Calibration.of(scan)
     task.make(block, scan, calibration, _Nowhere())  # Kernels are compiled and libraries loaded.
     tracemalloc.start()

@@ -6,19 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.device import Device, choose, primitives
-from pellucid.tomo import backprojection, projection
-from pellucid.tomo.backprojection import Geometry, Views, add_views
-from pellucid.tomo.projection import project, project_transposed
+from pellucid.tomo.methods import direct, forward_projection
+from pellucid.tomo.methods.direct import ParallelGeometry, Views, add_views
+from pellucid.tomo.methods.forward_projection import project, project_transposed
 from pellucid.tomo.reference.projection import grid
 from pellucid.tomo.reference.projection import project as defined
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.astra_peer import astra_matrix
 
 GEOMETRIES = {
-    "shared": Geometry.shared(even_angles(23) + 0.02, 17.3, 2),
-    "own": Geometry(even_angles(23), np.array([17.3, 19.0])),
-    "full turn": Geometry.shared(even_angles(24, 2 * np.pi), 17.3, 2, is_circle=False),
-    "many slices": Geometry.shared(np.array([0.0, np.pi / 4, np.pi / 2, 3 * np.pi / 4, 0.1]), 18.0, 19),
+    "shared": ParallelGeometry.shared(even_angles(23) + 0.02, 17.3, 2),
+    "own": ParallelGeometry(even_angles(23), np.array([17.3, 19.0])),
+    "full turn": ParallelGeometry.shared(even_angles(24, 2 * np.pi), 17.3, 2, is_circle=False),
+    "many slices": ParallelGeometry.shared(np.array([0.0, np.pi / 4, np.pi / 2, 3 * np.pi / 4, 0.1]), 18.0, 19),
 }
 
 
@@ -35,7 +35,7 @@ def test_projection_is_its_definition(name: str, device: Device) -> None:
 def test_the_transpose_is_that_of_the_definition(name: str, device: Device) -> None:
     """Of every single pixel: the definition's sinogram of it, times the rows."""
     geometry, room, size = GEOMETRIES[name], primitives(device), 11
-    geometry = Geometry(geometry.angles_rad[:7], geometry.axes - 13.0)
+    geometry = ParallelGeometry(geometry.angles_rad[:7], geometry.axes - 13.0)
     rows = np.random.default_rng(1).standard_normal((len(geometry.axes), len(geometry.angles_rad), size))
     found = room.to_host(project_transposed(room.to_device(rows.astype(np.float32)), geometry, device))
     for row, axis, image in zip(rows[:3], geometry.axes, found, strict=False):
@@ -59,7 +59,7 @@ def test_projection_and_transpose_are_matched(
     """<A x, y> = <x, A' y>, for axes anywhere on the detector, as those of offset scans are before they are joined."""
     rng, axis = np.random.default_rng(seed), (0.5 + away) * (columns - 1)
     angles = rng.uniform(0, turn_rad, views)
-    geometry = Geometry(angles, np.array([axis, axis if has_one_axis else axis + 0.3]))
+    geometry = ParallelGeometry(angles, np.array([axis, axis if has_one_axis else axis + 0.3]))
     images = rng.random((2, columns, columns)).astype(np.float32)
     rows = rng.random((2, views, columns)).astype(np.float32)
     there = project(images, geometry, choose("cpu")).astype(float)
@@ -73,7 +73,7 @@ def test_projection_is_astras(seed: int, columns: int, views: int, away: float) 
     rng, axis = np.random.default_rng(seed), (0.5 + away) * (columns - 1)
     angles = rng.uniform(0, np.pi, views)
     image = rng.random((1, columns, columns)).astype(np.float32)
-    found = project(image, Geometry.shared(angles, axis, 1), choose("cpu"))
+    found = project(image, ParallelGeometry.shared(angles, axis, 1), choose("cpu"))
     theirs = astra_matrix(columns, angles, axis) @ image.ravel()
     # It adds up steps in single precision, and is further from the definition than this is.
     np.testing.assert_allclose(found.ravel(), theirs, atol=2e-4 * columns)
@@ -83,14 +83,14 @@ def test_projection_is_astras(seed: int, columns: int, views: int, away: float) 
 def test_the_kernels_of_a_card_agree_with_those_of_the_cpu(slices: int) -> None:
     """On the CPU, which can run them too."""
     rng, device = np.random.default_rng(6), choose("cpu")
-    geometry = Geometry.shared(rng.uniform(-1, 6, 14), 18.7, slices, is_circle=False)
+    geometry = ParallelGeometry.shared(rng.uniform(-1, 6, 14), 18.7, slices, is_circle=False)
     images = rng.standard_normal((slices, 41, 41)).astype(np.float32)
     rows, found = rng.standard_normal((slices, 14, 41)).astype(np.float32), np.zeros((slices, 14, 41), np.float32)
-    projection._on_cuda(images, geometry, found, device)
+    forward_projection._on_cuda(images, geometry, found, device)
     np.testing.assert_allclose(found, project(images, geometry, device), atol=2e-4)
     for is_transpose in (False, True):
         views, image = Views(rng.random(14).astype(np.float32), is_transpose), np.zeros_like(images)
-        backprojection._on_cuda(rows, geometry, views, image, device)
+        direct._on_cuda(rows, geometry, views, image, device)
         np.testing.assert_allclose(image, add_views(rows, geometry, views, device), atol=1e-4)
 
 
@@ -98,7 +98,7 @@ def test_a_disc_has_the_length_of_its_chords(device: Device) -> None:
     angles, room = even_angles(31), primitives(device)
     x, y = grid(128 * 4)
     fine = (x**2 + y**2 <= 160.0**2).reshape(128, 4, 128, 4).mean(axis=(1, 3)).astype(np.float32)
-    found = room.to_host(project(room.to_device(fine[None]), Geometry.shared(angles, 60.7, 1), device))[0]
+    found = room.to_host(project(room.to_device(fine[None]), ParallelGeometry.shared(angles, 60.7, 1), device))[0]
     expected = ellipse_sinogram(angles, 128, 60.7, (40.0, 40.0))
     assert np.sqrt(np.mean((found - expected) ** 2)) < 0.4
     np.testing.assert_allclose(found.sum(axis=1), fine.sum(), rtol=2e-3)

@@ -11,8 +11,8 @@ import tifffile
 
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.opening import is_scan, open_scan, scan_facts
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import is_scan, open_scan, scan_facts
 from tests.shared_data import shared
 
 FRAMES = np.random.default_rng(0).integers(100, 4000, (8, 3, 4)).astype(np.uint16)
@@ -42,16 +42,16 @@ def test_data_exchange(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "said", "options"),
+    ("missing", "text", "options"),
     [
         ("theta", "does not say at which angles its 8 projections", ScanOptions(angles="0:180")),
         ("data_white", "has no flats", ScanOptions(flats="none")),
         ("data_dark", "has no darks", ScanOptions(darks="none")),
     ],
 )
-def test_what_is_missing_has_to_be_said(missing: str, said: str, options: ScanOptions, tmp_path: Path) -> None:
+def test_what_is_missing_has_to_be_said(missing: str, text: str, options: ScanOptions, tmp_path: Path) -> None:
     path = data_exchange(tmp_path / "scan.h5", **{missing: True})
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=text):
         open_scan(path)
     scan = open_scan(path, options)
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)

@@ -5,10 +5,10 @@ import pytest
 
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
-from pellucid.tomo import rings
+from pellucid.tomo.correction import rings
+from pellucid.tomo.correction.ring_filters import wavelet_taps
+from pellucid.tomo.correction.rings import METHODS, RingSettings, remove_rings
 from pellucid.tomo.reference import rings as reference
-from pellucid.tomo.ring_filters import wavelet_taps
-from pellucid.tomo.rings import METHODS, RingSettings, remove_rings
 from tests.tomo.stripes import Sinogram, clean, striped
 
 VO = {

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reading.angle_tables import read_table
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.names import read_name
-from pellucid.tomo.reading.opening import is_scan, open_scan
+from pellucid.tomo.scan_files.angle_tables import read_table
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.frame_names import read_name
+from pellucid.tomo.scan_files.registry import is_scan, open_scan
 
 FRAMES = np.random.default_rng(0).integers(1000, 4000, (8, 3, 4)).astype(np.uint16)
 BEFORE, AFTER, DARKS = FRAMES[:2] + 900, FRAMES[:3] + 700, FRAMES[:2] // 50
@@ -53,7 +53,7 @@ def test_a_folder_with_flats_before_and_after(tmp_path: Path) -> None:
     assert scan.groups(scan.flats) == [("before", 2), ("after", 3)]
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
     assert "The angles are from Tomo_log.txt." in scan.assumptions
-    assert any("not used: 180deg" in said for said in scan.assumptions)
+    assert any("not used: 180deg" in text for text in scan.assumptions)
     scan.close()
 
 

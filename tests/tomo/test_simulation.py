@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.tomo.backprojection import Geometry, back_project
-from pellucid.tomo.correction import Calibration, attenuate, mend
-from pellucid.tomo.filters import filter_sinograms
-from pellucid.tomo.phantoms import Ellipsoid, Phantom, beads, disc, foam, shepp_logan
-from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.reference.angles import view_weights
-from pellucid.tomo.simulation import Detector, Faults, integrals, simulate, write_nxtomo
-from pellucid.tomo.zingers import remove_zingers
+from pellucid.tomo.correction.flat_field import Calibration, attenuate, replace_bad_views
+from pellucid.tomo.correction.zingers import remove_zingers
+from pellucid.tomo.methods.direct import ParallelGeometry, back_project
+from pellucid.tomo.methods.filters import filter_sinograms
+from pellucid.tomo.reference.view_weights import view_weights
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.simulation.detector import Detector, Faults, integrals, simulate, write_nxtomo
+from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom, beads, disc, foam, shepp_logan
 
 ANGLES = np.arange(180) * np.pi / 180
 
@@ -68,7 +68,7 @@ def test_a_scan_reconstructs_to_its_sample(phantom: Phantom) -> None:
     corrected = attenuate(scan.projections.read(), scan.projections.times, Calibration.of(scan))
     exact = integrals(phantom, detector, ANGLES).transpose(1, 0, 2)
     np.testing.assert_allclose(corrected.sinograms, exact, atol=2e-5)
-    geometry = Geometry.shared(scan.angles_rad, 61.0, 9)
+    geometry = ParallelGeometry.shared(scan.angles_rad, 61.0, 9)
     slices = back_project(filter_sinograms(corrected.sinograms, "hann"), geometry)
     wanted = phantom.voxels((9, 128, 128))
     assert view_weights(scan.angles_rad).sum() == pytest.approx(np.pi)
@@ -78,7 +78,9 @@ def test_a_scan_reconstructs_to_its_sample(phantom: Phantom) -> None:
 def test_a_disc_comes_back_within_a_ten_thousandth() -> None:
     detector, angles = Detector(1, 256), np.arange(720) * np.pi / 720
     sinogram = integrals(disc(80, 0.01), detector, angles).transpose(1, 0, 2).astype(np.float32)
-    image = back_project(filter_sinograms(sinogram, "chesler", padding="none"), Geometry.shared(angles, 127.5, 1))[0]
+    image = back_project(
+        filter_sinograms(sinogram, "chesler", padding="none"), ParallelGeometry.shared(angles, 127.5, 1)
+    )[0]
     middle = image[108:148, 108:148].mean()
     assert middle == pytest.approx(0.01, rel=1e-4)
 
@@ -91,7 +93,7 @@ def test_faults_are_what_they_say() -> None:
     assert raw.dtype == np.uint16 and (raw == 65535).sum() == pytest.approx(50, abs=2)
     corrected = attenuate(raw, scan.projections.times, Calibration.of(scan))
     assert np.flatnonzero(corrected.bad.any(axis=0)).tolist() == [3, 4]
-    mend(corrected.sinograms, corrected.bad, scan.angles_rad)
+    replace_bad_views(corrected.sinograms, corrected.bad, scan.angles_rad)
     cleaned, count = remove_zingers(corrected.sinograms)
     assert count == pytest.approx(50, abs=5)
     error = cleaned.mean(axis=(0, 1)) - integrals(disc(20), detector, ANGLES).mean(axis=(0, 1))

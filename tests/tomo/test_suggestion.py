@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.suggestion import Dataset, may_be_scan, suggest
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.dataset_guess import Dataset, may_be_scan, suggest
 from tests.tomo.small_scan import write_scan
 
 
@@ -44,7 +44,7 @@ def test_what_is_probably_what(tmp_path: Path, shapes: dict[str, tuple[int, ...]
 
 
 def test_what_there_is_to_choose_from(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.h5", images=(8, 4, 6), theta=(8,), picture=(4, 6), one=(1,), nothing=(0, 4, 6))
+    path = write(tmp_path / "a.h5", images=(8, 4, 6), theta=(8,), image=(4, 6), one=(1,), nothing=(0, 4, 6))
     found = suggest(str(path))
     assert found.frames == (Dataset("/entry/images", (8, 4, 6)),)
     assert found.lists == (Dataset("/entry/theta", (8,)),)

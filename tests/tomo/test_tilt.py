@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from pellucid.cli.main import main
 from pellucid.device import choose
 from pellucid.errors import InvalidInput
-from pellucid.tomo.axis import AxisLine
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.phantoms import Ellipsoid, Phantom, beads, foam, shepp_logan
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.geometry.axis import AxisLine
+from pellucid.tomo.geometry.tilt import find_line, fit_line
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
-from pellucid.tomo.simulation import Detector, Faults, simulate, write_nxtomo
-from pellucid.tomo.tilt import find_line, fit_line
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.simulation.detector import Detector, Faults, simulate, write_nxtomo
+from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom, beads, foam, shepp_logan
 from tests.shared_data import shared
 
 ROWS = 40
@@ -112,17 +112,17 @@ def test_a_clear_tilt_is_corrected_and_reported(tmp_path: Path, capsys: pytest.C
 
 
 def test_settings_are_tried_with_the_tilt_that_the_volume_will_have() -> None:
-    with closing(Trial(tilted_scan(2.7), choose("cpu"))) as trial:
-        column, slope = trial.axis(Recipe())
+    with closing(SlicePreview(tilted_scan(2.7), choose("cpu"))) as preview:
+        column, slope = preview.axis(Recipe())
         assert column == pytest.approx(61.3, abs=0.2) and slope == pytest.approx(2.7 / (ROWS - 1), abs=0.01)
-        assert trial.axis(Recipe(tilt=0.0))[1] == 0
-        assert trial.axis(Recipe(center=60.0)) == (60.0, 0.0)
+        assert preview.axis(Recipe(tilt=0.0))[1] == 0
+        assert preview.axis(Recipe(center=60.0)) == (60.0, 0.0)
 
 
 def test_a_tilt_that_is_not_clear_is_corrected_when_asked_for() -> None:
-    with closing(Trial(tilted_scan(0.3), choose("cpu"))) as trial:
-        assert trial.axis(Recipe())[1] == 0
-        assert trial.axis(Recipe(tilt="auto"))[1] != 0
+    with closing(SlicePreview(tilted_scan(0.3), choose("cpu"))) as preview:
+        assert preview.axis(Recipe())[1] == 0
+        assert preview.axis(Recipe(tilt="auto"))[1] != 0
 
 
 def test_what_a_tilt_may_be() -> None:

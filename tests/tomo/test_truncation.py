@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from pellucid.device import choose, primitives
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.backprojection import Geometry
-from pellucid.tomo.filters import border_flags, filter_sinograms
-from pellucid.tomo.live import LiveSlices
+from pellucid.tomo.methods.direct import ParallelGeometry
+from pellucid.tomo.methods.filters import border_flags, filter_sinograms
+from pellucid.tomo.pipeline.live import LiveSlices
+from pellucid.tomo.pipeline.slabs import reconstructed
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference.projection import grid
 from pellucid.tomo.scan import Floats
-from pellucid.tomo.slabs import reconstructed
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 
 CPU, COLUMNS = choose("cpu"), 96
@@ -38,7 +38,7 @@ def truth_of(parts: list[Ellipse]) -> Floats:
 
 
 def made(rows: Floats, padding: str, method: str = "direct") -> Voxels:
-    geometry, recipe = Geometry.shared(ANGLES, AXIS, 1), Recipe(padding=padding, method=method)
+    geometry, recipe = ParallelGeometry.shared(ANGLES, AXIS, 1), Recipe(padding=padding, method=method)
     sinograms = primitives(CPU).to_device(rows[None].astype(np.float32))
     return np.asarray(primitives(CPU).to_host(reconstructed(sinograms, geometry, recipe, CPU))[0])
 

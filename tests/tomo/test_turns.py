@@ -3,23 +3,23 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from pellucid.tomo.turns import Turns
+from pellucid.tomo.pipeline.slabs import TicketLock
 from tests.waiting import wait_until
 
 
 def test_who_began_first_goes_first() -> None:
-    turns, served = Turns(), []
-    numbers = [turns.begin() for _ in range(4)]
+    turns, served = TicketLock(), []
+    numbers = [turns.ticket() for _ in range(4)]
     entered = threading.Event()
     leave = threading.Event()
 
     def first() -> None:
-        with turns.taken(numbers[3]):
+        with turns.hold(numbers[3]):
             entered.set()
             leave.wait()
 
     def other(number: int) -> None:
-        with turns.taken(number):
+        with turns.hold(number):
             served.append(number)
 
     with ThreadPoolExecutor(4) as pool:
@@ -33,13 +33,13 @@ def test_who_began_first_goes_first() -> None:
 
 
 def test_one_at_a_time_also_after_a_failure() -> None:
-    turns, inside, most = Turns(), [0], [0]
+    turns, inside, most = TicketLock(), [0], [0]
 
     def work() -> None:
-        number = turns.begin()
+        number = turns.ticket()
         for _ in range(50):
             try:
-                with turns.taken(number):
+                with turns.hold(number):
                     inside[0] += 1
                     most[0] = max(most[0], inside[0])
                     inside[0] -= 1

@@ -10,19 +10,19 @@ import pytest
 
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic import automatic_camera, automatic_scene
+from pellucid.rendering.automatic.volumes import automatic_camera, automatic_scene
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.tomo.phantoms import Ellipsoid, Phantom
-from pellucid.tomo.pipeline import Output, reconstruct
+from pellucid.tomo.pipeline.reconstruct import OutputOptions, reconstruct
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.simulation import Detector, integrals, simulate
-from pellucid.volume.picture import middle_slices
+from pellucid.tomo.simulation.detector import Detector, integrals, simulate
+from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom
 from pellucid.volume.slice_planes import cut_slice, planes_of
+from pellucid.volume.slice_sheet import middle_slices
 from pellucid.volume.volume import Volume
-from pellucid.workers.commands import Slice
-from pellucid.workers.reading import cut
+from pellucid.workers.protocol.requests import Slice
+from pellucid.workers.queries.read import cut
 from tests.tomo.small_scan import write_simulated
 
 ROWS, COLUMNS = 40, 40
@@ -88,7 +88,7 @@ def test_the_first_view_has_row_0_at_the_top(volume: Volume) -> None:
 
 
 def test_rows_and_binning_keep_the_place_of_voxels(scan: Path, tmp_path: Path) -> None:
-    with reconstruct(scan, tmp_path / "part.zarr", replace(RECIPE, binning=2), Output(rows=(10, 30))) as part:
+    with reconstruct(scan, tmp_path / "part.zarr", replace(RECIPE, binning=2), OutputOptions(rows=(10, 30))) as part:
         assert part.orientation is not None
         assert part.orientation.axes == Orientation().axes
         assert part.orientation.origin == pytest.approx((0.5, -0.5, -10.5))

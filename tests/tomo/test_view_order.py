@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.axis import METHODS, find_axis
-from pellucid.tomo.correction import Calibration, attenuate, mending
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.live import LiveSlices
-from pellucid.tomo.phantoms import foam
-from pellucid.tomo.pipeline import Output, reconstruct
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.correction.flat_field import Calibration, attenuate, mending
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.geometry.axis import METHODS, find_axis
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.live import LiveSlices
+from pellucid.tomo.pipeline.preview import SlicePreview
+from pellucid.tomo.pipeline.reconstruct import OutputOptions, reconstruct
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.rings import RingSettings
 from pellucid.tomo.scan import Frames, Scan
-from pellucid.tomo.simulation import Detector, Faults, simulate
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.simulation.detector import Detector, Faults, simulate
+from pellucid.tomo.simulation.phantoms import foam
 from tests.tomo.small_scan import write_simulated
 
 AXIS, OFFSET = 25.25, 38.25
@@ -50,8 +50,8 @@ def test_slices_do_not_depend_on_the_order(recipe: Recipe) -> None:
     scan = FULL if recipe.is_offset else HALF
     wanted = reconstruct_array(scan, recipe, device="cpu")
     np.testing.assert_array_equal(reconstruct_array(shuffled(scan, 1), recipe, device="cpu"), wanted)
-    trial = Trial(shuffled(scan, 2), choose("cpu"))
-    np.testing.assert_allclose(trial.whole_slice(1, recipe), wanted[1], atol=1e-5 * wanted.max())
+    preview = SlicePreview(shuffled(scan, 2), choose("cpu"))
+    np.testing.assert_allclose(preview.whole_slice(1, recipe), wanted[1], atol=1e-5 * wanted.max())
 
 
 @settings(max_examples=10)
@@ -94,7 +94,7 @@ def test_a_shuffled_file_makes_the_volume_of_a_sorted_one(tmp_path: Path) -> Non
     for name, scan in (("sorted", HALF), ("shuffled", shuffled(HALF, 3))):
         path = write_simulated(tmp_path / f"{name}.h5", scan)
         recipe = Recipe(rings=RingSettings("vo-all"))
-        volumes.append(reconstruct(path, tmp_path / f"{name}.zarr", recipe, Output()).read())
+        volumes.append(reconstruct(path, tmp_path / f"{name}.zarr", recipe, OutputOptions()).read())
     np.testing.assert_array_equal(volumes[0], volumes[1])
 
 

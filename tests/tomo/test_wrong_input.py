@@ -12,13 +12,13 @@ import tifffile
 
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
-from pellucid.tomo.in_memory import reconstruct_array
-from pellucid.tomo.pipeline import reconstruct
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.opening import open_scan
+from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.reconstruct import reconstruct
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import AngleReport
 from pellucid.tomo.scan import Frames, Scan
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.volume import open_volume
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.small_scan import AXIS, COLUMNS, write_scan
@@ -129,10 +129,10 @@ def test_views_at_a_few_angles_are_spoken_of(
     with h5py.File(tmp_path / "scan.h5", "a") as file:
         file["exchange/theta"][:] = degrees
     assert main(["reconstruct", str(tmp_path / "scan.h5"), "-o", str(tmp_path / "out.zarr"), "--center", "22"]) == 0
-    said = f"only {count} different angles"
+    text = f"only {count} different angles"
     report = json.loads((tmp_path / "out.zarr.report.json").read_text())
-    assert (said in capsys.readouterr().err) == (count < 8)
-    assert any(said in warning for warning in report["warnings"]) == (count < 8)
+    assert (text in capsys.readouterr().err) == (count < 8)
+    assert any(text in warning for warning in report["warnings"]) == (count < 8)
     assert AngleReport(180.0, 180.0).warnings == []
 
 
@@ -170,20 +170,20 @@ def test_units_of_angles_that_are_not_known_are_refused(unit: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("unit", "size_um", "said"),
+    ("unit", "size_um", "text"),
     [
         ("micrometer", 2.0, ""), ("Microns", 2.0, ""), ("µm", 2.0, ""), ("nm", 2e-3, ""), ("mm", 2e3, ""),
         ("cm", 2e4, ""), ("m", 2e6, ""), ("", None, "has no unit"), ("furlong", None, "has the unit 'furlong'"),
     ],
 )  # fmt: skip
-def test_units_of_the_pixel_size(unit: str, size_um: float | None, said: str, tmp_path: Path) -> None:
+def test_units_of_the_pixel_size(unit: str, size_um: float | None, text: str, tmp_path: Path) -> None:
     path = write_scan(tmp_path / "scan.h5", rows=1, views=12)
     with h5py.File(path, "a") as file:
         file["measurement/instrument/detector/pixel_size"] = 2.0
         file["measurement/instrument/detector/pixel_size"].attrs["units"] = unit
     scan = open_scan(path)
     assert scan.pixel_size_um == (None if size_um is None else pytest.approx(size_um))
-    assert [said in sentence and "--pixel-size" in sentence for sentence in scan.assumptions] == [True] * bool(said)
+    assert [text in sentence and "--pixel-size" in sentence for sentence in scan.assumptions] == [True] * bool(text)
 
 
 @pytest.mark.parametrize("height", [10.0, 20.0])
@@ -199,11 +199,11 @@ def test_pixels_that_are_no_squares_are_spoken_of(height: float, tmp_path: Path)
     scan = open_scan(tmp_path / "scan.nxs")
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
     assert scan.pixel_size_um == 10.0
-    assert any("10 um wide and 20 um high" in said for said in scan.assumptions) == (height == 20)
+    assert any("10 um wide and 20 um high" in text for text in scan.assumptions) == (height == 20)
 
 
 @pytest.mark.parametrize(
-    ("axis", "width", "options", "said"),
+    ("axis", "width", "options", "text"),
     [
         (23.0, 20, [], ""),
         (6.0, 30, [], "use --offset"),
@@ -214,7 +214,7 @@ def test_pixels_that_are_no_squares_are_spoken_of(height: float, tmp_path: Path)
 )
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_a_forgotten_offset_is_spoken_of(
-    axis: float, width: float, options: list[str], said: str, noise: float, tmp_path: Path
+    axis: float, width: float, options: list[str], text: str, noise: float, tmp_path: Path
 ) -> None:
     angles = even_angles(120, 2 * np.pi)
     lengths = ellipse_sinogram(angles, COLUMNS, axis, (width, 0.8 * width), middle=(2.0, 1.0))
@@ -225,8 +225,8 @@ def test_a_forgotten_offset_is_spoken_of(
     command = ["reconstruct", str(tmp_path / "scan.h5"), "-o", str(tmp_path / "out.zarr"), "--flats", "none"]
     assert main([*command, "--darks", "none", *options]) == 0
     warnings = json.loads((tmp_path / "out.zarr.report.json").read_text())["warnings"]
-    assert any("--offset" in warning for warning in warnings) == bool(said)
-    assert not said or any(said in warning for warning in warnings)
+    assert any("--offset" in warning for warning in warnings) == bool(text)
+    assert not text or any(text in warning for warning in warnings)
 
 
 def test_rows_and_views_without_light_are_named(tmp_path: Path) -> None:
@@ -252,8 +252,8 @@ def test_a_scan_instead_of_its_path_is_refused(tmp_path: Path) -> None:
 def test_remedies_that_are_offered_are_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_scan(tmp_path / "scan.h5", rows=1, views=12)
     assert main(["reconstruct", str(path), "-o", str(tmp_path / "out.zarr"), "--dtype", "uint8"]) != 0
-    said = capsys.readouterr().err
-    assert "--range LOW,HIGH" in said and "auto" not in said
+    text = capsys.readouterr().err
+    assert "--range LOW,HIGH" in text and "auto" not in text
     assert "360 with --offset" in AngleReport(160.0, 160.0, (20.0,)).warnings[0]
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from pellucid import progress
 from pellucid.errors import PellucidError
 from pellucid.formats.protocol import Voxels
-from pellucid.transport.announcement import Announcement, Label
-from pellucid.transport.connecting import Options, send
-from pellucid.transport.host import Host, Offer, Received
-from pellucid.transport.listening import Listener
-from pellucid.transport.pieces import Source, Target
+from pellucid.transport.client import TransferOptions, send
+from pellucid.transport.host import Host, OfferedArray, ReceivedArray
+from pellucid.transport.server import Listener
+from pellucid.transport.wire.announcement import Announcement, ArrayInfo
+from pellucid.transport.wire.pieces import PieceSource, PieceTarget
 
 SHAPE = (5, 1024, 1024)
 
@@ -38,7 +38,7 @@ def say(*words: object) -> None:
 class Teller(Host):
     """Says what arrives."""
 
-    def stored(self, received: Received) -> None:
+    def stored(self, received: ReceivedArray) -> None:
         is_right = received.array.shape == voxels().shape and bool((received.array == voxels()).all())
         report = received.report
         lane, resumed = (report.lane, report.resumed_bytes) if report else ("stream", 0)
@@ -48,8 +48,8 @@ class Teller(Host):
     def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
         say("broken", kept)
 
-    def find(self, request: Any) -> Offer:
-        return Offer(voxels(), Label("found"))
+    def find(self, request: Any) -> OfferedArray:
+        return OfferedArray(voxels(), ArrayInfo("found"))
 
 
 def stall(kind: type, method: str, calls: int) -> None:
@@ -85,14 +85,19 @@ def main(role: str, address: str, token: str, *rest: str) -> None:
         if role == "serve":
             for wanted in rest:
                 if wanted.startswith("stall"):
-                    stall(Target, "keep", int(wanted.removeprefix("stall").lstrip("=") or 2))
+                    stall(PieceTarget, "keep", int(wanted.removeprefix("stall").lstrip("=") or 2))
             serve(address, token, is_web="web" in rest)
             return
         if "stall" in rest:
-            stall(Source, "gather" if rest[0] == "shm" else "piece", 2)
+            stall(PieceSource, "gather" if rest[0] == "shm" else "piece", 2)
         try:
             report = send(
-                address, voxels(), {"from": "peer"}, token=token, label=Label("scan"), options=Options(rest[0])
+                address,
+                voxels(),
+                {"from": "peer"},
+                token=token,
+                label=ArrayInfo("scan"),
+                options=TransferOptions(rest[0]),
             )
         except PellucidError as error:
             say("failed", type(error).__name__, error)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from pellucid.transport import accepting
-from pellucid.transport.accepting import LOG_EVERY_S, Acceptor, LimitedLog
+from pellucid.transport import async_acceptor
+from pellucid.transport.async_acceptor import LOG_EVERY_S, AsyncAcceptor, LimitedLog
 from pellucid.transport.connections import ConnectionRegistry
 
 FAILURES = 200
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 class WithoutDescriptors(socket.socket):
@@ -32,7 +32,7 @@ class WithoutDescriptors(socket.socket):
 def test_a_server_without_descriptors_logs_once_closes_the_oldest_and_goes_on(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accepting, "RETRY_S", 0.0)
+    monkeypatch.setattr(async_acceptor, "RETRY_S", 0.0)
     registry, closed = ConnectionRegistry(), list[str]()
     registry.add("idle", lambda: closed.append("idle"))
 
@@ -45,10 +45,10 @@ def test_a_server_without_descriptors_logs_once_closes_the_oldest_and_goes_on(
 
         with WithoutDescriptors() as listener, socket.socket() as client:
             listener.bind(("127.0.0.1", 0))
-            acceptor = Acceptor(registry, serve, logging.getLogger("test"))
+            acceptor = AsyncAcceptor(registry, serve, logging.getLogger("test"))
             acceptor.start(listener)
             client.connect(listener.getsockname())
-            await asyncio.wait_for(served.wait(), PATIENCE_S)
+            await asyncio.wait_for(served.wait(), TIMEOUT_S)
             await acceptor.close()
             assert listener.failures == FAILURES
 

@@ -9,12 +9,12 @@ import pytest
 
 from pellucid import progress
 from pellucid.errors import TransferBroken, TransferInvalid
-from pellucid.transport.announcement import SMALLEST_PIECE, Announcement, Label, announce
-from pellucid.transport.connecting import Caller, Options, retrieve, send, stream
-from pellucid.transport.host import Limits, Offer
+from pellucid.transport.client import TransferClient, TransferOptions, retrieve, send, stream
+from pellucid.transport.host import OfferedArray, ReceiveLimits
 from pellucid.transport.lanes.tcp import END, PIECE
-from pellucid.transport.listening import Listener
-from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, peer, stall_receiver, told
+from pellucid.transport.server import Listener
+from pellucid.transport.wire.announcement import SMALLEST_PIECE, Announcement, ArrayInfo, announce
+from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, peer, reply, stall_receiver
 from tests.transport.peer import voxels
 from tests.transport.relay import Relay
 from tests.waiting import wait_until
@@ -35,7 +35,7 @@ def keeper() -> Keeper:
 
 @pytest.fixture
 def listener(keeper: Keeper) -> Iterator[Listener]:
-    with Listener(token=TOKEN, host=keeper, limits=Limits(limit_bytes=2**26, streams=2)) as listener:
+    with Listener(token=TOKEN, host=keeper, limits=ReceiveLimits(limit_bytes=2**26, streams=2)) as listener:
         yield listener
 
 
@@ -43,7 +43,7 @@ def listener(keeper: Keeper) -> Iterator[Listener]:
 def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keeper) -> None:
     # The control connection of UCX carries little: it is cut by its own count.
     with Relay(listener.address.port, cut_after=12 * 2**20 if lane == "tcp" else 520) as relay:
-        report = send(relay.address, voxels(), token=TOKEN, options=Options(lane))
+        report = send(relay.address, voxels(), token=TOKEN, options=TransferOptions(lane))
         assert relay.cuts == 1
         again = relay.passed - relay.passed_before_cut
     received = listener.receive(WAIT_S)
@@ -59,18 +59,18 @@ def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keepe
 def test_what_was_there_stays_until_all_has_arrived(listener: Listener, keeper: Keeper) -> None:
     with Relay(listener.address.port, cut_after=4 * 2**20) as relay:
         with pytest.raises(TransferBroken, match="pieces that arrived are not sent twice"):
-            send(relay.address, voxels(), token=TOKEN, options=Options("tcp", attempts=1))
+            send(relay.address, voxels(), token=TOKEN, options=TransferOptions("tcp", attempts=1))
         assert keeper.has_broken.wait(WAIT_S)
         with pytest.raises(TransferBroken, match="nothing arrived"):
             listener.receive(0)
 
 
 def test_a_retrieval_is_taken_up(listener: Listener, keeper: Keeper) -> None:
-    keeper.find = lambda request: Offer(voxels())  # type: ignore[method-assign]
+    keeper.find = lambda request: OfferedArray(voxels())  # type: ignore[method-assign]
     with Relay(listener.address.port) as relay:
         cut = threading.Thread(target=_cut_after_a_piece, args=(relay,))
         cut.start()
-        received = retrieve(relay.address, {}, token=TOKEN, options=Options("tcp"))
+        received = retrieve(relay.address, {}, token=TOKEN, options=TransferOptions("tcp"))
         cut.join(WAIT_S)
     assert (received.array == voxels()).all()
 
@@ -85,13 +85,13 @@ def _cut_after_a_piece(relay: Relay) -> None:
 @pytest.fixture
 def narrow(keeper: Keeper) -> Iterator[Listener]:
     """With one connection for pieces: so it is known which byte belongs to what."""
-    with Listener(token=TOKEN, host=keeper, limits=Limits(streams=1)) as listener:
+    with Listener(token=TOKEN, host=keeper, limits=ReceiveLimits(streams=1)) as listener:
         yield listener
 
 
 def test_a_damaged_piece_is_sent_again(narrow: Listener) -> None:
     with Relay(narrow.address.port, flip_at=2 * PIECE_BYTES) as relay:
-        send(relay.address, voxels(), token=TOKEN, options=Options("tcp"))
+        send(relay.address, voxels(), token=TOKEN, options=TransferOptions("tcp"))
         assert voxels().nbytes + PIECE_BYTES < relay.passed < voxels().nbytes + 2 * PIECE_BYTES
         assert relay.cuts == 0
     assert (narrow.receive(WAIT_S).array == voxels()).all()
@@ -99,7 +99,7 @@ def test_a_damaged_piece_is_sent_again(narrow: Listener) -> None:
 
 def test_without_checksums_damage_is_not_seen(narrow: Listener) -> None:
     with Relay(narrow.address.port, flip_at=2 * PIECE_BYTES) as relay:
-        send(relay.address, voxels(), token=TOKEN, options=Options("tcp", checksum="none"))
+        send(relay.address, voxels(), token=TOKEN, options=TransferOptions("tcp", checksum="none"))
     assert int((narrow.receive(WAIT_S).array != voxels()).sum()) == 1
 
 
@@ -110,7 +110,7 @@ def test_a_receiver_that_falls_behind_holds_the_sender_up(narrow: Listener, monk
 
     def deliver() -> None:
         with progress.use(progress.Callbacks(updates.append, interval_s=0.0)):
-            send(str(narrow.address), large, token=TOKEN, options=Options("tcp"))
+            send(str(narrow.address), large, token=TOKEN, options=TransferOptions("tcp"))
 
     sending = threading.Thread(target=deliver)
     sending.start()
@@ -134,19 +134,21 @@ def test_another_receiver_takes_over() -> None:
     resumed: list[str] = []
     with ExitStack() as stack:
         first = stack.enter_context(peer("serve", "127.0.0.1:0", TOKEN, "stall"))
-        (address,) = told(first, "listening")
+        (address,) = reply(first, "listening")
 
         def replace_it() -> None:
-            told(first, "stalled")
+            reply(first, "stalled")
             first.kill()
             first.wait()
             second = stack.enter_context(peer("serve", address, TOKEN))
-            told(second, "listening")
-            resumed.extend(told(second, "stored"))
+            reply(second, "listening")
+            resumed.extend(reply(second, "stored"))
 
         replacing = threading.Thread(target=replace_it)
         replacing.start()
-        report = send(address, voxels(), token=TOKEN, label=Label("scan"), options=Options("tcp", attempts=9))
+        report = send(
+            address, voxels(), token=TOKEN, label=ArrayInfo("scan"), options=TransferOptions("tcp", attempts=9)
+        )
         replacing.join(WAIT_S)
     assert (report.nbytes, report.resumed_bytes) == (voxels().nbytes, 0)
     assert resumed == ["scan", "tcp", "0", "right"]
@@ -154,16 +156,16 @@ def test_another_receiver_takes_over() -> None:
 
 def test_a_slow_network(listener: Listener) -> None:
     with Relay(listener.address.port, delay_s=0.001) as relay:
-        send(relay.address, voxels()[: 2**19], token=TOKEN, options=Options("tcp"))
+        send(relay.address, voxels()[: 2**19], token=TOKEN, options=TransferOptions("tcp"))
     assert (listener.receive(WAIT_S).array == voxels()[: 2**19]).all()
 
 
 def test_pieces_of_a_broken_transfer_are_forgotten(keeper: Keeper) -> None:
     with (
-        Listener(token=TOKEN, host=keeper, limits=Limits(keep_s=0.0)) as listener,
+        Listener(token=TOKEN, host=keeper, limits=ReceiveLimits(keep_s=0.0)) as listener,
         Relay(listener.address.port, cut_after=12 * 2**20) as relay,
     ):
-        assert send(relay.address, voxels(), token=TOKEN, options=Options("tcp")).resumed_bytes == 0
+        assert send(relay.address, voxels(), token=TOKEN, options=TransferOptions("tcp")).resumed_bytes == 0
         assert (listener.receive(WAIT_S).array == voxels()).all()
 
 
@@ -176,7 +178,7 @@ def test_pieces_of_a_broken_transfer_are_forgotten(keeper: Keeper) -> None:
     ],
 )
 def test_nothing_is_taken_beyond_what_was_announced(head: bytes, fault: str, listener: Listener) -> None:
-    caller = Caller.to(str(listener.address), TOKEN, Options("tcp"))
+    caller = TransferClient.to(str(listener.address), TOKEN, TransferOptions("tcp"))
     announcement = _announced()
     link, lane = caller.call(announcement.transfer)
     link.control.write(announcement.message(lane=lane))
@@ -190,11 +192,11 @@ def test_nothing_is_taken_beyond_what_was_announced(head: bytes, fault: str, lis
 
 
 def _announced() -> Announcement:
-    return announce(voxels().shape, voxels().dtype, None, Label("greedy"), "none")
+    return announce(voxels().shape, voxels().dtype, None, ArrayInfo("greedy"), "none")
 
 
 def test_a_sender_that_never_sends_what_is_missing(listener: Listener) -> None:
-    caller = Caller.to(str(listener.address), TOKEN, Options("tcp"))
+    caller = TransferClient.to(str(listener.address), TOKEN, TransferOptions("tcp"))
     announcement = _announced()
     link, lane = caller.call(announcement.transfer)
     link.control.write(announcement.message(lane=lane))
@@ -213,7 +215,7 @@ def test_a_cut_stream_is_taken_up(listener: Listener, keeper: Keeper) -> None:
     shape = (24, 256, 1024)
     made = np.arange(np.prod(shape), dtype=np.uint32).reshape(shape)
     with Relay(listener.address.port, cut_after=8 * 2**20) as relay:
-        options = Options("tcp", window_bytes=4 * 2**20)
+        options = TransferOptions("tcp", window_bytes=4 * 2**20)
         with stream(relay.address, shape, "uint32", token=TOKEN, options=options) as writer:
             for slice_ in made:
                 writer.append(slice_)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from pellucid import progress
-from pellucid.transport.connecting import Options, send
+from pellucid.transport.acceptor import MAX_UNAUTHENTICATED
+from pellucid.transport.client import TransferOptions, send
 from pellucid.transport.connections import ConnectionRegistry
-from pellucid.transport.door import MAX_UNAUTHENTICATED
-from pellucid.transport.listening import Listener
+from pellucid.transport.server import Listener
 from tests.contracts.lanes import TOKEN, WAIT_S
 from tests.transport.certificates import make_certificate
 
@@ -116,7 +116,7 @@ def test_idle_connections_do_not_stop_transfers(is_secured: bool, tmp_path: Path
     with Listener(token=TOKEN, certificate=certificate) as listener, ExitStack() as stack:
         place = ("127.0.0.1", listener.address.port)
         idle = [stack.enter_context(socket.create_connection(place, WAIT_S)) for _ in range(IDLE)]
-        send(str(listener.address), SMALL, token=TOKEN, options=Options("tcp"))
+        send(str(listener.address), SMALL, token=TOKEN, options=TransferOptions("tcp"))
         assert (listener.receive(WAIT_S).array == SMALL).all()
         while idle[0].recv(65536):  # The greeting, and then the end.
             pass

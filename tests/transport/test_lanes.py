@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from pellucid.transport.address import Certificate
-from pellucid.transport.host import Host, Limits
-from pellucid.transport.listening import Listener
+from pellucid.transport.host import Host, ReceiveLimits
+from pellucid.transport.server import Listener
 from tests.contracts.lanes import TOKEN, LaneContract
 from tests.transport.certificates import make_certificate
 from tests.transport.web import Front, web_front
@@ -42,7 +42,7 @@ class TestTls(LaneContract):
         self.files = files
 
     @contextmanager
-    def listening(self, host: Host, limits: Limits) -> Iterator[Listener]:
+    def listening(self, host: Host, limits: ReceiveLimits) -> Iterator[Listener]:
         with Listener(token=TOKEN, host=host, limits=limits, certificate=self.files) as listener:
             yield listener
 
@@ -64,6 +64,6 @@ class TestProxy(LaneContract):
         return self.front.address if listener is self.front.listener else f"http://{listener.address}"
 
     @contextmanager
-    def listening(self, host: Host, limits: Limits) -> Iterator[Listener]:
+    def listening(self, host: Host, limits: ReceiveLimits) -> Iterator[Listener]:
         with Listener(token=TOKEN, host=host, limits=limits) as self.front.listener:
             yield self.front.listener

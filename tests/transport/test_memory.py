@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pellucid.errors import TooLarge
-from pellucid.formats.shared import SharedArray
-from pellucid.transport import memory
-from pellucid.transport.announcement import NO_LABEL, announce
-from pellucid.transport.memory import Mappings, Shelf, reserve
-from pellucid.transport.pieces import Target
+from pellucid.formats.shared_memory import SharedArray
+from pellucid.transport import shared_pages
+from pellucid.transport.shared_pages import BufferPool, Mappings, reserve
+from pellucid.transport.wire.announcement import NO_LABEL, announce
+from pellucid.transport.wire.pieces import PieceTarget
 from tests.waiting import wait_until
 
 SHAPE = (3, 1024, 1024)
@@ -26,7 +26,7 @@ def pages(shared: SharedArray) -> int:
 @pytest.mark.parametrize("is_old_kernel", [False, True], ids=["in one call", "page by page"])
 def test_every_page_is_there(is_old_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if is_old_kernel:
-        monkeypatch.setattr(memory, "_advised", lambda content, advice: errno.EINVAL)
+        monkeypatch.setattr(shared_pages, "_advised", lambda content, advice: errno.EINVAL)
     with SharedArray.create(SHAPE, "uint8") as shared:
         assert pages(shared) == 0
         reserve(shared)
@@ -35,42 +35,42 @@ def test_every_page_is_there(is_old_kernel: bool, monkeypatch: pytest.MonkeyPatc
 
 
 def test_memory_that_cannot_be_had_is_said_before_a_byte_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_advised", lambda content, advice: errno.ENOMEM)
+    monkeypatch.setattr(shared_pages, "_advised", lambda content, advice: errno.ENOMEM)
     with pytest.raises(TooLarge, match="free memory at the receiving end"):
-        Target.create(announce(SHAPE, "uint8", None, NO_LABEL, "none"))
+        PieceTarget.create(announce(SHAPE, "uint8", None, NO_LABEL, "none"))
 
 
 def test_memory_is_used_again() -> None:
-    shelf = Shelf(limit_bytes=2**24)
+    store = BufferPool(limit_bytes=2**24)
     first = SharedArray.create(SHAPE, "uint8")
     first.array[...] = 7
-    shelf.put(first)
-    assert shelf.take((2, 2), "uint8") is None  # It would be a waste.
-    again = shelf.take((2, 1024, 512), "uint16")
+    store.put(first)
+    assert store.take((2, 2), "uint8") is None  # It would be a waste.
+    again = store.take((2, 1024, 512), "uint16")
     assert again is not None and (again.array == 0x0707).all()
-    assert shelf.take(SHAPE, "uint8") is None
-    shelf.put(again)
-    assert shelf.take((2, 1024, 512), "uint16") is again
+    assert store.take(SHAPE, "uint8") is None
+    store.put(again)
+    assert store.take((2, 1024, 512), "uint16") is again
     again.close()
 
 
 def test_the_oldest_goes_first() -> None:
-    shelf = Shelf(limit_bytes=2 * 2**20)
+    store = BufferPool(limit_bytes=2 * 2**20)
     arrays = [SharedArray.create((2**20,), "uint8") for _ in range(3)]
     for array in arrays:
-        shelf.put(array)
+        store.put(array)
     wait_until(lambda: [array.descriptor >= 0 for array in arrays] == [False, True, True])
-    assert shelf.take((2**20,), "uint8") is arrays[1]
+    assert store.take((2**20,), "uint8") is arrays[1]
     for array in arrays:
         array.close()
 
 
 def test_a_stream_begins_with_zeros() -> None:
-    shelf = Shelf(limit_bytes=2**24)
+    store = BufferPool(limit_bytes=2**24)
     old = SharedArray.create(SHAPE, "uint8")
     old.array[...] = 7
-    shelf.put(old)
-    target = Target.create(announce(SHAPE, "uint8", None, NO_LABEL, "none", mode="stream"), shelf)
+    store.put(old)
+    target = PieceTarget.create(announce(SHAPE, "uint8", None, NO_LABEL, "none", mode="stream"), store)
     assert target.shared is old
     assert not np.any(target.shared.array)
 

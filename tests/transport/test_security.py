@@ -11,14 +11,14 @@ import pytest
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, TokenRefused, TransferInvalid, Unreachable, UnsupportedType
-from pellucid.transport import door
+from pellucid.transport import acceptor
 from pellucid.transport.address import Address, Certificate
-from pellucid.transport.announcement import Announcement, Label, announce
-from pellucid.transport.connecting import Options, send
-from pellucid.transport.handshake import prove
-from pellucid.transport.listening import Listener
-from pellucid.transport.messages import Message
-from pellucid.transport.pieces import read_numbers
+from pellucid.transport.client import TransferOptions, send
+from pellucid.transport.server import Listener
+from pellucid.transport.wire.announcement import Announcement, ArrayInfo, announce
+from pellucid.transport.wire.handshake import prove
+from pellucid.transport.wire.messages import Message
+from pellucid.transport.wire.pieces import parse_ranges
 from tests.contracts.lanes import TOKEN, WAIT_S
 from tests.transport.certificates import make_certificate
 
@@ -46,7 +46,7 @@ def test_over_tls(certificate: Certificate) -> None:
     with Listener(token=TOKEN, certificate=certificate) as listener:
         assert str(listener.address).startswith("tls://127.0.0.1:")
         array = np.arange(3 * 2**20, dtype=np.uint32)
-        assert send(str(listener.address), array, token=TOKEN, options=Options("tcp")).lane == "tcp"
+        assert send(str(listener.address), array, token=TOKEN, options=TransferOptions("tcp")).lane == "tcp"
         assert (listener.receive(WAIT_S).array == array).all()
 
 
@@ -54,7 +54,7 @@ def test_another_certificate_is_not_talked_to(certificate: Certificate) -> None:
     with Listener(token=TOKEN, certificate=certificate) as listener:
         other = Address("127.0.0.1", listener.address.port, "0" * 64)
         with pytest.raises(Unreachable, match="another certificate"):
-            send(str(other), SMALL, token=TOKEN, options=Options("tcp"))
+            send(str(other), SMALL, token=TOKEN, options=TransferOptions("tcp"))
 
 
 def test_plain_text_to_tls_and_back(certificate: Certificate, listener: Listener) -> None:
@@ -108,7 +108,7 @@ def test_strangers_are_let_go(noise: bytes, listener: Listener) -> None:
 
 
 def test_a_stranger_who_trickles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "HANDSHAKE_S", 0.3)
+    monkeypatch.setattr(acceptor, "HANDSHAKE_S", 0.3)
     with (
         Listener(token=TOKEN) as listener,
         socket.create_connection(("127.0.0.1", listener.address.port)) as connection,
@@ -135,24 +135,24 @@ def test_a_stranger_who_trickles(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_announcements_that_make_no_sense(fields: dict[str, str], fault: str) -> None:
-    good = announce((2, 3, 4), "uint8", {}, Label("a"), "xxh3").message()
+    good = announce((2, 3, 4), "uint8", {}, ArrayInfo("a"), "xxh3").message()
     with pytest.raises(TransferInvalid, match=fault.replace("|", r"\|")):
         Announcement.read(Message(good.kind, {**good.fields, **fields}, good.body))
 
 
 def test_an_announcement_survives_the_wire() -> None:
-    said = announce((2, 3, 4), ">f4", {"a": [1, None]}, Label("a\nb", (0.1, 2.0, 3.0), "mm"), "none", "stream")
-    encoded = said.message(lane="tcp").encoded()
+    text = announce((2, 3, 4), ">f4", {"a": [1, None]}, ArrayInfo("a\nb", (0.1, 2.0, 3.0), "mm"), "none", "stream")
+    encoded = text.message(lane="tcp").encoded()
     read = Announcement.read(Message.decoded(encoded[12 : 12 + struct.unpack_from("<I", encoded, 4)[0]], b'{"a": 1}'))
     assert (read.shape, read.dtype.str, read.checksum, read.mode) == ((2, 3, 4), "<f4", "none", "stream")
-    assert read.label == Label("a b", (0.1, 2.0, 3.0), "mm")
-    assert read.transfer == said.transfer
+    assert read.label == ArrayInfo("a b", (0.1, 2.0, 3.0), "mm")
+    assert read.transfer == text.transfer
 
 
 @pytest.mark.parametrize("text", ["1-0", "0-6", "a", "0-1-2", "-1-2"])
 def test_pieces_that_do_not_exist(text: str) -> None:
     with pytest.raises(TransferInvalid, match="no pieces of this transfer"):
-        read_numbers(text, 6)
+        parse_ranges(text, 6)
 
 
 def test_what_cannot_be_sent(listener: Listener) -> None:
@@ -161,7 +161,7 @@ def test_what_cannot_be_sent(listener: Listener) -> None:
     with pytest.raises(InvalidInput, match="shorter than 8"):
         send(str(listener.address), SMALL, token="short")
     with pytest.raises(InvalidInput, match="no lane 'pigeon'"):
-        send(str(listener.address), SMALL, token=TOKEN, options=Options("pigeon"))
+        send(str(listener.address), SMALL, token=TOKEN, options=TransferOptions("pigeon"))
     with pytest.raises(InvalidInput, match="is not an address"):
         send("nowhere", SMALL, token=TOKEN)
 

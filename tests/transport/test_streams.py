@@ -9,11 +9,11 @@ import pytest
 from pellucid import progress
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
-from pellucid.transport.blocks import LARGEST_BLOCK, cut
-from pellucid.transport.connecting import Options, stream
-from pellucid.transport.host import Limits
-from pellucid.transport.listening import Listener
-from pellucid.transport.pieces import Target
+from pellucid.transport.client import TransferOptions, stream
+from pellucid.transport.host import ReceiveLimits
+from pellucid.transport.server import Listener
+from pellucid.transport.wire.blocks import LARGEST_BLOCK, cut
+from pellucid.transport.wire.pieces import PieceTarget
 from tests.contracts.lanes import TOKEN, WAIT_S, Keeper
 
 SHAPE = (6, 20, 30)
@@ -30,7 +30,7 @@ class Watcher(Keeper):
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def arrived(self, target: Target, box: Box) -> None:
+    def arrived(self, target: PieceTarget, box: Box) -> None:
         self.boxes.append(box)
         self.has_arrived.set()
         self.may_go_on.wait(WAIT_S)
@@ -45,14 +45,14 @@ def watcher() -> Watcher:
 def listener(watcher: Watcher) -> Iterator[Listener]:
     with (
         progress.use(progress.Silent()),
-        Listener(token=TOKEN, host=watcher, limits=Limits(limit_bytes=2**28, streams=2)) as listener,
+        Listener(token=TOKEN, host=watcher, limits=ReceiveLimits(limit_bytes=2**28, streams=2)) as listener,
     ):
         yield listener
 
 
 @pytest.mark.parametrize("lane", ["shm", "tcp", "ucx"])
 def test_slices_in_order(lane: str, listener: Listener, watcher: Watcher) -> None:
-    with stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=Options(lane)) as writer:
+    with stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=TransferOptions(lane)) as writer:
         for slice_ in VOXELS:
             writer.append(slice_)
     assert (listener.receive(WAIT_S).array == VOXELS).all()
@@ -62,7 +62,7 @@ def test_slices_in_order(lane: str, listener: Listener, watcher: Watcher) -> Non
 @pytest.mark.parametrize("lane", ["shm", "tcp"])
 def test_blocks_in_any_order(lane: str, listener: Listener) -> None:
     starts = [(z, y, x) for x in (0, 13) for z in (3, 0) for y in (10, 0)]
-    with stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=Options(lane)) as writer:
+    with stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=TransferOptions(lane)) as writer:
         for z, y, x in starts:
             writer.write(VOXELS[z : z + 3, y : y + 10, x : 13 if x == 0 else 30], (z, y, x))
     assert (listener.receive(WAIT_S).array == VOXELS).all()
@@ -71,7 +71,7 @@ def test_blocks_in_any_order(lane: str, listener: Listener) -> None:
 @pytest.mark.parametrize("lane", ["shm", "tcp"])
 def test_a_block_may_be_changed_when_it_is_handed_over(lane: str, listener: Listener) -> None:
     slice_ = np.empty((20, 30), np.uint16)
-    with stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=Options(lane)) as writer:
+    with stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=TransferOptions(lane)) as writer:
         for value in range(6):
             slice_[...] = value
             writer.append(slice_)
@@ -86,7 +86,11 @@ def test_a_slow_receiver_holds_the_writer_up(listener: Listener, watcher: Watche
     def produce() -> None:
         nonlocal written
         with stream(
-            str(listener.address), (64, 64, 64), "uint8", token=TOKEN, options=Options("tcp", window_bytes=3 * 4096)
+            str(listener.address),
+            (64, 64, 64),
+            "uint8",
+            token=TOKEN,
+            options=TransferOptions("tcp", window_bytes=3 * 4096),
         ) as writer:
             for _ in range(64):
                 writer.append(np.ones((64, 64), np.uint8))
@@ -109,7 +113,7 @@ def test_a_slow_receiver_holds_the_writer_up(listener: Listener, watcher: Watche
 def test_a_writer_that_fails_leaves_nothing_behind(lane: str, listener: Listener, watcher: Watcher) -> None:
     with (
         pytest.raises(RuntimeError, match="the detector is off"),
-        stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=Options(lane)) as writer,
+        stream(str(listener.address), SHAPE, "uint16", token=TOKEN, options=TransferOptions(lane)) as writer,
     ):
         writer.append(VOXELS[0])
         raise RuntimeError("the detector is off")

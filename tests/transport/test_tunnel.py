@@ -17,12 +17,12 @@ from websockets.server import ServerProtocol
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, TokenRefused, TransferBroken, TransferInvalid, Unreachable
-from pellucid.transport.check import ProbeHost, check_lanes
-from pellucid.transport.connecting import Options, send, stream
-from pellucid.transport.frames import BINARY, CLOSE, PING, PONG, FrameReader, FrameWriter, small_frame
-from pellucid.transport.listening import Listener
-from pellucid.transport.tunnel import connect_through, relay
-from pellucid.transport.web import WebAddress
+from pellucid.transport.client import TransferOptions, send, stream
+from pellucid.transport.lane_check import LaneTestHost, check_lanes
+from pellucid.transport.server import Listener
+from pellucid.transport.tunnel.frames import BINARY, CLOSE, PING, PONG, FrameReader, FrameWriter, small_frame
+from pellucid.transport.tunnel.tunnel import connect_through, relay
+from pellucid.transport.tunnel.upgrade import WebAddress
 from tests.contracts.lanes import SMALL, TOKEN, WAIT_S
 from tests.transport.certificates import make_certificate
 from tests.transport.web import Front, web_front
@@ -43,18 +43,18 @@ def front() -> Iterator[Front]:
 @contextmanager
 def web_server(answer: bytes, context: ssl.SSLContext | None = None) -> Iterator[tuple[int, list[bytes]]]:
     """Answers one request with these bytes, and remembers what it was asked; its port."""
-    asked: list[bytes] = []
+    request: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             accepted, _ = server.accept()
             with accepted if context is None else context.wrap_socket(accepted, server_side=True) as connection:
-                asked.append(connection.recv(65536))
+                request.append(connection.recv(65536))
                 connection.sendall(answer)
 
         thread = threading.Thread(target=serve)
         thread.start()
-        yield server.getsockname()[1], asked
+        yield server.getsockname()[1], request
         thread.join(WAIT_S)
 
 
@@ -141,12 +141,15 @@ def test_what_is_no_web_address(text: str) -> None:
     ],
 )
 def test_a_web_server_that_does_not_hand_through(answer: bytes, error: type[Exception], says: str) -> None:
-    with web_server(answer) as (port, asked), pytest.raises(error, match=says):
+    with web_server(answer) as (port, request), pytest.raises(error, match=says):
         send(
-            f"http://127.0.0.1:{port}/i/0", SMALL, token=TOKEN, options=Options(bearer="the Hub's own", has_proof=False)
+            f"http://127.0.0.1:{port}/i/0",
+            SMALL,
+            token=TOKEN,
+            options=TransferOptions(bearer="the Hub's own", has_proof=False),
         )
-    assert asked[0].startswith(b"GET /i/0/transfer HTTP/1.1\r\nHost: 127.0.0.1:")
-    assert b"\r\nAuthorization: Bearer the Hub's own\r\n" in asked[0] and TOKEN.encode() not in asked[0]
+    assert request[0].startswith(b"GET /i/0/transfer HTTP/1.1\r\nHost: 127.0.0.1:")
+    assert b"\r\nAuthorization: Bearer the Hub's own\r\n" in request[0] and TOKEN.encode() not in request[0]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ def test_a_web_server_gets_no_token_before_it_has_proved_that_it_holds_it(proof:
     body = b'{"proof": "%s"}' % proof.encode()
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
     with web_server(answer) as (port, received), pytest.raises(error):
-        send(f"http://127.0.0.1:{port}/i/0", SMALL, token=TOKEN, options=Options(attempts=1))
+        send(f"http://127.0.0.1:{port}/i/0", SMALL, token=TOKEN, options=TransferOptions(attempts=1))
     assert received[0].startswith(b"POST /i/0/api/prove HTTP/1.1\r\n") and TOKEN.encode() not in received[0]
 
 
@@ -245,13 +248,13 @@ def test_a_stream_through_a_web_server(front: Front) -> None:
 def test_lanes_do_not_lead_where_they_do_not(front: Front) -> None:
     with Listener(token=TOKEN) as front.listener:
         with pytest.raises(InvalidInput, match=r"The lane tcp does not lead to http.*Both ends have: proxy"):
-            send(front.address, SMALL, token=TOKEN, options=Options("tcp"))
+            send(front.address, SMALL, token=TOKEN, options=TransferOptions("tcp"))
         with pytest.raises(InvalidInput, match="The lane proxy does not lead to 127"):
-            send(str(front.listener.address), SMALL, token=TOKEN, options=Options("proxy"))
+            send(str(front.listener.address), SMALL, token=TOKEN, options=TransferOptions("proxy"))
 
 
 def test_its_rate_is_measured(front: Front) -> None:
-    with Listener(token=TOKEN, host=ProbeHost(2**20)) as front.listener:
+    with Listener(token=TOKEN, host=LaneTestHost(2**20)) as front.listener:
         (found,) = check_lanes(front.address, TOKEN, 2**20)
     assert (found.lane, found.fault) == ("proxy", "")
     assert found.send_rate > 0 and found.retrieve_rate > 0
@@ -261,4 +264,4 @@ def test_a_web_server_whose_listener_has_ended(front: Front) -> None:
     with Listener(token=TOKEN) as front.listener:
         pass
     with pytest.raises(TransferBroken, match="closed the connection"):
-        send(front.address, SMALL, token=TOKEN, options=Options(attempts=1))
+        send(front.address, SMALL, token=TOKEN, options=TransferOptions(attempts=1))

@@ -15,12 +15,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from pellucid.agent.proxy import Door
-from pellucid.agent.records import Address
-from pellucid.instance.loopback import listen_on_loopback
-from pellucid.instance.proofs import hash_secret, sign
-from pellucid.transport.listening import Listener
-from pellucid.transport.tunnel import relay
+from pellucid.agent.jobs.records import ViewerAddress
+from pellucid.agent.proxy.server import ReverseProxy
+from pellucid.instance.access.loopback import listen_on_loopback
+from pellucid.instance.access.proofs import hash_secret, sign
+from pellucid.transport.server import Listener
+from pellucid.transport.tunnel.tunnel import relay
 
 ID = "0123456789"
 READY_S = 120.0
@@ -80,19 +80,19 @@ def web_front(token: str) -> Iterator[Front]:
 
 async def _serve(server: uvicorn.Server) -> tuple[str, Callable[[], Coroutine[Any, Any, None]]]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        inner = Address("127.0.0.1", listening.getsockname()[1], "", "")
+        inner = ViewerAddress("127.0.0.1", listening.getsockname()[1], "", "")
         # Not serve, which would take the signals, and wait for its turn on the main thread.
         serving = asyncio.ensure_future(server._serve([listening.dup()]))
 
-    async def find(wanted: str) -> Address | None:
+    async def find(wanted: str) -> ViewerAddress | None:
         return inner if wanted == ID else None
 
-    door = Door("nobody", find)
-    port = int(urlsplit(await door.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
+    acceptor = ReverseProxy("nobody", find)
+    port = int(urlsplit(await acceptor.open(listen_on_loopback(0), "127.0.0.1")).port or 0)
 
     async def end() -> None:
         server.should_exit = server.force_exit = True
-        await door.close()
+        await acceptor.close()
         await serving
 
     return f"http://127.0.0.1:{port}/i/{ID}", end

@@ -9,9 +9,9 @@ import tifffile
 import zarr
 
 from pellucid.errors import UnsupportedType
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.opening import open_scan
 from pellucid.tomo.scan import Frames
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.volume import Volume, open_volume
 
 VALUES = np.ones((4, 5, 6), np.complex64)

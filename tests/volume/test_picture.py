@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pellucid.volume.picture import grey_window, middle_slices
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
+from pellucid.volume.slice_sheet import grey_window, middle_slices
 from pellucid.volume.volume import Volume
 
 
@@ -17,9 +17,9 @@ def test_each_panel_shows_its_slice() -> None:
 
 def test_spacing_sets_the_shape_of_the_panels() -> None:
     volume = Volume.from_array(np.zeros((10, 40, 20), np.uint8), spacing=(2.0, 1.0, 1.0))
-    picture, panels = middle_slices(volume, height=80)
+    image, panels = middle_slices(volume, height=80)
     assert [panel.pixels.shape for panel in panels] == [(80, 40), (40, 40), (40, 80)]
-    assert picture.shape == (80, 40 + 8 + 40 + 8 + 80)
+    assert image.shape == (80, 40 + 8 + 40 + 8 + 80)
     assert panels[0].caption == "xy at z = 5"
 
 

@@ -21,14 +21,14 @@ from playwright.sync_api import Page, expect
 
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.records import running
+from pellucid.instance.lifecycle.viewer_records import running_viewers
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import VERSION, Scene
 from tests.suite_report import BROWSERS, ROOT
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
-PATIENCE_MS = 120_000
-expect.set_options(timeout=PATIENCE_MS)
+TIMEOUT_MS = 120_000
+expect.set_options(timeout=TIMEOUT_MS)
 TOKEN = "{ 'Pellucid-Session': sessionStorage.getItem('pellucid ' + location.origin + location.pathname) }"
 """The header of a page's requests, in JavaScript."""
 CANVAS = 'canvas[data-view="main"]'
@@ -69,7 +69,7 @@ class Viewer:
     def url(self) -> str:
         """A fresh link."""
         folder = Path(os.environ["PELLUCID_STATE_FOLDER"]) / "instances"
-        (found,) = (one for one in running(folder) if one.address == self.address)
+        (found,) = (one for one in running_viewers(folder) if one.address == self.address)
         return found.url
 
     @property
@@ -108,13 +108,13 @@ def wait_for_rest(page: Page, after: int = -1) -> int:
     """Wait until an exact image newer than the given one is painted; its number."""
     script = """(after) => { const shown = document.querySelector('canvas[data-view="main"]')?.dataset;
         return shown?.isExact === "true" && Number(shown.number) > after ? Number(shown.number) + 1 : 0; }"""
-    return int(page.wait_for_function(script, arg=after, timeout=PATIENCE_MS).json_value()) - 1
+    return int(page.wait_for_function(script, arg=after, timeout=TIMEOUT_MS).json_value()) - 1
 
 
 def wait_for_scene(page: Page, claim: str, argument: object = None) -> None:
     """Wait until a claim in JavaScript about ``scene`` (and ``given``) is true, and the exact image of it painted."""
     script = f"""async (given) => {{
-        for (const end = performance.now() + {PATIENCE_MS}; performance.now() < end; ) {{
+        for (const end = performance.now() + {TIMEOUT_MS}; performance.now() < end; ) {{
             const {{ scene, revision }} = await (await fetch("api/scene", {{ headers: {TOKEN} }})).json();
             const shown = document.querySelector('{CANVAS}').dataset;
             if (({claim}) && shown.isExact === "true" && Number(shown.revision) === revision) return true;
@@ -168,4 +168,4 @@ def peak_signal(left: Voxels, right: Voxels) -> float:
 
 
 def see(page: Page, text: str) -> None:
-    expect(page.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text(text).first).to_be_visible(timeout=TIMEOUT_MS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.web.browsing import FLAGS, Viewer, browser_program, opened
 
 EDGE = 32

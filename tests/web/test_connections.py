@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.web.browsing import (
     CANVAS,
-    PATIENCE_MS,
+    TIMEOUT_MS,
     TOKEN,
     Viewer,
     drag,
@@ -53,7 +53,7 @@ def test_a_killed_viewer_is_told_and_found_again_when_it_is_back(alone: Viewer, 
     see(quiet_page, "The viewer does not respond")
     forget_image(quiet_page)
     alone.start("--port", str(port))
-    expect(quiet_page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(quiet_page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=TIMEOUT_MS)
     shown = wait_for_rest(quiet_page)
     drag(quiet_page, 80, 20)
     wait_for_rest(quiet_page, after=shown)
@@ -74,7 +74,7 @@ def test_a_lost_viewer_is_told_above_an_open_dialog_and_cannot_be_closed(alone: 
     expect(retry).to_be_visible()
     alone.start("--port", str(port))
     retry.click()
-    expect(quiet_page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(quiet_page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=TIMEOUT_MS)
     dialog = quiet_page.get_by_role("dialog", name="Image or movie")
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
@@ -97,7 +97,7 @@ def test_a_killed_worker_is_told_once_and_replaced(alone: Viewer, quiet_page: Pa
     os.kill(worker, signal.SIGKILL)
     see(quiet_page, "The process that draws was lost")
     expect(quiet_page.get_by_text("The process that draws was lost")).to_have_count(1)
-    expect(quiet_page.get_by_text("Restarting the renderer")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(quiet_page.get_by_text("Restarting the renderer")).to_have_count(0, timeout=TIMEOUT_MS)
     shown = wait_for_rest(quiet_page)
     expect(quiet_page.locator(".status")).to_contain_text("exact")
     drag(quiet_page, 80, 20)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.web.browsing import TOKEN, drawn, peak_signal, pixels, scene, see, wait_for_scene
 
 EDGE = 32

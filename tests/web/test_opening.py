@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import pellucid as pl
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.web.browsing import (
     Viewer,
     drag,

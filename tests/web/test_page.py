@@ -37,7 +37,7 @@ def test_what_is_under_the_cursor_is_told(page: Page) -> None:
             page.mouse.move(x, 380)
         return under.count() == 1 and "voxel" in under.inner_text()
 
-    wait_until(is_told, patience_s=120.0)
+    wait_until(is_told, timeout_s=120.0)
 
 
 def test_a_drag_turns_and_rests_exactly(page: Page) -> None:
@@ -100,9 +100,9 @@ def test_colours_are_chosen_saved_and_read_again(page: Page) -> None:
     text = Path(saved.value.path()).read_text()
     assert json.loads(text)[0]["RGBPoints"][1:4] == pytest.approx([0.267, 0.005, 0.329], abs=0.01)
     page.get_by_role("button", name="gray").click()
-    with page.expect_file_chooser() as asked:
+    with page.expect_file_chooser() as request:
         page.get_by_role("button", name="Load a ParaView colour map").click()
-    asked.value.set_files({"name": "viridis.json", "mimeType": "application/json", "buffer": text.encode()})
+    request.value.set_files({"name": "viridis.json", "mimeType": "application/json", "buffer": text.encode()})
     expect(page.get_by_role("button", name="viridis")).to_have_attribute("aria-pressed", "true")
 
 

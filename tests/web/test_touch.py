@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Page, expect
 
 from pellucid.formats.protocol import Voxels
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from tests.web.browsing import Viewer, drawn, number, opened, peak_signal, pixels, scene, wait_for_rest, wait_for_scene
 
 MIDDLE = (400.0, 360.0)

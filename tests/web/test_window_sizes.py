@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.web.browsing import CANVAS, PATIENCE_MS, Viewer, number, opened, wait_for_rest
+from tests.web.browsing import CANVAS, TIMEOUT_MS, Viewer, number, opened, wait_for_rest
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
@@ -74,7 +74,7 @@ def test_who_watches_sees_all_of_a_frame_of_another_shape(pair: tuple[Page, Page
     has_its_shape = f"""(shape) => {{ const {{ width, height }} = document.querySelector('{CANVAS}');
         return Math.abs(width / height / shape - 1) < 0.02; }}"""
     for page in pair:
-        page.wait_for_function(has_its_shape, arg=frame, timeout=PATIENCE_MS)
+        page.wait_for_function(has_its_shape, arg=frame, timeout=TIMEOUT_MS)
     assert width_over_height(wide, CANVAS) == pytest.approx(frame, rel=0.02)
     bar = wide.locator(".scale-bar > div").bounding_box()
     same = phone.locator(".scale-bar > div").bounding_box()
@@ -136,7 +136,7 @@ def test_a_shading_is_shown_whole_and_the_line_of_a_mistake_said_once(page: Page
         assert cut_off(page) == []
     page.get_by_role("button", name="Compile and use").click()
     message = page.locator(".said")
-    expect(message).to_contain_text("Line 4", timeout=PATIENCE_MS)
+    expect(message).to_contain_text("Line 4", timeout=TIMEOUT_MS)
     assert message.inner_text().count("Line 4") == 1
 
 

@@ -9,14 +9,15 @@ import pytest
 
 from pellucid.errors import PellucidError
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.rendering.scene import Scene
-from pellucid.volume.sample import sample
-from pellucid.workers.commands import Describe, Progressed, Stage, View
-from pellucid.workers.process import Deadlines, Ending
-from pellucid.workers.supervision import Handed, Picture, SupervisedWorker
+from pellucid.volume.sample_volume import sample
+from pellucid.workers.process import Deadlines, ExitReason
+from pellucid.workers.protocol.replies import ProgressReported, Stage
+from pellucid.workers.protocol.requests import Describe, ViewSpec
+from pellucid.workers.supervisor import OwnedArray, SupervisedWorker, WorkerFrame
 
-PATIENCE_S = 120
+TIMEOUT_S = 120
 EDGE = 24
 SOURCE = "memory:ball"
 SPACING = (1.0, 0.5, 2.0)
@@ -32,26 +33,26 @@ class Ear:
     def worker_is_ready(self, device: str) -> None:
         self.heard.put(("ready", device))
 
-    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None:
+    def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None:
         self.heard.put(("lost", ending))
 
-    def worker_is_at(self, stage: Stage) -> None:
+    def stage_changed(self, stage: Stage) -> None:
         self.heard.put(("stage", stage))
 
-    def picture_was_drawn(self, picture: Picture) -> None:
-        self.heard.put(("picture", (picture.drawn, picture.pixels.copy())))
+    def frame_drawn(self, image: WorkerFrame) -> None:
+        self.heard.put(("picture", (image.drawn, image.pixels.copy())))
         if self.has_released:
-            picture.release()
+            image.release()
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:
         self.heard.put(("failed", error))
 
-    def progress_was_made(self, progress: Progressed) -> None:
+    def progress_reported(self, progress: ProgressReported) -> None:
         self.heard.put(("progress", progress))
 
     def next(self, kind: str) -> Any:
         """The next thing of a kind; others are passed over."""
-        while (heard := self.heard.get(timeout=PATIENCE_S))[0] != kind:
+        while (heard := self.heard.get(timeout=TIMEOUT_S))[0] != kind:
             pass
         return heard[1]
 
@@ -73,23 +74,23 @@ def worker(ear: Ear) -> Iterator[SupervisedWorker]:
     """A Worker that has the sample."""
     started = SupervisedWorker("cpu", ear, Deadlines(shading=5.0))
     try:
-        started.use_array(SOURCE, handed_over()).result(PATIENCE_S)
+        started.use_array(SOURCE, handed_over()).result(TIMEOUT_S)
         yield started
     finally:
         started.close()
 
 
-def handed_over() -> Handed:
+def handed_over() -> OwnedArray:
     """The sample, in memory that a Worker can take."""
     voxels = sample(EDGE)
     shared = SharedArray.create(voxels.shape, voxels.dtype)
     shared.array[...] = voxels
-    return Handed(shared, SPACING, "um")
+    return OwnedArray(shared, SPACING, "um")
 
 
 @pytest.fixture
 def scene(worker: SupervisedWorker) -> Scene:
-    described = worker.ask("describing", lambda request: Describe(request, SOURCE)).result(PATIENCE_S)
+    described = worker.send_request("describing", lambda request: Describe(request, SOURCE)).result(TIMEOUT_S)
     return Scene((described.volume,), described.camera)
 
 
@@ -98,5 +99,5 @@ def shaded(scene: Scene, hash: str) -> Scene:
     return replace(scene, volumes=(replace(layer, shading="user", user_shading=hash),))
 
 
-def small(scene: Scene) -> tuple[View, ...]:
-    return (View(scene, 48, 32),)
+def small(scene: Scene) -> tuple[ViewSpec, ...]:
+    return (ViewSpec(scene, 48, 32),)

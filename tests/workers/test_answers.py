@@ -13,12 +13,12 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, Transform
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.volume.sample import sample
+from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import open_volume
-from pellucid.workers import commands
-from pellucid.workers.sources import MappedArray
-from pellucid.workers.supervision import SupervisedWorker
-from tests.workers.conftest import EDGE, PATIENCE_S, SOURCE, SPACING, Ear, small
+from pellucid.workers.protocol import replies, requests
+from pellucid.workers.queries.sources import MappedArray
+from pellucid.workers.supervisor import SupervisedWorker
+from tests.workers.conftest import EDGE, SOURCE, SPACING, TIMEOUT_S, Ear, small
 
 VOXELS = sample(EDGE)
 
@@ -28,11 +28,11 @@ def test_the_exact_picture_is_the_renderers_own(worker: SupervisedWorker, ear: E
     renderer.add(MappedArray(VOXELS, SPACING, "um").volume(SOURCE))
     wanted = renderer.render(scene, 48, 32).rgba
     np.testing.assert_array_equal(ear.exact(worker.draw(small(scene), 50, True)), wanted)
-    np.testing.assert_array_equal(worker.take(small(scene)[0]).result(PATIENCE_S), wanted)
+    np.testing.assert_array_equal(worker.screenshot(small(scene)[0]).result(TIMEOUT_S), wanted)
 
 
 def test_only_the_latest_wish_is_drawn(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
-    numbers = [worker.draw((commands.View(scene, 640, 480),), 1000, True) for _ in range(30)]
+    numbers = [worker.draw((requests.ViewSpec(scene, 640, 480),), 1000, True) for _ in range(30)]
     ear.exact(numbers[-1])
     drawn = {worker.draw(small(scene), 50, True)}
     while not ear.heard.empty():
@@ -57,37 +57,37 @@ def test_pictures_that_nobody_took_hold_drawing_up_but_end_nothing(
 def test_measuring_says_the_same_whether_the_device_has_the_volume_or_not(
     worker: SupervisedWorker, ear: Ear, scene: Scene
 ) -> None:
-    question = lambda request: commands.Measure(request, SOURCE)  # noqa: E731
-    before = worker.ask("measuring", question).result(PATIENCE_S)
+    question = lambda request: requests.Measure(request, SOURCE)  # noqa: E731
+    before = worker.send_request("measuring", question).result(TIMEOUT_S)
     ear.exact(worker.draw(small(scene), 50, True))
-    after = worker.ask("measuring", question).result(PATIENCE_S)
+    after = worker.send_request("measuring", question).result(TIMEOUT_S)
     assert (before.low, before.high) == (VOXELS.min(), VOXELS.max())
     assert replace(after, request=0) == replace(before, request=0)
 
 
 def test_describing_says_what_the_volume_is(worker: SupervisedWorker) -> None:
-    told = worker.ask("describing", lambda request: commands.Describe(request, SOURCE)).result(PATIENCE_S)
-    facts = told.facts
+    reply = worker.send_request("describing", lambda request: requests.Describe(request, SOURCE)).result(TIMEOUT_S)
+    facts = reply.facts
     assert (facts.shape, facts.spacing, facts.unit, facts.dtype) == (VOXELS.shape, SPACING, "um", VOXELS.dtype.name)
     assert (facts.low, facts.high, sum(facts.counts)) == (VOXELS.min(), VOXELS.max(), VOXELS.size)
-    assert told.volume.source == SOURCE and told.volume.labels is None
+    assert reply.volume.source == SOURCE and reply.volume.labels is None
 
 
 def test_a_probe_finds_the_voxel_that_is_seen(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
     ear.exact(worker.draw(small(scene), 50, True))
-    hit = worker.ask("probing", lambda request: commands.Probe(request, 0, 0.5, 0.5)).result(PATIENCE_S)
+    hit = worker.send_request("probing", lambda request: requests.ProbePixel(request, 0, 0.5, 0.5)).result(TIMEOUT_S)
     assert hit.layer == 0 and hit.value == VOXELS[hit.voxel]
     z, y, x = (index * spacing for index, spacing in zip(hit.voxel, SPACING, strict=True))
     np.testing.assert_allclose(hit.position, (x, y, z), atol=max(SPACING) / 2 + 1e-6)
-    miss = worker.ask("probing", lambda request: commands.Probe(request, 0, 0.0, 0.0)).result(PATIENCE_S)
+    miss = worker.send_request("probing", lambda request: requests.ProbePixel(request, 0, 0.0, 0.0)).result(TIMEOUT_S)
     assert miss.position is None
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_slice_has_the_colours_of_its_voxels(axis: int, worker: SupervisedWorker, scene: Scene) -> None:
     transfer = scene.volumes[0].transfer
-    command = lambda request: commands.Slice(request, SOURCE, transfer, None, axis, 7, 96)  # noqa: E731
-    with worker.ask("cutting", command).result(PATIENCE_S) as shared:
+    command = lambda request: requests.Slice(request, SOURCE, transfer, None, axis, 7, 96)  # noqa: E731
+    with worker.send_request("cutting", command).result(TIMEOUT_S) as shared:
         extent = [EDGE * spacing for other, spacing in enumerate(SPACING) if other != axis]
         assert shared.shape[:2] == tuple(round(96 * length / max(extent)) for length in extent)
         voxels = np.take(VOXELS, 7, axis)
@@ -98,26 +98,26 @@ def test_a_slice_has_the_colours_of_its_voxels(axis: int, worker: SupervisedWork
 def test_a_profile_follows_the_line(worker: SupervisedWorker, scene: Scene) -> None:
     (layer,) = scene.volumes
     start, stop = (0.0, 6.0, 12.0), (46.0, 6.0, 12.0)  # along x, through voxels (12, 12, 0) to (12, 12, 23)
-    command = lambda request: commands.Profile(request, layer, start, stop, EDGE)  # noqa: E731
-    told = worker.ask("measuring", command).result(PATIENCE_S)
-    np.testing.assert_allclose(told.values, VOXELS[12, 12], rtol=1e-4)
-    outside = lambda request: commands.Profile(request, layer, (-50.0, 0, 0), (-40.0, 0, 0), 2)  # noqa: E731
-    assert worker.ask("measuring", outside).result(PATIENCE_S).values == (None, None)
+    command = lambda request: requests.SampleLine(request, layer, start, stop, EDGE)  # noqa: E731
+    reply = worker.send_request("measuring", command).result(TIMEOUT_S)
+    np.testing.assert_allclose(reply.values, VOXELS[12, 12], rtol=1e-4)
+    outside = lambda request: requests.SampleLine(request, layer, (-50.0, 0, 0), (-40.0, 0, 0), 2)  # noqa: E731
+    assert worker.send_request("measuring", outside).result(TIMEOUT_S).values == (None, None)
 
 
 def test_a_box_comes_back_as_it_is(worker: SupervisedWorker) -> None:
     box = Box((1, 2, 3), (5, 7, 11))
-    command = lambda request: commands.Retrieve(request, SOURCE, box)  # noqa: E731
-    told, shared = worker.ask("retrieving", command).result(PATIENCE_S)
+    command = lambda request: requests.Retrieve(request, SOURCE, box)  # noqa: E731
+    reply, shared = worker.send_request("retrieving", command).result(TIMEOUT_S)
     with shared:
-        assert told.spacing == SPACING
+        assert reply.spacing == SPACING
         np.testing.assert_array_equal(shared.array, VOXELS[box.slices])
 
 
 def test_an_export_can_be_opened(worker: SupervisedWorker, ear: Ear, tmp_path: Path) -> None:
     box, target = Box((0, 0, 0), (8, 8, 8)), tmp_path / "part.nrrd"
-    command = lambda request: commands.Export(request, SOURCE, box, str(target))  # noqa: E731
-    worker.ask("exporting", command).result(PATIENCE_S)
+    command = lambda request: requests.Export(request, SOURCE, box, str(target))  # noqa: E731
+    worker.send_request("exporting", command).result(TIMEOUT_S)
     assert ear.next("progress").request >= 0
     with open_volume(target) as volume:
         np.testing.assert_array_equal(volume.read(), VOXELS[box.slices])
@@ -129,10 +129,10 @@ def test_inspecting_reads_no_voxel(worker: SupervisedWorker, tmp_path: Path) -> 
     np.save(tmp_path / "points.npy", np.ones((5, 4)))
     (tmp_path / "note.npy").write_text("hello")
 
-    def inspected(name: str) -> commands.Inspected:
+    def inspected(name: str) -> replies.Inspected:
         source = str(tmp_path / name)
-        answer = worker.ask("looking", lambda request: commands.Inspect(request, source)).result(PATIENCE_S)
-        assert isinstance(answer, commands.Inspected)
+        answer = worker.send_request("looking", lambda request: requests.Inspect(request, source)).result(TIMEOUT_S)
+        assert isinstance(answer, replies.Inspected)
         return answer
 
     assert inspected("ball.npy").shape == VOXELS.shape
@@ -141,9 +141,9 @@ def test_inspecting_reads_no_voxel(worker: SupervisedWorker, tmp_path: Path) -> 
 
 
 def test_a_slice_outside_is_refused(worker: SupervisedWorker) -> None:
-    command = lambda request: commands.Slice(request, SOURCE, TransferFunction(), None, 0, EDGE, 32)  # noqa: E731
+    command = lambda request: requests.Slice(request, SOURCE, TransferFunction(), None, 0, EDGE, 32)  # noqa: E731
     with pytest.raises(InvalidInput, match=f"no slice {EDGE}"):
-        worker.ask("cutting", command).result(PATIENCE_S)
+        worker.send_request("cutting", command).result(TIMEOUT_S)
 
 
 def test_of_a_series_the_step_that_is_shown_is_read(worker: SupervisedWorker, tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_of_a_series_the_step_that_is_shown_is_read(worker: SupervisedWorker, tm
     tifffile.imwrite(tmp_path / "two.ome.tif", steps, metadata={"axes": "TZYX"})
     source = str(tmp_path / "two.ome.tif")
     for time, wanted in ((0.0, VOXELS), (1.2, VOXELS[::-1]), (9.0, VOXELS[::-1])):
-        command = lambda request, time=time: commands.Retrieve(request, source, None, time)  # noqa: E731
-        _, shared = worker.ask("retrieving", command).result(PATIENCE_S)
+        command = lambda request, time=time: requests.Retrieve(request, source, None, time)  # noqa: E731
+        _, shared = worker.send_request("retrieving", command).result(TIMEOUT_S)
         with shared:
             np.testing.assert_array_equal(shared.array, wanted)
 
@@ -166,5 +166,5 @@ def test_a_label_under_the_pointer_is_named_beside_the_value(
     (layer,) = scene.volumes
     inside = replace(layer, source=str(tmp_path / "labels.npy"), labels=Labels(), transform=Transform((2.0, 0.5, 1.0)))
     ear.exact(worker.draw(small(replace(scene, volumes=(layer, inside))), 50, True))
-    hit = worker.ask("probing", lambda request: commands.Probe(request, 0, 0.5, 0.5)).result(PATIENCE_S)
+    hit = worker.send_request("probing", lambda request: requests.ProbePixel(request, 0, 0.5, 0.5)).result(TIMEOUT_S)
     assert (hit.layer, hit.label) == (0, 7) and hit.value == VOXELS[hit.voxel]

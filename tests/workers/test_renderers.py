@@ -10,11 +10,11 @@ from pellucid.device import choose, choose_all
 from pellucid.errors import DeviceUnavailable
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, ShadingName
-from pellucid.volume.sample import sample
-from pellucid.workers.renderers import Renderers
-from pellucid.workers.sources import MappedArray
-from pellucid.workers.supervision import SupervisedWorker
-from tests.workers.conftest import EDGE, PATIENCE_S, SOURCE, SPACING, Ear, handed_over, shaded, small
+from pellucid.volume.sample_volume import sample
+from pellucid.workers.queries.sources import MappedArray
+from pellucid.workers.render.renderers import RendererGroup
+from pellucid.workers.supervisor import SupervisedWorker
+from tests.workers.conftest import EDGE, SOURCE, SPACING, TIMEOUT_S, Ear, handed_over, shaded, small
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def shared() -> Iterator[tuple[SupervisedWorker, Ear]]:
     ear = Ear()
     started = SupervisedWorker("cpu,cpu", ear)
     try:
-        started.use_array(SOURCE, handed_over()).result(PATIENCE_S)
+        started.use_array(SOURCE, handed_over()).result(TIMEOUT_S)
         yield started, ear
     finally:
         started.close()
@@ -39,12 +39,12 @@ def test_several_devices_draw_what_one_draws(shared: tuple[SupervisedWorker, Ear
         lit = replace(scene, volumes=(replace(scene.volumes[0], shading=shading),))
         wanted = renderer.render(lit, 48, 32).rgba
         np.testing.assert_array_equal(ear.exact(worker.draw(small(lit), 50, True)), wanted)
-        np.testing.assert_array_equal(worker.take(small(lit)[0]).result(PATIENCE_S), wanted)
+        np.testing.assert_array_equal(worker.screenshot(small(lit)[0]).result(TIMEOUT_S), wanted)
 
 
 def test_a_shading_of_the_users_is_on_all_of_them(shared: tuple[SupervisedWorker, Ear], scene: Scene) -> None:
     worker, ear = shared
-    made = worker.compile("return vec3(1.0f, 0.0f, 0.0f);").result(PATIENCE_S)
+    made = worker.compile("return vec3(1.0f, 0.0f, 0.0f);").result(TIMEOUT_S)
     drawn = ear.exact(worker.draw(small(shaded(scene, made.hash)), 50, True))
     assert drawn[..., 0].max() > 200 and drawn[..., 1].max() == 0
 
@@ -56,7 +56,7 @@ def test_devices_that_are_not_there_are_named() -> None:
 
 def test_a_volume_is_on_the_device_before_a_scene_names_it() -> None:
     voxels = sample(16)
-    renderers = Renderers([choose("cpu")])
+    renderers = RendererGroup([choose("cpu")])
     renderers.add(MappedArray(voxels, (1.0, 1.0, 1.0), "").volume("memory:next"))
     assert renderers.value_range("memory:next") is None
     renderers.load("memory:next")

@@ -2,73 +2,73 @@
 
 import pytest
 
-from pellucid.rendering.frame import Statistics
-from pellucid.rendering.progressive import MOST_KNOWN, Cost
-from pellucid.workers.sizing import STEPS, Sizing
+from pellucid.rendering.drawing.refinement import MOST_KNOWN, FrameCost
+from pellucid.rendering.frame import FrameStatistics
+from pellucid.workers.render.frame_size import STEPS, FrameSizer
 
 WHOLE = (720, 1280)
 BUDGET_S = 0.08
-NEVER_DRAWN = Cost(1e-6)
+NEVER_DRAWN = FrameCost(1e-6)
 HALF_S = 0.7 * BUDGET_S / (360 * 640)
 """Seconds of a pixel with which half of each edge can just be afforded."""
 
 
-def draw(sizing: Sizing, pixel_s: float, budget_s: float = BUDGET_S) -> float:
+def draw(sizing: FrameSizer, pixel_s: float, budget_s: float = BUDGET_S) -> float:
     """Draw a rough picture whose pixels take so long; how large it was."""
     scale = sizing.scale("scene", WHOLE, budget_s, NEVER_DRAWN)
     learn(sizing, scale, pixel_s, is_rough=True)
     return scale * STEPS
 
 
-def learn(sizing: Sizing, scale: float, pixel_s: float, is_rough: bool) -> None:
+def learn(sizing: FrameSizer, scale: float, pixel_s: float, is_rough: bool) -> None:
     size = round(WHOLE[0] * scale), round(WHOLE[1] * scale)
     times_s = {"draw": pixel_s * size[0] * size[1], "prepare": 0.0, "finish": 0.0}
-    sizing.measured("scene", size, Statistics("cpu", times_s), is_rough)
+    sizing.measured("scene", size, FrameStatistics("cpu", times_s), is_rough)
 
 
 @pytest.fixture
-def sizing() -> Sizing:
+def sizing() -> FrameSizer:
     """Of a scene of which half of each edge can be afforded while something moves."""
-    made = Sizing()
+    made = FrameSizer()
     for _ in range(3):
         draw(made, HALF_S)
     assert draw(made, HALF_S) == 8
     return made
 
 
-def test_a_little_more_or_less_does_not_change_the_size(sizing: Sizing) -> None:
+def test_a_little_more_or_less_does_not_change_the_size(sizing: FrameSizer) -> None:
     assert [draw(sizing, HALF_S * factor) for factor in (0.9, 1.1, 0.8, 1.1, 0.9, 1.1)] == [8] * 6
 
 
-def test_one_slow_picture_is_chance_and_two_are_not(sizing: Sizing) -> None:
+def test_one_slow_picture_is_chance_and_two_are_not(sizing: FrameSizer) -> None:
     assert [draw(sizing, HALF_S * factor) for factor in (9, 1, 1, 1, 4, 4, 4)] == [8, 8, 8, 8, 8, 8, 4]
 
 
-def test_what_gets_cheaper_gets_larger(sizing: Sizing) -> None:
+def test_what_gets_cheaper_gets_larger(sizing: FrameSizer) -> None:
     assert [draw(sizing, HALF_S / 4.1) for _ in range(4)] == [8, 8, 16, 16]
 
 
-def test_the_exact_picture_at_rest_does_not_say_what_a_moving_one_costs(sizing: Sizing) -> None:
+def test_the_exact_picture_at_rest_does_not_say_what_a_moving_one_costs(sizing: FrameSizer) -> None:
     learn(sizing, 1.0, HALF_S / 3, is_rough=False)
     assert draw(sizing, HALF_S) == 8
 
 
 def test_before_anything_moved_the_exact_picture_is_what_is_known() -> None:
-    sizing = Sizing()
+    sizing = FrameSizer()
     learn(sizing, 1.0, HALF_S, is_rough=False)
     assert draw(sizing, HALF_S) == 8
 
 
-def test_a_smaller_budget_makes_a_smaller_picture_and_leaves_the_others_alone(sizing: Sizing) -> None:
+def test_a_smaller_budget_makes_a_smaller_picture_and_leaves_the_others_alone(sizing: FrameSizer) -> None:
     assert [draw(sizing, HALF_S, budget_s) for budget_s in (BUDGET_S / 4, BUDGET_S)] == [4, 8]
 
 
-def test_what_cannot_be_afforded_at_all_is_drawn_as_small_as_can_be(sizing: Sizing) -> None:
+def test_what_cannot_be_afforded_at_all_is_drawn_as_small_as_can_be(sizing: FrameSizer) -> None:
     assert [draw(sizing, HALF_S * 1e6) for _ in range(3)][-1] == 1
 
 
-def test_a_scene_of_which_too_many_others_were_seen_since_is_as_if_never_moved(sizing: Sizing) -> None:
+def test_a_scene_of_which_too_many_others_were_seen_since_is_as_if_never_moved(sizing: FrameSizer) -> None:
     for number in range(MOST_KNOWN):
-        sizing.measured(number, (1, 1), Statistics("cpu", {"draw": 1.0, "prepare": 0.0, "finish": 0.0}), True)
+        sizing.measured(number, (1, 1), FrameStatistics("cpu", {"draw": 1.0, "prepare": 0.0, "finish": 0.0}), True)
     learn(sizing, 1.0, HALF_S / 4.1, is_rough=False)
     assert draw(sizing, HALF_S) == 16

@@ -10,9 +10,9 @@ import pytest
 
 from pellucid.errors import InvalidInput, PellucidError, ShadingInvalid, WorkerLost
 from pellucid.rendering.scene import Scene
-from pellucid.workers.commands import Describe, View
-from pellucid.workers.supervision import SupervisedWorker
-from tests.workers.conftest import PATIENCE_S, SOURCE, Ear, shaded, small
+from pellucid.workers.protocol.requests import Describe, ViewSpec
+from pellucid.workers.supervisor import SupervisedWorker
+from tests.workers.conftest import SOURCE, TIMEOUT_S, Ear, shaded, small
 
 NULL = "return color * (*(volatile float*)0);"
 FOR_EVER = "volatile int go = 1; while (go) {} return color;"
@@ -20,7 +20,7 @@ RED = "//@ gain = 1 in 0 .. 2\nreturn vec3(gain, 0.0f, 0.0f);"
 
 
 def test_what_was_drawn_before_a_kill_is_drawn_after_it(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:
-    red = worker.compile(RED).result(PATIENCE_S)
+    red = worker.compile(RED).result(TIMEOUT_S)
     assert red.parameters[0].name == "gain"
     before = ear.exact(worker.draw(small(shaded(scene, red.hash)), 50, True))
     assert worker.pid is not None
@@ -38,7 +38,7 @@ def test_a_bad_shading_costs_one_process(
     source: str, why: str, worker: SupervisedWorker, ear: Ear, scene: Scene
 ) -> None:
     before = ear.exact(worker.draw(small(scene), 50, True))
-    bad = worker.compile(source).result(PATIENCE_S)
+    bad = worker.compile(source).result(TIMEOUT_S)
     worker.draw(small(shaded(scene, bad.hash)), 50, True)
     ending = ear.next("lost")
     assert why in ending.why and ending.is_fault
@@ -48,17 +48,17 @@ def test_a_bad_shading_costs_one_process(
 
 def test_a_compile_error_names_its_line(worker: SupervisedWorker) -> None:
     with pytest.raises(ShadingInvalid, match="Line 2") as refused:
-        worker.compile("vec3 c = color;\nreturn colour;").result(PATIENCE_S)
+        worker.compile("vec3 c = color;\nreturn colour;").result(TIMEOUT_S)
     assert refused.value.line == 2
 
 
 def test_who_waits_is_told_of_the_loss(worker: SupervisedWorker, ear: Ear) -> None:
     assert worker.pid is not None
     os.kill(worker.pid, signal.SIGSTOP)  # So that it cannot answer first.
-    asked = worker.ask("describing", lambda request: Describe(request, SOURCE))
+    requested = worker.send_request("describing", lambda request: Describe(request, SOURCE))
     os.kill(worker.pid, signal.SIGKILL)
     with pytest.raises(WorkerLost, match="while describing"):
-        asked.result(PATIENCE_S)
+        requested.result(TIMEOUT_S)
     ear.next("lost")
 
 
@@ -74,7 +74,7 @@ def test_a_device_that_is_not_there_is_given_up(ear: Ear) -> None:
 
 def test_an_unknown_file_is_refused_with_its_own_error(worker: SupervisedWorker) -> None:
     with pytest.raises(Exception, match="There is nothing at") as refused:
-        worker.ask("describing", lambda request: Describe(request, "/nowhere/scan.h5")).result(PATIENCE_S)
+        worker.send_request("describing", lambda request: Describe(request, "/nowhere/scan.h5")).result(TIMEOUT_S)
     assert type(refused.value).__name__ == "NotFound"
 
 
@@ -91,5 +91,5 @@ def test_a_worker_without_memory_refuses_or_is_replaced(worker: SupervisedWorker
     used = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
     resource.prlimit(pid, resource.RLIMIT_AS, (used + 2**26, used + 2**26))
     with pytest.raises(PellucidError):
-        worker.take(View(scene, 8192, 8192)).result(PATIENCE_S)
+        worker.screenshot(ViewSpec(scene, 8192, 8192)).result(TIMEOUT_S)
     np.testing.assert_array_equal(ear.exact(worker.draw(small(scene), 50, True)), before)

@@ -17,7 +17,7 @@ export type ExportFormat = "tiff" | "nrrd" | "zarr";
 export type TaskState = "running" | "finished" | "stopped";
 export type WorkerState = "starting" | "loading" | "compiling" | "ready" | "lost" | "stopped";
 export type EntryKind = "folder" | "volume" | "points" | "mesh";
-export type TrialPlace = "projection" | "sinogram" | "slice" | "before";
+export type PreviewPosition = "projection" | "sinogram" | "slice" | "before";
 export type AxisOrigin = "guessed" | "found" | "chosen";
 export type ComparedStep = "nothing" | "rings" | "phase" | "filter";
 
@@ -61,7 +61,7 @@ export interface Camera {
 
 /** Look from here; the latest wins. is_moving: more will follow, so a small picture soon beats a large one.
  * sent_at_ms comes back in the header of the first frame that shows it. */
-export interface Look {
+export interface SetCamera {
   readonly camera: Camera;
   readonly is_moving?: boolean;
   readonly sent_at_ms?: number;
@@ -132,23 +132,23 @@ export interface Acknowledge {
 }
 
 /** The video decoder lost its way: send a key frame next. */
-export interface KeyFrame {
+export interface RequestKeyFrame {
   readonly type: "key_frame";
 }
 
 /** May I have the controls? Who owns gets them at once, and so does anybody while nobody has them. */
-export interface AskControls {
+export interface RequestControls {
   readonly type: "ask_controls";
 }
 
 /** Hand the controls to a client, or to nobody. */
-export interface GiveControls {
+export interface HandOverControls {
   readonly client?: string | null;
   readonly type: "give_controls";
 }
 
 /** Somebody is there: the grace period starts anew. */
-export interface Prolong {
+export interface KeepAlive {
   readonly type: "prolong";
 }
 
@@ -231,7 +231,7 @@ export interface Recipe {
 
 /** All that somebody has chosen for a scan: what ReconstructionRequest says, and what is looked at meanwhile.
  * row, view: of the detector. output: where the volume goes; may be empty as yet. */
-export interface Wish {
+export interface ReconstructionDraft {
   readonly options: ScanOptions;
   readonly recipe: Recipe;
   readonly axis: AxisOrigin;
@@ -245,9 +245,9 @@ export interface Wish {
 
 /** Keep what is chosen for the reconstruction of a scan, for a page that is opened later.
  * wish: None where the scan is not known well enough for one. is_open: whether it is in front of the page. */
-export interface SetUp {
+export interface SaveDraft {
   readonly scan: string;
-  readonly wish: Wish | null;
+  readonly draft: ReconstructionDraft | null;
   readonly is_open: boolean;
   readonly type: "set_up";
 }
@@ -269,7 +269,7 @@ export interface Choices {
 }
 
 /** What the instance accepts, for a page to stay within. */
-export interface Limits {
+export interface ClientLimits {
   readonly largest_edge: number;
   readonly largest_upload_bytes: number;
   readonly most_clients: number;
@@ -284,7 +284,7 @@ export interface Welcome {
   readonly product: string;
   readonly device: string;
   readonly choices: Choices;
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly roots: readonly string[];
   readonly clock_at_ms: number;
   readonly token: string;
@@ -461,7 +461,7 @@ export interface Scene {
 /** The scene has this revision. other: the scene beside it, while two are compared.
  * by: the client who changed it, "" for the instance itself or a program; request: of the message that did.
  * Sources in the scene are shortened to their names for whoever may not own. */
-export interface State {
+export interface SceneState {
   readonly revision: number;
   readonly scene: Scene;
   readonly other: Scene | null;
@@ -473,14 +473,14 @@ export interface State {
 }
 
 /** The camera, moved by somebody else: take it over. The revision does not change with it. */
-export interface Moved {
+export interface CameraMoved {
   readonly camera: Camera;
   readonly by: string;
   readonly type: "moved";
 }
 
 /** counts: voxels in equal bins from low to high. */
-export interface Histogram {
+export interface HistogramData {
   readonly low: number;
   readonly high: number;
   readonly counts: readonly number[];
@@ -509,7 +509,7 @@ export interface LayerDescription {
   readonly times: number;
   readonly channels: number;
   readonly channel: number;
-  readonly histogram: Histogram | null;
+  readonly histogram: HistogramData | null;
   readonly planes: readonly [SlicePlane, SlicePlane, SlicePlane];
   readonly orientation: string;
 }
@@ -518,7 +518,7 @@ export interface LayerDescription {
 export interface PointsDescription {
   readonly name: string;
   readonly count: number;
-  readonly histogram: Histogram | null;
+  readonly histogram: HistogramData | null;
 }
 
 /** A mesh of the scene, in the order of `scene.meshes`. */
@@ -528,7 +528,7 @@ export interface MeshDescription {
 }
 
 /** What is in the scene, described, in its order. view: which scene, where two are side by side. */
-export interface Layers {
+export interface LayerList {
   readonly layers: readonly LayerDescription[];
   readonly points: readonly PointsDescription[];
   readonly meshes: readonly MeshDescription[];
@@ -556,16 +556,16 @@ export interface Shading {
 }
 
 /** The users' shadings there are, those that wait for the owner's consent among them. */
-export interface Shadings {
+export interface ShadingList {
   readonly shadings: readonly Shading[];
   readonly type: "shadings";
 }
 
 /** Something could not be done: what happened, what to do, and what was asked for; revision: what there is now.
  * line: of a shading's source, from 1, else 0. */
-export interface Refusal {
+export interface ErrorMessage {
   readonly what: string;
-  readonly do: string;
+  readonly remedy: string;
   readonly revision: number;
   readonly request: string;
   readonly line: number;
@@ -580,7 +580,7 @@ export interface Client {
 }
 
 /** Who watches, who has the controls (a client's id, None for nobody), who asks for them. */
-export interface Controls {
+export interface ControlsStatus {
   readonly clients: readonly Client[];
   readonly holder: string | null;
   readonly asking: readonly string[];
@@ -591,7 +591,7 @@ export interface Controls {
 export interface WorkerStatus {
   readonly state: WorkerState;
   readonly what: string;
-  readonly do: string;
+  readonly remedy: string;
   readonly type: "worker";
 }
 
@@ -610,7 +610,7 @@ export interface Progress {
 }
 
 /** When the instance ends itself. is_warning: ask whether to prolong. grace_s: what Prolong gives. */
-export interface Idle {
+export interface IdleStatus {
   readonly seconds_left: number;
   readonly grace_s: number;
   readonly is_warning: boolean;
@@ -618,9 +618,9 @@ export interface Idle {
 }
 
 /** The instance ends now; there is no use in reconnecting until somebody starts it again. */
-export interface Ended {
+export interface ShuttingDown {
   readonly what: string;
-  readonly do: string;
+  readonly remedy: string;
   readonly type: "ended";
 }
 
@@ -635,7 +635,7 @@ export interface Hit {
 }
 
 /** The answer to Probe; hit None: nothing is there. */
-export interface Probed {
+export interface ProbeResult {
   readonly request: string;
   readonly hit: Hit | null;
   readonly type: "probed";
@@ -650,9 +650,9 @@ export interface CrossHair {
 }
 
 /** What has been set up for a scan. */
-export interface Bench {
+export interface ScanDraft {
   readonly scan: string;
-  readonly wish: Wish;
+  readonly draft: ReconstructionDraft;
 }
 
 /** GET /api/tasks/{task}. */
@@ -663,7 +663,7 @@ export interface TaskStatus {
   readonly total: number | null;
   readonly url: string;
   readonly what: string;
-  readonly do: string;
+  readonly remedy: string;
 }
 
 /** A volume that is being made, or was. */
@@ -677,7 +677,7 @@ export interface ReconstructionRun {
 /** For owners: what has been set up for scans, what runs or has ended; open: the scan that is in front, or "". */
 export interface Reconstructions {
   readonly open: string;
-  readonly benches: readonly Bench[];
+  readonly drafts: readonly ScanDraft[];
   readonly runs: readonly ReconstructionRun[];
   readonly type: "reconstructions";
 }
@@ -822,7 +822,7 @@ export interface NewShare {
 }
 
 /** POST /api/scans/describe: a scan, and what is said of it where its files do not. */
-export interface ScanChoice {
+export interface ScanRequest {
   readonly path: string;
   readonly options?: ScanOptions;
 }
@@ -839,9 +839,9 @@ export interface AxisRequest {
  * values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
  * client: who asks, so that nobody abandons what another waits for. number: counts what it has asked, for requests may
  * overtake each other. */
-export interface TrialRequest {
+export interface PreviewRequest {
   readonly path: string;
-  readonly place: TrialPlace;
+  readonly place: PreviewPosition;
   readonly index: number;
   readonly recipe: Recipe;
   readonly options?: ScanOptions;
@@ -864,9 +864,9 @@ export interface ReconstructionRequest {
 }
 
 /** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */
-export interface Refused {
+export interface ErrorBody {
   readonly what: string;
-  readonly do: string;
+  readonly remedy: string;
   readonly line: number;
   readonly kind: string;
 }
@@ -885,7 +885,7 @@ export interface About {
 }
 
 /** GET /api/scene: everything a program has to know about what is shown. */
-export interface Snapshot {
+export interface SceneSnapshot {
   readonly version: number;
   readonly revision: number;
   readonly scene: Scene;
@@ -914,7 +914,7 @@ export interface SavedState {
 
 /** POST /api/links: the state kept under a short name; `pellucid view --state NAME` shows it again too. url:
  * behind the page's address; it may steer, and open this state. */
-export interface Link {
+export interface SavedLink {
   readonly name: string;
   readonly url: string;
 }
@@ -965,7 +965,7 @@ export interface FileFacts {
 export interface Loaded {
   readonly revision: number;
   readonly warning: string;
-  readonly do: string;
+  readonly remedy: string;
 }
 
 /** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */
@@ -974,24 +974,24 @@ export interface Uploaded {
 }
 
 /** The answer: PUT /api/arrays/{id}?offset=N takes its bytes, POST /api/arrays/{id}/show shows it. */
-export interface ArrayPlace {
+export interface ArrayUpload {
   readonly id: string;
   readonly bytes: number;
 }
 
 /** A shading that a layer can name now. A refusal of its source carries the line. */
-export interface ShadingMade {
+export interface CompiledShading {
   readonly hash: string;
   readonly parameters: readonly Parameter[];
 }
 
 /** The transfer function that it means. */
-export interface Preset {
+export interface PresetTransfer {
   readonly transfer: TransferFunction;
 }
 
 /** values: None outside the volume. length: in world units, which have the unit of the layer. */
-export interface Profile {
+export interface ProfileValues {
   readonly values: readonly (number | null)[];
   readonly length: number;
 }
@@ -1098,16 +1098,16 @@ export interface Suggestion {
 }
 
 /** center: its column in the middle row. slope: columns that it moves by from one row to the next. */
-export interface FoundAxis {
+export interface AxisResult {
   readonly center: number;
   readonly slope: number;
 }
 
-/** Before the picture: low and high are black and white, center and slope as in FoundAxis, radius_px
+/** Before the picture: low and high are black and white, center and slope as in AxisResult, radius_px
  * how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
  * would take long; views: one of so many was used; iterations: so many were made. */
-export interface TrialHeader {
-  readonly place: TrialPlace;
+export interface PreviewHeader {
+  readonly place: PreviewPosition;
   readonly index: number;
   readonly encoding: "jpeg" | "png";
   readonly width: number;
@@ -1132,7 +1132,7 @@ export type Incoming =
   | Prove
   | Hello
   | Resize
-  | Look
+  | SetCamera
   | Patch
   | Undo
   | Redo
@@ -1140,27 +1140,27 @@ export type Incoming =
   | Slices
   | Probe
   | Acknowledge
-  | KeyFrame
-  | AskControls
-  | GiveControls
-  | Prolong
+  | RequestKeyFrame
+  | RequestControls
+  | HandOverControls
+  | KeepAlive
   | CancelTask
-  | SetUp;
+  | SaveDraft;
 
 export type Outgoing =
   | Proof
   | Welcome
-  | State
-  | Moved
-  | Layers
-  | Shadings
-  | Refusal
-  | Controls
+  | SceneState
+  | CameraMoved
+  | LayerList
+  | ShadingList
+  | ErrorMessage
+  | ControlsStatus
   | WorkerStatus
   | Progress
-  | Idle
-  | Ended
-  | Probed
+  | IdleStatus
+  | ShuttingDown
+  | ProbeResult
   | CrossHair
   | Reconstructions;
 

@@ -16,13 +16,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
-from pellucid.agent import file_routes, home, metrics
-from pellucid.agent.batches import BatchWish, cancel_batch, start_batch
-from pellucid.agent.changes import Changes
-from pellucid.agent.estimate import estimate, gpus_per_node, refuse_impossible, volume_bytes
-from pellucid.agent.keeper import Keeper
-from pellucid.agent.records import Record, told
-from pellucid.agent.wishes import TaskWish, ViewerWish
+from pellucid.agent import metrics, static_page
+from pellucid.agent.change_events import ChangeNotifier
+from pellucid.agent.files import routes
+from pellucid.agent.jobs.batches import BatchRequest, cancel_batch, start_batch
+from pellucid.agent.jobs.estimate import estimate, gpus_per_node, refuse_impossible, volume_bytes
+from pellucid.agent.jobs.records import JobRecord, record_json
+from pellucid.agent.jobs.requests import TaskRequest, ViewerRequest
+from pellucid.agent.jobs.supervisor import JobSupervisor
 from pellucid.errors import (
     DiskFull,
     InvalidInput,
@@ -32,13 +33,13 @@ from pellucid.errors import (
     SchedulerUnreachable,
 )
 from pellucid.formats.system_errors import system_error
-from pellucid.instance.guard import Guard
+from pellucid.instance.access.auth import TokenMiddleware
+from pellucid.instance.access.route_rules import RouteMiddleware, RouteTable, needs
+from pellucid.instance.access.sessions import Access, make_code
 from pellucid.instance.http_server import ConnectionMiddleware
-from pellucid.instance.process import refusal
-from pellucid.instance.product import PRODUCT
-from pellucid.instance.route_rules import RouteMiddleware, RouteTable, needs
+from pellucid.instance.process import error_body
 from pellucid.instance.routes import sessions
-from pellucid.instance.sessions import Access, make_code
+from pellucid.instance.version import PRODUCT
 from pellucid.transport.connections import ConnectionRegistry
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,11 @@ STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, Disk
 
 
 def create_app(
-    keeper: Keeper, access: Access, changes: Changes, run: str = "", connections: ConnectionRegistry | None = None
+    keeper: JobSupervisor,
+    access: Access,
+    changes: ChangeNotifier,
+    run: str = "",
+    connections: ConnectionRegistry | None = None,
 ) -> FastAPI:
     """Behind the guard: who may come in is the user whom the agent serves. run: of the agent, for codes of viewers."""
     app = FastAPI(
@@ -62,26 +67,26 @@ def create_app(
     _add_starting(app, keeper)
     _add_opening(app, keeper, run)
     _add_watching(app, keeper, changes)
-    file_routes.add(app, keeper.site)
-    home.add(app)
+    routes.add(app, keeper.site)
+    static_page.add(app)
     app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
     app.add_middleware(ConnectionMiddleware, connections=connections or ConnectionRegistry())
-    app.add_middleware(Guard, access=access)
+    app.add_middleware(TokenMiddleware, access=access)
     return app
 
 
-def _add_starting(app: FastAPI, keeper: Keeper) -> None:
+def _add_starting(app: FastAPI, keeper: JobSupervisor) -> None:
     @app.post("/api/instances")
-    async def start_viewer(wish: ViewerWish) -> dict[str, Any]:
-        return entry(keeper, await asyncio.to_thread(keeper.start, wish))
+    async def start_viewer(request: ViewerRequest) -> dict[str, Any]:
+        return entry(keeper, await asyncio.to_thread(keeper.start, request))
 
     @app.post("/api/tasks")
-    async def start_task(wish: TaskWish) -> dict[str, Any]:
-        return entry(keeper, await asyncio.to_thread(keeper.start, wish))
+    async def start_task(request: TaskRequest) -> dict[str, Any]:
+        return entry(keeper, await asyncio.to_thread(keeper.start, request))
 
     @app.post("/api/batches")
-    async def start_many(wish: BatchWish) -> list[dict[str, Any]]:
-        return [entry(keeper, record) for record in await asyncio.to_thread(start_batch, keeper, wish)]
+    async def start_many(request: BatchRequest) -> list[dict[str, Any]]:
+        return [entry(keeper, record) for record in await asyncio.to_thread(start_batch, keeper, request)]
 
     @app.delete("/api/batches/{batch}")
     async def cancel_many(batch: str) -> list[dict[str, Any]]:
@@ -99,7 +104,7 @@ def _add_starting(app: FastAPI, keeper: Keeper) -> None:
         return {"gpus": wanted.gpus, "memory_bytes": wanted.memory_bytes}
 
 
-def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
+def _add_watching(app: FastAPI, keeper: JobSupervisor, changes: ChangeNotifier) -> None:
     @app.get("/api/about")
     async def about(request: Request) -> dict[str, Any]:
         """hub: the address of the Hub that the request came through, if it did."""
@@ -123,19 +128,19 @@ def _add_watching(app: FastAPI, keeper: Keeper, changes: Changes) -> None:
     @app.get("/api/jobs/{id}")
     async def job(id: str, unlike: str = "", wait_s: float = 0.0) -> dict[str, Any]:
         """With ``unlike``, the answer waits until it is in another phase than that, or until wait_s are over."""
-        await changes.until(lambda: keeper.get(id).state.phase != unlike, min(wait_s, LONGEST_WAIT_S))
+        await changes.wait_until_changed(lambda: keeper.get(id).state.phase != unlike, min(wait_s, LONGEST_WAIT_S))
         return await asyncio.to_thread(entry, keeper, keeper.get(id))
 
     @app.get("/api/jobs/{id}/log", response_class=PlainTextResponse)
     async def log(id: str) -> str:
-        return "\n".join(await asyncio.to_thread(keeper.leavings.lines, keeper.get(id))) + "\n"
+        return "\n".join(await asyncio.to_thread(keeper.outputs.log_lines, keeper.get(id))) + "\n"
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def measured() -> str:
         return metrics.text(keeper)
 
 
-def _add_opening(app: FastAPI, keeper: Keeper, run: str) -> None:
+def _add_opening(app: FastAPI, keeper: JobSupervisor, run: str) -> None:
     @app.post("/api/jobs/{id}/open")
     async def open_viewer(id: str) -> dict[str, str]:
         """Links to a viewer that work once. path: below the agent's address. direct: of a viewer on another machine,
@@ -143,7 +148,9 @@ def _add_opening(app: FastAPI, keeper: Keeper, run: str) -> None:
         address = await asyncio.to_thread(keeper.address, id)
         if address is None:
             record = keeper.get(id)
-            raise InvalidInput(f"{record.name} is {record.state.phase}.", do="Only a viewer that runs can be opened.")
+            raise InvalidInput(
+                f"{record.name} is {record.state.phase}.", remedy="Only a viewer that runs can be opened."
+            )
         direct = ""
         if address.certificate:
             pin = hashlib.sha256(PEM_cert_to_DER_cert(address.certificate)).hexdigest()
@@ -151,28 +158,28 @@ def _add_opening(app: FastAPI, keeper: Keeper, run: str) -> None:
         return {"path": f"i/{id}/#code={make_code(address.token, run)}", "direct": direct}
 
 
-def entry(keeper: Keeper, record: Record) -> dict[str, Any]:
+def entry(keeper: JobSupervisor, record: JobRecord) -> dict[str, Any]:
     """A record as it is told, with the ways to it.
 
     path: below the agent's own address; "" where there is no way yet. port: of a viewer on this machine, else 0.
     saved: of a viewer whose time ran out, its last scene.
     """
-    told_of = told(record)
-    del told_of["handle"]
+    reported_to = record_json(record)
+    del reported_to["handle"]
     address = keeper.address(record.id) if record.kind == "viewer" else None
-    progress = keeper.leavings.progress(record) if record.kind == "task" else None
+    progress = keeper.outputs.progress(record) if record.kind == "task" else None
     path = f"i/{record.id}/" if address is not None else ""
     port = address.port if address is not None and address.socket else 0
-    saved = keeper.leavings.saved(record) if record.kind == "viewer" else ""
+    saved = keeper.outputs.saved_state(record) if record.kind == "viewer" else ""
     known = {"path": path, "port": port, "progress": None if progress is None else vars(progress), "saved": saved}
-    return told_of | known
+    return reported_to | known
 
 
 def _add_refusals(app: FastAPI) -> None:
     @app.exception_handler(PellucidError)
     async def refused(_: Request, error: PellucidError) -> JSONResponse:
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
-        return JSONResponse(refusal(error), status)
+        return JSONResponse(error_body(error), status)
 
     @app.exception_handler(OSError)
     async def failed(request: Request, error: OSError) -> JSONResponse:
@@ -185,9 +192,9 @@ def _add_refusals(app: FastAPI) -> None:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         what = f"The request was not understood: {place}: {first['msg']}."
-        return JSONResponse(refusal(InvalidInput(what, do=SAME_VERSION)), 422)
+        return JSONResponse(error_body(InvalidInput(what, remedy=SAME_VERSION)), 422)
 
     @app.exception_handler(HTTPException)
     async def too_large(_: Request, error: HTTPException) -> JSONResponse:
         what = f"{error.detail.rstrip('.')}."
-        return JSONResponse(refusal(InvalidInput(what, do=SAME_VERSION)), error.status_code, error.headers)
+        return JSONResponse(error_body(InvalidInput(what, remedy=SAME_VERSION)), error.status_code, error.headers)

@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from pellucid.agent.records import Record
+from pellucid.agent.jobs.records import JobRecord
 from pellucid.formats.system_errors import system_error
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class Audit:
         self._phases: dict[str, str] = {}
         self._unwritten: list[str] = []
 
-    def note(self, record: Record) -> None:
+    def note(self, record: JobRecord) -> None:
         with self._lock:
             if self._phases.get(record.id) == record.state.phase:
                 return

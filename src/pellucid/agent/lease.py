@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
+from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.jobs.job import load_json, private_folder, write_json
-from pellucid.jobs.processes import Process
-from pellucid.rendering.documents import build
+from pellucid.jobs.process_identity import ProcessId
 
 FILE = "agent.json"
 LASTS_S = 60.0
@@ -28,7 +28,7 @@ POLL_S = 1.0
 
 
 @dataclass(frozen=True)
-class Holder:
+class LeaseHolder:
     """The agent that has the lease. count: grows as long as it lives. url: of its page. token: the owner's, for
     programs; another at every start."""
 
@@ -39,25 +39,25 @@ class Holder:
 
     @property
     def host(self) -> str:
-        return Process.parse(self.process).host
+        return ProcessId.parse(self.process).host
 
     @property
     def is_here(self) -> bool:
-        return Process.parse(self.process).is_here
+        return ProcessId.parse(self.process).is_here
 
     @property
     def is_alive(self) -> bool:
         """Only known of one on this machine."""
-        return Process.parse(self.process).is_alive
+        return ProcessId.parse(self.process).is_alive
 
 
-def holder(folder: Path, file: str = FILE) -> Holder | None:
+def holder(folder: Path, file: str = FILE) -> LeaseHolder | None:
     """Who has the lease, gone or not. A file that cannot be read now is an OSError: its lease may well be held."""
     content = load_json(folder / file)
     try:
-        found: Holder | None = None if content is None else build(Holder, content, FILE)
+        found: LeaseHolder | None = None if content is None else from_json(LeaseHolder, content, FILE)
         if found is not None:
-            Process.parse(found.process)
+            ProcessId.parse(found.process)
     except (InvalidInput, ValueError):
         return None
     return found
@@ -73,10 +73,10 @@ class Lease:
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self._folder, self._clock, self._wait = private_folder(folder), clock, wait
-        self._process = str(Process.this())
+        self._process = str(ProcessId.this())
         self._count = 0
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Refused while another agent has it. Where that is on another machine, finding out takes up to LASTS_S."""
         before = holder(self._folder)
         if before is not None:
@@ -84,30 +84,30 @@ class Lease:
         self._clear_away(before)
         mine = self._folder / f".{uuid4().hex}.new"
         try:
-            write_json(mine, asdict(Holder(self._process, self._count)))
+            write_json(mine, asdict(LeaseHolder(self._process, self._count)))
             os.link(mine, self._folder / FILE)  # Of several that find it free, one succeeds.
         except FileExistsError as error:
             raise _taken_meanwhile() from error
         finally:
             mine.unlink(missing_ok=True)
 
-    def _refuse_if_alive(self, before: Holder) -> None:
+    def _refuse_if_alive(self, before: LeaseHolder) -> None:
         if before.is_here and before.is_alive:
-            do = f"Use that one, or end it there: process {Process.parse(before.process).pid}."
-            raise InvalidInput(f"Your agent runs already, on {before.host}.", do=do)
+            remedy = f"Use that one, or end it there: process {ProcessId.parse(before.process).pid}."
+            raise InvalidInput(f"Your agent runs already, on {before.host}.", remedy=remedy)
         after = None if before.is_here else self._watched(before)
         if after is not None and after != before:
-            do = "Start viewers from there, or end it there: it ends by itself when nothing runs."
-            raise InvalidInput(f"Your agent runs on {after.host}.", do=do)
+            remedy = "Start viewers from there, or end it there: it ends by itself when nothing runs."
+            raise InvalidInput(f"Your agent runs on {after.host}.", remedy=remedy)
 
-    def _watched(self, before: Holder) -> Holder | None:
+    def _watched(self, before: LeaseHolder) -> LeaseHolder | None:
         """What the file says when it changes; what it said before where it does not."""
         deadline = self._clock() + LASTS_S
         while (now := holder(self._folder)) == before and self._clock() < deadline:
             self._wait(POLL_S)
         return now
 
-    def _clear_away(self, dead: Holder | None) -> None:
+    def _clear_away(self, dead: LeaseHolder | None) -> None:
         """Move away what a dead holder left; what turns out to be a living one's, taken since the look, is put back."""
         moved = self._folder / f".{uuid4().hex}.old"
         try:
@@ -132,14 +132,14 @@ class Lease:
         if not self.is_held:
             return False
         self._count += 1
-        write_json(self._folder / FILE, asdict(Holder(self._process, self._count, url, token)))
+        write_json(self._folder / FILE, asdict(LeaseHolder(self._process, self._count, url, token)))
         return True
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         with suppress(OSError):  # What cannot be read is left: the process that it names is gone soon.
             if self.is_held:
                 (self._folder / FILE).unlink(missing_ok=True)
 
 
 def _taken_meanwhile() -> InvalidInput:
-    return InvalidInput("Another agent was started at this moment.", do="Use that one.")
+    return InvalidInput("Another agent was started at this moment.", remedy="Use that one.")

@@ -26,32 +26,32 @@ from starlette.types import ASGIApp
 
 from pellucid.agent.app import create_app
 from pellucid.agent.audit import Audit
-from pellucid.agent.changes import Changes
-from pellucid.agent.keeper import Keeper
+from pellucid.agent.change_events import ChangeNotifier
+from pellucid.agent.jobs.records import JobRecord, ViewerAddress
+from pellucid.agent.jobs.schedulers import LOCAL_POLL_S
+from pellucid.agent.jobs.supervisor import JobSupervisor
 from pellucid.agent.lease import RENEWED_EVERY_S, Lease
-from pellucid.agent.proxy import Door
-from pellucid.agent.records import Address, Record
-from pellucid.agent.schedulers import LOCAL_POLL_S
+from pellucid.agent.proxy.server import ReverseProxy
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.system_errors import system_error
+from pellucid.instance.access.loopback import listen_on_loopback, new_host_name
+from pellucid.instance.access.sessions import Access
 from pellucid.instance.http_server import HttpServer
-from pellucid.instance.loopback import listen_on_loopback, new_host_name
-from pellucid.instance.scratch import short_parent
-from pellucid.instance.sessions import Access
+from pellucid.instance.lifecycle.scratch_folders import short_parent
 from pellucid.jobs.job import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
 from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
 
 if TYPE_CHECKING:
-    from pellucid.agent.hub.front import Front
+    from pellucid.agent.hub.single_user import SingleUserServer
 
 log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 IDLE_MINUTES = 30.0
 INNER, IDENTITY = "pellucid-agent-", "identity.json"
 QUIET_POLL_S = 1.0
-PATIENCE_S = 2
+TIMEOUT_S = 2
 
 
 def agent_folder() -> Path:
@@ -74,14 +74,14 @@ def main() -> None:
         asyncio.run(Agent(agent_folder(), options.idle_minutes * 60, front).run(options.port, options.ready))
     except (PellucidError, OSError) as error:
         refused = system_error(error) if isinstance(error, OSError) else error
-        _say(options.ready, f"{refused.what} {refused.do}")
-        sys.exit(f"pellucid: {refused.what}\n{refused.do}")
+        _say(options.ready, f"{refused.what} {refused.remedy}")
+        sys.exit(f"pellucid: {refused.what}\n{refused.remedy}")
 
 
-def _front() -> "Front":
-    from pellucid.agent.hub.front import Front
+def _front() -> "SingleUserServer":
+    from pellucid.agent.hub.single_user import SingleUserServer
 
-    front = Front.of_this_process()
+    front = SingleUserServer.from_environment()
     front.take_over(agent_folder())
     return front
 
@@ -93,7 +93,7 @@ class Agent:
     and a browser may have kept what was served there.
     """
 
-    def __init__(self, folder: Path, idle_s: float, front: "Front | None" = None) -> None:
+    def __init__(self, folder: Path, idle_s: float, front: "SingleUserServer | None" = None) -> None:
         self._folder, self._idle_s, self._front = private_folder(folder), idle_s, front
         self._lease = Lease(self._folder)
         self._audit = Audit(self._folder / "audit.jsonl")
@@ -102,7 +102,7 @@ class Agent:
 
     async def run(self, port: int, ready: int) -> None:
         """Until it is told to end, has nothing to do, or has lost its lease."""
-        self._lease.take()
+        self._lease.acquire()
         left = str((read_json(self._folder / IDENTITY) or {}).get("inner", ""))
         if Path(left).name.startswith(INNER):  # Left by one that was killed.
             shutil.rmtree(left, ignore_errors=True)
@@ -111,31 +111,33 @@ class Agent:
         try:
             await self._serve(inner, port, ready)
         finally:
-            self._lease.give_back()
+            self._lease.release()
             shutil.rmtree(inner, ignore_errors=True)
 
     async def _serve(self, inner: Path, port: int, ready: int) -> None:
         raise_descriptor_limit()
-        changes = Changes()
+        changes = ChangeNotifier()
 
-        def changed(record: Record) -> None:
+        def changed(record: JobRecord) -> None:
             self._audit.note(record)
-            changes.tell()
+            changes.notify()
 
-        self._keeper = Keeper(self._folder / "jobs", read_site(current().site_file), changed)
+        self._keeper = JobSupervisor(self._folder / "jobs", read_site(current().site_file), changed)
         front, access = self._front, self._access
         place = None if front is None else front.place
-        door = Door(str(inner / "socket"), self._find, self._use, None if front is None else front.gate, place=place)
+        acceptor = ReverseProxy(
+            str(inner / "socket"), self._find, self._use, None if front is None else front.gate, place=place
+        )
         connections = ConnectionRegistry()
-        app: ASGIApp = create_app(self._keeper, access, changes, door.run, connections)
+        app: ASGIApp = create_app(self._keeper, access, changes, acceptor.run, connections)
         config = uvicorn.Config(
-            app if front is None else front.guarded(app, access.token), log_level="warning", access_log=False,
-            server_header=False, proxy_headers=False, timeout_graceful_shutdown=PATIENCE_S, lifespan="off",
+            app if front is None else front.with_auth(app, access.token), log_level="warning", access_log=False,
+            server_header=False, proxy_headers=False, timeout_graceful_shutdown=TIMEOUT_S, lifespan="off",
         )  # fmt: skip
         self._server = HttpServer(config, connections)
-        url = access.address = await self._opened(door, port)
+        url = access.address = await self._opened(acceptor, port)
         if not self._lease.renew(url, access.token):
-            raise InvalidInput("Another agent was started at this moment.", do="Use that one.")
+            raise InvalidInput("Another agent was started at this moment.", remedy="Use that one.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
         if front is not None:
             work.append(asyncio.create_task(front.report(self._keeper)))
@@ -143,25 +145,25 @@ class Agent:
         try:
             await self._server.serve(sockets=[_listening(inner / "socket")])
         finally:
-            await door.close()
+            await acceptor.close()
             for task in work:
                 task.cancel()
 
-    async def _opened(self, door: Door, port: int) -> str:
+    async def _opened(self, acceptor: ReverseProxy, port: int) -> str:
         if self._front is not None:
             listener = socket.create_server((self._front.hub.host, self._front.hub.port))
-            await door.open([listener], HOST)
+            await acceptor.open([listener], HOST)
             return f"http://{HOST}:{listener.getsockname()[1]}/"
         try:
-            return await door.open(listen_on_loopback(port), new_host_name())
+            return await acceptor.open(listen_on_loopback(port), new_host_name())
         except OSError as error:
-            do = "Choose another with --port, or leave it out: a free one is found."
-            raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", do=do) from error
+            remedy = "Choose another with --port, or leave it out: a free one is found."
+            raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", remedy=remedy) from error
 
     def _use(self) -> None:
         self._used_at = time.monotonic()
 
-    async def _find(self, id: str) -> Address | None:
+    async def _find(self, id: str) -> ViewerAddress | None:
         with suppress(NotFound):
             address = await asyncio.to_thread(self._keeper.address, id)
             if address is not None and address.host == socket.gethostname():

@@ -8,23 +8,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pellucid.agent.keeper import Keeper
+from pellucid.agent.jobs.supervisor import JobSupervisor
 
 
-def text(keeper: Keeper) -> str:
+def text(keeper: JobSupervisor) -> str:
     return "\n".join(_lines(keeper)) + "\n"
 
 
-def _lines(keeper: Keeper) -> Iterator[str]:
+def _lines(keeper: JobSupervisor) -> Iterator[str]:
     counts = Counter((record.kind, record.state.phase) for record in keeper.records)
-    told = [(f'kind="{kind}",phase="{phase}"', count) for (kind, phase), count in sorted(counts.items())]
-    yield from _metric("pellucid_jobs", "gauge", "Viewers and tasks on record.", told)
-    asked = sorted(keeper.schedulers.asked.items())
-    questions = [(f'scheduler="{name}"', one.count) for name, one in asked]
+    reply = [(f'kind="{kind}",phase="{phase}"', count) for (kind, phase), count in sorted(counts.items())]
+    yield from _metric("pellucid_jobs", "gauge", "Viewers and tasks on record.", reply)
+    request = sorted(keeper.schedulers.request.items())
+    questions = [(f'scheduler="{name}"', one.count) for name, one in request]
     yield from _metric("pellucid_scheduler_questions_total", "counter", "How often a scheduler was asked.", questions)
-    silent = [(f'scheduler="{name}"', one.unanswered) for name, one in asked]
+    silent = [(f'scheduler="{name}"', one.unanswered) for name, one in request]
     yield from _metric("pellucid_scheduler_unanswered_total", "counter", "How often it did not answer.", silent)
-    seconds = [(f'scheduler="{name}"', round(one.seconds, 6)) for name, one in asked]
+    seconds = [(f'scheduler="{name}"', round(one.seconds, 6)) for name, one in request]
     yield from _metric("pellucid_scheduler_answer_seconds", "gauge", "How long its last answer took.", seconds)
     yield from _metric("process_resident_memory_bytes", "gauge", "Memory of the agent.", [("", _resident_bytes())])
 

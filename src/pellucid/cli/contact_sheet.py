@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
-from pellucid.volume.picture import grey_window
+from pellucid.volume.slice_sheet import grey_window
 
 GAP = 6
 CAPTION = 22

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (PellucidError, OSError, KeyboardInterrupt) as error:
         if options.debug:
             raise
-        return _told(error)
+        return _reply(error)
 
 
 def _log_handler() -> logging.Handler:
@@ -81,17 +81,17 @@ def _reporter(options: argparse.Namespace) -> progress.Reporter:
 
 def _conclude(options: argparse.Namespace) -> None:
     """Say what came of it: what a command calls its result, or what it has written."""
-    from pellucid.cli.progress_file import conclude
+    from pellucid.cli.progress_file import write_result
 
     made = (getattr(options, name, None) for name in ("result", "output", "target"))
-    conclude(options.progress_file, str(next((one for one in made if one), "")))
+    write_result(options.progress_file, str(next((one for one in made if one), "")))
 
 
-def _told(error: BaseException) -> int:
+def _reply(error: BaseException) -> int:
     """Say what happened, and return the exit code."""
     match error:
         case PellucidError():
-            text, code = f"{error.what}\n{error.do}", 1
+            text, code = f"{error.what}\n{error.remedy}", 1
         case KeyboardInterrupt():
             text, code = "interrupted. Give the same command again to continue.", INTERRUPTED
         case BrokenPipeError():  # The reader of our output, such as head, has seen enough.

@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from pellucid import progress
-from pellucid.agent.records import Progress
+from pellucid.agent.jobs.records import TaskProgress
 from pellucid.errors import InvalidInput
 from pellucid.jobs.job import read_json, write_json
 
@@ -20,8 +20,10 @@ def check_progress_file(path: Path) -> None:
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return
     written = read_json(path) if path.is_file() else None
-    if written is None or set(written) != {field.name for field in fields(Progress)}:
-        raise InvalidInput(f"{path} exists and is not a progress file.", do="Choose a new name for --progress-file.")
+    if written is None or set(written) != {field.name for field in fields(TaskProgress)}:
+        raise InvalidInput(
+            f"{path} exists and is not a progress file.", remedy="Choose a new name for --progress-file."
+        )
 
 
 class ProgressFile(progress.Lines):
@@ -34,16 +36,16 @@ class ProgressFile(progress.Lines):
         self._path = Path(path)
 
     def report(self, update: progress.Update) -> None:
-        made = Progress(update.name, update.fraction, progress.sentence(update))
+        made = TaskProgress(update.name, update.fraction, progress.sentence(update))
         with suppress(OSError):  # The work goes on where nobody can be told of it.
             write_json(self._path, asdict(made))
         super().report(update)
 
 
-def conclude(path: str, result: str) -> None:
+def write_result(path: str, result: str) -> None:
     """It is done, and this came of it: a path, made whole, or an address."""
     before = read_json(Path(path)) or {}
     whole = result if not result or "://" in result else str(Path(result).absolute())
-    made = Progress(str(before.get("name", "")), 1.0, str(before.get("text", "")), whole)
+    made = TaskProgress(str(before.get("name", "")), 1.0, str(before.get("text", "")), whole)
     with suppress(OSError):
         write_json(Path(path), asdict(made))

@@ -16,12 +16,12 @@ import numpy as np
 
 from pellucid.errors import InvalidInput, UnsupportedType, WrongDimensions
 from pellucid.formats.protocol import VOXEL_TYPES, Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.volume.volume import Volume
 
 
 @dataclass(frozen=True)
-class Given:
+class ArraySource:
     """An array that can be copied once to where it is wanted.
 
     copy_to: fills an array of its shape and type. array: itself, where it lies in this process's memory, in any order;
@@ -57,7 +57,7 @@ class Given:
         return shared
 
 
-def given(array: object) -> Given:
+def array_source(array: object) -> ArraySource:
     """What can be shown of an object; anything that is no volume is refused before a voxel moves."""
     if isinstance(array, SharedArray):
         checked = _checked(array.shape, array.dtype, lambda out: np.copyto(out, array.array))
@@ -73,14 +73,14 @@ def given(array: object) -> Given:
     return replace(checked, array=voxels.view(np.uint8) if voxels.dtype == np.bool_ else voxels)
 
 
-def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], copy_to: Callable[[Voxels], object]) -> Given:
+def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], copy_to: Callable[[Voxels], object]) -> ArraySource:
     if len(shape) != 3 or not prod(shape):
         raise WrongDimensions("The array", shape)
     dtype = np.dtype(np.uint8) if dtype == np.bool_ else dtype
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType("A volume", dtype, VOXEL_TYPES)
     z, y, x = shape
-    return Given((z, y, x), dtype, copy_to)
+    return ArraySource((z, y, x), dtype, copy_to)
 
 
 def _in_memory(array: Any) -> Voxels:
@@ -91,12 +91,12 @@ def _in_memory(array: Any) -> Voxels:
     except (TypeError, ValueError, RuntimeError):
         found = np.empty(0, object)
     if found.dtype.hasobject:
-        do = "Give a NumPy, CuPy or PyTorch array, a path, or a Volume."
-        raise InvalidInput(f"A {type(array).__name__} is no array of numbers.", do=do)
+        remedy = "Give a NumPy, CuPy or PyTorch array, a path, or a Volume."
+        raise InvalidInput(f"A {type(array).__name__} is no array of numbers.", remedy=remedy)
     return found
 
 
-def _on_device(array: Any) -> Given:
+def _on_device(array: Any) -> ArraySource:
     """CuPy copies straight into memory of ours; PyTorch does when it is asked from its own side."""
     described = array.__cuda_array_interface__
     dtype = np.dtype(described["typestr"])

@@ -18,7 +18,7 @@ from pellucid.errors import InvalidInput, NotAllowed, PellucidError, ViewerUnrea
 from pellucid.transport.address import host_to_connect
 from pellucid.transport.server_proof import request_proof
 
-PATIENCE_S = 600.0
+TIMEOUT_S = 600.0
 """For an answer; a large picture on a busy machine takes its time, and the instance has deadlines of its own."""
 FRESH_LINK = "Use a fresh link: viewer.url, pellucid open and pellucid view give one."
 PIN = re.compile("[0-9a-f]{64}")
@@ -112,13 +112,13 @@ class Connection:
 
     def _opened(self) -> http.client.HTTPConnection:
         if not self._is_secure:
-            return http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
+            return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_S)
         if not self._pin:
-            return http.client.HTTPSConnection(self.host, self.port, timeout=PATIENCE_S)
+            return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S)
         # A certificate that was made for one viewer is known by its hash: it names no machine, and nobody signed it.
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        opened = http.client.HTTPSConnection(self.host, self.port, timeout=PATIENCE_S, context=context)
+        opened = http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S, context=context)
         opened.connect()
         shown = opened.sock.getpeercert(binary_form=True)
         if hashlib.sha256(shown or b"").hexdigest() != self._pin:
@@ -139,29 +139,31 @@ def _read(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
 
 def _no_address(url: str) -> InvalidInput:
     shown = url.partition("#")[0].partition("?")[0]
-    do = "Give the whole link, with #code= or #share= and what follows."
-    return InvalidInput(f"{shown!r} is not a link to a viewer.", do=do)
+    remedy = "Give the whole link, with #code= or #share= and what follows."
+    return InvalidInput(f"{shown!r} is not a link to a viewer.", remedy=remedy)
 
 
 def _unknown_link() -> NotAllowed:
-    return NotAllowed("The viewer does not know this link.", do=FRESH_LINK)
+    return NotAllowed("The viewer does not know this link.", remedy=FRESH_LINK)
 
 
 def _other_link() -> NotAllowed:
-    return NotAllowed("This link is not one of this viewer, or its viewer was started again.", do=FRESH_LINK)
+    return NotAllowed("This link is not one of this viewer, or its viewer was started again.", remedy=FRESH_LINK)
 
 
 def _refusal(status: int, content: bytes) -> PellucidError:
     try:
-        told = json.loads(content)
-        return raised(told)
+        reply = json.loads(content)
+        return error_from_body(reply)
     except (ValueError, KeyError, TypeError):
         # A proxy answers with a page for people.
         if status == 403:
             return _unknown_link()
-        return InvalidInput(f"The viewer answered with status {status}.", do="Check that the address is a viewer's.")
+        return InvalidInput(
+            f"The viewer answered with status {status}.", remedy="Check that the address is a viewer's."
+        )
 
 
-def raised(told: Mapping[str, Any]) -> PellucidError:
+def error_from_body(reply: Mapping[str, Any]) -> PellucidError:
     """The error that an instance told of."""
-    return error_named(str(told.get("kind", "")), told["what"], told["do"], int(told.get("line", 0)))
+    return error_named(str(reply.get("kind", "")), reply["what"], reply["remedy"], int(reply.get("line", 0)))

@@ -77,22 +77,22 @@ def login(url: str, token: str | None = None) -> None:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidInput(f"{url!r} is no address of a Hub.", do="Give one such as https://view.site.org.")
+        raise InvalidInput(f"{url!r} is no address of a Hub.", remedy="Give one such as https://view.site.org.")
     url = url.partition("?")[0].rstrip("/").removesuffix("/hub")
-    token = (token or _asked(f"Token, from {url}/hub/token: ")).strip()
+    token = (token or _requested(f"Token, from {url}/hub/token: ")).strip()
     try:
         user = Connection(f"{url}/hub/api/", bearer=token, is_hub=True).ask("GET", "/user")["name"]
     except NotAllowed as error:
-        raise NotAllowed("The Hub does not know this token.", do=f"Make one at {url}/hub/token.") from error
+        raise NotAllowed("The Hub does not know this token.", remedy=f"Make one at {url}/hub/token.") from error
     write_json(_file(), asdict(HubLogin(url, str(user), token)))
 
 
-def _asked(question: str) -> str:
+def _requested(question: str) -> str:
     try:
         return getpass.getpass(question)
     except EOFError as error:
-        do = "Give it to login(), or on standard input with --stdin."
-        raise InvalidInput("There is nobody to ask for the token.", do=do) from error
+        remedy = "Give it to login(), or on standard input with --stdin."
+        raise InvalidInput("There is nobody to ask for the token.", remedy=remedy) from error
 
 
 def logout() -> None:

@@ -6,32 +6,139 @@ Not here: where it is and when it ends (running), starting and finding instances
 """
 
 import json
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, Self, TypeVar, get_args
 
 import numpy as np
 
 from pellucid.box import Box
 from pellucid.client import notebook
-from pellucid.client.arrays import given
-from pellucid.client.lanes import Lanes, Showing
-from pellucid.client.running import RunningViewer
-from pellucid.errors import InvalidInput
+from pellucid.client.array_transfer import ArrayTransfers, DisplayOptions
+from pellucid.client.arrays import array_source
+from pellucid.client.connection import Connection
+from pellucid.client.login import bearer_for
+from pellucid.dataclass_json import from_json
+from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
+from pellucid.jobs.job_state import JobState
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.documents import build
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.transport.announcement import Label
-from pellucid.transport.session import Report
-from pellucid.transport.streaming import StreamWriter
+from pellucid.transport.streams import StreamWriter
+from pellucid.transport.wire.announcement import ArrayInfo
+from pellucid.transport.wire.transfer import TransferReport
 from pellucid.volume.volume import Volume
+
+PROTOCOL = 3
+ENDING_S = 10.0
+LOOK_AGAIN_S = 0.5
+
+
+class ViewerLifecycle:
+    """device: that draws; pid: of the viewer's process on its machine.
+
+    end: waits for that process, where this program has started it. token: the owner's, from the viewer's record.
+    """
+
+    def __init__(self, url: str, end: Callable[[float | None], None] | None = None, *, token: str = "") -> None:
+        hub_token = "" if token else bearer_for(url)
+        self._connection = Connection(url, bearer=token or hub_token, is_hub=bool(hub_token))
+        self._end = end
+        about = self._connection.ask("GET", "/api/about")
+        if about["version"] != PROTOCOL:
+            what = f"The viewer has version {about['version']} of the protocol, and this program {PROTOCOL}."
+            raise InvalidInput(what, remedy="Start it with the Pellucid that is installed here.")
+        self.device: str = about["device"]
+        self.pid: int = about["pid"]
+        self._unix_socket: str = about["socket"]
+        self._transfer: str = about["transfer"]
+        self._transfer_token: str = about["transfer_token"]
+
+    @property
+    def url(self) -> str:
+        """To be opened in a browser, as the owner. It works once, within ten minutes: a fresh one comes each time."""
+        return self._connection.link(f"code={self.code}")
+
+    @property
+    def address(self) -> str:
+        """Of the page, without any secret."""
+        return self._connection.address
+
+    @property
+    def code(self) -> str:
+        """A code that opens the viewer once, behind ``#code=``."""
+        return str(self._connection.ask("POST", "/api/codes")["code"])
+
+    @property
+    def port(self) -> int:
+        return self._connection.port
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Links to give away: ``look`` sees the image, ``steer`` also turns it, ``own`` may do everything. They work
+        until they are revoked, or the viewer ends."""
+        return {name: self.share(name) for name in ("look", "steer", "own")}
+
+    def share(self, capability: str, name: str = "") -> str:
+        """A link to give away: to look, steer or own. The same name gives the same link, until it is revoked."""
+        if capability not in ("look", "steer", "own"):
+            raise InvalidInput(f"The capability is {capability!r}.", remedy="Use look, steer or own.")
+        made = self._connection.ask("POST", "/api/shares", {"capability": capability, "name": name})
+        return self._connection.link(str(made["url"]).removeprefix("#"))
+
+    def revoke(self, link: str) -> None:
+        """A link that ``share`` or ``links`` gave stops working, also for pages that are open."""
+        secret = link.partition("#")[2].partition("&")[0]
+        for one in self._connection.ask("GET", "/api/shares"):
+            if secret and secret == one["url"].removeprefix("#").partition("&")[0]:
+                self._connection.ask("DELETE", f"/api/shares/{one['id']}")
+                return
+        raise InvalidInput(
+            "The viewer has no such link.", remedy="Use a link that share() gave and that was not revoked."
+        )
+
+    def wait(self) -> None:
+        """Until somebody ends the viewer: in the page, by Ctrl-C here, or by not using it for long."""
+        if self._end is not None:
+            return self._end(None)
+        while self.is_running:
+            time.sleep(LOOK_AGAIN_S)
+        return None
+
+    @property
+    def is_running(self) -> bool:
+        try:
+            self._connection.ask("GET", "/api/about")
+        except ViewerUnreachable:
+            return False
+        return True
+
+    @property
+    def state(self) -> JobState:
+        """running or ended; of one that the agent keeps, all that is known there."""
+        return JobState("running" if self.is_running else "ended")
+
+    def shutdown(self) -> None:
+        """End the viewer, also for those who watch; nothing happens where it has ended already."""
+        with suppress(ViewerUnreachable):
+            self._connection.ask("POST", "/api/shutdown")
+        if self._end is not None:
+            self._end(ENDING_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+
 
 How = Literal["replace", "add", "labels"]
 """replace: alone; add: beside what is there; labels: as coloured labels over it."""
@@ -39,12 +146,12 @@ STATE = 1
 Kind = TypeVar("Kind")
 
 
-class Viewer(RunningViewer):
+class Viewer(ViewerLifecycle):
     """A running viewer. Every call returns when it is done; any thread may call."""
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None, *, token: str = "") -> None:
         super().__init__(url, end, token=token)
-        self._lanes = Lanes(self._connection, self._unix_socket, self._transfer, self._transfer_token)
+        self._lanes = ArrayTransfers(self._connection, self._unix_socket, self._transfer, self._transfer_token)
 
     # What is shown
 
@@ -69,13 +176,13 @@ class Viewer(RunningViewer):
             volume = volume.location
         if isinstance(volume, Location):
             if spacing is not None or unit:
-                do = "Leave spacing and unit away, or give pellucid.open(path)[...] as an array."
-                raise InvalidInput("A file says its own spacing and unit.", do=do)
+                remedy = "Leave spacing and unit away, or give pellucid.open(path)[...] as an array."
+                raise InvalidInput("A file says its own spacing and unit.", remedy=remedy)
             return self._lanes.load(str(volume.absolute), how)
         if isinstance(volume, Volume):
             spacing, unit = spacing or volume.spacing, unit or volume.unit
-        label = Label(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
-        return self._lanes.show(given(volume), Showing(label, how, cancel))
+        label = ArrayInfo(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
+        return self._lanes.show(array_source(volume), DisplayOptions(label, how, cancel))
 
     def allocate(self, shape: Sequence[int], dtype: Any) -> SharedArray:
         """Memory for a volume: fill its ``array`` and give it to ``render_volume``, which then copies nothing where the
@@ -98,11 +205,11 @@ class Viewer(RunningViewer):
         Use it in a ``with``: when that ends, all of it is there. Voxels that were never written are
         NaN, of whole numbers the least that there is; of labels 0.
         """
-        label = Label(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
-        return self._lanes.stream(shape, dtype, Showing(label, how))
+        label = ArrayInfo(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
+        return self._lanes.stream(shape, dtype, DisplayOptions(label, how))
 
     @property
-    def last_transfer(self) -> Report | None:
+    def last_transfer(self) -> TransferReport | None:
         """How the latest array travelled: which way, how many bytes, how fast; None before the first."""
         return self._lanes.last
 
@@ -112,18 +219,20 @@ class Viewer(RunningViewer):
 
     def render_points(self, positions: Any, values: Any, *, how: How = "replace") -> None:
         """Show spheres at (n, 3) positions (x, y, z) in world units, whose radii follow their (n,) values."""
-        self._lanes.show_points(Points(np.asarray(positions), np.asarray(values)), Showing(Label("points"), how))
+        self._lanes.show_points(
+            Points(np.asarray(positions), np.asarray(values)), DisplayOptions(ArrayInfo("points"), how)
+        )
 
     def render_mesh(self, vertices: Any, triangles: Any, *, how: How = "replace") -> None:
         """Show (m, 3) triangles, indices into (n, 3) vertices (x, y, z) in world units."""
-        self._lanes.show_mesh(Mesh(np.asarray(vertices), np.asarray(triangles)), Showing(Label("mesh"), how))
+        self._lanes.show_mesh(Mesh(np.asarray(vertices), np.asarray(triangles)), DisplayOptions(ArrayInfo("mesh"), how))
 
     # How it is shown: what stands there now, also by somebody in a browser
 
     @property
     def scene(self) -> Scene:
         """All of it, as it is drawn now."""
-        scene: Scene = build(Scene, self._connection.ask("GET", "/api/scene")["scene"], "scene")
+        scene: Scene = from_json(Scene, self._connection.ask("GET", "/api/scene")["scene"], "scene")
         return scene
 
     @scene.setter
@@ -144,7 +253,7 @@ class Viewer(RunningViewer):
         """The first volume of the scene."""
         volumes = self.scene.volumes
         if not volumes:
-            raise InvalidInput("No volume is shown.", do="Call render_volume first.")
+            raise InvalidInput("No volume is shown.", remedy="Call render_volume first.")
         return volumes[0]
 
     @layer.setter
@@ -169,7 +278,7 @@ class Viewer(RunningViewer):
     def shading(self, shading: ShadingName) -> None:
         names = get_args(ShadingName)
         if shading not in names:
-            raise InvalidInput(f"There is no shading {shading!r}.", do=f"Choose one of {', '.join(names)}.")
+            raise InvalidInput(f"There is no shading {shading!r}.", remedy=f"Choose one of {', '.join(names)}.")
         self.layer = replace(self.layer, shading=shading)
 
     def shade_with(self, source: str, /, **parameters: float) -> None:
@@ -190,7 +299,7 @@ class Viewer(RunningViewer):
         pixels = self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="raw")
         return np.frombuffer(pixels, np.uint8).reshape(height, width, 4).copy()
 
-    def picture(self, width: int = 1280, height: int = 720) -> bytes:
+    def image(self, width: int = 1280, height: int = 720) -> bytes:
         """The same as a PNG file."""
         return self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="png")
 
@@ -213,11 +322,11 @@ def _spacing(spacing: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         numbers = ()
     if len(numbers) != 3 or not all(0 < one < float("inf") for one in numbers):
-        raise InvalidInput(f"The spacing {spacing!r} cannot be.", do="Give three numbers above 0, along (z, y, x).")
+        raise InvalidInput(f"The spacing {spacing!r} cannot be.", remedy="Give three numbers above 0, along (z, y, x).")
     return numbers
 
 
 def _checked(value: object, kind: type[Kind]) -> Kind:
     if not isinstance(value, kind):
-        raise InvalidInput(f"A {type(value).__name__} was given.", do=f"Give a pellucid.{kind.__name__}.")
+        raise InvalidInput(f"A {type(value).__name__} was given.", remedy=f"Give a pellucid.{kind.__name__}.")
     return value

@@ -41,14 +41,14 @@ class ViewerWidget(anywidget.AnyWidget):
         bundle = (shown[0] if isinstance(shown, tuple) else shown) or {}
         return {kind: part for kind, part in bundle.items() if kind != "text/plain"}
 
-    def _answer(self, _: object, asked: Any, __: object) -> None:
-        if asked == "code":
+    def _answer(self, _: object, request: Any, __: object) -> None:
+        if request == "code":
             self._send_code()
-        elif asked == "name":
+        elif request == "name":
             self.send({"name": urlsplit(self._viewer.address).hostname})
-        elif asked == "picture":
+        elif request == "picture":
             try:
-                self.send({"picture": True}, [self._viewer.picture()])
+                self.send({"picture": True}, [self._viewer.image()])
             except PellucidError as error:
                 self.send({"what": str(error)})
 

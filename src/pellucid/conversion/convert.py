@@ -17,12 +17,12 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import Box, Shape, triple
+from pellucid.conversion.options import ConversionOptions, parse_options
 from pellucid.conversion.output_check import check_output
-from pellucid.conversion.partial import Partial
+from pellucid.conversion.partial_output import PartialOutput
 from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.tasks import CopyTask
 from pellucid.conversion.values import ValueMap, plan_values
-from pellucid.conversion.wish import Conversion, read_wishes
 from pellucid.engines.engine import Engine, make_engine
 from pellucid.errors import DiskFull, InvalidInput, PellucidError
 from pellucid.formats.fingerprint import fingerprint
@@ -44,20 +44,20 @@ def convert(
     engine: Engine | str | None = None,
     overwrite: bool = False,
     cancel: threading.Event | None = None,
-    **wishes: Any,
+    **requests: Any,
 ) -> Volume:
     """Write a volume in another format; ``wishes`` are the fields of Conversion.
 
     Memory stays within the engine's budget whatever the volume's size. Interrupted and called again, it continues. The
     output has its final name only when it is complete.
     """
-    wish = read_wishes(wishes)
+    request = parse_options(requests)
     place = _place(target)
     engine = make_engine(engine) if isinstance(engine, str) else engine or make_engine()
-    with _open(source, wish.level) as volume:
+    with _open(source, request.level) as volume:
         check_output(place, [volume.location])
-        job = _Job.planned(volume, place, wish, engine, cancel or threading.Event())
-        with Partial(place, overwrite=overwrite) as partial, partial.naming_target():
+        job = _Job.planned(volume, place, request, engine, cancel or threading.Event())
+        with PartialOutput(place, overwrite=overwrite) as partial, partial.naming_target():
             try:
                 lost_nan = job.carry_out(partial)
             except OSError as error:
@@ -89,9 +89,9 @@ def _lost_spacing(written: Volume, layout: Layout) -> str:
     return f"the spacing ({', '.join(f'{step:g}' for step in spacing)}){f' {unit}' if unit else ''}"
 
 
-def pyramid(source: Source, target: str | Path | Location, **wishes: Any) -> Volume:
+def pyramid(source: Source, target: str | Path | Location, **requests: Any) -> Volume:
     """Convert with all coarser levels: mean for grey values, mode for labels, max for sparse bright things."""
-    return convert(source, target, **{"levels": "auto", **wishes})
+    return convert(source, target, **{"levels": "auto", **requests})
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class _Job:
 
     volume: Volume
     target: Location
-    wish: Conversion
+    request: ConversionOptions
     engine: Engine
     cancel: threading.Event
     values: ValueMap
@@ -108,14 +108,14 @@ class _Job:
 
     @classmethod
     def planned(
-        cls, volume: Volume, target: Location, wish: Conversion, engine: Engine, cancel: threading.Event
+        cls, volume: Volume, target: Location, request: ConversionOptions, engine: Engine, cancel: threading.Event
     ) -> "_Job":
         """What can be refused without touching the output is refused here."""
-        automatic = wish.value_range == "auto"
-        values = plan_values(volume.dtype, wish.dtype, volume.value_range if automatic else wish.value_range)  # type: ignore[arg-type]
-        return cls(volume, target, wish, engine, cancel, values, _layout(volume, wish, values))
+        automatic = request.value_range == "auto"
+        values = plan_values(volume.dtype, request.dtype, volume.value_range if automatic else request.value_range)  # type: ignore[arg-type]
+        return cls(volume, target, request, engine, cancel, values, _layout(volume, request, values))
 
-    def carry_out(self, partial: Partial) -> int:
+    def carry_out(self, partial: PartialOutput) -> int:
         """How many voxels were NaN and are not any more."""
         is_resumed = partial.begin(self._key())
         try:
@@ -135,21 +135,21 @@ class _Job:
             self._refuse_unshareable(writer.is_shareable)
             grains = writer.grains
         first = plan_stage("Copying", self._copy_task(output, grains[0]), self.engine)
-        return plan_levels_after(first, output, self.layout, self.wish.reduce, grains, self.engine)
+        return plan_levels_after(first, output, self.layout, self.request.reduce, grains, self.engine)
 
     def _key(self) -> str:
         location = self.volume.location
-        facts = (fingerprint(location), str(location), self.layout, self.values, self.wish)
+        facts = (fingerprint(location), str(location), self.layout, self.values, self.request)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
-    def _copy_task(self, output: Location, grain: Shape) -> CopyTask:
+    def _copy_task(self, output: Location, output_chunk: Shape) -> CopyTask:
         return CopyTask(
             source=str(self.volume.location),
             target=str(output),
             layout=self.layout,
             values=self.values,
-            origin=_region(self.volume, self.wish).start,
-            grain=grain,
+            origin=_region(self.volume, self.request).start,
+            output_chunk=output_chunk,
             source_itemsize=self.volume.dtype.itemsize,
             source_chunk=self.volume.chunk,
         )
@@ -158,24 +158,24 @@ class _Job:
         if self.engine.needs_shareable_output and (self.volume.location.is_memory or not is_shareable):
             raise InvalidInput(
                 f"{self.volume.location} to {self.target} cannot be worked on by several processes.",
-                do="Use the local engine (threads), or read from a file and write zarr or n5.",
+                remedy="Use the local engine (threads), or read from a file and write zarr or n5.",
             )
 
 
-def _region(volume: Volume, wish: Conversion) -> Box:
-    region = wish.box or volume.box
+def _region(volume: Volume, request: ConversionOptions) -> Box:
+    region = request.box or volume.box
     if not volume.box.contains(region) or region.is_empty:
-        raise InvalidInput(f"The box {region} is not inside {volume.box}.", do="Choose a box inside the volume.")
+        raise InvalidInput(f"The box {region} is not inside {volume.box}.", remedy="Choose a box inside the volume.")
     return region
 
 
-def _layout(volume: Volume, wish: Conversion, values: ValueMap) -> Layout:
-    region = _region(volume, wish)
+def _layout(volume: Volume, request: ConversionOptions, values: ValueMap) -> Layout:
+    region = _region(volume, request)
     shape = region.shape
-    chunk = triple(map(min, zip(wish.chunk or _chunk_for(wish.shard), shape, strict=True)))
-    levels = plan_levels(Level(shape, chunk, volume.spacing), None if wish.levels == "auto" else wish.levels)
+    chunk = triple(map(min, zip(request.chunk or _chunk_for(request.shard), shape, strict=True)))
+    levels = plan_levels(Level(shape, chunk, volume.spacing), None if request.levels == "auto" else request.levels)
     orientation = cropped(volume.orientation, region.start, volume.spacing)
-    return Layout(levels, np.dtype(values.dtype), volume.unit, wish.shard, wish.codec, orientation)
+    return Layout(levels, np.dtype(values.dtype), volume.unit, request.shard, request.codec, orientation)
 
 
 def _chunk_for(shard: Shape | None) -> Shape:
@@ -194,10 +194,10 @@ def _place(target: str | Path | Location) -> Location:
     """Where the output goes: a link is followed, so that what it leads to is replaced and not the link."""
     place = Location.parse(target).absolute
     if chosen := {"t", "c", "level"} & dict(place.options).keys():
-        raise InvalidInput(f"An output has no {chosen.pop()!r} to choose.", do=f"Write to {place.path}.")
+        raise InvalidInput(f"An output has no {chosen.pop()!r} to choose.", remedy=f"Write to {place.path}.")
     if place.is_remote or place.is_memory:
         return place
     if not place.local.name:
-        raise InvalidInput(f"{place.path} is no name for an output.", do="Give a file or a folder of its own.")
+        raise InvalidInput(f"{place.path} is no name for an output.", remedy="Give a file or a folder of its own.")
     slash = "/" if place.path.endswith("/") else ""
     return replace(place, path=f"{place.local.resolve()}{slash}")

@@ -66,7 +66,7 @@ def _refuse_folder_of_sources(real: Path, files: SourceFiles, target: Location, 
         if real in path.parents:
             raise InvalidInput(
                 f"The folder {target.path} holds {path}, which is part of the input {source.path}.",
-                do="Choose another folder for the output.",
+                remedy="Choose another folder for the output.",
             )
 
 
@@ -81,7 +81,7 @@ def _refuse_same_file(real: Path, files: SourceFiles, target: Location) -> None:
             if (status.st_dev, status.st_ino) == (own.st_dev, own.st_ino):
                 raise InvalidInput(
                     f"Writing to {target.path} would overwrite {path}, which is part of the input.",
-                    do="Choose another name for the output.",
+                    remedy="Choose another name for the output.",
                 )
 
 
@@ -90,14 +90,14 @@ def _refuse_nested(target: Location, source: Location, one: tuple[str, ...], oth
     if one == other:
         raise InvalidInput(
             f"The output {target.path} and the input {source.path} are the same file or folder.",
-            do="Choose another name for the output.",
+            remedy="Choose another name for the output.",
         )
     shorter = min(len(one), len(other))
     if one[:shorter] == other[:shorter]:
         inner, outer = (target, source) if len(one) > len(other) else (source, target)
         raise InvalidInput(
             f"{inner.path} lies inside {outer.path}: one is the input and the other is the output.",
-            do="Choose another folder for the output.",
+            remedy="Choose another folder for the output.",
         )
 
 

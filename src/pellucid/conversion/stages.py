@@ -17,7 +17,7 @@ from pellucid.engines.budget import choose_block
 from pellucid.engines.engine import Engine
 from pellucid.engines.markers import Markers, job_key
 from pellucid.engines.run import run
-from pellucid.engines.task import Done, Task
+from pellucid.engines.task import BlockResult, Task
 from pellucid.errors import TooLarge
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
@@ -34,10 +34,10 @@ class VolumeTask(Task, Protocol):
     def shape(self) -> Shape: ...
 
     @property
-    def wished(self) -> Shape: ...
+    def preferred_block(self) -> Shape: ...
 
     @property
-    def smallest(self) -> Shape: ...
+    def min_block(self) -> Shape: ...
 
     def cost(self, shape: Shape) -> int:
         """Bytes that a block of this shape takes."""
@@ -67,7 +67,7 @@ def plan_stage(name: str, task: VolumeTask, engine: Engine) -> Stage:
 
 
 def _block(task: VolumeTask, budget_bytes: int) -> Shape:
-    return choose_block(task.shape, task.smallest, task.wished, task.cost, budget_bytes)
+    return choose_block(task.shape, task.min_block, task.preferred_block, task.cost, budget_bytes)
 
 
 def plan_levels_after(
@@ -81,7 +81,7 @@ def plan_levels_after(
     return stages
 
 
-def run_stage(stage: Stage, engine: Engine, folder: Path, cancel: threading.Event) -> Iterator[Done]:
+def run_stage(stage: Stage, engine: Engine, folder: Path, cancel: threading.Event) -> Iterator[BlockResult]:
     """Results as they finish, those of an earlier run first; what is finished is marked in the folder."""
     with closing(Markers(folder / stage.name.lower().replace(" ", "-"), stage.key)) as markers:
         yield from run(stage.task, stage.blocks, engine, name=stage.name, markers=markers, cancel=cancel)

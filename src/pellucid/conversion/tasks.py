@@ -34,7 +34,7 @@ class CopyTask:
     layout: Layout
     values: ValueMap
     origin: Shape
-    grain: Shape
+    output_chunk: Shape
     source_itemsize: int
     source_chunk: Shape
 
@@ -47,13 +47,13 @@ class CopyTask:
         return self.layout.levels[0].shape
 
     @property
-    def wished(self) -> Shape:
+    def preferred_block(self) -> Shape:
         """The block that reads every chunk of the source once."""
         return self.source_chunk
 
     @property
-    def smallest(self) -> Shape:
-        return self.grain
+    def min_block(self) -> Shape:
+        return self.output_chunk
 
     def needs(self, block: Block) -> Resources:
         return Resources(self.cost(block.core.shape))
@@ -89,7 +89,7 @@ class ReduceTask:
     layout: Layout
     level: int
     how: str
-    grain: Shape
+    output_chunk: Shape
     after: str
 
     @property
@@ -106,12 +106,12 @@ class ReduceTask:
         return self.layout.levels[self.level].shape
 
     @property
-    def wished(self) -> Shape:
-        return self.grain
+    def preferred_block(self) -> Shape:
+        return self.output_chunk
 
     @property
-    def smallest(self) -> Shape:
-        return self.grain
+    def min_block(self) -> Shape:
+        return self.output_chunk
 
     def needs(self, block: Block) -> Resources:
         return Resources(self.cost(block.core.shape))

@@ -52,7 +52,7 @@ def _cast(voxels: Voxels, target: np.dtype[Any]) -> Voxels:
             return voxels.astype(target, copy=False)
         except FloatingPointError:
             raise InvalidInput(
-                f"Some values are too large for {target}.", do="Choose a wider type, or add --range LOW,HIGH."
+                f"Some values are too large for {target}.", remedy="Choose a wider type, or add --range LOW,HIGH."
             ) from None
 
 
@@ -64,14 +64,16 @@ def plan_values(source: np.dtype[Any], dtype: str | None, value_range: tuple[flo
     """
     target = dtype or source.name
     if target not in VOXEL_TYPES:
-        raise InvalidInput(f"There is no voxel type {target!r}.", do=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
+        raise InvalidInput(f"There is no voxel type {target!r}.", remedy=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
     if value_range is not None and not (np.isfinite(value_range).all() and value_range[0] < value_range[1]):
-        raise InvalidInput(f"The range {value_range} has no extent.", do="Give finite LOW,HIGH with LOW below HIGH.")
+        raise InvalidInput(
+            f"The range {value_range} has no extent.", remedy="Give finite LOW,HIGH with LOW below HIGH."
+        )
     is_between_floats = source.kind == np.dtype(target).kind == "f"
     if value_range is None and not (is_between_floats or np.can_cast(source, np.dtype(target), "safe")):
         raise InvalidInput(
             f"{source.name} does not fit into {target} without a range.",
-            do="Add --range LOW,HIGH: these become the ends of the new type (--range auto takes the data's own).",
+            remedy="Add --range LOW,HIGH: these become the ends of the new type (--range auto takes the data's own).",
         )
     return ValueMap(target, value_range)
 

@@ -7,19 +7,19 @@ Importing this loads neither Warp nor CuPy nor SciPy: the first call that needs 
 """
 
 from pellucid.device.hardware import Device, choose, choose_all, devices
-from pellucid.device.launches import Portion, launch, never, prepare, prepare_all, synchronize
-from pellucid.device.protocol import Array, Primitives, primitives
+from pellucid.device.kernel_launch import LaunchRange, launch, never_cancelled, prepare, prepare_all, synchronize
+from pellucid.device.primitive_ops import Array, Primitives, primitives
 
 __all__ = [
     "Array",
     "Device",
-    "Portion",
+    "LaunchRange",
     "Primitives",
     "choose",
     "choose_all",
     "devices",
     "launch",
-    "never",
+    "never_cancelled",
     "prepare",
     "prepare_all",
     "primitives",

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from pellucid.device import cupy_staging, runtime
 from pellucid.device.hardware import Device
-from pellucid.device.protocol import sum_dtype
+from pellucid.device.primitive_ops import sum_dtype
 from pellucid.errors import MissingPackage
 
 Array = Any

@@ -61,33 +61,33 @@ def devices() -> list[Device]:
     return list(_found())
 
 
-def choose(asked: str | None = None) -> Device:
+def choose(request: str | None = None) -> Device:
     """The device of that name (``auto``, ``cpu``, ``cuda``, ``cuda:1``); by default that of the settings.
 
     ``auto`` is the first CUDA device where there is one, else the CPU.
     """
-    asked = asked or settings.current().device
-    if asked == CPU:
+    request = request or settings.current().device
+    if request == CPU:
         return _cpu()
     found = devices()
-    if asked == "auto":
+    if request == "auto":
         return next((device for device in found if device.is_cuda), found[0])
-    name = "cuda:0" if asked == CUDA else asked
+    name = "cuda:0" if request == CUDA else request
     for device in found:
         if device.name == name:
             return device
-    raise DeviceUnavailable(asked, [device.name for device in found])
+    raise DeviceUnavailable(request, [device.name for device in found])
 
 
-def choose_all(asked: str | None = None) -> tuple[Device, ...]:
+def choose_all(request: str | None = None) -> tuple[Device, ...]:
     """The devices of a list (``cuda:0,cuda:1``); for ``all`` every CUDA device where there is one, else the CPU.
 
     >>> [device.name for device in choose_all("cpu,cpu")]
     ['cpu', 'cpu']
     """
-    asked = asked or settings.current().device
-    if asked != ALL:
-        return tuple(choose(name.strip()) for name in asked.split(","))
+    request = request or settings.current().device
+    if request != ALL:
+        return tuple(choose(name.strip()) for name in request.split(","))
     return tuple(device for device in devices() if device.is_cuda) or (_cpu(),)
 
 
@@ -132,10 +132,10 @@ def _driver_version_by_tool() -> str | None:
     # Containers often hide the file and have the tool.
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+        request = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return asked.stdout.split("\n")[0].strip() or None
+    return request.stdout.split("\n")[0].strip() or None
 
 
 def cpu_model() -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from pellucid.device.hardware import Device
-from pellucid.device.launches import launch
+from pellucid.device.kernel_launch import launch
 from pellucid.device.runtime import start
 
 

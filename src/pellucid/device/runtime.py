@@ -86,7 +86,7 @@ def _without_stderr_lines(expected: bytes) -> Iterator[None]:
 
 
 @contextmanager
-def saying_that_it_compiles(kernel_name: str, device_name: str, after_s: float = SAY_AFTER_S) -> Iterator[None]:
+def compile_notice(kernel_name: str, device_name: str, after_s: float = SAY_AFTER_S) -> Iterator[None]:
     """Tell the person who waits why, if the block takes long."""
     folder = settings.current().kernel_folder
     text = f"Compiling the kernel {kernel_name} for {device_name}; next time it comes from {folder}."

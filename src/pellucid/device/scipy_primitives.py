@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from pellucid import settings
 from pellucid.device.hardware import Device
-from pellucid.device.protocol import sum_dtype
+from pellucid.device.primitive_ops import sum_dtype
 
 Array = np.ndarray[Any, Any]
 

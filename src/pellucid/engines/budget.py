@@ -1,6 +1,6 @@
 """How large a block may be, and how many fit into memory at once.
 
-Here: choose_block, workers_that_fit, and the refusals before anything runs.
+Here: choose_block, max_workers, and the refusals before anything runs.
 Not here: what a voxel of a block costs (each task says that itself).
 """
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 SMALLER = "Raise the memory budget (--memory), or choose smaller output chunks or shards."
 
 
-def choose_block(shape: Shape, grain: Shape, wished: Shape, cost: Callable[[Shape], int], budget_bytes: int) -> Shape:
+def choose_block(
+    shape: Shape, output_chunk: Shape, requested: Shape, cost: Callable[[Shape], int], budget_bytes: int
+) -> Shape:
     """The block that covers the wished shape as far as the budget allows, in whole grains.
 
     wished: what the input is best read in (its chunks). cost: bytes that a block of a shape takes.
     """
-    block = triple(min(g, n) for g, n in zip(grain, shape, strict=True))
+    block = triple(min(g, n) for g, n in zip(output_chunk, shape, strict=True))
     if cost(block) > budget_bytes:
-        raise TooLarge(needs=cost(block), has=budget_bytes, do=SMALLER)
-    while larger := _grown(block, shape, grain, wished):
+        raise TooLarge(needs=cost(block), has=budget_bytes, remedy=SMALLER)
+    while larger := _grown(block, shape, output_chunk, requested):
         fitting = [candidate for candidate in larger if cost(candidate) <= budget_bytes]
         if not fitting:
             break
@@ -34,19 +36,19 @@ def choose_block(shape: Shape, grain: Shape, wished: Shape, cost: Callable[[Shap
     return block
 
 
-def _grown(block: Shape, shape: Shape, grain: Shape, wished: Shape) -> list[Shape]:
+def _grown(block: Shape, shape: Shape, output_chunk: Shape, requested: Shape) -> list[Shape]:
     """The block, longer along one axis by doubling, the axis that covers least of the wish first."""
-    lacking = [axis for axis in (2, 1, 0) if block[axis] < min(wished[axis], shape[axis])]
-    lacking.sort(key=lambda axis: block[axis] / wished[axis])
-    return [_doubled(block, axis, shape, grain, wished) for axis in lacking]
+    lacking = [axis for axis in (2, 1, 0) if block[axis] < min(requested[axis], shape[axis])]
+    lacking.sort(key=lambda axis: block[axis] / requested[axis])
+    return [_doubled(block, axis, shape, output_chunk, requested) for axis in lacking]
 
 
-def _doubled(block: Shape, axis: int, shape: Shape, grain: Shape, wished: Shape) -> Shape:
-    needed = min(-(-wished[axis] // grain[axis]) * grain[axis], shape[axis])
+def _doubled(block: Shape, axis: int, shape: Shape, output_chunk: Shape, requested: Shape) -> Shape:
+    needed = min(-(-requested[axis] // output_chunk[axis]) * output_chunk[axis], shape[axis])
     return triple(min(n * 2, needed) if i == axis else n for i, n in enumerate(block))
 
 
-def workers_that_fit(task: Task, blocks: Sequence[Block], options: "EngineOptions") -> int:
+def max_workers(task: Task, blocks: Sequence[Block], options: "EngineOptions") -> int:
     """How many blocks may be worked on at once; at least one, since larger ones were refused before."""
     if not blocks:
         return 1
@@ -65,21 +67,21 @@ def check_fits(task: Task, blocks: Sequence[Block], capacity: Resources) -> None
         return
     needs = largest_need(task, blocks)
     if needs.memory_bytes > capacity.memory_bytes:
-        raise TooLarge(needs=needs.memory_bytes, has=capacity.memory_bytes, do=SMALLER)
+        raise TooLarge(needs=needs.memory_bytes, has=capacity.memory_bytes, remedy=SMALLER)
     if needs.gpus > capacity.gpus:
         raise InvalidInput(
             f"Each block needs {needs.gpus} GPU(s), and a worker here has {capacity.gpus}.",
-            do="Run it on the CPU, or choose an engine whose workers have GPUs.",
+            remedy="Run it on the CPU, or choose an engine whose workers have GPUs.",
         )
 
 
-def check_whole_chunks(blocks: Sequence[Block], grain: Shape) -> None:
+def check_chunk_alignment(blocks: Sequence[Block], output_chunk: Shape) -> None:
     """Refuse blocks of which two would write into one chunk or shard of the output."""
     end = triple(max(block.core.stop[axis] for block in blocks) for axis in range(3)) if blocks else (0, 0, 0)
     for block in blocks:
-        starts_whole = all(start % g == 0 for start, g in zip(block.core.start, grain, strict=True))
+        starts_whole = all(start % g == 0 for start, g in zip(block.core.start, output_chunk, strict=True))
         stops_whole = all(
-            stop % g == 0 or stop == last for stop, g, last in zip(block.core.stop, grain, end, strict=True)
+            stop % g == 0 or stop == last for stop, g, last in zip(block.core.stop, output_chunk, end, strict=True)
         )
         if not (starts_whole and stops_whole):
-            raise SharedChunk(block.core.shape, grain)
+            raise SharedChunk(block.core.shape, output_chunk)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
 
-from pellucid.engines.task import Done, Resources, Task
+from pellucid.engines.task import BlockResult, Resources, Task
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.settings import current
 from pellucid.volume.blocks import Block
@@ -48,7 +48,7 @@ class Engine(Protocol):
     def capacity(self) -> Resources:
         """What one worker can offer to one block."""
 
-    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
+    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[BlockResult]:
         """Yield every block's result as it finishes; stop soon after ``cancel`` is set or the iterator is closed."""
 
 
@@ -74,23 +74,23 @@ def make_engine(name: str = "local", options: EngineOptions | None = None) -> En
     plugged = {point.name: point for point in entry_points(group="pellucid.engines")}
     if wanted not in plugged:
         known = ", ".join([*ENGINES, *ALIASES, *plugged])
-        raise InvalidInput(f"There is no engine {name!r}.", do=f"Choose one of: {known}.")
+        raise InvalidInput(f"There is no engine {name!r}.", remedy=f"Choose one of: {known}.")
     return cast(Engine, plugged[wanted].load()(options))
 
 
-def is_worth_another_try(error: BaseException) -> bool:
+def is_retryable(error: BaseException) -> bool:
     """Whether the same work may succeed when it is done again: a hiccup of disk, network or worker."""
     if isinstance(error, PellucidError):
         return error.is_transient
     return isinstance(error, OSError)
 
 
-def attempt(work: Any, block: Block, attempts: int) -> Done:
+def run_with_retries(work: Any, block: Block, attempts: int) -> BlockResult:
     """Run the work on a block, again after a hiccup, at most so many times."""
     for tries_left in range(attempts - 1, -1, -1):
         try:
-            return Done(block.index, work(block))
+            return BlockResult(block.index, work(block))
         except Exception as error:
-            if tries_left == 0 or not is_worth_another_try(error):
+            if tries_left == 0 or not is_retryable(error):
                 raise
     raise AssertionError("attempts is at least 1")

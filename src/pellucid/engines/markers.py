@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pellucid.engines.task import Done, Task, parameters
+from pellucid.engines.task import BlockResult, Task, parameters
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.volume.blocks import Block
@@ -46,7 +46,7 @@ class Markers:
         if lines and not lines[-1].endswith("\n"):
             self._file.write("\n")
 
-    def add(self, done: Done) -> None:
+    def add(self, done: BlockResult) -> None:
         self._file.write(json.dumps([done.index, done.result]) + "\n")
         self.results[done.index] = done.result
 

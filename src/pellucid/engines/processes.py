@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 
-from pellucid.engines.budget import workers_that_fit
-from pellucid.engines.engine import LocalEngine, is_worth_another_try
-from pellucid.engines.task import Done, Task
+from pellucid.engines.budget import max_workers
+from pellucid.engines.engine import LocalEngine, is_retryable
+from pellucid.engines.task import BlockResult, Task
 from pellucid.engines.worker import Failure, serve
 from pellucid.errors import InvalidInput, WorkerLost
 from pellucid.volume.blocks import Block
@@ -26,9 +26,9 @@ class ProcessesEngine(LocalEngine):
 
     needs_shareable_output = True
 
-    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
+    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[BlockResult]:
         _refuse_main(task)
-        crew = _Crew(task, workers_that_fit(task, blocks, self.options))
+        crew = _WorkerPool(task, max_workers(task, blocks, self.options))
         try:
             yield from _distribute(crew, deque((block, self.options.attempts) for block in blocks), cancel)
         finally:
@@ -52,7 +52,7 @@ class _Worker:
         self.pipe.send(block)
 
 
-class _Crew:
+class _WorkerPool:
     """As many workers as fit, always: a lost one is replaced."""
 
     def __init__(self, task: Task, size: int) -> None:
@@ -73,7 +73,7 @@ class _Crew:
             _end(worker)
 
 
-def _distribute(crew: _Crew, todo: "deque[tuple[Block, int]]", cancel: threading.Event) -> Iterator[Done]:
+def _distribute(crew: _WorkerPool, todo: "deque[tuple[Block, int]]", cancel: threading.Event) -> Iterator[BlockResult]:
     while not cancel.is_set():
         for idle in (worker for worker in crew.workers if worker.assigned is None):
             if todo:
@@ -90,7 +90,7 @@ def _try_assign(worker: _Worker, todo: "deque[tuple[Block, int]]") -> None:
         worker.assign(*todo.popleft())
 
 
-def _collect(crew: _Crew, worker: _Worker, todo: "deque[tuple[Block, int]]") -> Iterator[Done]:
+def _collect(crew: _WorkerPool, worker: _Worker, todo: "deque[tuple[Block, int]]") -> Iterator[BlockResult]:
     assigned, worker.assigned = worker.assigned, None
     try:
         answer = worker.pipe.recv()
@@ -100,7 +100,7 @@ def _collect(crew: _Crew, worker: _Worker, todo: "deque[tuple[Block, int]]") -> 
         crew.replace(worker)
     if not isinstance(answer, Failure):
         yield answer
-    elif assigned is None or assigned[1] <= 1 or not is_worth_another_try(answer.error):
+    elif assigned is None or assigned[1] <= 1 or not is_retryable(answer.error):
         raise answer.error
     else:
         todo.append((assigned[0], assigned[1] - 1))
@@ -115,5 +115,6 @@ def _end(worker: _Worker) -> None:
 def _refuse_main(task: Task) -> None:
     if type(task).__module__ == "__main__" and not hasattr(__import__("__main__"), "__file__"):
         raise InvalidInput(
-            "A task defined at the prompt cannot be sent to other processes.", do="Put its class into a module file."
+            "A task defined at the prompt cannot be sent to other processes.",
+            remedy="Put its class into a module file.",
         )

@@ -8,10 +8,10 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from pellucid import progress
-from pellucid.engines.budget import check_fits, check_whole_chunks
+from pellucid.engines.budget import check_chunk_alignment, check_fits
 from pellucid.engines.engine import Engine
 from pellucid.engines.markers import Markers
-from pellucid.engines.task import Done, Task
+from pellucid.engines.task import BlockResult, Task
 from pellucid.errors import Cancelled
 from pellucid.volume.blocks import Block
 
@@ -24,7 +24,7 @@ def run(
     name: str = "Working",
     markers: Markers | None = None,
     cancel: threading.Event | None = None,
-) -> Iterator[Done]:
+) -> Iterator[BlockResult]:
     """Run a task on every block and yield results as they finish, those of an earlier run first.
 
     What cannot fit, and blocks that would share a chunk of the output, are refused before anything runs. With markers,
@@ -32,12 +32,12 @@ def run(
     """
     cancel = cancel or threading.Event()
     check_fits(task, blocks, engine.capacity())
-    check_whole_chunks(blocks, task.grain)
+    check_chunk_alignment(blocks, task.output_chunk)
     finished = markers.results if markers else {}
     todo = [block for block in blocks if block.index not in finished]
     sizes = {block.index: block.core.size for block in blocks}
     before = sum(sizes.values()) - sum(block.core.size for block in todo)
-    yield from (Done(index, result) for index, result in list(finished.items()))
+    yield from (BlockResult(index, result) for index, result in list(finished.items()))
     with progress.task(name, total=sum(sizes.values()), unit="voxels", done=before) as bar:
         for done in engine.run(task, todo, cancel) if todo else ():
             if markers:

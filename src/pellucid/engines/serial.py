@@ -7,20 +7,20 @@ Not here: anything at the same time (threads, processes).
 import threading
 from collections.abc import Iterator, Sequence
 
-from pellucid.engines.engine import LocalEngine, attempt
+from pellucid.engines.engine import LocalEngine, run_with_retries
 from pellucid.engines.stopping import stopping_when
-from pellucid.engines.task import Done, Task
+from pellucid.engines.task import BlockResult, Task
 from pellucid.volume.blocks import Block
 
 
 class SerialEngine(LocalEngine):
     """Runs in this thread: what to use for finding a fault."""
 
-    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[Done]:
+    def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[BlockResult]:
         with task.open() as work:
             for block in blocks:
                 if cancel.is_set():
                     return
                 with stopping_when(cancel.is_set):
-                    done = attempt(work, block, self.options.attempts)
+                    done = run_with_retries(work, block, self.options.attempts)
                 yield done

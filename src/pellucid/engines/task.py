@@ -26,7 +26,7 @@ class Resources:
 
 
 @dataclass(frozen=True)
-class Done:
+class BlockResult:
     """A finished block, and the small result that its work returned (anything JSON can hold)."""
 
     index: int
@@ -44,7 +44,7 @@ class Task(Protocol):
     def inputs(self) -> tuple[str, ...]: ...
 
     @property
-    def grain(self) -> Shape:
+    def output_chunk(self) -> Shape:
         """The output's chunk or shard: blocks that would share one are refused."""
 
     def needs(self, block: Block) -> Resources:

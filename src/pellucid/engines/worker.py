@@ -9,7 +9,7 @@ import traceback
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from pellucid.engines.task import Done, Task
+from pellucid.engines.task import BlockResult, Task
 from pellucid.errors import PellucidError
 
 
@@ -24,10 +24,12 @@ class WorkFailed(PellucidError):
     """An error inside a worker that is not one of ours; the traceback is in its text."""
 
     def __init__(self, trace: str) -> None:
-        super().__init__(f"The work on a block failed in a worker process:\n{trace}", do="Mend the task, then go on.")
+        super().__init__(
+            f"The work on a block failed in a worker process:\n{trace}", remedy="Mend the task, then go on."
+        )
 
 
-def serve(pipe: "Connection[Done | Failure, object]", task: Task) -> None:
+def serve(pipe: "Connection[BlockResult | Failure, object]", task: Task) -> None:
     """Work until the pipe closes, which it also does when the driver dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -42,9 +44,9 @@ def serve(pipe: "Connection[Done | Failure, object]", task: Task) -> None:
         pipe.send(_portable(error))
 
 
-def _answer(work: object, block: object) -> Done | Failure:
+def _answer(work: object, block: object) -> BlockResult | Failure:
     try:
-        return Done(block.index, work(block))  # type: ignore[attr-defined, operator]
+        return BlockResult(block.index, work(block))  # type: ignore[attr-defined, operator]
     except Exception as error:  # noqa: BLE001 - the border of the process: the driver raises it
         return _portable(error)
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape, grid_shape
-from pellucid.device import Device, Portion, launch, runtime
+from pellucid.device import Device, LaunchRange, launch, runtime
 from pellucid.errors import TooLarge
-from pellucid.fields.cells import touched_cells
-from pellucid.fields.sampled import SampledField
+from pellucid.fields.cell_ranges import touched_cells
+from pellucid.fields.device_field import DeviceField
 from pellucid.fields.sizes import BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
-from pellucid.fields.textures import whole_texture
-from pellucid.fields.upload import upload
+from pellucid.fields.textures.textures import whole_texture
+from pellucid.fields.textures.upload import upload
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
 
 
-class DenseField(SampledField):
+class DenseField(DeviceField):
     """All voxels in the memory of a device: on CUDA a texture where there can be one and is_texture.
 
     On the CPU an array of the program's own is not copied: it is drawn from where it lies.
@@ -51,14 +51,14 @@ class DenseField(SampledField):
         return np.ascontiguousarray(self._volume.read(box).astype(self._stored, copy=False)).view(np.uint8)
 
     def _find_ranges(self, cells: Box) -> None:
-        from pellucid.fields import range_kernels, sampling
+        from pellucid.fields.kernels import cell_ranges_cpu, sampling
 
         start, grid = runtime.start().vec3i(*cells.start[::-1]), self.struct.whole
         if self.device.is_cuda:
             launch(sampling.find_ranges, cells.shape, [grid, CELL, start], [self.ranges], self.device)
         else:
-            rows = Portion(cells.shape[:2], heft=cells.shape[2] * CELL**3)
-            launch(range_kernels.find_ranges, rows, [grid, start, cells.stop[2]], [self.ranges], self.device)
+            rows = LaunchRange(cells.shape[:2], heft=cells.shape[2] * CELL**3)
+            launch(cell_ranges_cpu.find_ranges, rows, [grid, start, cells.stop[2]], [self.ranges], self.device)
 
     def _refresh(self, box: Box) -> None:
         if box.is_empty:
@@ -90,7 +90,7 @@ def dense_bytes(volume: Volume) -> int:
 
 
 def _whole_grid(address: int, stored: np.dtype[Any], shape: Shape) -> Any:
-    from pellucid.fields import sampling
+    from pellucid.fields.kernels import sampling
 
     warp = runtime.start()
     grid, (nz, ny, nx) = sampling.Grid(), shape
@@ -104,5 +104,5 @@ def _whole_grid(address: int, stored: np.dtype[Any], shape: Shape) -> Any:
 def _check_fits(needs: int, device: Device) -> None:
     has = device.free_bytes()
     if needs > 0.9 * has:
-        do = "Open a coarser level (FILE:level=1) or a part (pellucid convert --box)."
-        raise TooLarge(needs=needs, has=int(0.9 * has), do=do)
+        remedy = "Open a coarser level (FILE:level=1) or a part (pellucid convert --box)."
+        raise TooLarge(needs=needs, has=int(0.9 * has), remedy=remedy)

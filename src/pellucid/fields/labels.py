@@ -15,14 +15,14 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Level, Voxels
-from pellucid.volume.opened import Opened
+from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume
 
 PREFIX = "labels of "
 MOST_LABELS = 2**16
 
 
-def labels_of(source: str) -> str:
+def label_field_name(source: str) -> str:
     """The name of a volume's field of labels, as a FieldStore knows it: its values may be drawn beside it."""
     return PREFIX + source
 
@@ -37,7 +37,7 @@ class LabelReader:
         if volume.dtype.kind not in "iu":
             raise InvalidInput(
                 f"{volume.location} holds {volume.dtype}, and labels are whole numbers.",
-                do="Draw it as values, or convert it with --dtype uint16.",
+                remedy="Draw it as values, or convert it with --dtype uint16.",
             )
         self._volume, self._is_owner = volume, is_owner
         self._is_wide = volume.dtype.itemsize > 2
@@ -79,7 +79,7 @@ class LabelReader:
             if len(self._rows) > MOST_LABELS:
                 raise InvalidInput(
                     f"{self._volume.location} holds more than {MOST_LABELS:,} different labels.",
-                    do="Draw a part of it (pellucid convert --box), or join small ones.",
+                    remedy="Draw a part of it (pellucid convert --box), or join small ones.",
                 )
             return np.array([self._rows[label] for label in labels.tolist()], np.uint16)
 
@@ -93,7 +93,7 @@ class LabelVolume(Volume):
     def __init__(self, volume: Volume, *, is_owner: bool = False) -> None:
         self._reader = LabelReader(volume, is_owner=is_owner)
         # A name of its own, in memory: what is kept on disk about the volume is about its labels, not about rows.
-        super().__init__(Opened(self._reader), Location(f"memory:labels-{uuid4().hex}"))
+        super().__init__(ClosableReader(self._reader), Location(f"memory:labels-{uuid4().hex}"))
         self._stop_listening = volume.on_change(self.changed)
 
     @property

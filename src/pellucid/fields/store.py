@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from pellucid.device import Device
-from pellucid.fields.ahead import ReadAhead
-from pellucid.fields.bricks import BrickField
+from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.fields.dense import DenseField, dense_bytes
-from pellucid.fields.labels import PREFIX, LabelVolume, labels_of
-from pellucid.fields.sampled import SampledField
+from pellucid.fields.device_field import DeviceField
+from pellucid.fields.labels import PREFIX, LabelVolume, label_field_name
+from pellucid.fields.prefetch import FieldPrefetcher
 from pellucid.settings import current
 from pellucid.volume.series import at_step, time_steps
 from pellucid.volume.volume import Volume, open_volume
@@ -31,13 +31,13 @@ class FieldStore:
         self._budget_bytes = budget_bytes
         self._volumes: dict[str, Volume] = {}
         self._opened: dict[str, Volume] = {}
-        self._fields: dict[str, SampledField] = {}
-        self._ahead = ReadAhead()
+        self._fields: dict[str, DeviceField] = {}
+        self._ahead = FieldPrefetcher()
         self._steps: dict[str, int] = {}
 
     def name_at(self, source: str, time: float) -> str:
         """The name of what a source is at a time: of a series the nearest step, of anything else the source itself."""
-        if source in self._volumes or source in self._fields or labels_of(source) in self._fields:
+        if source in self._volumes or source in self._fields or label_field_name(source) in self._fields:
             return source
         if source not in self._steps:
             self._steps[source] = time_steps(source)
@@ -46,17 +46,17 @@ class FieldStore:
     def add(self, volume: Volume) -> None:
         """Take this volume where its name is asked for: one that has no file, or that announces changes."""
         self.release(str(volume.location))
-        self.release(labels_of(str(volume.location)))
+        self.release(label_field_name(str(volume.location)))
         self._volumes[str(volume.location)] = volume
 
-    def put(self, source: str, field: SampledField) -> None:
+    def put(self, source: str, field: DeviceField) -> None:
         """Take this field where the name is asked for."""
         self.release(source)
         self._fields[source] = field
 
-    def get(self, sources: Sequence[str]) -> list[SampledField]:
+    def get(self, sources: Sequence[str]) -> list[DeviceField]:
         """The fields of these volumes; where memory is short, others are let go, the least recently used first."""
-        self._fields |= self._ahead.arrived()
+        self._fields |= self._ahead.take_ready()
         self._fields |= {source: self._ahead.take(source) for source in sources if source in self._ahead}
         missing = [source for source in dict.fromkeys(sources) if source not in self._fields]
         for number, source in enumerate(missing):
@@ -67,7 +67,7 @@ class FieldStore:
             self._fields[source] = self._fields.pop(source)  # to the end: it was just used
         return [self._fields[source] for source in sources]
 
-    def loaded(self, source: str) -> SampledField | None:
+    def loaded(self, source: str) -> DeviceField | None:
         """The field of a volume, if there is one by now."""
         return self._fields.get(source)
 
@@ -90,12 +90,12 @@ class FieldStore:
     def forget(self, source: str) -> None:
         """Give up a volume that was added, and what was made of it."""
         self.release(source)
-        self.release(labels_of(source))
+        self.release(label_field_name(source))
         self._volumes.pop(source, None)
 
     def close(self) -> None:
         """Give all of it back."""
-        self._fields |= self._ahead.arrived(wait=True)
+        self._fields |= self._ahead.take_ready(wait=True)
         for source in list(self._fields):
             self.release(source)
 
@@ -113,12 +113,12 @@ class FieldStore:
 
     def _make_room(self, needs: int, kept: Sequence[str]) -> None:
         if self._left() < needs:
-            self._fields |= self._ahead.arrived(wait=True)
+            self._fields |= self._ahead.take_ready(wait=True)
         for other in [other for other in self._fields if other not in kept]:
             if self._left() < needs:
                 self.release(other)
 
-    def _make(self, volume: Volume, budget_bytes: int) -> SampledField:
+    def _make(self, volume: Volume, budget_bytes: int) -> DeviceField:
         is_whole = dense_bytes(volume) <= budget_bytes and not self._in_bricks
         return DenseField(volume, self._device) if is_whole else BrickField(volume, self._device, budget_bytes)
 

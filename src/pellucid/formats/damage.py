@@ -34,7 +34,7 @@ def naming_damage(path: str, what: str) -> Iterator[None]:
     except MemoryError as error:
         raise InvalidInput(
             f"There is not enough memory to read {path}.",
-            do="Read a box or a coarser level of it, if it is not damaged.",
+            remedy="Read a box or a coarser level of it, if it is not damaged.",
         ) from error
     except OSError as error:
         if error.errno is not None:  # The system's own refusals are not the file's fault.

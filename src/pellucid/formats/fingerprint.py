@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pellucid.errors import NotFound, PellucidError
+from pellucid.formats.byte_sources import read_errors
 from pellucid.formats.local_files import recorded_paths
 from pellucid.formats.location import Location
 from pellucid.formats.registry import open_reader, recognise
-from pellucid.formats.sources import naming_unreadable
 
 _LISTED = ("tiff", "hipic")
 """Formats of which a folder may hold other files too: only those that the reader names belong to the volume."""
@@ -61,7 +61,7 @@ def fingerprint(location: Location) -> str:
     if location.is_memory:
         return location.path  # Never given twice, in this process or another.
     if location.is_remote:
-        from pellucid.formats.chunked.tensor import remote_fingerprint
+        from pellucid.formats.chunked.tensorstore_backend import remote_fingerprint
 
         return str(remote_fingerprint(location))
     path = location.local.resolve()
@@ -82,7 +82,7 @@ def file_fingerprint(path: Path) -> str:
 def _digest(name: str, files: "dict[Path, None] | list[Path]") -> str:
     digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16)
     for path in files:
-        with naming_unreadable(path):
+        with read_errors(path):
             digest.update(_line(path).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 

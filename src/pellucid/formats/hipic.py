@@ -15,13 +15,13 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.errors import Damaged, DatasetMissing, EmptyFile, InvalidInput, NotWritable
-from pellucid.formats.flat.array import Placement, read_box
-from pellucid.formats.flat.file import check_selection, one_level
+from pellucid.formats.byte_sources import FileBytes, local_path, read_errors
+from pellucid.formats.flat.placement import Placement, read_box
+from pellucid.formats.flat.reader_writer import check_selection, one_level
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Voxels, Writer
-from pellucid.formats.sources import FileBytes, local_path, naming_unreadable
-from pellucid.formats.spelling import spacing_option
-from pellucid.formats.tiff.numbering import natural_key
+from pellucid.formats.text_options import spacing_option
+from pellucid.formats.tiff.file_numbers import natural_key
 from pellucid.formats.units import short_unit
 
 MAGIC = b"IM"
@@ -31,7 +31,7 @@ _FIELDS = struct.Struct("<2sHhhhhhHH")
 
 
 @dataclass(frozen=True)
-class Frame:
+class HipicFrame:
     """Where the pixels of one frame begin, how many there are, and how they are stored."""
 
     path: Path
@@ -59,7 +59,7 @@ def _files(location: Location) -> list[Path]:
     path = local_path(location)
     if not path.is_dir():
         return [path]
-    with naming_unreadable(path):
+    with read_errors(path):
         names = sorted((entry.name for entry in path.iterdir() if is_image(entry.name)), key=natural_key)
     wanted = [name for name in names if not location.dataset or fnmatch.fnmatch(name, location.dataset[1:])]
     if names and not wanted:
@@ -73,7 +73,7 @@ def is_image(name: str) -> bool:
     return name.lower().endswith(".img") and not name.startswith(".")
 
 
-def _frames(path: Path) -> list[Frame]:
+def _frames(path: Path) -> list[HipicFrame]:
     """All frames of a file. Each has a header and a comment of its own, so the next is found from the one before."""
     file = FileBytes(path)
     try:
@@ -87,7 +87,7 @@ def _frames(path: Path) -> list[Frame]:
     return frames
 
 
-def _frame_at(file: FileBytes, position: int) -> tuple[Frame, int]:
+def _frame_at(file: FileBytes, position: int) -> tuple[HipicFrame, int]:
     """The frame whose header is at a position, and how many frames the header says the file has."""
     file.require(position + HEADER_BYTES)
     head = bytearray(HEADER_BYTES)
@@ -97,7 +97,7 @@ def _frame_at(file: FileBytes, position: int) -> tuple[Frame, int]:
         raise Damaged(str(file.path), f"there is no frame at byte {position:,}, where one should begin")
     if kind not in BITS or rows <= 0 or columns <= 0:
         raise Damaged(str(file.path), f"the frame at byte {position:,} says {columns} x {rows} pixels of type {kind}")
-    frame = Frame(file.path, position + HEADER_BYTES + comment, rows, columns, BITS[kind])
+    frame = HipicFrame(file.path, position + HEADER_BYTES + comment, rows, columns, BITS[kind])
     is_sequence = file.path.suffix.lower() == ".his"
     return frame, max(1, low + 65536 * high) if is_sequence else 1
 
@@ -105,15 +105,15 @@ def _frame_at(file: FileBytes, position: int) -> tuple[Frame, int]:
 class HiPicReader:
     """Frames of one size and type. A file is open only while it is read: a folder may hold thousands."""
 
-    def __init__(self, location: Location, frames: list[Frame]) -> None:
+    def __init__(self, location: Location, frames: list[HipicFrame]) -> None:
         self._path = location.path
         self._frames = frames
         first = frames[0]
         for frame in frames:
             if (frame.rows, frame.columns, frame.bits) != (first.rows, first.columns, first.bits):
                 raise InvalidInput(
-                    f"{frame.path} has a frame of {_said(frame)}, and the first is one of {_said(first)}.",
-                    do="Choose frames of one kind by name: FOLDER:/q*.img.",
+                    f"{frame.path} has a frame of {_text(frame)}, and the first is one of {_text(first)}.",
+                    remedy="Choose frames of one kind by name: FOLDER:/q*.img.",
                 )
         shape = (len(frames), first.rows, first.columns)
         dtype = np.dtype(np.uint8 if first.bits == 8 else np.uint16)
@@ -138,11 +138,11 @@ class HiPicReader:
         """Nothing is held open."""
 
 
-def _said(frame: Frame) -> str:
+def _text(frame: HipicFrame) -> str:
     return f"{frame.columns} x {frame.rows} pixels of {frame.bits} bits"
 
 
-def _read_frame(file: FileBytes, frame: Frame, box: Box, out: Voxels) -> None:
+def _read_frame(file: FileBytes, frame: HipicFrame, box: Box, out: Voxels) -> None:
     (_, top, left), (_, bottom, right) = box.start, box.stop
     if frame.bits == 12:
         out[...] = _unpacked_rows(file, frame, top, bottom)[:, left:right]
@@ -152,7 +152,7 @@ def _read_frame(file: FileBytes, frame: Frame, box: Box, out: Voxels) -> None:
     read_box(file, placement, Box((0, top, left), (1, bottom, right)), out[None])
 
 
-def _unpacked_rows(file: FileBytes, frame: Frame, top: int, bottom: int) -> Voxels:
+def _unpacked_rows(file: FileBytes, frame: HipicFrame, top: int, bottom: int) -> Voxels:
     """Whole rows of 12-bit pixels; where a row begins in the middle of a pair, the pair is read."""
     first, stop = top * frame.columns, bottom * frame.columns
     even = first // 2 * 2

@@ -1,6 +1,6 @@
 """What a format can hold, checked before anything is created.
 
-Here: Limits, and the refusals of a Layout that does not fit into them.
+Here: FormatLimits, and the refusals of a Layout that does not fit into them.
 Not here: the limits themselves (each format states its own).
 """
 
@@ -14,7 +14,7 @@ from pellucid.formats.protocol import VOXEL_TYPES, Layout, Level
 
 
 @dataclass(frozen=True)
-class Limits:
+class FormatLimits:
     """Voxel types and codecs that a format of one level can hold. The first codec is the one taken without a wish."""
 
     name: str
@@ -26,7 +26,7 @@ class Limits:
         if len(layout.levels) != 1:
             raise InvalidInput(
                 f"{location.path} would hold {len(layout.levels)} levels, and {self.name} has room for one.",
-                do="Write the full resolution only, or write Zarr, N5 or HDF5.",
+                remedy="Write the full resolution only, or write Zarr, N5 or HDF5.",
             )
         dtype = np.dtype(layout.dtype).newbyteorder("=").name
         if dtype not in self.dtypes:
@@ -49,5 +49,5 @@ def refuse_shards(name: str, location: Location, layout: Layout) -> None:
     if layout.shard is not None:
         raise InvalidInput(
             f"{location.path} would have shards, and {name} has none.",
-            do="Leave out --shard, or write Zarr v3 (a name that ends in .zarr).",
+            remedy="Leave out --shard, or write Zarr v3 (a name that ends in .zarr).",
         )

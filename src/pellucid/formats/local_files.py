@@ -53,7 +53,7 @@ def _parsed(text: str) -> tuple[str, ...]:
     except (ValueError, TypeError, AttributeError):
         raise InvalidInput(
             f"The variable {VARIABLE} is {text!r}, which is not a JSON list of folders.",
-            do=f'Write it like {VARIABLE}=\'["/data", "/scratch"]\', or unset it.',
+            remedy=f'Write it like {VARIABLE}=\'["/data", "/scratch"]\', or unset it.',
         ) from None
 
 
@@ -87,7 +87,7 @@ def _require_inside(real: str, path: str, named_in: str = "") -> None:
     what = f"{named_in} refers to {path}, which lies" if named_in else f"{path} lies"
     raise NotAllowed(
         f"{what} outside the folders that may be read here.",
-        do=f"Move it below {' or '.join(folders) or 'an allowed folder'}, or start the viewer with --root FOLDER.",
+        remedy=f"Move it below {' or '.join(folders) or 'an allowed folder'}, or start the viewer with --root FOLDER.",
     )
 
 
@@ -132,4 +132,6 @@ def _refuse_irregular(path: str | Path, mode: int) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     kind = "named pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-    raise InvalidInput(f"{path} is a {kind}, not a regular file.", do="Copy its content into a file, and open that.")
+    raise InvalidInput(
+        f"{path} is a {kind}, not a regular file.", remedy="Copy its content into a file, and open that."
+    )

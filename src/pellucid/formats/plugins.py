@@ -38,7 +38,7 @@ def load_plugin(name: str) -> PluggedFormat:
     if plugin is None:
         raise InvalidInput(
             f"The plugin for the format {name!r} cannot be loaded.",
-            do="The log says why: repair or remove the package that brings it.",
+            remedy="The log says why: repair or remove the package that brings it.",
         )
     return plugin
 

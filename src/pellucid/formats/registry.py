@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import cast
 
 from pellucid.errors import EmptyFile, InvalidInput, NotWritable, UnknownFormat, Unreadable
+from pellucid.formats.byte_sources import UNFINISHED, missing_error, open_bytes, read_errors
 from pellucid.formats.damage import check_header, naming_damage
 from pellucid.formats.local_files import check_allowed
 from pellucid.formats.location import OPTIONS, Location
 from pellucid.formats.plugins import load_plugin, plugin_by_content, plugin_by_suffix, plugin_names
 from pellucid.formats.protocol import Format, Layout, Reader, Writer
-from pellucid.formats.sources import UNFINISHED, missing_error, naming_unreadable, open_bytes
 
 HEAD_BYTES = 1024
 
 
 @dataclass(frozen=True)
-class Kind:
+class FormatSpec:
     """A format's module below this folder, and how it is recognised: the bytes it starts with, the files its folder
     holds, the ends of its names. is_always_marked: whether a file without those first bytes is surely of another kind.
     """
@@ -38,38 +38,38 @@ class Kind:
         return bool(self.markers)
 
 
-KINDS: dict[str, Kind] = {
-    "zarr": Kind(
+KINDS: dict[str, FormatSpec] = {
+    "zarr": FormatSpec(
         "chunked.zarr",
         (".zarr", ".ome.zarr", ".zarr2"),
         markers=("zarr.json", ".zarray", ".zgroup", ".zattrs"),
     ),
-    "n5": Kind("chunked.n5", (".n5",), markers=("attributes.json",)),
-    "precomputed": Kind("chunked.precomputed", (".precomputed",), markers=("info",), is_writable=False),
-    "hdf5": Kind("hdf5.format", (".h5", ".hdf5", ".hdf", ".nxs", ".nx5"), ((0, b"\x89HDF\r\n\x1a\n"),)),
-    "netcdf": Kind(
+    "n5": FormatSpec("chunked.n5", (".n5",), markers=("attributes.json",)),
+    "precomputed": FormatSpec("chunked.precomputed", (".precomputed",), markers=("info",), is_writable=False),
+    "hdf5": FormatSpec("hdf5.format", (".h5", ".hdf5", ".hdf", ".nxs", ".nx5"), ((0, b"\x89HDF\r\n\x1a\n"),)),
+    "netcdf": FormatSpec(
         "flat.netcdf",
         (".nc", ".nc3", ".nc4", ".cdf"),
         ((0, b"CDF\x01"), (0, b"CDF\x02"), (0, b"CDF\x05")),
         is_always_marked=True,
     ),
-    "tiff": Kind(
+    "tiff": FormatSpec(
         "tiff.format",
         (".tif", ".tiff", ".ome.tif"),
         ((0, b"II*\0"), (0, b"MM\0*"), (0, b"II+\0"), (0, b"MM\0+")),
         is_always_marked=True,
     ),
-    "nrrd": Kind("flat.nrrd", (".nrrd", ".nhdr"), ((0, b"NRRD"),), is_always_marked=True),
-    "nifti": Kind(
+    "nrrd": FormatSpec("flat.nrrd", (".nrrd", ".nhdr"), ((0, b"NRRD"),), is_always_marked=True),
+    "nifti": FormatSpec(
         "flat.nifti",
         (".nii", ".nii.gz"),
         ((344, b"n+1\0"), (4, b"n+2\0"), (344, b"ni1\0"), (4, b"ni2\0")),
     ),
-    "metaimage": Kind("flat.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
-    "hipic": Kind("hipic", (".his", ".img"), ((0, b"IM"),), is_writable=False),
-    "npy": Kind("flat.npy", (".npy",), ((0, b"\x93NUMPY"),), is_always_marked=True),
-    "memory": Kind("memory", (), is_writable=False),
-    "raw": Kind("flat.raw", (".raw", ".bin", ".dat", ".vol")),
+    "metaimage": FormatSpec("flat.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
+    "hipic": FormatSpec("hipic", (".his", ".img"), ((0, b"IM"),), is_writable=False),
+    "npy": FormatSpec("flat.npy", (".npy",), ((0, b"\x93NUMPY"),), is_always_marked=True),
+    "memory": FormatSpec("memory", (), is_writable=False),
+    "raw": FormatSpec("flat.raw", (".raw", ".bin", ".dat", ".vol")),
 }
 
 
@@ -96,16 +96,16 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
 def recognise(location: Location) -> str:
     """The name of the format at a location."""
     _refuse_other_schemes(location)
-    asked = location.option("format")
-    if asked:
-        return _checked(asked)
+    request = location.option("format")
+    if request:
+        return _checked(request)
     if location.is_memory:
         return "memory"
     if location.is_remote:
         return _by_name(location.path) or plugin_by_suffix(location.path) or _by_objects(location)
     path = location.local
     check_allowed(path)
-    with naming_unreadable(path):
+    with read_errors(path):
         is_there = path.exists()
     if not is_there:
         _refuse_bad_colon(location)
@@ -116,9 +116,9 @@ def recognise(location: Location) -> str:
 def format_for_writing(location: Location) -> str:
     """The name of the writable format that the output's name asks for."""
     _refuse_other_schemes(location)
-    asked = location.option("format")
+    request = location.option("format")
     by_name = _by_name(location.path) or plugin_by_suffix(location.path)
-    name = _checked(asked) if asked else by_name or _folder_of_slices(location)
+    name = _checked(request) if request else by_name or _folder_of_slices(location)
     if name in KINDS and not KINDS[name].is_writable:
         raise NotWritable(location.path, f"{name} is only read", writable_formats())
     return name
@@ -138,7 +138,7 @@ def _refuse_other_schemes(location: Location) -> None:
     if colon and not location.is_remote:
         raise InvalidInput(
             f"{location.path} is an address of the kind {scheme}://, and only local paths and s3:// are known here.",
-            do="Copy it to a disk or to an S3 bucket, or mount it.",
+            remedy="Copy it to a disk or to an S3 bucket, or mount it.",
         )
 
 
@@ -148,10 +148,10 @@ def _refuse_bad_colon(location: Location) -> None:
     if not colon or not file or not Location(file).local.exists():
         return
     if "=" in rest:
-        do = f"Known options are: {', '.join(OPTIONS)}, written {file}:t=0,c=1."
+        remedy = f"Known options are: {', '.join(OPTIONS)}, written {file}:t=0,c=1."
     else:
-        do = f"Write {file}:/{rest or 'NAME'} for a dataset in it{'' if rest else ', or leave out the colon'}."
-    raise InvalidInput(f"{location.path} is not there, but {file} is.", do=do)
+        remedy = f"Write {file}:/{rest or 'NAME'} for a dataset in it{'' if rest else ', or leave out the colon'}."
+    raise InvalidInput(f"{location.path} is not there, but {file} is.", remedy=remedy)
 
 
 def _folder_of_slices(location: Location) -> str:
@@ -192,7 +192,7 @@ def _refuse_voxels_of_pair(path: Path) -> None:
     if path.suffix.lower() == ".img" and header.is_file():
         raise InvalidInput(
             f"{path} has its header in {header.name}, which is not a NIfTI header.",
-            do=f"Convert the pair to NIfTI, or open its voxels with {path}:format=raw,shape=Z,Y,X,dtype=int16.",
+            remedy=f"Convert the pair to NIfTI, or open its voxels with {path}:format=raw,shape=Z,Y,X,dtype=int16.",
         )
 
 
@@ -206,7 +206,7 @@ def _refuse_false_name(path: Path, named: str) -> str:
     what = "is a file of another kind" if KINDS[named].is_folder else "its content is not"
     raise InvalidInput(
         f"{path} is named like {named}, but {what}.",
-        do="Check what wrote it; if you know its format, name it so, or add :format=NAME.",
+        remedy="Check what wrote it; if you know its format, name it so, or add :format=NAME.",
     )
 
 
@@ -237,7 +237,7 @@ def _by_folder(path: Path) -> str:
 
 def _by_objects(location: Location) -> str:
     """A remote folder whose name says nothing: by the metadata objects in it."""
-    from pellucid.formats.chunked.tensor import present_markers
+    from pellucid.formats.chunked.tensorstore_backend import present_markers
 
     present = present_markers(location, [marker for kind in KINDS.values() for marker in kind.markers])
     found = next((name for name, kind in KINDS.items() if present.intersection(kind.markers)), None)
@@ -260,7 +260,7 @@ def _by_name(name: str) -> str | None:
 
 
 def _head(path: Path) -> bytes:
-    with open_bytes(path) as file, naming_unreadable(path):
+    with open_bytes(path) as file, read_errors(path):
         return file.read(HEAD_BYTES)
 
 
@@ -270,7 +270,7 @@ def _refuse(path: str) -> str:
 
 def _checked(name: str) -> str:
     if name not in KINDS and name not in plugin_names():
-        raise InvalidInput(f"There is no format {name!r}.", do=f"Known: {', '.join(known_formats())}.")
+        raise InvalidInput(f"There is no format {name!r}.", remedy=f"Known: {', '.join(known_formats())}.")
     return name
 
 

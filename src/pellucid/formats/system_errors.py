@@ -21,9 +21,9 @@ def system_error(error: OSError, path: str = "") -> PellucidError:
     path = str(error.filename or path or "a file")
     why = error.strerror or str(error) or type(error).__name__
     if error.errno in FULL:
-        do = "Free some space, or have the quota raised, and try again."
-        return error_named("DiskFull", f"The disk is full: {path} could not be written.", do)
+        remedy = "Free some space, or have the quota raised, and try again."
+        return error_named("DiskFull", f"The disk is full: {path} could not be written.", remedy)
     if error.errno in CLOSED:
         return NotWritable(path, why)
-    do = "Check that the disk is mounted and healthy, and try again."
-    return PellucidError(f"The operating system refused to use {path}: {why}.", do=do)
+    remedy = "Check that the disk is mounted and healthy, and try again."
+    return PellucidError(f"The operating system refused to use {path}: {why}.", remedy=remedy)

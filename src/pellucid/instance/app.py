@@ -10,24 +10,24 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, WebSocket
 
-from pellucid.instance import connection
-from pellucid.instance.guard import Guard
+from pellucid.instance.access.auth import TokenMiddleware
+from pellucid.instance.access.route_rules import RouteMiddleware, RouteTable, public
 from pellucid.instance.http_server import ConnectionMiddleware
-from pellucid.instance.product import PRODUCT
-from pellucid.instance.route_rules import RouteMiddleware, RouteTable, public
 from pellucid.instance.routes import (
-    access,
-    bulk,
-    documentation,
-    page,
+    api_docs,
+    dependencies,
     reconstruction,
     scene,
     sessions,
     sharing,
     sources,
-    work,
+    static_page,
+    tasks,
+    transfer_socket,
 )
 from pellucid.instance.session import Session
+from pellucid.instance.version import PRODUCT
+from pellucid.instance.websocket import connection
 
 TICK_S = 1.0
 
@@ -47,13 +47,13 @@ def create_app(session: Session) -> FastAPI:
         title="Pellucid", version=PRODUCT, lifespan=running, docs_url=None, redoc_url=None, openapi_url=None,
     )  # fmt: skip
     app.state.session = session
-    access.add_refusals(app)
-    for module in (scene, sources, reconstruction, work, sharing):
+    dependencies.add_refusals(app)
+    for module in (scene, sources, reconstruction, tasks, sharing):
         app.include_router(module.router)
     sessions.add(app, session.access)
-    bulk.add(app, session)
-    documentation.add(app)
-    page.add(app)
+    transfer_socket.add(app, session)
+    api_docs.add(app)
+    static_page.add(app)
 
     # On this one both ends prove who they are before anything else is said.
     @app.websocket("/ws", dependencies=[public()])
@@ -62,7 +62,7 @@ def create_app(session: Session) -> FastAPI:
 
     app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
     app.add_middleware(ConnectionMiddleware, connections=session.connections)
-    app.add_middleware(Guard, access=session.access)
+    app.add_middleware(TokenMiddleware, access=session.access)
     return app
 
 

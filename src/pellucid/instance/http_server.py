@@ -17,9 +17,9 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pellucid.errors import TooManyRequests
-from pellucid.instance.capabilities import allows
-from pellucid.instance.route_rules import refuse
-from pellucid.transport.accepting import Acceptor
+from pellucid.instance.access.capabilities import allows
+from pellucid.instance.access.route_rules import refuse
+from pellucid.transport.async_acceptor import AsyncAcceptor
 from pellucid.transport.connections import WAITING_TIMEOUT_S, ConnectionRegistry
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class HttpServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, connections: ConnectionRegistry) -> None:
         super().__init__(config)
         self._connections = connections
-        self._acceptor = Acceptor(connections, self._serve_connection, log)
+        self._acceptor = AsyncAcceptor(connections, self._serve_connection, log)
         self._closing_expired: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -106,7 +106,7 @@ class ConnectionMiddleware:
             await self._app(scope, receive, send)
             return
         if not self._connections.begin(address, is_owner=allows(scope["capability"], "own")):
-            await refuse(scope, receive, send, TooManyRequests(TOO_MANY, do="Try again in a moment."))
+            await refuse(scope, receive, send, TooManyRequests(TOO_MANY, remedy="Try again in a moment."))
             return
         try:
             await self._app(scope, receive, send)

@@ -1,10 +1,10 @@
 """A viewer in a process of its own, for the program that started it.
 
-Here: Options, and main, which ``python -m pellucid.instance.process DESCRIPTOR`` runs.
+Here: ViewerOptions, and main, which ``python -m pellucid.instance.process DESCRIPTOR`` runs.
 Not here: starting it (client), the viewer (server).
 
-Over the Line behind the descriptor come the Options; the answer is {"url": ...}, or {"kind", "what", "do"} where there
-can be no viewer. Nothing secret stands in arguments or the environment.
+The MessageChannel behind the descriptor carries the ViewerOptions; the reply is {"url": ...}, or
+{"kind", "what", "remedy"} where no viewer can start. Nothing secret is in the arguments or the environment.
 """
 
 import logging
@@ -16,20 +16,20 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput, PellucidError
-from pellucid.instance.ending import end_in_order
-from pellucid.rendering.documents import build
-from pellucid.workers.line import Line
+from pellucid.instance.lifecycle.signals import exit_on_signals
+from pellucid.workers.channel import MessageChannel
 
 if TYPE_CHECKING:
     from pellucid.instance.server import Instance
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 WATCH_S = 0.5
 
 
 @dataclass(frozen=True)
-class Options:
+class ViewerOptions:
     """How a program wants its viewer. parent: the process with which it ends; 0 where it stays."""
 
     device: str | None = None
@@ -41,14 +41,14 @@ class Options:
 
 def main() -> None:
     logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
-    end_in_order()
-    line = Line(socket.socket(fileno=int(sys.argv[1])))
-    message, _ = line.receive(PATIENCE_S)
+    exit_on_signals()
+    line = MessageChannel(socket.socket(fileno=int(sys.argv[1])))
+    message, _ = line.receive(TIMEOUT_S)
     try:
-        options: Options = build(Options, message, "options")
+        options: ViewerOptions = from_json(ViewerOptions, message, "options")
         instance = _begun(options)
     except PellucidError as error:
-        line.send(refusal(error))
+        line.send(error_body(error))
         sys.exit(2)
     with closing(instance):
         if options.parent:
@@ -58,25 +58,32 @@ def main() -> None:
         instance.run()
 
 
-def refusal(error: PellucidError) -> dict[str, Any]:
+def error_body(error: PellucidError) -> dict[str, Any]:
     """An error as it is told to a program."""
-    return {"kind": type(error).__name__, "what": error.what, "do": error.do, "line": int(getattr(error, "line", 0))}
+    return {
+        "kind": type(error).__name__,
+        "what": error.what,
+        "remedy": error.remedy,
+        "line": int(getattr(error, "line", 0)),
+    }
 
 
-def _begun(options: Options) -> "Instance":
-    from pellucid.instance.relay import Ahead
+def _begun(options: ViewerOptions) -> "Instance":
+    from pellucid.instance.worker_relay import PrestartedWorker
 
-    with Ahead.started(options.device) as ahead:
+    with PrestartedWorker.started(options.device) as ahead:
         # The Worker takes as long to begin as this takes to import.
         from pellucid.instance.server import Instance
-        from pellucid.instance.session import Setup
+        from pellucid.instance.session import SessionOptions
 
-        setup = Setup(options.device, options.roots, options.grace_s, ahead=ahead)
+        setup = SessionOptions(options.device, options.roots, options.grace_s, ahead=ahead)
         instance = Instance(None, setup, options.port)
         if not options.parent and not instance.is_listed:
             instance.close()
-            do = "Free space in the state folder, or set PELLUCID_STATE_FOLDER to a folder that you may write to."
-            raise InvalidInput("A viewer that outlives its program could not be written down for others.", do=do)
+            remedy = "Free space in the state folder, or set PELLUCID_STATE_FOLDER to a folder that you may write to."
+            raise InvalidInput(
+                "A viewer that outlives its program could not be written down for others.", remedy=remedy
+            )
         return instance
 
 

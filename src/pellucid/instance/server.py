@@ -13,23 +13,24 @@ import uvicorn
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
-from pellucid.instance import loading, records, states
+from pellucid.instance.access.loopback import listen_everywhere, listen_on_loopback, new_host_name
 from pellucid.instance.app import create_app
-from pellucid.instance.arrivals import Arrivals
-from pellucid.instance.handover import Handover
+from pellucid.instance.arrays.local_socket import LocalSocketServer
+from pellucid.instance.arrays.receiver import ArrayReceiver
 from pellucid.instance.http_server import HttpServer
-from pellucid.instance.loopback import listen_everywhere, listen_on_loopback, new_host_name
-from pellucid.instance.protocol.parts import LARGEST_MESSAGE_BYTES, Capability
-from pellucid.instance.session import Session, Setup
+from pellucid.instance.lifecycle import viewer_records
+from pellucid.instance.protocol.shared_types import LARGEST_MESSAGE_BYTES, Capability
+from pellucid.instance.scene import loading, saved_states
+from pellucid.instance.session import Session, SessionOptions
 from pellucid.transport.address import LOOPBACK, Certificate
 from pellucid.transport.connections import raise_descriptor_limit
-from pellucid.transport.host import Limits
-from pellucid.transport.listening import Listener
+from pellucid.transport.host import ReceiveLimits
+from pellucid.transport.server import Listener
 
 HOST = LOOPBACK
 EVERYWHERE = "0.0.0.0"
-PATIENCE_S = 2
-ARRIVING = Limits(at_once=8)
+TIMEOUT_S = 2
+ARRIVING = ReceiveLimits(at_once=8)
 """A program that streams may send points besides."""
 
 
@@ -44,21 +45,27 @@ class Instance:
     def __init__(
         self,
         source: str | None = None,
-        setup: Setup | None = None,
+        setup: SessionOptions | None = None,
         port: int = 0,
         state: str = "",
         certificate: Certificate | None = None,
-        limits: Limits = ARRIVING,
+        limits: ReceiveLimits = ARRIVING,
     ) -> None:
         self._opened = ExitStack()
         try:
-            self._open(source, setup or Setup(), port, state, certificate, limits)
+            self._open(source, setup or SessionOptions(), port, state, certificate, limits)
         except BaseException:  # Refused, or asked to end meanwhile: nothing is left behind.
             self.close()
             raise
 
     def _open(
-        self, source: str | None, setup: Setup, port: int, state: str, certificate: Certificate | None, limits: Limits
+        self,
+        source: str | None,
+        setup: SessionOptions,
+        port: int,
+        state: str,
+        certificate: Certificate | None,
+        limits: ReceiveLimits,
     ) -> None:
         """Everything that close gives back, in the opposite order."""
         self._sockets = _listening(port, is_everywhere=certificate is not None)
@@ -71,19 +78,21 @@ class Instance:
         self.unix_socket = self.session.socket_folder / "web.socket"
         self._begin(source, state)
         self.session.on_end = self.stop
-        self._opened.callback(Handover(self.session).close)
+        self._opened.callback(LocalSocketServer(self.session).close)
         self._listener = self._listening_for_arrays(limits, certificate)
         self._opened.callback(self._listener.close)
         access = self.session.access
         access.address = self.address
         self.session.owner_url = lambda: self.url
-        self._record = records.write(records.Record.of_this_process(self.address, access.token, access.root))
-        self._opened.callback(records.remove, self._record)
+        self._record = viewer_records.write(
+            viewer_records.ViewerRecord.of_this_process(self.address, access.token, access.root)
+        )
+        self._opened.callback(viewer_records.remove, self._record)
         raise_descriptor_limit()
         self._server = _server(self.session, certificate)
 
     def _begin(self, source: str | None, state: str) -> None:
-        saved = states.kept(state) if state else None
+        saved = saved_states.load_state(state) if state else None
         self.session.worker.start()
         self.session.relay.wait()
         if saved is not None:
@@ -91,11 +100,11 @@ class Instance:
         elif source is not None:
             loading.load_first(self.session, source)
 
-    def _listening_for_arrays(self, limits: Limits, certificate: Certificate | None) -> Listener:
+    def _listening_for_arrays(self, limits: ReceiveLimits, certificate: Certificate | None) -> Listener:
         """Where the pages can be reached, arrays can be sent to."""
         where = HOST if certificate is None else EVERYWHERE
-        limits = replace(limits, limit_bytes=self.session.arrays.most_bytes or limits.limit_bytes)
-        arrivals = Arrivals(self.session)
+        limits = replace(limits, limit_bytes=self.session.arrays.max_bytes or limits.limit_bytes)
+        arrivals = ArrayReceiver(self.session)
         access = self.session.access
         tokens = lambda: access.transfer_tokens  # noqa: E731
         listener = Listener(f"{where}:0", token=tokens, host=arrivals, limits=limits, certificate=certificate)
@@ -162,7 +171,7 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
             ws="websockets-sansio",
             ws_max_size=LARGEST_MESSAGE_BYTES,
             ws_per_message_deflate=False,  # Pictures are compressed already.
-            timeout_graceful_shutdown=PATIENCE_S,
+            timeout_graceful_shutdown=TIMEOUT_S,
             ssl_certfile=None if certificate is None else certificate.certificate,
             ssl_keyfile=None if certificate is None else certificate.key,
         ),
@@ -170,10 +179,10 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
     )
 
 
-def _as_before(setup: Setup, port: int) -> Setup:
+def _as_before(setup: SessionOptions, port: int) -> SessionOptions:
     """As a viewer that was killed at this port: it can prove itself to the owner's pages that wait for it. Links,
     codes and tokens are new: they may have been sent to another program that had taken over the port."""
-    left = records.left_at(port) if port else None
+    left = viewer_records.find_crashed(port) if port else None
     return setup if left is None else replace(setup, root=left.root)
 
 
@@ -182,8 +191,8 @@ def _listening(port: int, *, is_everywhere: bool) -> list[socket.socket]:
     try:
         return [listen_everywhere(port)] if is_everywhere else listen_on_loopback(port)
     except (OSError, OverflowError) as error:
-        do = "Choose another with --port, or leave it out: a free one is found."
-        raise InvalidInput(f"Port {port} cannot be used: {error}.", do=do) from error
+        remedy = "Choose another with --port, or leave it out: a free one is found."
+        raise InvalidInput(f"Port {port} cannot be used: {error}.", remedy=remedy) from error
 
 
 def _listening_locally(path: Path) -> socket.socket:

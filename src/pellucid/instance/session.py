@@ -16,31 +16,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pellucid.instance import edits
-from pellucid.instance.arrays import Arrays
-from pellucid.instance.benches import Benches
-from pellucid.instance.capabilities import RANKS, allows
-from pellucid.instance.catalogue import Catalogue, choices
-from pellucid.instance.controls import Controls
-from pellucid.instance.delivery import Delivery
-from pellucid.instance.files import Roots
-from pellucid.instance.guest_limits import limited_size
-from pellucid.instance.history import History, Pair
-from pellucid.instance.idle import GRACE_S, Idleness
-from pellucid.instance.members import Member
-from pellucid.instance.picturing import Picturing
-from pellucid.instance.product import PRODUCT
-from pellucid.instance.protocol import outgoing
-from pellucid.instance.protocol.parts import Capability, Limits
-from pellucid.instance.relay import Ahead
-from pellucid.instance.scratch import socket_folder
-from pellucid.instance.sessions import Access
-from pellucid.instance.shadings import Shadings
-from pellucid.instance.slicing import Slicing
-from pellucid.instance.tasks import Tasks
-from pellucid.instance.timing import Timing
-from pellucid.instance.trials import Trials
+from pellucid.instance.access.capabilities import RANKS, allows
+from pellucid.instance.access.guest_limits import limited_size
+from pellucid.instance.access.roots import Roots
+from pellucid.instance.access.sessions import Access
+from pellucid.instance.arrays.uploads import ArrayUploads
+from pellucid.instance.frames.scheduler import FrameScheduler
+from pellucid.instance.frames.sender import FrameSender
+from pellucid.instance.frames.timing import FrameTiming
+from pellucid.instance.lifecycle.idle import GRACE_S, IdleTimer
+from pellucid.instance.lifecycle.scratch_folders import socket_folder
+from pellucid.instance.protocol import server_messages
+from pellucid.instance.protocol.shared_types import Capability, ClientLimits
+from pellucid.instance.reconstruction.drafts import DraftStore
+from pellucid.instance.reconstruction.previews import PreviewRequests
+from pellucid.instance.scene import edits
+from pellucid.instance.scene.catalogue import Catalogue, choices
+from pellucid.instance.scene.history import History, ScenePair
+from pellucid.instance.scene.shadings import Shadings
+from pellucid.instance.scene.slice_views import SliceViews
+from pellucid.instance.tasks.tasks import TaskRegistry
+from pellucid.instance.version import PRODUCT
+from pellucid.instance.websocket.client import ConnectedClient
+from pellucid.instance.websocket.controls import Controls
 from pellucid.instance.worker_events import WorkerEvents
+from pellucid.instance.worker_relay import PrestartedWorker
 from pellucid.rendering.scene import Scene
 from pellucid.transport.connections import ConnectionRegistry
 from pellucid.workers.process import Deadlines
@@ -50,9 +50,9 @@ WITHDRAWN = 4003
 
 
 @dataclass(frozen=True)
-class Setup:
+class SessionOptions:
     """How a viewer is started. roots: what it may open. clock: in seconds, for the grace period and for connections
-    that wait. most_bytes: of an array; 0 where only memory decides. root: what keys of the owner's pages are made from,
+    that wait. max_bytes: of an array; 0 where only memory decides. root: what keys of the owner's pages are made from,
     where a viewer was killed at this port. ahead: its Worker, where that was started before everything else."""
 
     device: str | None = None
@@ -61,29 +61,29 @@ class Setup:
     clock: Callable[[], float] = time.monotonic
     deadlines: Deadlines = field(default_factory=Deadlines)
     root: str = field(default="", repr=False)
-    most_bytes: int = 0
-    ahead: Ahead | None = None
+    max_bytes: int = 0
+    ahead: PrestartedWorker | None = None
 
 
 class Session:
     """Parts are public: the modules around this one work on them."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: SessionOptions) -> None:
         self.access, self.roots = Access(root=setup.root), Roots(list(setup.roots))
-        ahead = setup.ahead or Ahead.of(setup.device, setup.deadlines)
+        ahead = setup.ahead or PrestartedWorker.of(setup.device, setup.deadlines)
         self.relay, self.worker = ahead.relay, ahead.worker
-        self.history, self.controls, self.members = History(Scene()), Controls(), dict[str, Member]()
-        self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), Arrays(setup.most_bytes, setup.clock)
-        self.idle, self.timing = Idleness(setup.grace_s, clock=setup.clock), Timing()
-        self.delivery = Delivery(self.timing, lambda: list(self.members.values()))
-        self.picturing = Picturing(self.history, self.worker, self.delivery)
+        self.history, self.controls, self.members = History(Scene()), Controls(), dict[str, ConnectedClient]()
+        self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), ArrayUploads(setup.max_bytes, setup.clock)
+        self.idle, self.timing = IdleTimer(setup.grace_s, clock=setup.clock), FrameTiming()
+        self.delivery = FrameSender(self.timing, lambda: list(self.members.values()))
+        self.picturing = FrameScheduler(self.history, self.worker, self.delivery)
         self.picturing.drawable = self.shadings.drawable
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
-        self.slicing = Slicing(self.history, self.worker, self.tell)
-        self.tasks, self.socket_folder = Tasks(self.idle, self.members.values), socket_folder()
+        self.slicing = SliceViews(self.history, self.worker, self.broadcast)
+        self.tasks, self.socket_folder = TaskRegistry(self.idle, self.members.values), socket_folder()
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
-        self.trials, self.benches = Trials(self.worker, self.roots), Benches(self.tasks)
+        self.previews, self.drafts = PreviewRequests(self.worker, self.roots), DraftStore(self.tasks)
         self.connections, self.guest_turn = ConnectionRegistry(clock=setup.clock), asyncio.Lock()
         self.socket = self.transfer = ""
         self.owner_url: Callable[[], str] = lambda: ""
@@ -107,30 +107,30 @@ class Session:
         self.tasks.close()
         shutil.rmtree(self.socket_folder, ignore_errors=True)
 
-    def end(self, what: str, do: str) -> None:
+    def shut_down(self, what: str, remedy: str) -> None:
         """Tell everybody, and end the viewer."""
-        self.tell(outgoing.Ended(what, do))
+        self.broadcast(server_messages.ShuttingDown(what, remedy))
         self.on_end()
 
     def tick(self) -> None:
         """Called every second: the grace period, and arrays whose senders are gone."""
         self.arrays.expire()
-        if self.idle.is_over:
-            self.end("The viewer was not used for a while, and has ended.", do="Start it again.")
-        elif (warning := self.idle.news()) is not None:
-            self.tell(warning)
+        if self.idle.is_expired:
+            self.shut_down("The viewer was not used for a while, and has ended.", remedy="Start it again.")
+        elif (warning := self.idle.pending_warning()) is not None:
+            self.broadcast(warning)
 
     # Who is there
 
-    def join(self, member: Member) -> None:
+    def join(self, member: ConnectedClient) -> None:
         """Tell a new client everything there is to know."""
         put = member.outbox.put
         capability = member.client.capability
         roots = self.roots.names if allows(capability, "own") else ()
-        known = (PRODUCT, self.relay.device, choices(), Limits(), roots, time.time() * 1000)
-        put(outgoing.Welcome(member.id, capability, *known, member.token))
+        known = (PRODUCT, self.relay.device, choices(), ClientLimits(), roots, time.time() * 1000)
+        put(server_messages.Welcome(member.id, capability, *known, member.token))
         if allows(capability, "own"):
-            put(self.benches.message())
+            put(self.drafts.message())
         self.members[member.id] = member
         self.controls.join(member.client)
         put(self.state_for(capability))
@@ -141,15 +141,15 @@ class Session:
         put(self.idle.message())
         for message in self.slicing.messages():
             put(message)
-        self.tell(self.controls.message())
-        self.delivery.show_last(member)
+        self.broadcast(self.controls.message())
+        self.delivery.resend_last(member)
         self._fit()
 
-    def leave(self, member: Member) -> None:
+    def leave(self, member: ConnectedClient) -> None:
         if self.members.pop(member.id, None) is not None:
             self.controls.leave(member.id)
-            self.trials.abandon(member.id)
-            self.tell(self.controls.message())
+            self.previews.cancel_client(member.id)
+            self.broadcast(self.controls.message())
             self._fit()
 
     def revoke(self, link: str, by: str = "") -> None:
@@ -159,7 +159,7 @@ class Session:
             if member.link in gone:
                 member.outbox.end(WITHDRAWN)
 
-    def resize(self, member: Member, size: tuple[int, int]) -> None:
+    def resize(self, member: ConnectedClient, size: tuple[int, int]) -> None:
         member.size = limited_size(size, member.client.capability)
         self._fit()
 
@@ -170,42 +170,44 @@ class Session:
         member = holder or latest
         if member is not None and (member.size != self.picturing.size or not self.timing.frames):
             self.picturing.size = member.size
-            self.picturing.want(is_moving=bool(self.timing.frames))
-        self.picturing.go_on()  # Of what changed while nobody watched, nothing was drawn.
+            self.picturing.request_frame(is_moving=bool(self.timing.frames))
+        self.picturing.start_next()  # Of what changed while nobody watched, nothing was drawn.
 
     def controls_changed(self) -> None:
-        self.tell(self.controls.message())
+        self.broadcast(self.controls.message())
         self._fit()
 
     # Telling
 
-    def tell(self, told: Any, needs: Capability = "look", but: str = "") -> None:
+    def broadcast(self, reply: Any, needs: Capability = "look", but: str = "") -> None:
         """To everybody who may know, but one."""
         for member in self.members.values():
             if member.id != but and allows(member.client.capability, needs):
-                member.outbox.put(told)
+                member.outbox.put(reply)
 
-    def state_for(self, capability: Capability, by: str = "", request: str = "") -> outgoing.State:
+    def state_for(self, capability: Capability, by: str = "", request: str = "") -> server_messages.SceneState:
         history = self.history
         scene, other = history.scene, history.other
         if not allows(capability, "own"):
-            scene, other = edits.shortened(scene), None if other is None else edits.shortened(other)
-        return outgoing.State(history.revision, scene, other, by, request, history.can_undo, history.can_redo)
+            scene, other = edits.without_paths(scene), None if other is None else edits.without_paths(other)
+        return server_messages.SceneState(
+            history.revision, scene, other, by, request, history.can_undo, history.can_redo
+        )
 
     # The scene
 
-    def change(self, pair: Pair, by: str = "", request: str = "", run: str = "", is_moving: bool = False) -> None:
+    def change(self, pair: ScenePair, by: str = "", request: str = "", run: str = "", is_moving: bool = False) -> None:
         """Take a new scene; run: the gesture that it is part of, and ends where it is not moving."""
         self.history.set(pair, run, is_last=not is_moving)
         self.scene_changed(by, request, is_moving)
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
         for layers in self.catalogue.news(self.history.pair):
-            self.tell(layers)
+            self.broadcast(layers)
         self.slicing.fit(self.catalogue.shapes(self.history.scene))
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request if member.id == by else ""))
-        self.picturing.want(is_moving)
+        self.picturing.request_frame(is_moving)
         self.slicing.refresh()
 
     def shadings_changed(self) -> None:

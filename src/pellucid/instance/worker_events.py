@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pellucid.errors import PellucidError
-from pellucid.instance.history import Pair
-from pellucid.instance.picturing import BUDGET_MS, CUDA_BUDGET_MS
-from pellucid.instance.protocol.outgoing import Refusal, WorkerStatus
-from pellucid.instance.protocol.parts import WorkerState
-from pellucid.instance.redaction import refuse
-from pellucid.workers.commands import Progressed, Stage
-from pellucid.workers.process import Ending
-from pellucid.workers.supervision import Picture
+from pellucid.instance.access.redaction import refuse
+from pellucid.instance.frames.scheduler import BUDGET_MS, CUDA_BUDGET_MS
+from pellucid.instance.protocol.server_messages import ErrorMessage, WorkerStatus
+from pellucid.instance.protocol.shared_types import WorkerState
+from pellucid.instance.scene.history import ScenePair
+from pellucid.workers.process import ExitReason
+from pellucid.workers.protocol.replies import ProgressReported, Stage
+from pellucid.workers.supervisor import WorkerFrame
 
 if TYPE_CHECKING:
     from pellucid.instance.session import Session
@@ -33,44 +33,44 @@ class WorkerEvents:
         session = self._session
         self._tell(WorkerStatus("ready"))
         session.picturing.budget_ms = CUDA_BUDGET_MS if device.startswith("cuda") else BUDGET_MS
-        session.picturing.abandon()
+        session.picturing.restart()
         session.slicing.refresh()
 
-    def worker_was_lost(self, ending: Ending, is_given_up: bool) -> None:
+    def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None:
         session = self._session
-        what, do = f"The process that draws was lost: {ending.why}.", "Another one is being started."
+        what, remedy = f"The process that draws was lost: {ending.why}.", "Another one is being started."
         # Also without a page: programs take screenshots and make movies.
         drawn = (*session.picturing.drawn_scenes, *ending.scenes)
-        culprit = session.shadings.culprit(drawn) if ending.is_fault else None
+        culprit = session.shadings.last_drawn_shading(drawn) if ending.is_fault else None
         if culprit is not None:
             self._drop(culprit)
-            do = "The shading was to blame: the last good one is back."
+            remedy = "The shading was to blame: the last good one is back."
         elif is_given_up:
             session.picturing.stop()
-            do = "It was tried several times. Change something to try again; the terminal says more."
-        self._tell(WorkerStatus("stopped" if is_given_up else "lost", what, do))
+            remedy = "It was tried several times. Change something to try again; the terminal says more."
+        self._tell(WorkerStatus("stopped" if is_given_up else "lost", what, remedy))
         if not is_given_up:  # For a while: the other one stays until something is done.
-            session.tell(Refusal(what, do, session.history.revision))
+            session.broadcast(ErrorMessage(what, remedy, session.history.revision))
 
-    def worker_is_at(self, stage: Stage) -> None:
+    def stage_changed(self, stage: Stage) -> None:
         """Say so while kernels are compiled: the first time on a machine that takes a while, and no frame comes."""
         if stage == "compiling" and self.status.state == "ready":
             self._tell(WorkerStatus("compiling"))
         elif stage != "compiling" and self.status.state == "compiling":
             self._tell(WorkerStatus("ready"))
 
-    def picture_was_drawn(self, picture: Picture) -> None:
+    def frame_drawn(self, image: WorkerFrame) -> None:
         session = self._session
-        if picture.drawn.is_exact:
+        if image.drawn.is_exact:
             session.shadings.were_drawn(session.picturing.drawn_scenes[:1])
-        session.picturing.picture_was_drawn(picture)
+        session.picturing.frame_drawn(image)
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:
         for member in self._session.members.values():
             refuse(self._session, member, error)
         self._session.picturing.failed(number)
 
-    def progress_was_made(self, made: Progressed) -> None:
+    def progress_reported(self, made: ProgressReported) -> None:
         tasks = self._session.tasks
         tasks.worker_progress(made, tasks.exporting if made.request >= 0 else None)
 
@@ -87,10 +87,10 @@ class WorkerEvents:
     def _drop(self, culprit: str) -> None:
         session = self._session
         session.worker.forget_shading(culprit)
-        scene, other = session.shadings.without(session.history.scene, culprit), session.history.other
-        session.change(Pair(scene, None if other is None else session.shadings.without(other, culprit)))
+        scene, other = session.shadings.without_shading(session.history.scene, culprit), session.history.other
+        session.change(ScenePair(scene, None if other is None else session.shadings.without_shading(other, culprit)))
         session.shadings_changed()
 
     def _tell(self, status: WorkerStatus) -> None:
         self.status = status
-        self._session.tell(status)
+        self._session.broadcast(status)

@@ -1,6 +1,6 @@
 """What is to be run, and what it may use.
 
-Here: Resources, Job, and Submitted, by which a job is found again; the files that a job leaves in its folder.
+Here: Resources, Job, and SubmittedJob, by which a job is found again; the files that a job leaves in its folder.
 Not here: running it (local, slurm), the text that runs it (script).
 """
 
@@ -42,11 +42,11 @@ class Job:
     folder: Path
     resources: Resources = Resources()
     environment: Mapping[str, str] = field(default_factory=dict)
-    turn: Path | None = None
+    serial_lock: Path | None = None
 
 
 @dataclass(frozen=True)
-class Submitted:
+class SubmittedJob:
     """handle: the scheduler's word for it; "" where nobody lived to write it down."""
 
     id: str

@@ -10,11 +10,11 @@ import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 
-from pellucid.jobs.job import LOG, SCRIPT, STARTED, WAITING, Job, Submitted, exit_code, write_private
-from pellucid.jobs.processes import Process
-from pellucid.jobs.script import TERMINATED, batch_script
+from pellucid.jobs.batch_script import TERMINATED, batch_script
+from pellucid.jobs.job import LOG, SCRIPT, STARTED, WAITING, Job, SubmittedJob, exit_code, write_private
+from pellucid.jobs.job_state import JobState, last_lines
+from pellucid.jobs.process_identity import ProcessId
 from pellucid.jobs.site import Site
-from pellucid.jobs.states import State, last_lines
 
 INHERITED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ")
 
@@ -28,7 +28,7 @@ class LocalScheduler:
     def submit(self, job: Job, site: Site) -> str:
         script = job.folder / SCRIPT
         write_private(script, batch_script(job, site))
-        if job.turn is not None:  # Until its script takes this away, it waits.
+        if job.serial_lock is not None:  # Until its script takes this away, it waits.
             write_private(job.folder / WAITING, "")
         log = os.open(job.folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
@@ -41,50 +41,56 @@ class LocalScheduler:
         finally:
             os.close(log)
         self._children.append(child)
-        return str(Process.of(child.pid))
+        return str(ProcessId.of(child.pid))
 
-    def states(self, jobs: Iterable[Submitted]) -> dict[str, State]:
+    def states(self, jobs: Iterable[SubmittedJob]) -> dict[str, JobState]:
         # Those that ended are collected, or their numbers would stay taken.
         self._children = [child for child in self._children if child.poll() is None]
         return {job.id: _state(job) for job in jobs}
 
-    def cancel(self, job: Submitted, is_urgent: bool = False) -> None:
+    def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
         process = _process(job)
         if process is not None and process.is_here and process.is_alive:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL if is_urgent else signal.SIGTERM)
 
 
-def _state(job: Submitted) -> State:
+def _state(job: SubmittedJob) -> JobState:
     code = exit_code(job.folder)
     if code is not None:
         return ended_with(job, code)
     process = _process(job)
     if process is None:
-        return State("failed", "It was never started.", log=last_lines(job.folder / LOG))
+        return JobState("failed", "It was never started.", log=last_lines(job.folder / LOG))
     if not process.is_here:
-        return State("unknown", f"It runs on {process.host}.", node=process.host, last="running")
+        return JobState("unknown", f"It runs on {process.host}.", node=process.host, last="running")
     if process.is_alive:
         is_waiting = (job.folder / WAITING).exists()
-        return State("queued", "Others of its batch run first.") if is_waiting else State("running", node=process.host)
+        return (
+            JobState("queued", "Others of its batch run first.")
+            if is_waiting
+            else JobState("running", node=process.host)
+        )
     code = exit_code(job.folder)  # It may have come to its end since the first look.
     return (
-        State("failed", "It was killed.", log=last_lines(job.folder / LOG)) if code is None else ended_with(job, code)
+        JobState("failed", "It was killed.", log=last_lines(job.folder / LOG))
+        if code is None
+        else ended_with(job, code)
     )
 
 
-def ended_with(job: Submitted, code: int) -> State:
+def ended_with(job: SubmittedJob, code: int) -> JobState:
     """The state of a job whose command ended in order."""
     if code in (0, TERMINATED):
-        return State("ended", "It ended by itself." if code == 0 else "It was asked to end.")
-    return State("failed", f"It ended with code {code}.", log=last_lines(job.folder / LOG))
+        return JobState("ended", "It ended by itself." if code == 0 else "It was asked to end.")
+    return JobState("failed", f"It ended with code {code}.", log=last_lines(job.folder / LOG))
 
 
-def _process(job: Submitted) -> Process | None:
+def _process(job: SubmittedJob) -> ProcessId | None:
     """By its handle; where that was never written down, by what the script wrote."""
     if not job.handle:
-        return Process.written(job.folder / STARTED)
+        return ProcessId.written(job.folder / STARTED)
     try:
-        return Process.parse(job.handle)
+        return ProcessId.parse(job.handle)
     except ValueError:
         return None

@@ -8,9 +8,9 @@ import importlib
 from collections.abc import Iterable
 from typing import Protocol
 
-from pellucid.jobs.job import Job, Submitted
+from pellucid.jobs.job import Job, SubmittedJob
+from pellucid.jobs.job_state import JobState
 from pellucid.jobs.site import SCHEDULERS, Site
-from pellucid.jobs.states import State
 
 
 class Scheduler(Protocol):
@@ -20,11 +20,11 @@ class Scheduler(Protocol):
         """Start it, now or when there is room; its handle. What can never run is refused here."""
         ...
 
-    def states(self, jobs: Iterable[Submitted]) -> dict[str, State]:
+    def states(self, jobs: Iterable[SubmittedJob]) -> dict[str, JobState]:
         """Of all of them at once, by id."""
         ...
 
-    def cancel(self, job: Submitted, is_urgent: bool = False) -> None:
+    def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
         """Ask it to end, whatever it is doing; where that is urgent, it is not asked."""
         ...
 

@@ -1,6 +1,6 @@
 """What the site has decided about jobs.
 
-Here: Site and Node, read from the site file; what a person may choose differently.
+Here: Site and NodeSpec, read from the site file; what a person may choose differently.
 Not here: what one person decided (settings), the script made from it (script).
 
     scheduler = "slurm"                  # or "local", which is also what holds without a file
@@ -39,7 +39,7 @@ SIZES = {"gpu_memory": "gpu_memory_bytes", "memory": "memory_bytes"}
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeSpec:
     """One node; 0 where the file does not say."""
 
     gpus: int = 0
@@ -62,19 +62,19 @@ class Site:
     poll_s: float = 2.0
     roots: tuple[str, ...] = ("~",)
     share: str = ""
-    node: Node = Node()
+    node: NodeSpec = NodeSpec()
 
-    def overridden(self, wishes: Mapping[str, Any]) -> "Site":
+    def overridden(self, requests: Mapping[str, Any]) -> "Site":
         """The site as one person wants it, for one job.
 
         >>> Site(may_override=("partition",)).overridden({"partition": "long"}).partition
         'long'
         """
-        for name in wishes:
+        for name in requests:
             if name not in self.may_override:
                 listed = ", ".join(self.may_override) or "nothing"
-                raise NotAllowed(f"This site does not let you choose {name}.", do=f"You may choose: {listed}.")
-        return replace(self, **{name: _typed(Site, name, value, "the request") for name, value in wishes.items()})
+                raise NotAllowed(f"This site does not let you choose {name}.", remedy=f"You may choose: {listed}.")
+        return replace(self, **{name: _typed(Site, name, value, "the request") for name, value in requests.items()})
 
 
 def read_site(path: Path) -> Site:
@@ -84,15 +84,15 @@ def read_site(path: Path) -> Site:
     except (FileNotFoundError, NotADirectoryError):
         return Site()
     except OSError as error:
-        raise InvalidInput(f"The site file {path} cannot be read: {error.strerror}.", do=_ASK) from error
+        raise InvalidInput(f"The site file {path} cannot be read: {error.strerror}.", remedy=_ASK) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"The site file {path} is not TOML: {error}.", do="Correct that line.") from error
+        raise InvalidInput(f"The site file {path} is not TOML: {error}.", remedy="Correct that line.") from error
     table.pop("hub", None)  # The front door's: agent.hub.site.
     node = table.pop("node", {})
     if not isinstance(node, dict):
-        raise InvalidInput(f"In {path}, node is no table.", do="Write [node] on a line of its own.")
+        raise InvalidInput(f"In {path}, node is no table.", remedy="Write [node] on a line of its own.")
     site: Site = _built(Site, table, str(path))
-    return replace(site, node=_built(Node, _sized(node, str(path)), str(path)))
+    return replace(site, node=_built(NodeSpec, _sized(node, str(path)), str(path)))
 
 
 _ASK = "Ask whoever installed Pellucid here."
@@ -104,8 +104,8 @@ def _sized(node: dict[str, Any], where: str) -> dict[str, Any]:
         try:
             sized[SIZES.get(name, name)] = parse_size(value) if name in SIZES else value
         except ValueError as error:
-            do = 'Give a size such as "80GiB".'
-            raise InvalidInput(f"In {where}, {name} cannot be {value!r}.", do=do) from error
+            remedy = 'Give a size such as "80GiB".'
+            raise InvalidInput(f"In {where}, {name} cannot be {value!r}.", remedy=remedy) from error
     return sized
 
 
@@ -117,16 +117,16 @@ def _typed(kind: Any, name: str, value: Any, where: str) -> Any:
     """A value as its field wants it."""
     known = {field.name: field.default for field in fields(kind) if field.name != "node"}
     if name not in known:
-        raise InvalidInput(f"There is no {name!r} in {where}.", do=f"There are: {', '.join(known)}.")
+        raise InvalidInput(f"There is no {name!r} in {where}.", remedy=f"There are: {', '.join(known)}.")
     wanted = type(known[name])
     if wanted is tuple and isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
         value = tuple(value)
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted or (isinstance(value, int | float) and value < 0):
-        raise InvalidInput(f"In {where}, {name} cannot be {value!r}.", do=f"Give a {wanted.__name__}.")
+        raise InvalidInput(f"In {where}, {name} cannot be {value!r}.", remedy=f"Give a {wanted.__name__}.")
     choices = {"scheduler": tuple(SCHEDULERS), "may_override": OVERRIDES}.get(name, ())
     if choices and (unknown := set(value if isinstance(value, tuple) else (value,)) - set(choices)):
-        do = f"Choose from: {', '.join(choices)}."
-        raise InvalidInput(f"In {where}, {name} cannot be {', '.join(sorted(unknown))}.", do=do)
+        remedy = f"Choose from: {', '.join(choices)}."
+        raise InvalidInput(f"In {where}, {name} cannot be {', '.join(sorted(unknown))}.", remedy=remedy)
     return value

@@ -14,13 +14,13 @@ from collections.abc import Iterable
 
 from pellucid.errors import InvalidInput, PellucidError, SchedulerUnreachable
 from pellucid.jobs import squeue
-from pellucid.jobs.job import LOG, SCRIPT, Job, Submitted, exit_code, write_private
+from pellucid.jobs.batch_script import NAME, batch_script
+from pellucid.jobs.job import LOG, SCRIPT, Job, SubmittedJob, exit_code, write_private
+from pellucid.jobs.job_state import JobState, last_lines
 from pellucid.jobs.local import ended_with
-from pellucid.jobs.script import NAME, batch_script
 from pellucid.jobs.site import Site
-from pellucid.jobs.states import State, last_lines
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 # Times as seconds since 1970: in Slurm's own format they would have no time zone.
 CLOCK = {"SLURM_TIME_FORMAT": "%s"}
 UNREACHABLE = ("unable to contact", "connect failure", "socket timed out", "communication connection", "zero bytes")
@@ -35,7 +35,7 @@ class SlurmScheduler:
         write_private(job.folder / SCRIPT, text)
         return _run("sbatch", "--parsable", given=text).strip().partition(";")[0]
 
-    def states(self, jobs: Iterable[Submitted]) -> dict[str, State]:
+    def states(self, jobs: Iterable[SubmittedJob]) -> dict[str, JobState]:
         jobs = list(jobs)
         try:
             own = _listed(squeue.FORMAT, f"--user={os.geteuid()}")
@@ -43,10 +43,10 @@ class SlurmScheduler:
             has_waiting = any(line is not None and squeue.is_waiting(line) for line in found.values())
             everybody = _listed(squeue.FORMAT_WITHOUT_NAMES) if has_waiting else []
         except PellucidError as error:  # Whatever the reason: not to know is not to be gone.
-            return {job.id: State("unknown", error.what) for job in jobs}
+            return {job.id: JobState("unknown", error.what) for job in jobs}
         return {job.id: _state(job, found[job.id], everybody) for job in jobs}
 
-    def cancel(self, job: Submitted, is_urgent: bool = False) -> None:
+    def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
         # All three have to match. Without a number, every job of this user by this name.
         number = (job.handle,) if job.handle else ()
         try:
@@ -56,17 +56,17 @@ class SlurmScheduler:
                 raise
 
 
-def _listed(format: str, *choice: str) -> list[squeue.Line]:
+def _listed(format: str, *choice: str) -> list[squeue.SqueueRow]:
     return squeue.parse(_run("squeue", "--noheader", "--states=all", f"--format={format}", *choice))
 
 
-def _line(job: Submitted, own: list[squeue.Line]) -> squeue.Line | None:
+def _line(job: SubmittedJob, own: list[squeue.SqueueRow]) -> squeue.SqueueRow | None:
     """The line of a job, among those of this user."""
     named = [line for line in own if line.name == NAME.format(id=job.id)]
     return next((line for line in named if not job.handle or line.id == job.handle), None)
 
 
-def _state(job: Submitted, line: squeue.Line | None, everybody: list[squeue.Line]) -> State:
+def _state(job: SubmittedJob, line: squeue.SqueueRow | None, everybody: list[squeue.SqueueRow]) -> JobState:
     if line is None:
         return _forgotten(job)
     state = squeue.state_of(line, everybody)
@@ -74,46 +74,46 @@ def _state(job: Submitted, line: squeue.Line | None, everybody: list[squeue.Line
     if state.phase == "failed" and code is not None:
         return ended_with(job, code)
     if state.phase == "failed":
-        return State("failed", state.reason, node=state.node, log=last_lines(job.folder / LOG))
+        return JobState("failed", state.reason, node=state.node, log=last_lines(job.folder / LOG))
     return state
 
 
-def _forgotten(job: Submitted) -> State:
+def _forgotten(job: SubmittedJob) -> JobState:
     """Slurm forgets a job some minutes after its end; what it left behind says how it ended."""
     code = exit_code(job.folder)
     if code is not None:
         return ended_with(job, code)
     if not job.handle:
-        return State("failed", "It was never submitted.")
-    return State("lost", "Slurm does not know it any more.", log=last_lines(job.folder / LOG))
+        return JobState("failed", "It was never submitted.")
+    return JobState("lost", "Slurm does not know it any more.", log=last_lines(job.folder / LOG))
 
 
 def _run(*command: str, given: str | None = None) -> str:
     """What a command of Slurm's prints. Its refusals are for the person who asked."""
     try:
         done = subprocess.run(
-            command, input=given, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+            command, input=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
             env={**os.environ, **CLOCK}, stdin=subprocess.DEVNULL if given is None else None,
         )  # fmt: skip
     except FileNotFoundError as error:
-        do = "Install Slurm's client commands here, or set scheduler to local in the site file."
-        raise InvalidInput(f"There is no {command[0]} on this machine.", do=do) from error
+        remedy = "Install Slurm's client commands here, or set scheduler to local in the site file."
+        raise InvalidInput(f"There is no {command[0]} on this machine.", remedy=remedy) from error
     except subprocess.TimeoutExpired as error:
-        raise SchedulerUnreachable("Slurm", f"{command[0]} gave no answer within {PATIENCE_S:.0f} s") from error
+        raise SchedulerUnreachable("Slurm", f"{command[0]} gave no answer within {TIMEOUT_S:.0f} s") from error
     if done.returncode == 0:
         return done.stdout
-    said = done.stderr.strip()
-    if any(word in said.lower() for word in UNREACHABLE):
-        raise SchedulerUnreachable("Slurm", said)
-    do = "Ask for less or for something else, or look at what the site has with sinfo."
-    raise InvalidInput(f"Slurm refused: {_sentence(said)}.", do=do)
+    text = done.stderr.strip()
+    if any(word in text.lower() for word in UNREACHABLE):
+        raise SchedulerUnreachable("Slurm", text)
+    remedy = "Ask for less or for something else, or look at what the site has with sinfo."
+    raise InvalidInput(f"Slurm refused: {_sentence(text)}.", remedy=remedy)
 
 
-def _sentence(said: str) -> str:
+def _sentence(text: str) -> str:
     """What Slurm said, without the names of its programs.
 
     >>> _sentence("sbatch: error: Batch job submission failed: Requested node configuration is not available")
     'Batch job submission failed: Requested node configuration is not available'
     """
-    lines = [line.partition("error: ")[2] or line for line in said.splitlines()]
+    lines = [line.partition("error: ")[2] or line for line in text.splitlines()]
     return "; ".join(line.strip() for line in lines).rstrip(".") or "it gave no reason"

@@ -1,6 +1,6 @@
 """What squeue says, read.
 
-Here: Line, the columns that are asked for, and the state that each of Slurm's states stands for.
+Here: SqueueRow, the columns that are asked for, and the state that each of Slurm's states stands for.
 Not here: asking (slurm).
 
 Columns rather than JSON: they are the same in every version of Slurm, and one line per job.
@@ -9,7 +9,7 @@ Columns rather than JSON: they are the same in every version of Slurm, and one l
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pellucid.jobs.states import Phase, State
+from pellucid.jobs.job_state import JobState, Phase
 
 SEPARATOR = "\x1f"
 COLUMNS = ("%i", "%j", "%T", "%r", "%S", "%e", "%N", "%Q", "%P")
@@ -60,7 +60,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Line:
+class SqueueRow:
     """One job. start, end: seconds since 1970, expected or real; None where Slurm does not know yet."""
 
     id: str
@@ -74,7 +74,7 @@ class Line:
     partition: str
 
     @classmethod
-    def parse(cls, text: str) -> "Line | None":
+    def parse(cls, text: str) -> "SqueueRow | None":
         parts = text.split(SEPARATOR)
         if len(parts) != len(COLUMNS):
             return None
@@ -82,34 +82,34 @@ class Line:
         return cls(id, name, state, reason, _seconds(start), _seconds(end), nodes, _whole(priority), partition)
 
 
-def parse(output: str) -> list[Line]:
+def parse(output: str) -> list[SqueueRow]:
     """Every job that is listed; lines that are none, such as warnings, are passed over."""
-    lines = (Line.parse(text) for text in output.splitlines())
+    lines = (SqueueRow.parse(text) for text in output.splitlines())
     return [line for line in lines if line is not None]
 
 
-def state_of(line: Line, everybody: Iterable[Line] = ()) -> State:
+def state_of(line: SqueueRow, everybody: Iterable[SqueueRow] = ()) -> JobState:
     """The state of a job. everybody: all jobs, among which a waiting one has its place."""
     phase = PHASES.get(line.state, "unknown")
     if phase == "queued":
         reason = "" if line.reason == "None" else line.reason
-        return State(phase, reason, place(line, everybody), line.start, None)
+        return JobState(phase, reason, place(line, everybody), line.start, None)
     reason = SENTENCES.get(line.state, "" if phase != "unknown" else f"Slurm calls it {line.state}.")
     ends_at = line.end if phase in ("starting", "running") else None
-    return State(phase, reason, ends_at=ends_at, node=line.nodes)
+    return JobState(phase, reason, ends_at=ends_at, node=line.nodes)
 
 
-def is_waiting(line: Line) -> bool:
+def is_waiting(line: SqueueRow) -> bool:
     return PHASES.get(line.state) == "queued"
 
 
-def place(line: Line, everybody: Iterable[Line]) -> int:
+def place(line: SqueueRow, everybody: Iterable[SqueueRow]) -> int:
     """From 1: behind those of its partition that wait with a higher priority, or with the same for longer."""
     waiting = [one for one in everybody if is_waiting(one) and one.partition == line.partition]
     return 1 + sum(_rank(one) < _rank(line) for one in waiting)
 
 
-def _rank(line: Line) -> tuple[int, int]:
+def _rank(line: SqueueRow) -> tuple[int, int]:
     return (-line.priority, _whole(line.id.partition("_")[0]))
 
 

@@ -103,15 +103,15 @@ def annotated(rgba: Voxels, camera: Camera, annotations: Annotations, signs: Vec
         return rgba
     from PIL import Image
 
-    picture = Image.fromarray(rgba)
+    image = Image.fromarray(rgba)
     if annotations.is_axes:
-        _draw_axes(picture, axes(camera, width, height, signs))
+        _draw_axes(image, axes(camera, width, height, signs))
     if annotations.is_scale_bar:
-        _draw_bar(picture, scale_bar(camera, width, height, annotations.unit))
-    return np.asarray(picture)
+        _draw_bar(image, scale_bar(camera, width, height, annotations.unit))
+    return np.asarray(image)
 
 
-def write(picture: "Image.Image", centre: Point, text: str, size: float) -> None:
+def write(image: "Image.Image", centre: Point, text: str, size: float) -> None:
     """One line of letters, with a rim, that are read on dark and on light."""
     from PIL import ImageFont
 
@@ -120,19 +120,19 @@ def write(picture: "Image.Image", centre: Point, text: str, size: float) -> None
     wide, tall = round(font.getlength(plain) + 2 * size), round(2 * size)
     origin = (wide / 2 - font.getlength(plain) / 2, round(1.3 * size))
     left, top = round(centre[0] - wide / 2), round(centre[1] - size)
-    inks = inks_on(picture, (left, top, left + wide, top + tall))
+    inks = contrast_colors(image, (left, top, left + wide, top + tall))
     tile = _letters((wide, tall), origin, plain, font, inks)
     if "µ" in text:  # The font that is always there lacks it: a u with the stem of a p.
         start = origin[0] + font.getlength(plain[: text.index("µ")])
         below = (round(start - size / 10), round(origin[1]), round(start + size / 4), tall)
         tile.alpha_composite(_letters((wide, tall), origin, text.replace("µ", "p"), font, inks).crop(below), below[:2])
     inside = (max(0, -left), max(0, -top), wide, tall)
-    picture.alpha_composite(tile.crop(inside), (max(0, left), max(0, top)))
+    image.alpha_composite(tile.crop(inside), (max(0, left), max(0, top)))
 
 
-def inks_on(picture: "Image.Image", area: tuple[int, int, int, int]) -> Inks:
+def contrast_colors(image: "Image.Image", area: tuple[int, int, int, int]) -> Inks:
     """For what is written and for its rim: white on dark, and black on a light part of the picture."""
-    pixels = np.asarray(picture.crop(area), np.float32)
+    pixels = np.asarray(image.crop(area), np.float32)
     is_light = (pixels[..., :3].mean(axis=-1) * pixels[..., 3] / 255).mean() > 140
     return (BLACK, BRIGHT_RIM) if is_light else (WHITE, DARK_RIM)
 
@@ -178,38 +178,38 @@ def _label(length: float, unit: str) -> str:
     return f"{length:.6g} {unit}".strip()
 
 
-def _draw_bar(picture: "Image.Image", bar: ScaleBar) -> None:
+def _draw_bar(image: "Image.Image", bar: ScaleBar) -> None:
     """In the lower right, its ends at whole pixels."""
     from PIL import ImageDraw
 
-    width, height = picture.size
+    width, height = image.size
     size = letter_size(width, height)
     thick, rim = max(2, round(size / 5)), max(1, round(size / 16))
     right, bottom = width - round(size), height - round(size)
     left, top = right - max(1, round(bar.pixels)), bottom - thick
-    ink, around = inks_on(picture, (left, top, right, bottom))
-    draw = ImageDraw.Draw(picture)
+    ink, around = contrast_colors(image, (left, top, right, bottom))
+    draw = ImageDraw.Draw(image)
     draw.rectangle((left - rim, top - rim, right - 1 + rim, bottom - 1 + rim), (*around[:3], 255))
     draw.rectangle((left, top, right - 1, bottom - 1), ink)
-    write(picture, ((left + right) / 2, top - 0.75 * size), bar.label, size)
+    write(image, ((left + right) / 2, top - 0.75 * size), bar.label, size)
 
 
-def _draw_axes(picture: "Image.Image", arms: list[Axis]) -> None:
+def _draw_axes(image: "Image.Image", arms: list[Axis]) -> None:
     """Drawn finer and shrunk, so that slanted arms are smooth."""
     from PIL import Image, ImageDraw
 
     reach = 2 * round(arms[0].root[0])
-    low = picture.size[1] - reach
+    low = image.size[1] - reach
     tile = Image.new("RGBA", (reach * FINER, reach * FINER), (0, 0, 0, 0))
     draw = ImageDraw.Draw(tile)
     thick = max(2.0, reach / 45) * FINER
     for arm in arms:
         ends = [(x * FINER, (y - low) * FINER) for x, y in (arm.root, arm.tip)]
         _draw_arm(draw, ends, arm.color, thick)
-    picture.alpha_composite(tile.resize((reach, reach), Image.Resampling.BOX), (0, max(0, low)))
+    image.alpha_composite(tile.resize((reach, reach), Image.Resampling.BOX), (0, max(0, low)))
     for arm in arms:
         away = [tip + 0.32 * (tip - root) for root, tip in zip(arm.root, arm.tip, strict=True)]
-        write(picture, (away[0], away[1]), arm.name, letter_size(*picture.size))
+        write(image, (away[0], away[1]), arm.name, letter_size(*image.size))
 
 
 def _draw_arm(draw: Any, ends: list[Point], color: Color, thick: float) -> None:

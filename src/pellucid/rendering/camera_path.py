@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
-from pellucid.rendering.documents import build
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.transfer import TransferFunction
 
@@ -48,11 +48,11 @@ class CameraPath:
         if len(seconds) < 2 or any(a >= b for a, b in pairwise(seconds)):
             raise InvalidInput(
                 f"Key frames at {seconds} seconds make no path.",
-                do="Give at least two, each later than the one before.",
+                remedy="Give at least two, each later than the one before.",
             )
         if len({key.camera.field_of_view_deg is None for key in self.keys}) > 1:
             raise InvalidInput(
-                "Some key frames are in perspective and some are not.", do="Make all cameras of one kind."
+                "Some key frames are in perspective and some are not.", remedy="Make all cameras of one kind."
             )
 
     @property
@@ -81,13 +81,13 @@ class CameraPath:
 
     def _mixed(self, name: str, at_s: float, between: Any) -> Any:
         """What the keys around a moment say of something, evenly from one to the next."""
-        told = [(key.at_s, getattr(key, name)) for key in self.keys if getattr(key, name) is not None]
-        if not told:
+        reply = [(key.at_s, getattr(key, name)) for key in self.keys if getattr(key, name) is not None]
+        if not reply:
             return None
-        after = bisect_right([second for second, _ in told], at_s)
-        if after in (0, len(told)):
-            return told[max(0, after - 1)][1]
-        (start, one), (stop, other) = told[after - 1 : after + 1]
+        after = bisect_right([second for second, _ in reply], at_s)
+        if after in (0, len(reply)):
+            return reply[max(0, after - 1)][1]
+        (start, one), (stop, other) = reply[after - 1 : after + 1]
         return between(one, other, (at_s - start) / (stop - start))
 
     def to_json(self) -> str:
@@ -100,11 +100,11 @@ class CameraPath:
             document = json.loads(text)
         except ValueError as error:
             raise InvalidInput(
-                f"This is no camera path: {error}.", do="Give the JSON of CameraPath.to_json."
+                f"This is no camera path: {error}.", remedy="Give the JSON of CameraPath.to_json."
             ) from error
         if not isinstance(document, dict) or document.pop("version", None) != VERSION:
-            raise InvalidInput("This is no camera path of version 1.", do='Give {"version": 1, "keys": [...]}.')
-        path: CameraPath = build(cls, document, "path")
+            raise InvalidInput("This is no camera path of version 1.", remedy='Give {"version": 1, "keys": [...]}.')
+        path: CameraPath = from_json(cls, document, "path")
         return path
 
 

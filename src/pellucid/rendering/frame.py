@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.conversion.output_check import check_output
-from pellucid.fields.visible import VisibleBricks
+from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 
 
 @dataclass(frozen=True)
-class Statistics:
+class FrameStatistics:
     """What a picture shows of its scene, and what it took.
 
     times_s: seconds by stage: load (volumes and scenery to the device), prepare, draw, read (what was seen too coarsely
@@ -31,7 +31,7 @@ class Statistics:
     full_resolution: float = 1.0
     visible_bricks: tuple[VisibleBricks, ...] = ()
     scale: float = 1.0
-    pictures: int = 1
+    images: int = 1
 
     @property
     def is_exact(self) -> bool:
@@ -46,7 +46,7 @@ class Frame:
 
     rgba: Voxels
     depth: Voxels
-    statistics: Statistics
+    statistics: FrameStatistics
     sources: tuple[str, ...] = ()
 
     def save(self, path: str | Path) -> None:

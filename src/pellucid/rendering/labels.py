@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.numbers import check_shares
+from pellucid.rendering.number_checks import check_shares
 
 Color = tuple[float, float, float]
 
@@ -48,7 +48,7 @@ class Labels:
     def __post_init__(self) -> None:
         given = [one.opacity for one in self.colors if one.opacity is not None]
         if not all(0 <= opacity <= 1 for opacity in (self.opacity, *given)):
-            raise InvalidInput("An opacity of labels is not from 0 to 1.", do="Give 0 (not drawn) to 1 (solid).")
+            raise InvalidInput("An opacity of labels is not from 0 to 1.", remedy="Give 0 (not drawn) to 1 (solid).")
 
     def table(self, labels: Voxels, step: float) -> Voxels:
         """(n, 4) float32 for n labels: red, green, blue, and the opacity of ``step`` voxels of material.

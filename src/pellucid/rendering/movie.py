@@ -24,7 +24,7 @@ BT709 = 1
 
 
 @dataclass(frozen=True)
-class Kind:
+class MovieFormat:
     """A kind of movie file. container, codec, pixels: as FFmpeg names them; options: of its encoder and container."""
 
     container: str
@@ -35,9 +35,9 @@ class Kind:
 
 
 KINDS = {
-    ".mp4": Kind("mp4", "libx264", "yuv420p", {"crf": "18", "preset": "medium"}, {"movflags": "+faststart"}),
-    ".webm": Kind("webm", "libvpx-vp9", "yuv420p", {"crf": "28", "b": "0", "row-mt": "1", "cpu-used": "4"}),
-    ".gif": Kind("gif", "gif", "pal8"),
+    ".mp4": MovieFormat("mp4", "libx264", "yuv420p", {"crf": "18", "preset": "medium"}, {"movflags": "+faststart"}),
+    ".webm": MovieFormat("webm", "libvpx-vp9", "yuv420p", {"crf": "28", "b": "0", "row-mt": "1", "cpu-used": "4"}),
+    ".gif": MovieFormat("gif", "gif", "pal8"),
 }
 
 
@@ -55,11 +55,12 @@ def save_movie(path: Path, draw: Draw, count: int, frames_per_second: float = 30
     if count < 1 or not 0 < frames_per_second <= 240:
         raise InvalidInput(
             f"A movie of {count} pictures at {frames_per_second} a second cannot be made.",
-            do="Give at least one picture, and 1 to 240 a second.",
+            remedy="Give at least one picture, and 1 to 240 a second.",
         )
     if path.suffix.lower() not in KINDS and path.suffix:
         raise InvalidInput(
-            f"{path} is no name for a movie.", do=f"Let it end in {', '.join(KINDS)}, or name a folder for pictures."
+            f"{path} is no name for a movie.",
+            remedy=f"Let it end in {', '.join(KINDS)}, or name a folder for pictures.",
         )
     if path.suffix:
         _save_file(path, KINDS[path.suffix.lower()], _counted(draw, range(count)), frames_per_second)
@@ -74,7 +75,7 @@ def _counted(draw: Draw, numbers: range | list[int]) -> Iterator[Voxels]:
             bar.advance()
 
 
-def _save_file(path: Path, kind: Kind, pictures: Iterator[Voxels], frames_per_second: float) -> None:
+def _save_file(path: Path, kind: MovieFormat, images: Iterator[Voxels], frames_per_second: float) -> None:
     import av
 
     with (
@@ -82,7 +83,7 @@ def _save_file(path: Path, kind: Kind, pictures: Iterator[Voxels], frames_per_se
         av.open(str(partial), "w", format=kind.container, container_options=kind.container_options) as output,
     ):
         stream: Any = None
-        for rgba in pictures:
+        for rgba in images:
             pixels = _even(_opaque(rgba)) if kind.pixels == "yuv420p" else _opaque(rgba)
             stream = stream or _stream(output, kind, pixels, frames_per_second)
             for packet in stream.encode(_frame(pixels, kind)):
@@ -91,7 +92,7 @@ def _save_file(path: Path, kind: Kind, pictures: Iterator[Voxels], frames_per_se
             output.mux(packet)
 
 
-def _stream(output: Any, kind: Kind, pixels: Voxels, frames_per_second: float) -> Any:
+def _stream(output: Any, kind: MovieFormat, pixels: Voxels, frames_per_second: float) -> Any:
     rate = Fraction(frames_per_second).limit_denominator(1001)
     stream = output.add_stream(kind.codec, rate=rate, options=kind.options)
     stream.height, stream.width = pixels.shape[:2]
@@ -103,7 +104,7 @@ def _stream(output: Any, kind: Kind, pixels: Voxels, frames_per_second: float) -
     return stream
 
 
-def _frame(pixels: Voxels, kind: Kind) -> Any:
+def _frame(pixels: Voxels, kind: MovieFormat) -> Any:
     from av import VideoFrame
 
     if kind.pixels == "pal8":

@@ -8,22 +8,22 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
-from pellucid.device import Device, Portion, choose, devices, never
+from pellucid.device import Device, LaunchRange, choose, devices, never_cancelled
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.fields.dense import dense_bytes
-from pellucid.fields.sampled import SampledField
+from pellucid.fields.device_field import DeviceField
 from pellucid.fields.store import SHARE_OF_CARD
-from pellucid.rendering import progressive
-from pellucid.rendering.checking import check
-from pellucid.rendering.drawing import Canvas, Drawing, Drawn, Patience, Stopwatch
-from pellucid.rendering.finishing import finished
+from pellucid.rendering.drawing import refinement
+from pellucid.rendering.drawing.device_renderer import DeviceRenderer
+from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawPass, DrawRegion, Stopwatch
+from pellucid.rendering.drawing.multi_device import MultiDevicePass, check_multi_device, merged
+from pellucid.rendering.drawing.packing import world_to_voxel
+from pellucid.rendering.drawing.partition import parts
+from pellucid.rendering.drawing.postprocess import to_frame
 from pellucid.rendering.frame import Frame
-from pellucid.rendering.packing import world_to_voxel
-from pellucid.rendering.painter import Painter
-from pellucid.rendering.parts import parts
 from pellucid.rendering.scene import Scene
-from pellucid.rendering.shared import SharedDrawing, check_shared, merged
 from pellucid.rendering.user_shading import UserShading
+from pellucid.rendering.validation import check
 from pellucid.volume.series import open_at
 from pellucid.volume.volume import Volume
 
@@ -58,8 +58,8 @@ class Renderer:
         self.devices = tuple(devices) or (device or choose(),)
         self.device = self.devices[0]
         is_sharing = len(self.devices) > 1
-        self._painters = [Painter(one, budget_bytes, is_sharing=is_sharing) for one in self.devices]
-        self._pace = progressive.Pace()
+        self._painters = [DeviceRenderer(one, budget_bytes, is_sharing=is_sharing) for one in self.devices]
+        self._pace = refinement.FrameCostModel()
 
     def render(
         self,
@@ -68,7 +68,7 @@ class Renderer:
         height: int,
         *,
         is_exact: bool = True,
-        is_cancelled: Callable[[], bool] = never,
+        is_cancelled: Callable[[], bool] = never_cancelled,
     ) -> Frame:
         """A picture; is_exact=False: of what is there now, while what is missing is read in the background.
 
@@ -76,9 +76,9 @@ class Renderer:
         """
         check(scene, width, height)
         scene = scene.visible
-        for picture in self.pictures(scene, Canvas((height, width)), Patience(is_exact, is_cancelled)):
-            drawn = picture
-        return finished(scene, drawn, (height, width))
+        for image in self.images(scene, DrawRegion((height, width)), DrawOptions(is_exact, is_cancelled)):
+            drawn = image
+        return to_frame(scene, drawn, (height, width))
 
     def render_progressive(
         self,
@@ -87,7 +87,7 @@ class Renderer:
         height: int,
         *,
         budget_ms: float = 100.0,
-        is_cancelled: Callable[[], bool] = never,
+        is_cancelled: Callable[[], bool] = never_cancelled,
     ) -> Generator[Frame, None, None]:
         """Pictures, all of one size: the first within the budget, at a resolution that fits it; the exact one; then
         smoother ones, until nothing would be gained.
@@ -95,10 +95,10 @@ class Renderer:
         They end when is_cancelled() (asked often, from any thread) or when the iterator is closed.
         """
         check(scene, width, height)
-        wish = progressive.Wish(scene.visible, (height, width), budget_ms / 1000, is_cancelled)
-        return progressive.refine(self, self._pace, wish)
+        request = refinement.RefineRequest(scene.visible, (height, width), budget_ms / 1000, is_cancelled)
+        return refinement.refine(self, self._pace, request)
 
-    def pictures(self, scene: Scene, canvas: Canvas, patience: Patience) -> Iterator[Drawn]:
+    def images(self, scene: Scene, canvas: DrawRegion, timeout: DrawOptions) -> Iterator[DeviceFrame]:
         """Draw, load what was seen too coarsely and draw again, until nothing is missing or there is no room for it."""
         watch, rounds = Stopwatch(), 0
         fields = self.load(scene)
@@ -106,26 +106,26 @@ class Renderer:
         watch.lap("load")
         while rounds < MOST_ROUNDS:
             for field in each:
-                field.begin()
-            drawing = self._begin(scene, fields, canvas, patience.is_cancelled)
+                field.prepare_frame()
+            drawing = self._begin(scene, fields, canvas, timeout.is_cancelled)
             watch.lap("prepare")
-            drawing.draw(Portion(canvas.size, 0, patience.is_cancelled))
-            _go_on(patience)
+            drawing.draw(LaunchRange(canvas.size, 0, timeout.is_cancelled))
+            _go_on(timeout)
             watch.lap("draw")
             seen = tuple(merged([field.visible() for field in devices]) for devices in zip(*fields, strict=True))
-            yield Drawn(drawing.device, drawing.color, drawing.depth, seen, dict(watch.times_s))
+            yield DeviceFrame(drawing.device, drawing.color, drawing.depth, seen, dict(watch.times_s))
             watch.skip()
-            is_better, is_complete = _improve(each, patience)
+            is_better, is_complete = _improve(each, timeout)
             watch.lap("read")
             rounds += is_complete
             has_room = all(field.has_room for field in each)
             if not is_better or (is_complete and rounds >= ROUNDS_WITHOUT_ROOM and not has_room):
                 break
 
-    def load(self, scene: Scene) -> list[list[SampledField]]:
+    def load(self, scene: Scene) -> list[list[DeviceField]]:
         """Bring what a scene names to every device: the fields of its volumes, then those that its slices cut."""
         if len(self._painters) > 1:
-            check_shared(scene)
+            check_multi_device(scene)
         return [painter.load(scene) for painter in self._painters]
 
     def close(self) -> None:
@@ -158,11 +158,11 @@ class Renderer:
         for painter in self._painters:
             painter.forget(source)
 
-    def add_field(self, source: str, field: SampledField) -> None:
+    def add_field(self, source: str, field: DeviceField) -> None:
         """Draw this field where a scene names it; it lies on one device."""
         if len(self._painters) > 1:
-            do = "Add the volume (add), of which every device loads its part."
-            raise InvalidInput("A field cannot be shared over devices.", do=do)
+            remedy = "Add the volume (add), of which every device loads its part."
+            raise InvalidInput("A field cannot be shared over devices.", remedy=remedy)
         self._painters[0].add_field(source, field)
 
     def add_shading(self, source: str | Callable[..., Any]) -> UserShading:
@@ -171,35 +171,35 @@ class Renderer:
         return shading
 
     def _begin(
-        self, scene: Scene, fields: list[list[SampledField]], canvas: Canvas, is_cancelled: Callable[[], bool]
-    ) -> Drawing | SharedDrawing:
+        self, scene: Scene, fields: list[list[DeviceField]], canvas: DrawRegion, is_cancelled: Callable[[], bool]
+    ) -> DrawPass | MultiDevicePass:
         if len(self._painters) == 1 or not scene.volumes:
-            return self._painters[0].begin(scene, fields[0], canvas, is_cancelled)
+            return self._painters[0].start_pass(scene, fields[0], canvas, is_cancelled)
         volumes = zip(scene.volumes, fields[0], strict=False)
         layer, largest = max(volumes, key=lambda one: one[1].shape[0] * one[1].shape[1] * one[1].shape[2])
         shared = parts(largest.shape, world_to_voxel(layer, largest), scene.camera, len(self._painters))
-        return SharedDrawing(
+        return MultiDevicePass(
             [
-                self._painters[number].begin(scene, fields[number], Canvas(canvas.size, canvas.aim, part))
+                self._painters[number].start_pass(scene, fields[number], DrawRegion(canvas.size, canvas.aim, part))
                 for number, part in shared
             ]
         )
 
 
-def _improve(fields: Sequence[SampledField], patience: Patience) -> tuple[bool, bool]:
+def _improve(fields: Sequence[DeviceField], timeout: DrawOptions) -> tuple[bool, bool]:
     """Load what was seen too coarsely. Whether another picture would show more; whether loading was not cut short."""
-    end_s = time.perf_counter() + patience.round_s
+    end_s = time.perf_counter() + timeout.round_s
 
-    def is_enough() -> bool:
-        return patience.is_cancelled() or time.perf_counter() > end_s
+    def should_stop() -> bool:
+        return timeout.is_cancelled() or time.perf_counter() > end_s
 
-    is_better = [field.improve(wait=patience.is_exact, is_enough=is_enough) for field in fields]
-    _go_on(patience)
-    return patience.is_exact and any(is_better), not is_enough()
+    is_better = [field.load_missing(wait=timeout.is_exact, should_stop=should_stop) for field in fields]
+    _go_on(timeout)
+    return timeout.is_exact and any(is_better), not should_stop()
 
 
-def _go_on(patience: Patience) -> None:
-    if patience.is_cancelled():
+def _go_on(timeout: DrawOptions) -> None:
+    if timeout.is_cancelled():
         raise Cancelled("Drawing a picture")
 
 

@@ -12,13 +12,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from pellucid.box import Box
+from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
-from pellucid.rendering.documents import build
 from pellucid.rendering.labels import Labels
-from pellucid.rendering.numbers import check_direction, check_finite, check_shares
+from pellucid.rendering.number_checks import check_direction, check_finite, check_shares
 from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 2
@@ -45,7 +45,7 @@ class Light:
         strengths = (self.ambient, self.diffuse, self.specular, self.shininess)
         check_finite("Light", *strengths)
         if min(strengths) < 0:
-            raise InvalidInput("A light takes light away.", do="Give strengths and a shininess of 0 or more.")
+            raise InvalidInput("A light takes light away.", remedy="Give strengths and a shininess of 0 or more.")
 
 
 HEADLIGHT = Light()
@@ -76,7 +76,9 @@ class Transform:
     def __post_init__(self) -> None:
         check_finite("A transform", *self.scale, *self.rotation_deg, *self.translation)
         if not all(self.scale):
-            raise InvalidInput("Scaled by 0, nothing is left.", do="Give a scale other than 0; a negative one mirrors.")
+            raise InvalidInput(
+                "Scaled by 0, nothing is left.", remedy="Give a scale other than 0; a negative one mirrors."
+            )
 
     def matrix(self) -> Voxels:
         """(3, 3): from the volume's own world units to the world's, before it is moved."""
@@ -136,7 +138,7 @@ class VolumeLayer:
             ("shading", self.shading, get_args(ShadingName)),
         ):
             if name not in names:
-                raise InvalidInput(f"There is no {what} {name!r}.", do=f"Choose one of: {', '.join(names)}.")
+                raise InvalidInput(f"There is no {what} {name!r}.", remedy=f"Choose one of: {', '.join(names)}.")
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class SliceLayer:
         (0.0, 12.5, 0.0)
         """
         if axis not in ("x", "y", "z"):
-            raise InvalidInput(f"There is no axis {axis!r}.", do="Choose x, y or z.")
+            raise InvalidInput(f"There is no axis {axis!r}.", remedy="Choose x, y or z.")
         x, y, z = (float(axis == name) for name in "xyz")
         return cls(source, (x * position, y * position, z * position), (x, y, z), **rest)
 
@@ -194,7 +196,7 @@ class PointsLayer:
 
     def __post_init__(self) -> None:
         if not 0 < self.radius_scale < float("inf"):
-            raise InvalidInput(f"Spheres cannot be scaled by {self.radius_scale}.", do="Give a scale above 0.")
+            raise InvalidInput(f"Spheres cannot be scaled by {self.radius_scale}.", remedy="Give a scale above 0.")
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,9 @@ class Scene:
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.step <= 100:
-            raise InvalidInput(f"Steps of {self.step} voxels cannot be taken.", do="Choose 0.01 to 100; 0.5 is usual.")
+            raise InvalidInput(
+                f"Steps of {self.step} voxels cannot be taken.", remedy="Choose 0.01 to 100; 0.5 is usual."
+            )
         check_shares("A background", *self.background)
         check_finite("A time", self.time)
 
@@ -252,7 +256,7 @@ class Scene:
         return tuple(dict.fromkeys([*volumes, *shapes]))
 
     @property
-    def is_seen_through(self) -> bool:
+    def has_translucent_surfaces(self) -> bool:
         """Whether there are surfaces through which others are seen."""
         slices = any(layer.opacity < 1 or layer.labels is not None for layer in self.slices)
         return slices or any(layer.opacity < 1 for layer in self.meshes)
@@ -282,18 +286,21 @@ class Scene:
         try:
             document = json.loads(text)
         except ValueError as error:
-            raise InvalidInput(f"This is no scene: {error}.", do="Give the JSON that Scene.to_json writes.") from error
-        scene: Scene = build(cls, _migrated(document), "scene")
+            raise InvalidInput(
+                f"This is no scene: {error}.", remedy="Give the JSON that Scene.to_json writes."
+            ) from error
+        scene: Scene = from_json(cls, _migrated(document), "scene")
         return scene
 
 
 def _migrated(document: Any) -> Any:
     if not isinstance(document, dict) or type(document.get("version")) is not int:
-        raise InvalidInput("This is no scene: it has no version.", do="Give the JSON that Scene.to_json writes.")
+        raise InvalidInput("This is no scene: it has no version.", remedy="Give the JSON that Scene.to_json writes.")
     version = document["version"]
     if not 1 <= version <= VERSION:
         raise InvalidInput(
-            f"The scene has version {version}, and this program knows 1 to {VERSION}.", do="Update Pellucid to open it."
+            f"The scene has version {version}, and this program knows 1 to {VERSION}.",
+            remedy="Update Pellucid to open it.",
         )
     for older in range(version, VERSION):
         document = MIGRATIONS[older](document)

@@ -59,7 +59,7 @@ class Parameter:
         """A value that may be chosen; of an int, the nearest whole number."""
         if not self.low <= value <= self.high:
             raise InvalidInput(
-                f"{self.name} cannot be {value:g}.", do=f"Choose a value from {self.low:g} to {self.high:g}."
+                f"{self.name} cannot be {value:g}.", remedy=f"Choose a value from {self.low:g} to {self.high:g}."
             )
         return float(round(value)) if self.kind == "int" else value
 
@@ -78,7 +78,7 @@ class UserShading:
     @classmethod
     def of(cls, shade: Callable[..., Any]) -> "UserShading":
         """From a Python function of the name ``shade``, with what it finds where it was written."""
-        from pellucid.rendering.kernels.user import function_of
+        from pellucid.rendering.kernels.user_shading import function_of
 
         function = function_of(shade)
         source = textwrap.dedent(inspect.getsource(function))
@@ -97,26 +97,28 @@ class UserShading:
     def parameters(self) -> tuple[Parameter, ...]:
         found = [_declared(line, n) for n, line in enumerate(self.source.splitlines(), 1) if MARK.search(line)]
         if len({parameter.name for parameter in found}) < len(found) or len(found) > MOST_PARAMETERS:
-            raise InvalidInput("The shading declares a parameter twice, or too many.", do=f"At most {MOST_PARAMETERS}.")
+            raise InvalidInput(
+                "The shading declares a parameter twice, or too many.", remedy=f"At most {MOST_PARAMETERS}."
+            )
         return tuple(found)
 
     def values(self, chosen: dict[str, float]) -> list[float]:
         """The parameters in order, those that were not chosen at their defaults."""
         names = [parameter.name for parameter in self.parameters]
         if unknown := sorted(set(chosen) - set(names)):
-            raise InvalidInput(f"The shading has no parameter {unknown[0]!r}.", do=f"It has: {', '.join(names)}.")
+            raise InvalidInput(f"The shading has no parameter {unknown[0]!r}.", remedy=f"It has: {', '.join(names)}.")
         return [parameter.checked(chosen.get(parameter.name, parameter.default)) for parameter in self.parameters]
 
     def compile(self, device: Device) -> Any:
         """The kernel that draws with this shading; ShadingInvalid names the user's line."""
-        from pellucid.rendering.kernels import user
+        from pellucid.rendering.kernels import user_shading
 
         if not RETURN.search(self.source):
             last = max(1, len(self.source.splitlines()))
-            raise ShadingInvalid(last, "nothing is returned", do="Return a colour, such as: return color;")
+            raise ShadingInvalid(last, "nothing is returned", remedy="Return a colour, such as: return color;")
         kinds = {parameter.name: parameter.kind for parameter in self.parameters}
-        shade = self._python_function(kinds) if self.is_python else user.from_cpp(self.source, kinds)
-        kernel = user.composite_shaded_by(shade)
+        shade = self._python_function(kinds) if self.is_python else user_shading.from_cpp(self.source, kinds)
+        kernel = user_shading.composite_shaded_by(shade)
         with _messages() as read:
             try:
                 prepare(kernel, device, block_dim=64)
@@ -130,14 +132,18 @@ class UserShading:
         return f"<shading {self.hash}>"
 
     def _python_function(self, kinds: dict[str, str]) -> Any:
-        from pellucid.rendering.kernels import user
+        from pellucid.rendering.kernels import user_shading
 
         try:
-            shade = user.from_python(self.source, self._file_name, self.names)
-            if unknown := [name for name in user.names_of(shade) if name not in user.GIVEN and name not in kinds]:
-                do = f"Name those that it uses of: {', '.join((*user.GIVEN, *kinds))}; declare others after #@."
-                raise ShadingInvalid(self._first_line, f"nothing is called {unknown[0]!r}", do=do)
-            return user.called_with(shade, self.source, self._file_name, kinds)
+            shade = user_shading.from_python(self.source, self._file_name, self.names)
+            if unknown := [
+                name for name in user_shading.names_of(shade) if name not in user_shading.GIVEN and name not in kinds
+            ]:
+                remedy = (
+                    f"Name those that it uses of: {', '.join((*user_shading.GIVEN, *kinds))}; declare others after #@."
+                )
+                raise ShadingInvalid(self._first_line, f"nothing is called {unknown[0]!r}", remedy=remedy)
+            return user_shading.called_with(shade, self.source, self._file_name, kinds)
         except ShadingInvalid:
             raise
         except Exception as error:
@@ -153,20 +159,24 @@ class UserShading:
         found = FAULT.search(f"{messages}\n{error}")
         if found:  # What is not closed is only missed after the last line.
             line = min(int(found[1] or found[2]), len(self.source.splitlines()))
-            return ShadingInvalid(line, found[3], do=CORRECT)
-        return self._python_fault(error) if self.is_python else ShadingInvalid(0, _last_line(error), do="Look it over.")
+            return ShadingInvalid(line, found[3], remedy=CORRECT)
+        return (
+            self._python_fault(error)
+            if self.is_python
+            else ShadingInvalid(0, _last_line(error), remedy="Look it over.")
+        )
 
     def _python_fault(self, error: Exception) -> ShadingInvalid:
         """The innermost place in the user's text that Python, or Warp reading it, tells of."""
         if isinstance(error, SyntaxError):
-            return ShadingInvalid(error.lineno or 0, error.msg, do=CORRECT)
+            return ShadingInvalid(error.lineno or 0, error.msg, remedy=CORRECT)
         message = str(error.args[0]) if error.args else str(error)
-        told = [int(line) for line in re.findall(re.escape(self._file_name) + r":(\d+):", message)]
+        reply = [int(line) for line in re.findall(re.escape(self._file_name) + r":(\d+):", message)]
         frames = traceback.extract_tb(error.__traceback__)
         ran = [frame.lineno or 0 for frame in frames if frame.filename == self._file_name]
-        own = [line for line in (*ran, *told) if line <= len(self.source.splitlines())]
+        own = [line for line in (*ran, *reply) if line <= len(self.source.splitlines())]
         why = message.rpartition("\n;")[2].replace("call_shade", "shade").strip().rstrip(".")
-        return ShadingInvalid(own[-1] if own else self._first_line, why, do=CORRECT)
+        return ShadingInvalid(own[-1] if own else self._first_line, why, remedy=CORRECT)
 
 
 def _declared(line: str, number: int) -> Parameter:
@@ -176,10 +186,10 @@ def _declared(line: str, number: int) -> Parameter:
         parameter = Parameter(name, float(default), float(low), float(high), kind or "float")
     except ValueError:
         raise ShadingInvalid(
-            number, "this declares no parameter", do="Write //@ name = default in low .. high, or #@ in Python."
+            number, "this declares no parameter", remedy="Write //@ name = default in low .. high, or #@ in Python."
         ) from None
     if not parameter.low <= parameter.default <= parameter.high:
-        raise ShadingInvalid(number, "the default lies outside the range", do="Choose one inside.")
+        raise ShadingInvalid(number, "the default lies outside the range", remedy="Choose one inside.")
     return parameter
 
 

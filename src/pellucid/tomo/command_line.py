@@ -1,14 +1,14 @@
 """A reconstruction in the words of the command line, for whoever wants to repeat it.
 
-Here: Parameters, as they are kept in a file, and arguments().
+Here: ReconstructionParameters, as they are kept in a file, and arguments().
 Not here: reading the command line (cli), every choice (recipe).
 """
 
 import shlex
 from dataclasses import dataclass, field
 
-from pellucid.tomo.reading.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
 
 PLAIN = {name: name for name in ("center", "tilt", "zingers", "air", "method", "filter", "padding", "iterations")}
 PLAIN |= {"roll_deg": "roll", "binning": "bin"}
@@ -16,14 +16,16 @@ PLAIN |= {"roll_deg": "roll", "binning": "bin"}
 
 
 @dataclass(frozen=True)
-class Parameters:
+class ReconstructionParameters:
     """All that is said of a reconstruction, but for the files."""
 
     scan: ScanOptions = field(default_factory=ScanOptions)
     recipe: Recipe = field(default_factory=Recipe)
 
 
-def arguments(source: str, target: str, parameters: Parameters, *, is_replaced: bool = False) -> list[str]:
+def arguments(
+    source: str, target: str, parameters: ReconstructionParameters, *, is_replaced: bool = False
+) -> list[str]:
     """What to write behind ``pellucid``. Settings that are as they are by default are left out.
 
     >>> arguments("a.h5", "a.zarr", Parameters(recipe=Recipe(center=505.5, filter="hann")))[1:]
@@ -35,16 +37,16 @@ def arguments(source: str, target: str, parameters: Parameters, *, is_replaced: 
     words += ["--overwrite"] if is_replaced else []
     for name, value in (*_of_scan(parameters.scan), *_of_recipe(parameters.recipe)):
         is_left_out = value is None or value is False or value == ""
-        words += [] if is_left_out else [name] if value is True else _said(name, str(value))
+        words += [] if is_left_out else [name] if value is True else _text(name, str(value))
     return words
 
 
-def _said(name: str, text: str) -> list[str]:
+def _text(name: str, text: str) -> list[str]:
     """Behind a name, a number below 0 would be taken for another name."""
     return [f"{name}={text}"] if text.startswith("-") else [name, text]
 
 
-def spelled(words: list[str]) -> str:
+def shell_line(words: list[str]) -> str:
     """As one line for a shell."""
     return f"pellucid {shlex.join(words)}"
 

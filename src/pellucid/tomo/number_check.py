@@ -29,4 +29,4 @@ def check_number(
     limits += [f"from {least:g}"] if least > -inf else []
     limits += [f"up to {most:g}"] if most < inf else []
     kind = "a whole number" if is_whole else "a number" if limits else "a finite number"
-    raise InvalidInput(f"{what} is {value!r}.", do=f"Use {' '.join([kind, *limits])}.")
+    raise InvalidInput(f"{what} is {value!r}.", remedy=f"Use {' '.join([kind, *limits])}.")

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from pellucid.errors import InvalidInput
-from pellucid.tomo.axis import METHODS as AXIS_METHODS
-from pellucid.tomo.filters import FILTERS, PADDINGS
+from pellucid.tomo.correction.phase import Paganin
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.geometry.axis import METHODS as AXIS_METHODS
+from pellucid.tomo.methods.filters import FILTERS, PADDINGS
 from pellucid.tomo.number_check import check_number
-from pellucid.tomo.phase import Paganin
-from pellucid.tomo.rings import RingSettings
 
 METHODS = ("direct", "gridding", "sirt", "cgls")
 USUAL_ITERATIONS = {"sirt": 200, "cgls": 20}
@@ -75,9 +75,11 @@ class Recipe:
         """An axis that runs aslant is followed row by row (tilt), or put upright with the detector (roll)."""
         has_tilt = self.tilt not in (0, WHEN_CLEAR)
         if has_tilt and self.roll_deg != 0:
-            raise InvalidInput("Both a tilt and a roll were wished.", do="Give the one or the other.")
+            raise InvalidInput("Both a tilt and a roll were wished.", remedy="Give the one or the other.")
         if self.is_offset and (has_tilt or self.roll_deg != 0):
-            raise InvalidInput("An offset scan cannot be joined along a tilted axis.", do="Leave tilt and roll at 0.")
+            raise InvalidInput(
+                "An offset scan cannot be joined along a tilted axis.", remedy="Leave tilt and roll at 0."
+            )
         for what, value, choices in (
             ("tilt", self.tilt, (AUTOMATIC, WHEN_CLEAR)),
             ("roll", self.roll_deg, (AUTOMATIC,)),
@@ -86,7 +88,7 @@ class Recipe:
                 _check_choice(what, value, choices)
                 if not isinstance(self.center, str):
                     raise InvalidInput(
-                        f"The {what} of an axis is found together with its center.", do="Give both, or neither."
+                        f"The {what} of an axis is found together with its center.", remedy="Give both, or neither."
                     )
 
     @property
@@ -113,10 +115,10 @@ def read_recipe(words: dict[str, Any]) -> Recipe:
     """A Recipe from words; one that is not known is refused with those that are."""
     known = [entry.name for entry in fields(Recipe)]
     if unknown := sorted(set(words) - set(known)):
-        raise InvalidInput(f"A recipe has no {unknown[0]!r}.", do=f"It has: {', '.join(known)}.")
+        raise InvalidInput(f"A recipe has no {unknown[0]!r}.", remedy=f"It has: {', '.join(known)}.")
     return Recipe(**words)
 
 
 def _check_choice(what: str, chosen: str, choices: tuple[str, ...]) -> None:
     if chosen not in choices:
-        raise InvalidInput(f"There is no {what} {chosen!r}.", do=f"Choose one of: {', '.join(choices)}.")
+        raise InvalidInput(f"There is no {what} {chosen!r}.", remedy=f"Choose one of: {', '.join(choices)}.")

@@ -1,6 +1,6 @@
 """What a reconstruction did, for people and for programs: every parameter, versions, warnings and times.
 
-Here: Report, AngleReport; writing them as JSON, and reading the warnings back.
+Here: ReconstructionReport, AngleReport; writing them as JSON, and reading the warnings back.
 Not here: making it (pipeline).
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.formats.location import Location
-from pellucid.tomo.backprojection import Geometry
-from pellucid.tomo.reference.angles import Coverage
-from pellucid.tomo.tilt import Tilt
+from pellucid.tomo.geometry.tilt import Tilt
+from pellucid.tomo.methods.direct import ParallelGeometry
+from pellucid.tomo.reference.view_weights import Coverage
 
 FORMAT = 1
 WEIGHTS_TOLERANCE = 0.005
@@ -48,7 +48,7 @@ class AngleReport:
     distinct_count: int = FEWEST_ANGLES
 
     @classmethod
-    def of(cls, geometry: Geometry) -> "AngleReport":
+    def of(cls, geometry: ParallelGeometry) -> "AngleReport":
         """Of the views as they are reconstructed: those of an offset scan after joining."""
         coverage = Coverage.of(geometry.angles_rad)
         missing = tuple(np.degrees(coverage.missing_rad).tolist())
@@ -78,7 +78,7 @@ class AngleReport:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReconstructionReport:
     """One run. seconds: of every step, added up over all workers; wall_s: from the first block to the last.
 
     scan: the facts of the scan. recipe: every choice that was made. axis: its column in the first and the last row.

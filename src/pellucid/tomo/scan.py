@@ -15,7 +15,7 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.bad_pixels import BadPixels
+from pellucid.tomo.correction.bad_pixels import BadPixels
 from pellucid.tomo.number_check import check_number
 from pellucid.volume.volume import Volume
 
@@ -137,7 +137,7 @@ class Frames:
         first, stop = wanted or (0, length)
         if not 0 <= first < stop <= length:
             raise InvalidInput(
-                f"There are no {what} {first}:{stop}: there are {length}.", do=f"Stay within 0:{length}."
+                f"There are no {what} {first}:{stop}: there are {length}.", remedy=f"Stay within 0:{length}."
             )
         return first, stop
 
@@ -195,20 +195,20 @@ class Scan:
         if len(self.angles_rad) != self.projections.count:
             raise InvalidInput(
                 f"{self.name} has {self.projections.count} projections and {len(self.angles_rad)} angles.",
-                do="Give the angles: a range such as 0:180, or a file with one angle in degrees per projection.",
+                remedy="Give the angles: a range such as 0:180, or a file with one angle in degrees per projection.",
             )
         if not (is_finite := np.isfinite(self.angles_rad)).all():
             first = int(np.argmin(is_finite))
             raise InvalidInput(
                 f"The angle of projection {first} of {self.name} is {self.angles_rad[first]}, not a finite number.",
-                do="Correct it in the file, or give the angles: a range such as --angles 0:180, or a file.",
+                remedy="Correct it in the file, or give the angles: a range such as --angles 0:180, or a file.",
             )
         wanted = self.projections.shape[1:]
         for what, frames in (("flats", self.flats), ("darks", self.darks)):
             if frames is not None and frames.shape[1:] != wanted:
                 raise InvalidInput(
                     f"The {what} of {self.name} are {frames.shape[1:]} pixels and its projections {wanted}.",
-                    do=f"Give {what} taken with the same detector settings.",
+                    remedy=f"Give {what} taken with the same detector settings.",
                 )
 
     @property
@@ -263,7 +263,7 @@ class Scan:
             half_turns = "" if np.ptp(self.angles_rad) < np.pi / 2 else ", or half turns from there"
             raise InvalidInput(
                 f"All {self.count} angles of {self.name} are {at}{half_turns}.",
-                do="Check that they are in degrees and those of the rotation stage, or give them with --angles.",
+                remedy="Check that they are in degrees and those of the rotation stage, or give them with --angles.",
             )
 
     def groups(self, frames: Frames | None) -> list[tuple[str, int]]:
@@ -288,9 +288,9 @@ class Scan:
             return self
         angles = self.angles_rad if turned <= FULL_TURN else np.mod(self.angles_rad, 2 * np.pi)
         order = np.argsort(angles, kind="stable")
-        said = (*self.assumptions, "The projections are not in the order of their angles, and are sorted.")
+        text = (*self.assumptions, "The projections are not in the order of their angles, and are sorted.")
         projections = self.projections.choose(order)
-        return replace(self, projections=projections, angles_rad=angles[order], assumptions=said)
+        return replace(self, projections=projections, angles_rad=angles[order], assumptions=text)
 
     def close(self) -> None:
         """Close the files; volumes that are shared are closed once."""

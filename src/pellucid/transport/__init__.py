@@ -5,14 +5,29 @@ Not here: how it is done (the modules), running viewers (instance).
 """
 
 from pellucid.transport.address import Address, Certificate
-from pellucid.transport.announcement import Label
-from pellucid.transport.connecting import Allocation, Options, allocate, retrieve, send, stream
-from pellucid.transport.host import Host, Limits, Offer, Received
-from pellucid.transport.listening import Listener, receive
-from pellucid.transport.session import Report
-from pellucid.transport.streaming import StreamWriter
+from pellucid.transport.client import Allocation, TransferOptions, allocate, retrieve, send, stream
+from pellucid.transport.host import Host, OfferedArray, ReceivedArray, ReceiveLimits
+from pellucid.transport.server import Listener, receive
+from pellucid.transport.streams import StreamWriter
+from pellucid.transport.wire.announcement import ArrayInfo
+from pellucid.transport.wire.transfer import TransferReport
 
 __all__ = [
-    "Address", "Allocation", "Certificate", "Host", "Label", "Limits", "Listener", "Offer", "Options", "Received",
-    "Report", "StreamWriter", "allocate", "receive", "retrieve", "send", "stream",
+    "Address",
+    "Allocation",
+    "ArrayInfo",
+    "Certificate",
+    "Host",
+    "Listener",
+    "OfferedArray",
+    "ReceiveLimits",
+    "ReceivedArray",
+    "StreamWriter",
+    "TransferOptions",
+    "TransferReport",
+    "allocate",
+    "receive",
+    "retrieve",
+    "send",
+    "stream",
 ]  # fmt: skip

@@ -43,7 +43,7 @@ class Address:
         found = _SPELLING.fullmatch(text)
         if found is None or int(found["port"]) > 65535 or (found["scheme"] == "tls") != bool(found["pin"]):
             remedy = "Write host:port, or tls://host:port#PIN with the 64 digits that the listening end printed."
-            raise InvalidInput(f"{text!r} is not an address.", do=remedy)
+            raise InvalidInput(f"{text!r} is not an address.", remedy=remedy)
         return cls(found["host"].strip("[]") or "127.0.0.1", int(found["port"]), found["pin"] or "")
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ def listen(address: Address) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family, backlog=64)
     except OSError as error:
         remedy = "Choose another port (0 takes a free one), and a name or number of this machine."
-        raise InvalidInput(f"Nobody can listen at {address}: {error.strerror}.", do=remedy) from error
+        raise InvalidInput(f"Nobody can listen at {address}: {error.strerror}.", remedy=remedy) from error
 
 
 def listen_locally(name: str) -> socket.socket:

@@ -1,6 +1,6 @@
 """What becomes of arrays that arrive, and where those come from that are asked for.
 
-Here: Host, which a listener asks and tells; Mailbox, the simplest one; Limits; Received and Offer.
+Here: Host, which a listener asks and tells; Mailbox, the simplest one; ReceiveLimits; ReceivedArray and OfferedArray.
 Not here: connections (listening), memory and pieces (pieces).
 """
 
@@ -13,13 +13,13 @@ from typing import Any
 from pellucid.box import Box
 from pellucid.errors import InvalidInput, PellucidError, TransferBroken
 from pellucid.formats.protocol import Voxels
-from pellucid.transport.announcement import NO_LABEL, Announcement, Label
-from pellucid.transport.pieces import Target
-from pellucid.transport.session import Report
+from pellucid.transport.wire.announcement import NO_LABEL, Announcement, ArrayInfo
+from pellucid.transport.wire.pieces import PieceTarget
+from pellucid.transport.wire.transfer import TransferReport
 
 
 @dataclass(frozen=True)
-class Limits:
+class ReceiveLimits:
     """What a listening end takes.
 
     limit_bytes: the largest array. at_once: how many arrays at a time; with is_waiting the next one waits, else it is
@@ -35,22 +35,22 @@ class Limits:
     keep_s: float = 60.0
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ReceiveLimits()
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedArray:
     """An array that has arrived, with what its sender said about it. The memory is shared: see formats.shared."""
 
-    target: Target
-    report: Report | None = None
+    target: PieceTarget
+    report: TransferReport | None = None
 
     @property
     def array(self) -> Voxels:
         return self.target.shared.array
 
     @property
-    def label(self) -> Label:
+    def label(self) -> ArrayInfo:
         return self.target.announcement.label
 
     @property
@@ -59,11 +59,11 @@ class Received:
 
 
 @dataclass(frozen=True)
-class Offer:
+class OfferedArray:
     """An array to hand out."""
 
     array: Voxels
-    label: Label = NO_LABEL
+    label: ArrayInfo = NO_LABEL
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,37 +73,37 @@ class Host:
     An error of ours that is raised here is what the other end hears.
     """
 
-    def allocate(self, announcement: Announcement) -> Target:
+    def allocate(self, announcement: Announcement) -> PieceTarget:
         """Memory for what is announced, before a byte is sent."""
-        return Target.create(announcement)
+        return PieceTarget.create(announcement)
 
-    def begun(self, target: Target) -> None:
+    def on_started(self, target: PieceTarget) -> None:
         """Bytes begin to come, for the first time or after a break. From here on stored or broken follows."""
 
-    def arrived(self, target: Target, box: Box) -> None:
+    def on_block(self, target: PieceTarget, box: Box) -> None:
         """A block of a stream is in its place."""
 
-    def stored(self, received: Received) -> None:
+    def on_stored(self, received: ReceivedArray) -> None:
         """All of an array is there. Until now, nothing has taken the place of what was there before."""
 
-    def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
+    def on_interrupted(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
         """A transfer broke off, or was refused in the middle; so many bytes are kept for the next try."""
 
-    def find(self, request: Mapping[str, Any]) -> Offer:
+    def find(self, request: Mapping[str, Any]) -> OfferedArray:
         """What somebody asks for."""
-        raise InvalidInput("Nothing can be retrieved here.", do="Ask a running instance.")
+        raise InvalidInput("Nothing can be retrieved here.", remedy="Ask a running instance.")
 
 
 class Mailbox(Host):
     """Keeps arrays in the order in which they arrive."""
 
     def __init__(self) -> None:
-        self._received: queue.Queue[Received] = queue.Queue()
+        self._received: queue.Queue[ReceivedArray] = queue.Queue()
 
-    def stored(self, received: Received) -> None:
+    def on_stored(self, received: ReceivedArray) -> None:
         self._received.put(received)
 
-    def next(self, timeout_s: float | None = None) -> Received:
+    def next(self, timeout_s: float | None = None) -> ReceivedArray:
         try:
             return self._received.get(timeout=timeout_s)
         except queue.Empty:

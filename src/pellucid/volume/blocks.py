@@ -29,9 +29,9 @@ class Block:
 
     def padding(self, halo: Shape) -> tuple[tuple[int, int], ...]:
         """How far the halo reaches over the volume's border: the widths that np.pad takes."""
-        wished = self.core.grow(halo)
-        lows = (have - want for have, want in zip(self.outer.start, wished.start, strict=True))
-        highs = (want - have for have, want in zip(self.outer.stop, wished.stop, strict=True))
+        requested = self.core.grow(halo)
+        lows = (have - want for have, want in zip(self.outer.start, requested.start, strict=True))
+        highs = (want - have for have, want in zip(self.outer.stop, requested.stop, strict=True))
         return tuple(zip(lows, highs, strict=True))
 
 
@@ -43,7 +43,7 @@ def split(shape: Shape, block: Shape, halo: Shape = (0, 0, 0)) -> list[Block]:
     """
     if min(block) < 1 or min(halo) < 0:
         raise InvalidInput(
-            f"Blocks of {block} with a halo of {halo} do not exist.", do="Use edges >= 1 and halos >= 0."
+            f"Blocks of {block} with a halo of {halo} do not exist.", remedy="Use edges >= 1 and halos >= 0."
         )
     whole = Box.whole(shape)
     return [Block(index, core, core.grow(halo).intersect(whole)) for index, core in enumerate(whole.tiles(block))]

@@ -30,7 +30,7 @@ class Field(Protocol):
         """Call the listener with every box that changes; returns how to stop that."""
 
 
-class Announcements:
+class ChangeListeners:
     """Who wants to know of changes."""
 
     def __init__(self) -> None:

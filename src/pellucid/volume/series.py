@@ -12,14 +12,14 @@ from pellucid.errors import SelectionInvalid
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header
 from pellucid.formats.registry import open_reader
-from pellucid.volume.opened import Opened
+from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume, open_volume
 
 
 class Series:
     """The volumes of one file: ``series[t]`` or ``series[t, c]``; iterating goes through time."""
 
-    def __init__(self, opened: Opened, location: Location) -> None:
+    def __init__(self, opened: ClosableReader, location: Location) -> None:
         self.location = location
         self._opened = opened
 
@@ -86,4 +86,4 @@ def open_at(path: str | Path | Location, time: float) -> Volume:
 def open_series(path: str | Path | Location) -> Series:
     """Open a file over time or channel; a plain volume is a series of one."""
     location = Location.parse(path)
-    return Series(Opened(open_reader(location)), location)
+    return Series(ClosableReader(open_reader(location)), location)

@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Header, Level, Voxels
-from pellucid.volume.opened import Opened
+from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume
 
 
@@ -24,7 +24,7 @@ def stack(volumes: Sequence[Volume]) -> Volume:
     """
     if len(volumes) == 1:
         return volumes[0]
-    return Volume(Opened(_StackReader(volumes)), volumes[0].location)
+    return Volume(ClosableReader(_StackReader(volumes)), volumes[0].location)
 
 
 class _StackReader:
@@ -34,7 +34,7 @@ class _StackReader:
             if volume.shape[1:] != first.shape[1:]:
                 raise InvalidInput(
                     f"{volume.location} has slices of {volume.shape[1:]} and {first.location} of {first.shape[1:]}.",
-                    do="Choose volumes with slices of the same size.",
+                    remedy="Choose volumes with slices of the same size.",
                 )
         self._volumes = tuple(volumes)
         self._starts = np.cumsum([0, *(volume.shape[0] for volume in volumes)]).tolist()

@@ -1,6 +1,6 @@
 """Counting voxels: the range of every brick, and the histogram, in one pass each with bounded memory.
 
-Here: BrickRanges, Histogram, Percentiles, and Statistics, which computes each once and remembers it.
+Here: BrickRanges, Histogram, Percentiles, and VolumeStatistics, which computes each once and remembers it.
 Not here: reading (Volume), turning ranges into visibility (render).
 """
 
@@ -82,7 +82,7 @@ class Percentiles:
     tolerance: float
 
 
-class Statistics:
+class VolumeStatistics:
     """A volume's statistics: computed when first asked for, kept here and in the cache folder."""
 
     def __init__(self, volume: Readable) -> None:

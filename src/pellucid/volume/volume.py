@@ -14,16 +14,16 @@ import numpy as np
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput, SelectionInvalid, SelectionNeeded
 from pellucid.formats.damage import naming_damage
+from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
-from pellucid.formats.memory import ArrayReader
 from pellucid.formats.orientation import Orientation, at_level
 from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
 from pellucid.formats.registry import open_reader
-from pellucid.volume.field import Announcements, Listener
+from pellucid.volume.closable_reader import ClosableReader
+from pellucid.volume.field import ChangeListeners, Listener
 from pellucid.volume.indexing import Index, axes_of, box_of
 from pellucid.volume.interpolate import trilinear
-from pellucid.volume.opened import Opened
-from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Percentiles, Statistics
+from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Percentiles, VolumeStatistics
 
 
 class Volume:
@@ -34,13 +34,13 @@ class Volume:
     ((2, 3, 4), (0.0, 23.0), [12, 16, 20])
     """
 
-    def __init__(self, opened: Opened, location: Location, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+    def __init__(self, opened: ClosableReader, location: Location, *, level: int = 0, t: int = 0, c: int = 0) -> None:
         self.location = location
         self._opened = opened
         self._level = level
         self._frame = {"t": t, "c": c}
-        self._announcements = Announcements()
-        self._statistics = Statistics(self)
+        self._announcements = ChangeListeners()
+        self._statistics = VolumeStatistics(self)
 
     @classmethod
     def from_array(
@@ -52,7 +52,7 @@ class Volume:
     ) -> "Volume":
         """A volume over an array in memory; the array is not copied."""
         reader = ArrayReader(array, spacing, unit, orientation)
-        return cls(Opened(reader), reader.location)
+        return cls(ClosableReader(reader), reader.location)
 
     @property
     def header(self) -> Header:
@@ -130,14 +130,14 @@ class Volume:
         box = self.box if box is None else box
         if not self.box.contains(box) or box.is_empty:
             raise InvalidInput(
-                f"The box {box} does not lie in a volume of {self.shape}.", do=f"Stay within {self.box}."
+                f"The box {box} does not lie in a volume of {self.shape}.", remedy=f"Stay within {self.box}."
             )
         if out is None:
             out = np.empty(box.shape, self.dtype)
         elif not _can_take(out, box, self.dtype):
             raise InvalidInput(
                 f"{_described(out)} cannot take the box {box} of {self.dtype}.",
-                do=f"Give a writable array of shape {box.shape} and type {self.dtype}.",
+                remedy=f"Give a writable array of shape {box.shape} and type {self.dtype}.",
             )
         with naming_damage(self.location.path, "its voxels cannot be read"):
             self._opened.reader.read(box, out, level=self._level, **self._frame)
@@ -223,7 +223,7 @@ def _described(out: object) -> str:
 def open_volume(path: str | Path | Location) -> Volume:
     """Open a volume by name: ``file.h5:/entry/data``, ``folder/``, ``s3://bucket/scan.zarr``, ``stack.tif:t=3,c=0``."""
     if isinstance(path, np.ndarray):
-        raise InvalidInput("An array is no path.", do="Use pellucid.Volume.from_array(array).")
+        raise InvalidInput("An array is no path.", remedy="Use pellucid.Volume.from_array(array).")
     location = Location.parse(path)
     reader = open_reader(location)
     try:
@@ -239,7 +239,7 @@ def _selected(reader: Reader, location: Location) -> Volume:
     t, c, level = (location.number(name) for name in ("t", "c", "level"))
     if (t is None and header.times > 1) or (c is None and header.channels > 1):
         raise SelectionNeeded(location.path, header.times, header.channels)
-    return Volume(Opened(reader), location, level=level or 0, t=t or 0, c=c or 0)
+    return Volume(ClosableReader(reader), location, level=level or 0, t=t or 0, c=c or 0)
 
 
 def check_selection(header: Header, location: Location) -> None:
@@ -249,6 +249,6 @@ def check_selection(header: Header, location: Location) -> None:
     _check("level", location.number("level") or 0, len(header.levels), location)
 
 
-def _check(axis: str, asked: int, count: int, location: Location) -> None:
-    if not 0 <= asked < count:
-        raise SelectionInvalid(location.path, axis, asked, count)
+def _check(axis: str, request: int, count: int, location: Location) -> None:
+    if not 0 <= request < count:
+        raise SelectionInvalid(location.path, axis, request, count)

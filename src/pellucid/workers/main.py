@@ -27,19 +27,20 @@ from pellucid.device import choose_all
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.deadline import within_limit
 from pellucid.formats.local_files import allow_only
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import CLOSED, FULL, system_error
 from pellucid.printable import PrintableFormatter
-from pellucid.tomo.reading.suggestion import suggest
-from pellucid.workers import commands, describing, reading, trial_commands
-from pellucid.workers.drawing import Drawing
+from pellucid.tomo.scan_files.dataset_guess import suggest
+from pellucid.workers.channel import MessageChannel
 from pellucid.workers.folder_limit import AllowFolders
-from pellucid.workers.line import Line
-from pellucid.workers.renderers import Renderers
-from pellucid.workers.sources import MappedArray, Sources, shape_of
+from pellucid.workers.protocol import messages, replies, requests
+from pellucid.workers.queries import describe, read
+from pellucid.workers.queries.sources import MappedArray, Sources, shape_of
+from pellucid.workers.render.render_thread import RenderThread
+from pellucid.workers.render.renderers import RendererGroup
 
 if TYPE_CHECKING:
-    from pellucid.workers.trials import Trials
+    from pellucid.workers.queries.previews import PreviewRenderer
 
 HEARTBEAT_S = 0.5
 READERS = 2
@@ -49,10 +50,10 @@ log = logging.getLogger(__name__)
 class WorkerMain:
     """Hears commands, and answers from whichever thread has done them."""
 
-    def __init__(self, line: Line, device: str | None) -> None:
+    def __init__(self, line: MessageChannel, device: str | None) -> None:
         self._line = line
         self._sources = Sources()
-        self.drawing = Drawing(Renderers(choose_all(device)), self)
+        self.drawing = RenderThread(RendererGroup(choose_all(device)), self)
         self._quick = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-quick")
         self._slow = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-slow")
         self._trying = ThreadPoolExecutor(1, thread_name_prefix="pellucid-trial")
@@ -60,72 +61,72 @@ class WorkerMain:
         self._exporting = -1
 
     @cached_property
-    def _trials(self) -> "Trials":
+    def _previews(self) -> "PreviewRenderer":
         # What reconstructs takes as long to import as all else of a Worker, and few viewers need it.
-        from pellucid.workers.trials import Trials
+        from pellucid.workers.queries.previews import PreviewRenderer
 
-        return Trials(self.drawing.renderers.devices[0])
+        return PreviewRenderer(self.drawing.renderers.devices[0])
 
     def run(self) -> None:
         """Until the line ends."""
-        self.say(commands.Ready(self.drawing.renderers.names))
+        self.send_reply(replies.Ready(self.drawing.renderers.names))
         threading.Thread(target=self.drawing.run, name="pellucid-drawing", daemon=True).start()
-        threading.Thread(target=self._beat, name="pellucid-heartbeat", daemon=True).start()
+        threading.Thread(target=self._heartbeat_loop, name="pellucid-heartbeat", daemon=True).start()
         while True:
             message, descriptor = self._line.receive()
-            self._obey(commands.from_message(message), descriptor)
+            self._dispatch(messages.from_message(message), descriptor)
 
-    def say(self, answer: Any, descriptor: int | None = None) -> None:
+    def send_reply(self, answer: Any, descriptor: int | None = None) -> None:
         try:
-            self._line.send(commands.to_message(answer), descriptor)
+            self._line.send(messages.to_message(answer), descriptor)
         except ConnectionError:  # The supervisor is gone: the thread that listens is about to notice too.
             os._exit(0)
 
     def failed(self, error: Exception, *, number: int = -1, request: int = -1) -> None:
-        told = _told(error)
+        reply = _as_pellucid_error(error)
         line = getattr(error, "line", 0)
-        self.say(commands.Failed(number, request, type(told).__name__, told.what, told.do, line))
+        self.send_reply(replies.Failed(number, request, type(reply).__name__, reply.what, reply.remedy, line))
 
     def report(self, update: progress.Update) -> None:
         """Progress of anything that this process does."""
-        self.drawing.sign()
-        told = commands.Progressed(
+        self.drawing.touch()
+        reply = replies.ProgressReported(
             self._exporting, update.task, update.name, update.done, update.total, update.unit, update.seconds_left,
             update.is_finished, update.is_stopped,
         )  # fmt: skip
-        self.say(told)
+        self.send_reply(reply)
 
     def note(self, text: str) -> None:
-        self.drawing.sign("compiling" if text.startswith("Compiling") else None)
+        self.drawing.touch("compiling" if text.startswith("Compiling") else None)
 
-    def _beat(self) -> None:
+    def _heartbeat_loop(self) -> None:
         pause = threading.Event()
         while not pause.wait(HEARTBEAT_S):
             stage, silence_s = self.drawing.stage
-            self.say(commands.Alive(stage, silence_s))
+            self.send_reply(replies.Heartbeat(stage, silence_s))
 
-    def _obey(self, command: Any, descriptor: int | None) -> None:
+    def _dispatch(self, command: Any, descriptor: int | None) -> None:
         match command:
-            case commands.Draw():
+            case requests.Draw():
                 self.drawing.draw(command)
-            case commands.Release(slot):
+            case requests.Release(slot):
                 self.drawing.slots.release(slot)
-            case commands.Snapshot():
+            case requests.TakeScreenshot():
                 self.drawing.add_snapshot(command)
-            case commands.Compile():
+            case requests.Compile():
                 self.drawing.add(lambda: self.drawing.compile(command))
-            case commands.UseArray() | commands.Forget() | commands.Measure():
+            case requests.AddArray() | requests.RemoveArray() | requests.Measure():
                 self.drawing.add(lambda: self._answering(command, lambda: self._arrange(command, descriptor)))
             case AllowFolders(folders):
                 allow_only(folders)
-            case commands.Changed(source, boxes):
+            case requests.MarkChanged(source, boxes):
                 self._sources.changed(source, boxes)
-            case commands.Cancel(request):
+            case requests.Cancel(request):
                 if request in self._cancels:
                     self._cancels[request].set()
-            case commands.Probe() | commands.Slice() | commands.Profile() | commands.Inspect():
+            case requests.ProbePixel() | requests.Slice() | requests.SampleLine() | requests.Inspect():
                 self._quick.submit(self._answering, command, lambda: self._read(command))
-            case trial_commands.DescribeScan() | trial_commands.TryScan():
+            case requests.DescribeScan() | requests.MakePreview():
                 cancel = self._cancels[command.request] = threading.Event()
                 self._trying.submit(self._answering, command, lambda: self._try(command, cancel))
             case _:
@@ -140,14 +141,14 @@ class WorkerMain:
     def _arrange(self, command: Any, descriptor: int | None) -> None:
         """What arrays the device has."""
         match command:
-            case commands.UseArray() if descriptor is not None:
+            case requests.AddArray() if descriptor is not None:
                 self._use(command, descriptor)
-            case commands.Forget():
+            case requests.RemoveArray():
                 self._forget(command)
-            case commands.Measure():
+            case requests.Measure():
                 self._measure(command)
 
-    def _use(self, command: commands.UseArray, descriptor: int) -> None:
+    def _use(self, command: requests.AddArray, descriptor: int) -> None:
         with SharedArray(descriptor, command.shape, np.dtype(command.dtype)) as shared:
             array = shared.array  # It keeps the memory.
         if command.kind == "volume":
@@ -155,95 +156,95 @@ class WorkerMain:
             self.drawing.renderers.add(self._sources.use(command.source, mapped))
         else:
             self._sources.use_shape(shape_of(command, array))
-        self.say(commands.Done(command.request))
+        self.send_reply(replies.Done(command.request))
         if command.kind == "volume" and command.is_next:
             # While it is described. What does not fit is refused when it is drawn, to whoever wants to see it.
             with suppress(PellucidError):
                 self.drawing.renderers.load(command.source)
 
-    def _measure(self, command: commands.Measure) -> None:
+    def _measure(self, command: requests.Measure) -> None:
         """Cells know the range of a volume that the device has; what is left takes some time, but not the device."""
         known = self.drawing.renderers.value_range(command.source)
-        work = lambda: self.say(describing.measure(command, self._sources, known))  # noqa: E731
+        work = lambda: self.send_reply(describe.measure(command, self._sources, known))  # noqa: E731
         self._slow.submit(self._answering, command, work)
 
-    def _forget(self, command: commands.Forget) -> None:
+    def _forget(self, command: requests.RemoveArray) -> None:
         self.drawing.renderers.forget(command.source)
         left = self._sources.forget(command.source)
-        self.say(commands.Done(command.request))
+        self.send_reply(replies.Done(command.request))
         # Unmapping takes a third of the time of copying, and the next picture does not wait for it.
         threading.Thread(target=left.clear).start()
 
     def _read(self, command: Any) -> None:
         match command:
-            case commands.Describe():
-                self.say(describing.describe(command, self._sources))
-            case commands.Inspect(source=source):
-                self.say(within_limit(source, lambda: describing.inspect(command)))
-            case commands.Probe():
-                self.say(reading.probe(command, self.drawing.under(command), self._sources))
-            case commands.Profile():
-                self.say(reading.profile(command, self._sources))
-            case commands.Slice():
+            case requests.Describe():
+                self.send_reply(describe.describe(command, self._sources))
+            case requests.Inspect(source=source):
+                self.send_reply(within_limit(source, lambda: describe.inspect(command)))
+            case requests.ProbePixel():
+                self.send_reply(read.probe(command, self.drawing.frame_at(command), self._sources))
+            case requests.SampleLine():
+                self.send_reply(read.profile(command, self._sources))
+            case requests.Slice():
                 self._cut(command)
-            case commands.Retrieve():
-                volume, shared = reading.retrieve(command, self._sources)
+            case requests.Retrieve():
+                volume, shared = read.retrieve(command, self._sources)
                 with shared:
-                    answer = commands.Retrieved(command.request, triple(shared.shape), shared.dtype.str, volume.spacing)
-                    self.say(answer, shared.descriptor)
-            case commands.Export():
+                    answer = replies.Retrieved(command.request, triple(shared.shape), shared.dtype.str, volume.spacing)
+                    self.send_reply(answer, shared.descriptor)
+            case requests.Export():
                 self._export(command)
-            case trial_commands.SuggestParts():
+            case requests.SuggestParts():
                 suggestion = within_limit(command.source, lambda: suggest(command.source))
-                self.say(trial_commands.PartsSuggested(command.request, suggestion))
-            case trial_commands.FindAxis():
-                from pellucid.workers.trials import find_axis
+                self.send_reply(replies.PartsSuggested(command.request, suggestion))
+            case requests.FindAxis():
+                from pellucid.workers.queries.previews import find_axis
 
-                self.say(find_axis(command))
+                self.send_reply(find_axis(command))
 
-    def _cut(self, command: commands.Slice) -> None:
-        pixels = reading.cut(command, self._sources)
+    def _cut(self, command: requests.Slice) -> None:
+        pixels = read.cut(command, self._sources)
         with SharedArray.create(pixels.shape, np.uint8) as shared:
             np.copyto(shared.array, pixels)
-            self.say(commands.Sliced(command.request, pixels.shape[1], pixels.shape[0]), shared.descriptor)
+            self.send_reply(replies.Sliced(command.request, pixels.shape[1], pixels.shape[0]), shared.descriptor)
 
     def _try(self, command: Any, cancel: threading.Event) -> None:
         try:
-            if isinstance(command, trial_commands.DescribeScan):
-                self.say(self._trials.describe(command))
+            if isinstance(command, requests.DescribeScan):
+                self.send_reply(self._previews.describe(command))
                 return
-            answer, pixels = self._trials.picture(command, cancel)
+            answer, pixels = self._previews.image(command, cancel)
         finally:
             del self._cancels[command.request]
         with SharedArray.create(pixels.shape, np.uint8) as shared:
             np.copyto(shared.array, pixels)
-            self.say(answer, shared.descriptor)
+            self.send_reply(answer, shared.descriptor)
 
-    def _export(self, command: commands.Export) -> None:
+    def _export(self, command: requests.Export) -> None:
         if self._exporting >= 0:
-            raise InvalidInput("Another export is under way.", do="Wait until it is finished, or cancel it.")
+            raise InvalidInput("Another export is under way.", remedy="Wait until it is finished, or cancel it.")
         cancel = self._cancels[command.request] = threading.Event()
         self._exporting = command.request
         try:
-            reading.export(command, self._sources, cancel)
+            read.export(command, self._sources, cancel)
         finally:
             self._exporting = -1
             del self._cancels[command.request]
-        self.say(commands.Done(command.request))
+        self.send_reply(replies.Done(command.request))
 
 
-def _told(error: Exception) -> PellucidError:
+def _as_pellucid_error(error: Exception) -> PellucidError:
     """An error of ours as it is; others as something that a person can act on."""
     if isinstance(error, PellucidError):
         return error
     if isinstance(error, MemoryError):
-        return InvalidInput("There is not enough memory for that.", do="Open a coarser level, or crop the volume.")
+        return InvalidInput("There is not enough memory for that.", remedy="Open a coarser level, or crop the volume.")
     if isinstance(error, OSError) and error.errno in (*FULL, *CLOSED):
         return system_error(error)
     log.exception("something failed", exc_info=error)
     what = f"Something went wrong inside: {type(error).__name__}: {error}."
     return InvalidInput(
-        what, do="Change the view or the settings; the terminal where the viewer was started says more."
+        what, remedy="Change the view or the settings; the terminal where the viewer was started says more."
     )
 
 
@@ -259,14 +260,14 @@ def main() -> None:
     """Exit codes: 0 when the line ended, 2 when the device is not there."""
     connection = socket.socket(fileno=int(sys.argv[1]))
     threading.Thread(target=_end_with, args=(connection.fileno(),), name="pellucid-end", daemon=True).start()
-    line = Line(connection)
+    line = MessageChannel(connection)
     handler = logging.StreamHandler()
     handler.setFormatter(PrintableFormatter("pellucid worker: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
         worker = WorkerMain(line, sys.argv[2] if len(sys.argv) > 2 else None)
     except PellucidError as error:
-        line.send(commands.to_message(commands.Failed(-1, -1, type(error).__name__, error.what, error.do)))
+        line.send(messages.to_message(replies.Failed(-1, -1, type(error).__name__, error.what, error.remedy)))
         os._exit(2)
     with progress.use(progress.Callbacks(worker.report, worker.note)):
         try:

@@ -17,8 +17,10 @@ from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.rendering.scene import Scene
-from pellucid.workers.commands import Alive, Command, Draw, Ready, Stage, from_message, to_message
-from pellucid.workers.line import Line
+from pellucid.workers.channel import MessageChannel
+from pellucid.workers.protocol.messages import from_message, to_message
+from pellucid.workers.protocol.replies import Heartbeat, Ready, Stage
+from pellucid.workers.protocol.requests import Draw, Request
 
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 """What a process dies of that did something wrong itself."""
@@ -48,7 +50,7 @@ class Deadlines:
 
 
 @dataclass(frozen=True)
-class Ending:
+class ExitReason:
     """How a process ended. is_fault: by what it was doing, so that doing it again would end it again. scenes: those of
     the snapshots that it still owed."""
 
@@ -61,7 +63,7 @@ class WorkerProcess:
     """on_answer and on_end are called from a thread of this object; on_end once, at the very last."""
 
     def __init__(
-        self, device: str | None, on_answer: OnAnswer, on_end: Callable[[Ending], None], deadlines: Deadlines
+        self, device: str | None, on_answer: OnAnswer, on_end: Callable[[ExitReason], None], deadlines: Deadlines
     ) -> None:
         ours, theirs = socket.socketpair()
         descriptor = theirs.fileno()
@@ -71,10 +73,10 @@ class WorkerProcess:
             command, pass_fds=[descriptor], stdin=subprocess.DEVNULL, start_new_session=True
         )
         theirs.close()
-        self._line, self._deadlines = Line(ours), deadlines
+        self._line, self._deadlines = MessageChannel(ours), deadlines
         self._on_answer, self._on_end = on_answer, on_end
-        self._ending: Ending | None = None
-        self._outbox: deque[tuple[Command, int | None]] = deque()
+        self._ending: ExitReason | None = None
+        self._outbox: deque[tuple[Request, int | None]] = deque()
         self._filled = threading.Condition()
         self._is_over = False
         self._listening = threading.Thread(target=self._listen, name="pellucid-worker-in", daemon=True)
@@ -88,15 +90,15 @@ class WorkerProcess:
         self._listening.start()
         self._speaking.start()
 
-    def send(self, command: Command, descriptor: int | None = None) -> None:
+    def send(self, command: Request, descriptor: int | None = None) -> None:
         """Never waits. Of Draws that were not sent yet only the latest is."""
         with self._filled:
             if isinstance(command, Draw):
-                self._outbox = deque(said for said in self._outbox if not isinstance(said[0], Draw))
+                self._outbox = deque(text for text in self._outbox if not isinstance(text[0], Draw))
             self._outbox.append((command, descriptor))
             self._filled.notify()
 
-    def kill(self, ending: Ending | None = None) -> None:
+    def kill(self, ending: ExitReason | None = None) -> None:
         self._ending = self._ending or ending
         self._process.kill()
 
@@ -132,24 +134,24 @@ class WorkerProcess:
                 answer = from_message(message)
                 if isinstance(answer, Ready):
                     timeout_s = self._deadlines.silence
-                if isinstance(answer, Alive):
+                if isinstance(answer, Heartbeat):
                     self._check(answer)
-                if not isinstance(answer, Alive) or answer.stage != stage:
+                if not isinstance(answer, Heartbeat) or answer.stage != stage:
                     self._on_answer(answer, descriptor)
-                stage = answer.stage if isinstance(answer, Alive) else stage
+                stage = answer.stage if isinstance(answer, Heartbeat) else stage
         except TimeoutError:
-            self.kill(Ending("it gave no sign of life", is_fault=True))
+            self.kill(ExitReason("it gave no sign of life", is_fault=True))
         except (EOFError, OSError):
             pass
         except (KeyError, ValueError, TypeError, PellucidError):
             log.exception("a Worker said something that makes no sense")
-            self.kill(Ending("it said something that makes no sense", is_fault=True))
+            self.kill(ExitReason("it said something that makes no sense", is_fault=True))
         finally:
             self._finish()
 
-    def _check(self, alive: Alive) -> None:
+    def _check(self, alive: Heartbeat) -> None:
         if alive.silence_s > self._deadlines.of(alive.stage):
-            self.kill(Ending(f"it was caught in {alive.stage} for {alive.silence_s:.0f} s", is_fault=True))
+            self.kill(ExitReason(f"it was caught in {alive.stage} for {alive.silence_s:.0f} s", is_fault=True))
 
     def _finish(self) -> None:
         with self._filled:
@@ -164,13 +166,13 @@ class WorkerProcess:
         self._on_end(self._ending or _ending_of(code))
 
 
-def _ending_of(code: int) -> Ending:
+def _ending_of(code: int) -> ExitReason:
     if code >= 0:
-        return Ending(f"it ended by itself ({code})", is_fault=False)
+        return ExitReason(f"it ended by itself ({code})", is_fault=False)
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
     if -code == signal.SIGKILL:
-        return Ending("it was killed; the machine may have run out of memory", is_fault=False)
-    return Ending(f"it crashed ({name})", is_fault=-code in FAULTS)
+        return ExitReason("it was killed; the machine may have run out of memory", is_fault=False)
+    return ExitReason(f"it crashed ({name})", is_fault=-code in FAULTS)

@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pellucid.device import choose
-from pellucid.tomo.phantoms import foam
-from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.simulation import Detector, Faults, simulate
-from pellucid.tomo.trial import Trial
-from pellucid.volume.sample import sample
+from pellucid.tomo.pipeline.preview import SlicePreview
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.simulation.detector import Detector, Faults, simulate
+from pellucid.tomo.simulation.phantoms import foam
+from pellucid.volume.sample_volume import sample
 from tests.web.browsing import Viewer
 from tests.web.reconstruction.workbench import AXIS, COLUMNS, ROWS, VIEWS, choose_scan, settled
 
@@ -60,14 +60,14 @@ def page(page: Page) -> Page:
 
 
 @pytest.fixture(scope="session")
-def trial(beamline: Path) -> Iterator[Trial]:
-    opened = Trial(open_scan(beamline / "foam.h5"), choose("cpu"))
+def preview(beamline: Path) -> Iterator[SlicePreview]:
+    opened = SlicePreview(open_scan(beamline / "foam.h5"), choose("cpu"))
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def bench(page: Page, scan: Path) -> Page:
+def workbench(page: Page, scan: Path) -> Page:
     """The page, with the scan chosen in the file browser."""
     choose_scan(page, scan.name)
     settled(page)

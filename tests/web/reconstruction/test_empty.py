@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.web.browsing import PATIENCE_MS, Viewer, drawn, peak_signal, pixels, see, wait_for_scene
+from tests.web.browsing import TIMEOUT_MS, Viewer, drawn, peak_signal, pixels, see, wait_for_scene
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_scan_is_set_up_and_a_file_opened_with_the_mouse(empty: Page) -> None:
     drawer = empty.get_by_role("complementary", name="Files")
     drawer.get_by_role("button", name="foam.h5").click()
     workbench = empty.get_by_role("region", name="Reconstruction")
-    expect(workbench.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
+    expect(workbench.get_by_label("Column, number")).to_be_visible(timeout=TIMEOUT_MS)
     workbench.get_by_label("Column, number").click()
     workbench.get_by_role("button", name="Close reconstruction").click()
     tools.get_by_role("button", name="Open a file").click()

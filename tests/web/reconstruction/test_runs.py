@@ -8,43 +8,43 @@ import h5py
 import numpy as np
 from playwright.sync_api import Browser, Page, expect
 
-from pellucid.tomo.reading.opening import open_scan
-from pellucid.tomo.trial import Trial
+from pellucid.tomo.pipeline.preview import SlicePreview
+from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.volume import open_volume
-from tests.web.browsing import PATIENCE_MS, Viewer, opened, peak_signal, scene, see, wait_for_rest
+from tests.web.browsing import TIMEOUT_MS, Viewer, opened, peak_signal, scene, see, wait_for_rest
 from tests.web.conftest import SIZE
 from tests.web.reconstruction.workbench import RECIPE, ROWS, VIEWS, center_of, choose_scan, exact, fill, own, settled
 
 
-def test_all_slices_are_made_and_opened(bench: Page, trial: Trial, scan: Path) -> None:
-    target, center = scan.with_name("made.zarr"), center_of(bench)
-    bench.get_by_label("Output", exact=True).fill(str(target))
-    bench.keyboard.press("Enter")
-    bench.get_by_role("button", name="Reconstruct all slices").click()
-    expect(bench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
-    opener = bench.get_by_role("button", name="Open volume")
-    expect(opener).to_be_visible(timeout=PATIENCE_MS)
-    assert scene(bench)["scene"]["volumes"][0]["source"].startswith("memory:")  # Slices were seen as they came.
+def test_all_slices_are_made_and_opened(workbench: Page, preview: SlicePreview, scan: Path) -> None:
+    target, center = scan.with_name("made.zarr"), center_of(workbench)
+    workbench.get_by_label("Output", exact=True).fill(str(target))
+    workbench.keyboard.press("Enter")
+    workbench.get_by_role("button", name="Reconstruct all slices").click()
+    expect(workbench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
+    opener = workbench.get_by_role("button", name="Open volume")
+    expect(opener).to_be_visible(timeout=TIMEOUT_MS)
+    assert scene(workbench)["scene"]["volumes"][0]["source"].startswith("memory:")  # Slices were seen as they came.
     opener.click()
-    expect(bench.get_by_role("region", name="Reconstruction")).to_have_count(0)
-    assert scene(bench)["scene"]["volumes"][0]["source"] == str(target)
+    expect(workbench.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    assert scene(workbench)["scene"]["volumes"][0]["source"] == str(target)
     with open_volume(target) as volume:
-        made, wanted = volume.read()[ROWS // 2], trial.slice(ROWS // 2, replace(RECIPE, center=center))
+        made, wanted = volume.read()[ROWS // 2], preview.slice(ROWS // 2, replace(RECIPE, center=center))
     assert np.abs(made - wanted).max() < 1e-4 * np.ptp(wanted)
 
 
-def test_another_page_goes_on_with_what_was_set_up(bench: Page, viewer: Viewer, scan: Path) -> None:
-    bench.get_by_role("combobox", name="Filter").select_option("parzen")
-    bench.get_by_role("combobox", name="Ring removal").select_option("titarenko")
-    number = bench.get_by_label("Column, number")
+def test_another_page_goes_on_with_what_was_set_up(workbench: Page, viewer: Viewer, scan: Path) -> None:
+    workbench.get_by_role("combobox", name="Filter").select_option("parzen")
+    workbench.get_by_role("combobox", name="Ring removal").select_option("titarenko")
+    number = workbench.get_by_label("Column, number")
     number.fill("44.5")
     number.press("Enter")
-    exact(bench, "slice", "Number(shown.center) === 44.5")
-    bench.reload()
-    second = bench.context.new_page()
+    exact(workbench, "slice", "Number(shown.center) === 44.5")
+    workbench.reload()
+    second = workbench.context.new_page()
     second.goto(viewer.url)
-    for page in (bench, second):
-        expect(page.get_by_role("combobox", name="Filter")).to_have_value("parzen", timeout=PATIENCE_MS)
+    for page in (workbench, second):
+        expect(page.get_by_role("combobox", name="Filter")).to_have_value("parzen", timeout=TIMEOUT_MS)
         expect(page.get_by_role("combobox", name="Ring removal")).to_have_value("titarenko")
         assert center_of(page) == 44.5
         exact(page, "slice", "Number(shown.center) === 44.5")
@@ -71,49 +71,48 @@ def test_a_viewer_that_was_started_again_learns_what_is_set_up(browser: Browser,
         alone.kill()
         see(page, "The viewer does not respond")
         alone.start("--root", str(beamline), "--port", str(port))
-        expect(page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=PATIENCE_MS)
+        expect(page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=TIMEOUT_MS)
         second = context.new_page()
         second.goto(alone.url)
-        expect(second.get_by_role("combobox", name="Filter")).to_have_value("hamming", timeout=PATIENCE_MS)
+        expect(second.get_by_role("combobox", name="Filter")).to_have_value("hamming", timeout=TIMEOUT_MS)
     finally:
         context.close()
         alone.kill()
 
 
-def test_a_run_is_there_on_another_page(bench: Page, viewer: Viewer, scan: Path) -> None:
-    second = bench.context.new_page()
+def test_a_run_is_there_on_another_page(workbench: Page, viewer: Viewer, scan: Path) -> None:
+    second = workbench.context.new_page()
     second.goto(viewer.url)  # Open before anything runs.
-    expect(second.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
-    bench.get_by_role("combobox", name="Filter").select_option("cosine")
-    bench.get_by_label("Output", exact=True).fill(str(scan.with_name("seen.zarr")))
-    bench.keyboard.press("Enter")
-    bench.get_by_role("button", name="Reconstruct all slices").click()
-    expect(second.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible(timeout=PATIENCE_MS)
-    bench.reload()
-    expect(bench.get_by_label("Output", exact=True)).to_have_value(
-        str(scan.with_name("seen.zarr")), timeout=PATIENCE_MS
-    )
-    expect(bench.get_by_role("combobox", name="Filter")).to_have_value("cosine")
-    for page in (bench, second):
-        expect(page.get_by_role("button", name="Open volume")).to_be_visible(timeout=PATIENCE_MS)
-    bench.reload()  # It has ended meanwhile.
-    expect(bench.get_by_role("button", name="Open volume")).to_be_visible(timeout=PATIENCE_MS)
+    expect(second.get_by_label("Column, number")).to_be_visible(timeout=TIMEOUT_MS)
+    workbench.get_by_role("combobox", name="Filter").select_option("cosine")
+    workbench.get_by_label("Output", exact=True).fill(str(scan.with_name("seen.zarr")))
+    workbench.keyboard.press("Enter")
+    workbench.get_by_role("button", name="Reconstruct all slices").click()
+    expect(second.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible(timeout=TIMEOUT_MS)
+    workbench.reload()
+    output = str(scan.with_name("seen.zarr"))
+    expect(workbench.get_by_label("Output", exact=True)).to_have_value(output, timeout=TIMEOUT_MS)
+    expect(workbench.get_by_role("combobox", name="Filter")).to_have_value("cosine")
+    for page in (workbench, second):
+        expect(page.get_by_role("button", name="Open volume")).to_be_visible(timeout=TIMEOUT_MS)
+    workbench.reload()  # It has ended meanwhile.
+    expect(workbench.get_by_role("button", name="Open volume")).to_be_visible(timeout=TIMEOUT_MS)
 
 
-def test_there_is_a_way_back_from_a_run_that_is_watched(bench: Page, scan: Path) -> None:
-    bench.get_by_role("group", name="Method").get_by_role("button", name="SIRT").click()
-    fill(bench, "Iterations", "20000")  # Nobody waits for its end.
-    bench.get_by_role("button", name="Reconstruct all slices").click()
-    bench.get_by_role("button", name="Watch").click()
-    expect(bench.get_by_role("region", name="Reconstruction")).to_have_count(0)
-    bench.reload()
-    wait_for_rest(bench)
-    expect(bench.get_by_role("region", name="Reconstruction")).to_have_count(0)
-    bench.get_by_role("button", name="Settings", exact=True).click(timeout=PATIENCE_MS)
-    expect(bench.get_by_label("Iterations", exact=True)).to_have_value("20000", timeout=PATIENCE_MS)
-    expect(bench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
-    bench.get_by_role("button", name="Stop", exact=True).click()
-    see(bench, "The reconstruction was cancelled.")
+def test_there_is_a_way_back_from_a_run_that_is_watched(workbench: Page, scan: Path) -> None:
+    workbench.get_by_role("group", name="Method").get_by_role("button", name="SIRT").click()
+    fill(workbench, "Iterations", "20000")  # Nobody waits for its end.
+    workbench.get_by_role("button", name="Reconstruct all slices").click()
+    workbench.get_by_role("button", name="Watch").click()
+    expect(workbench.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    workbench.reload()
+    wait_for_rest(workbench)
+    expect(workbench.get_by_role("region", name="Reconstruction")).to_have_count(0)
+    workbench.get_by_role("button", name="Settings", exact=True).click(timeout=TIMEOUT_MS)
+    expect(workbench.get_by_label("Iterations", exact=True)).to_have_value("20000", timeout=TIMEOUT_MS)
+    expect(workbench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
+    workbench.get_by_role("button", name="Stop", exact=True).click()
+    see(workbench, "The reconstruction was cancelled.")
     assert not scan.with_suffix(".zarr").exists()
 
 
@@ -122,7 +121,9 @@ def choose_parts(page: Page, **parts: str) -> None:
         page.get_by_role("combobox", name=label).select_option(value)
 
 
-def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(page: Page, beamline: Path, trial: Trial) -> None:
+def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(
+    page: Page, beamline: Path, preview: SlicePreview
+) -> None:
     with h5py.File(beamline / "plain.h5", "w") as file, closing(open_scan(beamline / "foam.h5")) as foam:
         assert foam.flats and foam.darks
         for name, frames in (("images", foam.projections), ("white", foam.flats), ("dark", foam.darks)):
@@ -143,7 +144,7 @@ def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(page: Page, b
     choose_parts(page, Angles="/stage/position", Darks="/raw/dark")
     page.get_by_role("button", name="Read as a scan").click()
     seen = settled(page)
-    assert peak_signal(seen, own(page, trial, replace(RECIPE, center=center_of(page)))) > 45
+    assert peak_signal(seen, own(page, preview, replace(RECIPE, center=center_of(page)))) > 45
     page.get_by_role("button", name="Reproduce").click()
     named = "--projections /raw/images --flats /raw/white --darks /raw/dark --angles /stage/position"
     expect(page.locator("[data-command]")).to_contain_text(named)

@@ -13,10 +13,10 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.trial import Trial
-from pellucid.workers.trials import grey
-from tests.web.browsing import PATIENCE_MS
+from pellucid.workers.queries.previews import grey
+from tests.web.browsing import TIMEOUT_MS
 
 COLUMNS, ROWS, VIEWS, AXIS = 96, 12, 120, 45.3
 RECIPE = Recipe(center=AXIS)
@@ -24,8 +24,8 @@ RECIPE = Recipe(center=AXIS)
 
 def settled(page: Page) -> Voxels:
     """The slice with the axis where it was found."""
-    expect(page.get_by_label("Column, number")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_text("refining")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(page.get_by_label("Column, number")).to_be_visible(timeout=TIMEOUT_MS)
+    expect(page.get_by_text("refining")).to_have_count(0, timeout=TIMEOUT_MS)
     return exact(page, "slice", f"Number(shown.center) === {center_of(page)}")
 
 
@@ -40,15 +40,15 @@ def exact(page: Page, place: str, claim: str = "true") -> Voxels:
     script = f"""() => {{ const canvas = document.querySelector('canvas[data-place="{place}"]');
         const shown = canvas?.dataset ?? {{}};
         return shown.isExact === "true" && ({claim}) ? canvas.toDataURL("image/png") : null; }}"""
-    encoded = page.wait_for_function(script, timeout=PATIENCE_MS).json_value()
+    encoded = page.wait_for_function(script, timeout=TIMEOUT_MS).json_value()
     return np.asarray(Image.open(io.BytesIO(b64decode(encoded.partition(",")[2]))).convert("L"))
 
 
-def own(page: Page, trial: Trial, recipe: Recipe, place: str = "slice", row: int = ROWS // 2) -> Voxels:
+def own(page: Page, preview: SlicePreview, recipe: Recipe, place: str = "slice", row: int = ROWS // 2) -> Voxels:
     """The library's own slice, in the greys of the page's."""
     shown = page.locator(f'canvas[data-place="{place}"]')
     low, high = (float(shown.get_attribute(f"data-{end}") or 0) for end in ("low", "high"))
-    return grey(trial.slice(row, recipe), low, high)
+    return grey(preview.slice(row, recipe), low, high)
 
 
 def center_of(page: Page) -> float:

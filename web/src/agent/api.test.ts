@@ -48,7 +48,7 @@ it("needs neither session nor ticket behind a Hub", async () => {
 });
 
 it("passes on the agent's error and remedy", async () => {
-  const reply = Response.json({ what: "It is gone.", do: "Choose another." }, { status: 404 });
+  const reply = Response.json({ what: "It is gone.", remedy: "Choose another." }, { status: 404 });
   const { api } = setUp({ fragment: "", replies: { "api/jobs": reply } });
   const error = await api.jobs().catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(RequestError);

@@ -37,7 +37,7 @@ function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = f
       }
       asked.push(sent);
       const isRefused = Object.keys(sent).some((name) => refused.includes(name));
-      return Promise.resolve(isRefused ? Response.json({ what: "It was used.", do: "Get another." }, { status: 403 }) : Response.json(GIVEN));
+      return Promise.resolve(isRefused ? Response.json({ what: "It was used.", remedy: "Get another." }, { status: 403 }) : Response.json(GIVEN));
     },
   });
   return { access, asked, kept, proofs };

@@ -7,7 +7,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { PageAccess, ProofRequest, Refused, ServerProof, SessionRequest } from "../protocol";
+import type { PageAccess, ProofRequest, ErrorBody, ServerProof, SessionRequest } from "../protocol";
 
 /** What the browser provides; tests provide something else. */
 export interface Environment {
@@ -110,8 +110,8 @@ async function post<Reply extends PageAccess | ServerProof>(
     return new AccessDenied(`The ${name} does not respond.`, "Check that it is running, then reload this page.");
   }
   if (reply.ok) return (await reply.json()) as Reply;
-  const error = (await reply.json().catch(() => ({}))) as Partial<Refused>;
-  return new AccessDenied(error.what ?? `The ${name} denied access to this page.`, error.do ?? freshLink);
+  const error = (await reply.json().catch(() => ({}))) as Partial<ErrorBody>;
+  return new AccessDenied(error.what ?? `The ${name} denied access to this page.`, error.remedy ?? freshLink);
 }
 
 /** Of this page. Secrets are removed from the address at once: they would stay visible, and in the history. */

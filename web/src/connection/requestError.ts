@@ -1,6 +1,6 @@
 // A request that failed. Here: the error with what to do about it, read from a reply. Not here: sending requests (requests.ts, agent/api.ts).
 
-import type { Refused } from "../protocol";
+import type { ErrorBody } from "../protocol";
 
 /** line: of a shading's source, else 0. */
 export class RequestError extends Error {
@@ -16,7 +16,7 @@ export class RequestError extends Error {
 /** The error in a reply of the viewer or the agent. */
 export async function errorFrom(reply: Response, peer: string): Promise<RequestError> {
   try {
-    const { what, do: remedy, line } = (await reply.json()) as Partial<Refused>;
+    const { what, remedy: remedy, line } = (await reply.json()) as Partial<ErrorBody>;
     if (what) return new RequestError(what, remedy ?? "", line ?? 0);
   } catch {
     // A reply that is not JSON has only its status.

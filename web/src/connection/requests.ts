@@ -8,15 +8,15 @@ import type {
   ExportRequest,
   FileFacts,
   Folder,
-  Link,
+  SavedLink,
   Loaded,
   LoadRequest,
   MovieRequest,
-  Profile,
+  ProfileValues,
   ProfileRequest,
   Revision,
   SavedState,
-  ShadingMade,
+  CompiledShading,
   Share,
   TaskStarted,
   Ticket,
@@ -54,12 +54,12 @@ const query = (values: Record<string, string | number>): string =>
 export const listFolder = (folder: string, search: string): Promise<Folder> => get(`api/files?${query({ folder, search })}`);
 export const factsOf = (path: string): Promise<FileFacts> => get(`api/files/facts?${query({ path })}`);
 export const load = (request: LoadRequest): Promise<Loaded> => post("api/load", request);
-export const compile = (source: string): Promise<ShadingMade> => post("api/shadings", { source });
-export const agree = (hash: string): Promise<ShadingMade> => post(`api/shadings/${hash}/agree`);
-export const profile = (request: ProfileRequest): Promise<Profile> => post("api/profile", request);
+export const compile = (source: string): Promise<CompiledShading> => post("api/shadings", { source });
+export const agree = (hash: string): Promise<CompiledShading> => post(`api/shadings/${hash}/agree`);
+export const profile = (request: ProfileRequest): Promise<ProfileValues> => post("api/profile", request);
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
 export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);
-export const makeLink = (): Promise<Link> => post("api/links");
+export const makeLink = (): Promise<SavedLink> => post("api/links");
 export const openLink = (name: string): Promise<Revision> => post(`api/links/${name}/open`);
 export const shares = (): Promise<Share[]> => get("api/shares");
 export const makeShare = (capability: Capability, name: string): Promise<Share> => post("api/shares", { capability, name });

@@ -5,7 +5,7 @@ import { short, withUnit } from "../geometry/measures";
 import { distance } from "../geometry/vector";
 import { Button, IconButton } from "../components/Button";
 import { Section } from "../components/Section";
-import type { Profile } from "../protocol";
+import type { ProfileValues } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 
@@ -37,7 +37,7 @@ export function MeasureSection(): ReactNode {
   );
 }
 
-function Values({ profile }: { profile: Profile }): ReactNode {
+function Values({ profile }: { profile: ProfileValues }): ReactNode {
   const known = profile.values.filter((one): one is number => one !== null);
   if (known.length < 2) return null;
   const [low, high] = [Math.min(...known), Math.max(...known)];

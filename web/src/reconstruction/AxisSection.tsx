@@ -5,7 +5,7 @@ import { Button } from "../components/Button";
 import { Switch } from "../components/Choice";
 import { Section } from "../components/Section";
 import { Slider } from "../components/Slider";
-import type { Recipe, ScanDescription, Wish } from "../protocol";
+import type { Recipe, ScanDescription, ReconstructionDraft } from "../protocol";
 import { useSession } from "../session/session";
 import { Numbers } from "./fields";
 import type { Change } from "./PreviewImages";
@@ -15,7 +15,7 @@ import { centerOf, centerRange, leaning, numberOf, withAxis, type Leaning } from
 interface AxisProps {
   path: string;
   scan: ScanDescription;
-  draft: Wish;
+  draft: ReconstructionDraft;
   onChange: Change;
 }
 

@@ -2,7 +2,7 @@
 
 import type { ReactNode } from "react";
 import { Segmented } from "../components/Choice";
-import type { ComparedStep, Wish } from "../protocol";
+import type { ComparedStep, ReconstructionDraft } from "../protocol";
 import type { Change } from "./PreviewImages";
 import { before } from "./draft";
 
@@ -13,7 +13,7 @@ const NOTHING_TO_COMPARE: Record<Exclude<ComparedStep, "nothing">, string> = {
   filter: "No filter to compare with: the sharpest one is used, or none.",
 };
 
-export function BeforeAfter({ draft, onChange }: { draft: Wish; onChange: Change }): ReactNode {
+export function BeforeAfter({ draft, onChange }: { draft: ReconstructionDraft; onChange: Change }): ReactNode {
   const { compare, recipe } = draft;
   const isMissed = compare !== "nothing" && before(recipe, compare) === null;
   return (

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
 import { clamp } from "../geometry/vector";
 import { short } from "../geometry/measures";
-import type { Recipe, ScanDescription, TrialPlace, Wish } from "../protocol";
+import type { Recipe, ScanDescription, PreviewPosition, ReconstructionDraft } from "../protocol";
 import type { Preview } from "./previewQueue";
 import type { Previews } from "./previewStore";
 import { before, besideMiddle, centerOf, slopeOf } from "./draft";
@@ -15,11 +15,11 @@ const MIN_RATIO = 0.8;
 const MAX_RATIO = 3;
 
 /** What changes, or what follows from the draft as it is by then. */
-export type Change = (change: Partial<Wish> | ((draft: Wish) => Partial<Wish>)) => void;
+export type Change = (change: Partial<ReconstructionDraft> | ((draft: ReconstructionDraft) => Partial<ReconstructionDraft>)) => void;
 
 interface PreviewImagesProps {
   scan: ScanDescription;
-  draft: Wish;
+  draft: ReconstructionDraft;
   previews: Previews;
   onChange: Change;
 }
@@ -123,7 +123,7 @@ export function Slice({ scan, draft, previews, onChange }: PreviewImagesProps): 
   );
 }
 
-function noteOf(slice: Preview | undefined, { row, recipe }: Wish): string {
+function noteOf(slice: Preview | undefined, { row, recipe }: ReconstructionDraft): string {
   const place = recipe.binning > 1 ? `row ${row}, slice ${Math.floor(row / recipe.binning)}` : `row ${row}`;
   if (!slice) return place;
   const { low, high, unit, radius_px, voxels } = slice.header;
@@ -155,7 +155,7 @@ function Frame({ name, note, ratio, isLarge = false, children }: FrameProps): Re
   );
 }
 
-function Canvas({ place, preview }: { place: TrialPlace; preview: Preview | undefined }): ReactNode {
+function Canvas({ place, preview }: { place: PreviewPosition; preview: Preview | undefined }): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const element = canvas.current;

@@ -5,7 +5,7 @@ import { Button } from "../components/Button";
 import { Switch } from "../components/Choice";
 import { choose, saveText } from "../components/files";
 import { Section } from "../components/Section";
-import type { ScanDescription, Wish } from "../protocol";
+import type { ScanDescription, ReconstructionDraft } from "../protocol";
 import { openFile } from "../session/openFile";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
@@ -19,7 +19,7 @@ const COMMAND_PAUSE_MS = 200;
 interface RunSectionProps {
   path: string;
   scan: ScanDescription;
-  draft: Wish;
+  draft: ReconstructionDraft;
   onChange: Change;
 }
 
@@ -74,7 +74,7 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
       {ended?.state === "stopped" ? (
         <div role="alert">
           <p className="is-bad">{ended.what}</p>
-          <p className="hint">{ended.do}</p>
+          <p className="hint">{ended.remedy}</p>
         </div>
       ) : null}
       {run ? <Log task={run.task} /> : null}
@@ -128,7 +128,7 @@ export function ReproduceSection({ path, scan, draft, onChange }: RunSectionProp
   );
 }
 
-function useCommand(path: string, draft: Wish): string {
+function useCommand(path: string, draft: ReconstructionDraft): string {
   const [text, setText] = useState("");
   const request = JSON.stringify(requestOf(path, draft));
   useEffect(() => {

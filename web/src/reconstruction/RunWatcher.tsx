@@ -28,7 +28,7 @@ async function follow(session: Session, scan: string, task: string): Promise<voi
     if (page.scan === scan) return;
     const name = scan.slice(scan.lastIndexOf("/") + 1);
     if (status.state === "finished") session.notify("success", `The reconstruction of ${name} is finished.`, "", "", run.output);
-    else session.notify("error", status.what, status.do);
+    else session.notify("error", status.what, status.remedy);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error; // A viewer that was started again does not know it.
   }

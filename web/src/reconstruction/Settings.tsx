@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { short } from "../geometry/measures";
 import { Segmented, Select, Switch } from "../components/Choice";
 import { Section } from "../components/Section";
-import type { Paganin, Recipe, ScanDescription, Wish } from "../protocol";
+import type { Paganin, Recipe, ScanDescription, ReconstructionDraft } from "../protocol";
 import { AxisSection } from "./AxisSection";
 import { Numbers } from "./fields";
 import type { Change } from "./PreviewImages";
@@ -15,7 +15,7 @@ interface SettingsProps {
   /** The slice that is shown. */
   slice: Preview | undefined;
   scan: ScanDescription;
-  draft: Wish;
+  draft: ReconstructionDraft;
   onChange: Change;
 }
 

@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestError } from "../connection/requestError";
 import { IconButton } from "../components/Button";
-import type { FoundAxis, ScanDescription, ScanOptions, Suggestion, Wish } from "../protocol";
+import type { AxisResult, ScanDescription, ScanOptions, Suggestion, ReconstructionDraft } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { BeforeAfter } from "./BeforeAfter";
@@ -23,7 +23,7 @@ const LARGEST_EDGE = 2048;
 export function Workbench({ path }: { path: string }): ReactNode {
   const session = useSession();
   const element = useRef<HTMLElement>(null);
-  const [draft, setDraft] = useState<Wish | null>(() => session.store.get().drafts[path] ?? null);
+  const [draft, setDraft] = useState<ReconstructionDraft | null>(() => session.store.get().drafts[path] ?? null);
   const [options, setOptions] = useState<ScanOptions>(() => draft?.options ?? NO_OPTIONS);
   const { scan, refusal } = useScan(path, options, (known) => setDraft((before) => (before ? { ...before, options } : firstDraft(known, options))));
   const close = (): void => session.page({ scan: "" });
@@ -85,8 +85,8 @@ function useSuggestion(path: string): Suggestion | "asked" | null {
 interface BenchProps {
   path: string;
   scan: ScanDescription;
-  draft: Wish;
-  setDraft: (change: (before: Wish | null) => Wish | null) => void;
+  draft: ReconstructionDraft;
+  setDraft: (change: (before: ReconstructionDraft | null) => ReconstructionDraft | null) => void;
   onOptions: (options: ScanOptions) => void;
   problem: RequestError | null;
 }
@@ -117,21 +117,21 @@ function Bench({ path, scan, draft, setDraft, onOptions, problem }: BenchProps):
 }
 
 /** What is wished outlives this page: the viewer keeps it for the next one. */
-function useKept(path: string, draft: Wish | null): void {
+function useKept(path: string, draft: ReconstructionDraft | null): void {
   const session = useSession();
   const client = useSelect((state) => state.welcome?.client);
   useEffect(() => {
     if (draft) session.store.dispatch({ type: "draft", scan: path, draft });
     // Said again to a viewer that welcomes the page anew: it may have been started again, and know nothing.
-    if (client) session.send({ type: "set_up", scan: path, wish: draft, is_open: true });
+    if (client) session.send({ type: "set_up", scan: path, draft: draft, is_open: true });
   }, [session, client, path, draft]);
-  const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, wish: draft, is_open: false }));
+  const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, draft: draft, is_open: false }));
   // At once: whoever closes it may reload the page right after.
   useLayoutEffect(() => close, []);
 }
 
 /** Look for the axis thoroughly while the first guess is looked at; who moves it meanwhile keeps it. */
-function useAxis(path: string, draft: Wish, setDraft: BenchProps["setDraft"]): void {
+function useAxis(path: string, draft: ReconstructionDraft, setDraft: BenchProps["setDraft"]): void {
   const { axis, options } = draft;
   const session = useSession();
   const ask = useEffectEvent((said: ScanOptions) => findAxis(path, said, draft.recipe));
@@ -147,10 +147,10 @@ function useAxis(path: string, draft: Wish, setDraft: BenchProps["setDraft"]): v
   }, [session, axis, options, setDraft]);
 }
 
-function usePreviews(path: string, draft: Wish, setDraft: BenchProps["setDraft"]): Previews {
+function usePreviews(path: string, draft: ReconstructionDraft, setDraft: BenchProps["setDraft"]): Previews {
   const client = useSelect((state) => state.welcome?.client ?? "");
   const [store] = useState(() => {
-    const found = (axis: FoundAxis): void => setDraft((before) => before && withAxis(before, axis, before.axis));
+    const found = (axis: AxisResult): void => setDraft((before) => before && withAxis(before, axis, before.axis));
     return new PreviewStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
   });
   useEffect(() => store.show(draft, client), [store, draft, client]);

@@ -1,6 +1,6 @@
 // The draft of a reconstruction. Here: the draft as one value, and what follows from it. Not here: asking for it.
 
-import type { AxisOrigin, ComparedStep, FoundAxis, Recipe, ReconstructionRequest, ScanDescription, ScanOptions, TrialPlace, TrialRequest, Wish } from "../protocol";
+import type { AxisOrigin, ComparedStep, AxisResult, Recipe, ReconstructionRequest, ScanDescription, ScanOptions, PreviewPosition, PreviewRequest, ReconstructionDraft } from "../protocol";
 
 export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null, is_repaired: true };
 
@@ -8,12 +8,12 @@ export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", 
 export const QUICK = "correlation";
 
 /** The first draft for a scan: its middle. */
-export function firstDraft(scan: ScanDescription, options: ScanOptions): Wish {
+export function firstDraft(scan: ScanDescription, options: ScanOptions): ReconstructionDraft {
   return { options, recipe: { ...scan.recipe, center: QUICK }, axis: "guessed", row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, is_replaced: false, is_watched: true };
 }
 
 /** A draft, changed. An axis that a person moves is theirs. */
-export function changed(draft: Wish, part: Partial<Wish>): Wish {
+export function changed(draft: ReconstructionDraft, part: Partial<ReconstructionDraft>): ReconstructionDraft {
   const isMoved = part.recipe !== undefined && part.recipe.center !== draft.recipe.center;
   return { ...draft, axis: isMoved ? "chosen" : draft.axis, ...part };
 }
@@ -26,7 +26,7 @@ export const WHEN_CLEAR = "when-clear";
 
 /** A draft with an axis that was looked for, rounded as people would say it; with how it leans, where that was looked for too. The quick
     guess does not look for a tilt: the thorough search does. */
-export function withAxis(draft: Wish, { center, slope }: FoundAxis, axis: AxisOrigin): Wish {
+export function withAxis(draft: ReconstructionDraft, { center, slope }: AxisResult, axis: AxisOrigin): ReconstructionDraft {
   const { tilt, roll_deg } = draft.recipe;
   const found = { tilt: Number(slope.toFixed(5)), roll_deg: Number(((Math.atan(slope) * 180) / Math.PI).toFixed(3)) };
   const isTiltFound = typeof tilt === "string" && !(axis === "guessed" && tilt === WHEN_CLEAR);
@@ -35,7 +35,7 @@ export function withAxis(draft: Wish, { center, slope }: FoundAxis, axis: AxisOr
 }
 
 /** A draft whose axis is to be found together with how it leans. */
-export const leaning = (draft: Wish, how: Leaning): Wish => ({ ...draft, recipe: { ...draft.recipe, center: "auto", tilt: 0, roll_deg: 0, [how]: "auto" } });
+export const leaning = (draft: ReconstructionDraft, how: Leaning): ReconstructionDraft => ({ ...draft, recipe: { ...draft.recipe, center: "auto", tilt: 0, roll_deg: 0, [how]: "auto" } });
 
 /** A setting that may also be looked for, as a number. */
 export const numberOf = (value: number | string): number => (typeof value === "number" ? value : 0);
@@ -62,14 +62,14 @@ export function before(recipe: Recipe, compare: ComparedStep): Recipe | null {
 export const SHARPEST = "ramachandran";
 
 /** The image of a place under a draft; null where there is none. */
-export function previewRequestOf(place: TrialPlace, path: string, draft: Wish): TrialRequest | null {
+export function previewRequestOf(place: PreviewPosition, path: string, draft: ReconstructionDraft): PreviewRequest | null {
   const recipe = recipeFor(place, draft);
   if (!recipe) return null;
   return { path, place, recipe, options: draft.options, index: place === "projection" ? draft.view : draft.row };
 }
 
 /** What an image does not depend on is always the same, so that it is not asked for again. */
-function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null {
+function recipeFor(place: PreviewPosition, { recipe, compare }: ReconstructionDraft): Recipe | null {
   const isJoinedOrTurned = recipe.is_offset || typeof recipe.roll_deg === "string";
   const common = { ...recipe, center: isJoinedOrTurned ? recipe.center : 0, tilt: 0, filter: SHARPEST, padding: "auto", method: "direct", iterations: 1, is_nonnegative: false, is_circle: true };
   switch (place) {
@@ -84,13 +84,13 @@ function recipeFor(place: TrialPlace, { recipe, compare }: Wish): Recipe | null 
   }
 }
 
-export const requestOf = (path: string, { options, recipe, output, is_replaced, is_watched }: Wish): ReconstructionRequest => ({ path, options, recipe, output, is_replaced, is_watched });
+export const requestOf = (path: string, { options, recipe, output, is_replaced, is_watched }: ReconstructionDraft): ReconstructionRequest => ({ path, options, recipe, output, is_replaced, is_watched });
 
 /** As `pellucid reconstruct --recipe FILE` reads them. */
-export const parametersText = ({ options, recipe }: Wish): string => `${JSON.stringify({ scan: options, recipe }, null, 2)}\n`;
+export const parametersText = ({ options, recipe }: ReconstructionDraft): string => `${JSON.stringify({ scan: options, recipe }, null, 2)}\n`;
 
 /** What such a file says, over what is wished already; null where it is none. */
-export function withParameters(draft: Wish, text: string): Wish | null {
+export function withParameters(draft: ReconstructionDraft, text: string): ReconstructionDraft | null {
   try {
     const { scan, recipe } = JSON.parse(text) as Partial<{ scan: Partial<ScanOptions>; recipe: Partial<Recipe> }>;
     if (typeof recipe !== "object") return null;

@@ -1,21 +1,21 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { RequestError } from "../connection/requestError";
-import type { TrialPlace, TrialRequest } from "../protocol";
+import type { PreviewPosition, PreviewRequest } from "../protocol";
 import { PreviewQueue, type Preview } from "./previewQueue";
 
 interface Question {
-  request: TrialRequest;
+  request: PreviewRequest;
   signal: AbortSignal;
   resolve: (preview: Preview) => void;
   reject: (error: Error) => void;
 }
 
 let asked: Question[];
-let shown: [TrialPlace, boolean][];
+let shown: [PreviewPosition, boolean][];
 let errors: (string | null)[];
 let queue: PreviewQueue;
 
-const draft = (index: number, place: TrialPlace = "slice"): TrialRequest => ({ path: "/a.h5", place, index, recipe: {} as TrialRequest["recipe"] });
+const draft = (index: number, place: PreviewPosition = "slice"): PreviewRequest => ({ path: "/a.h5", place, index, recipe: {} as PreviewRequest["recipe"] });
 const answer = { header: {}, image: {}, isExact: true } as Preview;
 
 async function settle(question: Question | undefined): Promise<void> {

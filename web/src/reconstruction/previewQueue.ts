@@ -4,14 +4,14 @@
 import { unpackAs } from "../connection/packet";
 import { ask } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
-import type { Recipe, TrialHeader, TrialPlace, TrialRequest } from "../protocol";
+import type { Recipe, PreviewHeader, PreviewPosition, PreviewRequest } from "../protocol";
 
 const REST_MS = 160;
 /** Slices are worth a rough one first. */
-const ROUGH: readonly TrialPlace[] = ["slice", "before"];
+const ROUGH: readonly PreviewPosition[] = ["slice", "before"];
 
 export interface Preview {
-  header: TrialHeader;
+  header: PreviewHeader;
   image: ImageBitmap;
   isExact: boolean;
   /** What it was asked for with. */
@@ -19,24 +19,24 @@ export interface Preview {
 }
 
 export interface PreviewListener {
-  onPreview: (place: TrialPlace, preview: Preview) => void;
+  onPreview: (place: PreviewPosition, preview: Preview) => void;
   /** null: nothing is wrong any more. */
-  onError: (place: TrialPlace, refusal: RequestError | null) => void;
-  onBusy: (place: TrialPlace, isBusy: boolean) => void;
+  onError: (place: PreviewPosition, refusal: RequestError | null) => void;
+  onBusy: (place: PreviewPosition, isBusy: boolean) => void;
 }
 
-export type Fetch = (request: TrialRequest, signal: AbortSignal) => Promise<Pick<Preview, "header" | "image">>;
+export type Fetch = (request: PreviewRequest, signal: AbortSignal) => Promise<Pick<Preview, "header" | "image">>;
 
 interface Asked {
-  request: TrialRequest;
+  request: PreviewRequest;
   isExact: boolean;
 }
 
 export class PreviewQueue {
-  private readonly running = new Map<TrialPlace, { asked: Asked; abort: AbortController }>();
-  private readonly next = new Map<TrialPlace, Asked>();
+  private readonly running = new Map<PreviewPosition, { asked: Asked; abort: AbortController }>();
+  private readonly next = new Map<PreviewPosition, Asked>();
   private count = 0;
-  private readonly resting = new Map<TrialPlace, ReturnType<typeof setTimeout>>();
+  private readonly resting = new Map<PreviewPosition, ReturnType<typeof setTimeout>>();
 
   constructor(
     private readonly listener: PreviewListener,
@@ -44,7 +44,7 @@ export class PreviewQueue {
   ) {}
 
   /** Show this, soon, and then as it really is. */
-  want(request: TrialRequest): void {
+  want(request: PreviewRequest): void {
     const { place } = request;
     clearTimeout(this.resting.get(place));
     if (!ROUGH.includes(place)) return this.ask({ request, isExact: true });
@@ -56,7 +56,7 @@ export class PreviewQueue {
   }
 
   /** Nobody looks at this place any more. */
-  forget(place: TrialPlace): void {
+  forget(place: PreviewPosition): void {
     clearTimeout(this.resting.get(place));
     this.next.delete(place);
     this.running.get(place)?.abort.abort();
@@ -103,8 +103,8 @@ export class PreviewQueue {
   }
 }
 
-async function fetchPreview(asked: TrialRequest, signal: AbortSignal): ReturnType<Fetch> {
+async function fetchPreview(asked: PreviewRequest, signal: AbortSignal): ReturnType<Fetch> {
   const answer = await ask("api/scans/try", "POST", JSON.stringify(asked), signal);
-  const { header, image } = unpackAs<TrialHeader>(await answer.arrayBuffer());
+  const { header, image } = unpackAs<PreviewHeader>(await answer.arrayBuffer());
   return { header, image: await createImageBitmap(new Blob([image], { type: `image/${header.encoding}` })) };
 }

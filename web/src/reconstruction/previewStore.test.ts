@@ -1,18 +1,18 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import type { FoundAxis, TrialRequest } from "../protocol";
+import type { AxisResult, PreviewRequest } from "../protocol";
 import { RECIPE, DRAFT } from "../testing/scans";
 import { PreviewStore } from "./previewStore";
 import type { Preview } from "./previewQueue";
 
-let asked: TrialRequest[];
-let axes: FoundAxis[];
+let asked: PreviewRequest[];
+let axes: AxisResult[];
 let store: PreviewStore;
 
 beforeEach(() => {
   vi.useFakeTimers();
   asked = [];
   axes = [];
-  const fetch = (request: TrialRequest): Promise<Preview> => {
+  const fetch = (request: PreviewRequest): Promise<Preview> => {
     asked.push(request);
     return Promise.resolve({ header: { center: 21.5, slope: 0, low: 0, high: 2 }, image: {}, isExact: true } as Preview);
   };

@@ -1,13 +1,13 @@
 // The images of a draft. Here: asking for those that a change touches, and what came of it. Not here: how they look.
 
 import type { RequestError } from "../connection/requestError";
-import type { FoundAxis, TrialPlace, TrialRequest, Wish } from "../protocol";
+import type { AxisResult, PreviewPosition, PreviewRequest, ReconstructionDraft } from "../protocol";
 import { PreviewQueue, type Fetch, type Preview } from "./previewQueue";
 import { previewRequestOf } from "./draft";
 
 const PLACES = ["projection", "sinogram", "slice"] as const;
 
-type Each<Value> = Partial<Record<TrialPlace, Value>>;
+type Each<Value> = Partial<Record<PreviewPosition, Value>>;
 
 export interface Previews {
   readonly images: Each<Preview>;
@@ -21,21 +21,21 @@ export const isBusy = ({ busy }: Previews): boolean => Object.values(busy).some(
 /** onAxis: told where the axis is, when it was looked for. */
 export class PreviewStore {
   private previews: Previews = { images: {}, errors: {}, busy: {} };
-  private draft: Wish | null = null;
-  private readonly asked = new Map<TrialPlace, string>();
+  private draft: ReconstructionDraft | null = null;
+  private readonly asked = new Map<PreviewPosition, string>();
   private readonly listeners = new Set<() => void>();
   private readonly queue: PreviewQueue;
 
   constructor(
     private readonly path: string,
-    private common: Required<Pick<TrialRequest, "client" | "edge">>,
-    private readonly onAxis: (axis: FoundAxis) => void,
+    private common: Required<Pick<PreviewRequest, "client" | "edge">>,
+    private readonly onAxis: (axis: AxisResult) => void,
     fetch?: Fetch,
   ) {
     const listener = {
-      onPreview: (place: TrialPlace, preview: Preview) => this.came(place, preview),
-      onError: (place: TrialPlace, refusal: RequestError | null) => this.set({ errors: { ...this.previews.errors, [place]: refusal } }),
-      onBusy: (place: TrialPlace, isIt: boolean) => this.set({ busy: { ...this.previews.busy, [place]: isIt } }),
+      onPreview: (place: PreviewPosition, preview: Preview) => this.came(place, preview),
+      onError: (place: PreviewPosition, refusal: RequestError | null) => this.set({ errors: { ...this.previews.errors, [place]: refusal } }),
+      onBusy: (place: PreviewPosition, isIt: boolean) => this.set({ busy: { ...this.previews.busy, [place]: isIt } }),
     };
     this.queue = fetch ? new PreviewQueue(listener, fetch) : new PreviewQueue(listener);
   }
@@ -48,7 +48,7 @@ export class PreviewStore {
   };
 
   /** Ask for what is another image than before; for all of them where the line was lost meanwhile. */
-  show(draft: Wish, client: string): void {
+  show(draft: ReconstructionDraft, client: string): void {
     if (client !== this.common.client) this.asked.clear();
     this.common = { ...this.common, client };
     this.draft = draft;
@@ -67,7 +67,7 @@ export class PreviewStore {
     this.queue.close();
   }
 
-  private came(place: TrialPlace, preview: Preview): void {
+  private came(place: PreviewPosition, preview: Preview): void {
     this.set({ images: { ...this.previews.images, [place]: preview } });
     if (place !== "slice" || !this.draft) return;
     const { center, slope, low, high } = preview.header;

@@ -1,11 +1,11 @@
 // Scans over HTTP. Here: one function per route. Not here: images, of which the latest wins (previewQueue.ts).
 
 import { ask, get, post } from "../connection/requests";
-import type { FoundAxis, Recipe, ReconstructionCommand, ReconstructionRequest, ScanDescription, ScanOptions, Suggestion, TaskStarted, TaskStatus } from "../protocol";
+import type { AxisResult, Recipe, ReconstructionCommand, ReconstructionRequest, ScanDescription, ScanOptions, Suggestion, TaskStarted, TaskStatus } from "../protocol";
 
 export const describeScan = (path: string, options: ScanOptions): Promise<ScanDescription> => post("api/scans/describe", { path, options });
 export const datasetsOf = (path: string): Promise<Suggestion> => get(`api/scans/parts?path=${encodeURIComponent(path)}`);
-export const findAxis = (path: string, options: ScanOptions, recipe: Recipe): Promise<FoundAxis> => post("api/scans/axis", { path, options, recipe: { ...recipe, center: "auto" } });
+export const findAxis = (path: string, options: ScanOptions, recipe: Recipe): Promise<AxisResult> => post("api/scans/axis", { path, options, recipe: { ...recipe, center: "auto" } });
 export const commandOf = (request: ReconstructionRequest): Promise<ReconstructionCommand> => post("api/reconstructions/command", request);
 export const startReconstruction = (request: ReconstructionRequest): Promise<TaskStarted> => post("api/reconstructions", request);
 export const statusOf = (task: string): Promise<TaskStatus> => get(`api/tasks/${task}`);

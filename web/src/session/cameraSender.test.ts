@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import type { Look } from "../protocol";
+import type { SetCamera } from "../protocol";
 import { SCENE } from "../testing/examples";
 import { SliceSender, CameraSender } from "./cameraSender";
 
 it("sends the last camera of each animation frame, with the time of the first input", () => {
   const frames: (() => void)[] = [];
-  const sent: Look[] = [];
+  const sent: SetCamera[] = [];
   let now = 0;
   const cameraSender = new CameraSender((look) => sent.push(look) > 0, { frame: (act) => frames.push(act), now: () => ++now });
   for (const height of [1, 2, 3]) cameraSender.look({ ...SCENE.camera, height }, height < 3);

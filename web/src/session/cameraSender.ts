@@ -1,6 +1,6 @@
 // The camera and the cross-hair on their way to the instance: once per animation frame, the latest wins.
 
-import type { Camera, Look, Slices } from "../protocol";
+import type { Camera, SetCamera, Slices } from "../protocol";
 
 interface Clock {
   frame: (act: () => void) => number;
@@ -33,7 +33,7 @@ export class CameraSender {
   private next: { camera: Camera; isMoving: boolean; atMs: number } | null = null;
 
   constructor(
-    private readonly send: (message: Look) => boolean,
+    private readonly send: (message: SetCamera) => boolean,
     private readonly clock: Clock = BROWSER,
   ) {}
 

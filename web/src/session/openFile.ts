@@ -12,7 +12,7 @@ export async function openFile(session: Session, request: LoadRequest): Promise<
   const loaded = await session.attempt(load(request));
   if (!loaded) return;
   session.page({ drawer: "none", chosenFile: null, editedView: "main" });
-  if (loaded.warning) session.notify("error", loaded.warning, loaded.do);
+  if (loaded.warning) session.notify("error", loaded.warning, loaded.remedy);
 }
 
 /** Go from a scan to its volume. */

@@ -1,6 +1,6 @@
 // Asking what is under a place of the image. Only the latest question counts; the ones before are answered "nothing".
 
-import type { Hit, Probe, Probed, View } from "../protocol";
+import type { Hit, Probe, ProbeResult, View } from "../protocol";
 
 type Resolve = (hit: Hit | null) => void;
 
@@ -24,7 +24,7 @@ export class ProbeQueue {
     });
   }
 
-  answered(message: Probed): void {
+  answered(message: ProbeResult): void {
     this.waiting.get(message.request)?.(message.hit);
     this.waiting.delete(message.request);
   }

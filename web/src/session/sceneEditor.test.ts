@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Patch, Refusal } from "../protocol";
+import type { Patch, ErrorMessage } from "../protocol";
 import { sceneOf } from "../state/selectors";
 import { createStore } from "../state/store";
 import { STATE } from "../testing/examples";
@@ -18,7 +18,7 @@ function setUp() {
 }
 
 const ambient = (value: number) => [{ path: ["light", "ambient"], value }];
-const refusal = (request: string, revision: number): Refusal => ({ what: "No.", do: "", revision, request, line: 0, type: "refusal" });
+const refusal = (request: string, revision: number): ErrorMessage => ({ what: "No.", remedy: "", revision, request, line: 0, type: "refusal" });
 
 describe("the scene editor", () => {
   it("sends one at a time, and merges what comes meanwhile", () => {

@@ -1,6 +1,6 @@
 // Changes of the scene, one message at a time. What comes while one is under way is merged and waits.
 
-import type { Change, Patch, Refusal } from "../protocol";
+import type { Change, Patch, ErrorMessage } from "../protocol";
 import type { Store } from "../state/store";
 
 type Send = (message: Patch) => boolean;
@@ -30,7 +30,7 @@ export class SceneEditor {
   }
 
   /** Whether this refusal was ours, and not only a matter of being late. */
-  refused(refusal: Refusal): boolean {
+  refused(refusal: ErrorMessage): boolean {
     if (refusal.request === "" || refusal.request !== this.request) return true;
     this.request = "";
     const isLate = refusal.revision !== this.sentFor;

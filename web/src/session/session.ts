@@ -11,7 +11,7 @@ import { AccessDenied } from "../connection/pageSession";
 import { openLink } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
 import { Socket } from "../connection/socket";
-import type { Camera, Change, Encoding, Hit, Incoming, Outgoing, Refusal, View } from "../protocol";
+import type { Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, View } from "../protocol";
 import { LARGEST_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
@@ -180,10 +180,10 @@ export class Session {
     }
   }
 
-  private refused(refusal: Refusal): void {
+  private refused(refusal: ErrorMessage): void {
     // A question that could not be answered while something else goes on is not worth a word.
     if (refusal.request.startsWith("probe-")) return this.probeQueue.answered({ type: "probed", request: refusal.request, hit: null });
-    if (this.sceneEditor.refused(refusal)) this.notify("error", refusal.what, refusal.do);
+    if (this.sceneEditor.refused(refusal)) this.notify("error", refusal.what, refusal.remedy);
   }
 
   private painted({ header, timing }: Painted): void {

@@ -71,7 +71,7 @@ function wordsFor(connection: PageState["connection"], worker: PageState["worker
   if (connection.phase === "connecting") return { what: "Connecting", remedy: "", isBusy: true };
   if (worker && worker.state !== "ready") {
     const what = worker.what || { starting: "Starting the renderer", loading: "Loading the volume", compiling: "Compiling the renderer", lost: "Restarting the renderer", stopped: "The renderer has stopped" }[worker.state];
-    const remedy = worker.do || (worker.state === "compiling" ? "This takes longer the first time on a machine." : "");
+    const remedy = worker.remedy || (worker.state === "compiling" ? "This takes longer the first time on a machine." : "");
     return { what, remedy, isBusy: worker.state !== "stopped" };
   }
   return { what: "Rendering the first image", remedy: "", isBusy: true };

@@ -122,7 +122,7 @@ function WorkerNotice(): ReactNode {
       <div className="notification pane is-error">
         <div>
           <p>{worker.what}</p>
-          <p className="hint">{worker.do}</p>
+          <p className="hint">{worker.remedy}</p>
         </div>
       </div>
     );

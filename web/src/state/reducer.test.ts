@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FrameHeader, Layers, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
+import type { FrameHeader, LayerList, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
 import { LAYER, SCENE, STATE, VOLUME } from "../testing/examples";
 import { DRAFT } from "../testing/scans";
 import { reduce } from "./reducer";
@@ -10,7 +10,7 @@ const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: 
 const OPEN = hear(BEGINNING, { type: "heard", message: STATE, atMs: 0 });
 const AMBIENT = { path: ["light", "ambient"], value: 0.9 };
 const RUNNING: Progress = { task: "7", name: "movie", done: 1, total: 4, unit: "frames", state: "running", seconds_left: null, url: "", type: "progress" };
-const layers = (name: string, view: "main" | "other"): Layers => ({ layers: [{ ...LAYER, name }], points: [], meshes: [], view, type: "layers" });
+const layers = (name: string, view: "main" | "other"): LayerList => ({ layers: [{ ...LAYER, name }], points: [], meshes: [], view, type: "layers" });
 const nameIn = (state: PageState): string | undefined => state.layers?.layers[0]?.name;
 
 describe("the state", () => {
@@ -22,9 +22,9 @@ describe("the state", () => {
   });
 
   it("goes on with what was set up for a scan, on a page that was just opened", () => {
-    const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", do: "" };
+    const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", remedy: "" };
     const run = { scan: "/a.h5", output: "/a.zarr", is_watched: true, status };
-    const message: Reconstructions = { open: "/a.h5", benches: [{ scan: "/a.h5", wish: DRAFT }], runs: [run], type: "reconstructions" };
+    const message: Reconstructions = { open: "/a.h5", drafts: [{ scan: "/a.h5", draft: DRAFT }], runs: [run], type: "reconstructions" };
     const first = hear(BEGINNING, { type: "heard", message, atMs: 0 });
     expect([first.interface.scan, first.drafts["/a.h5"], first.runs["/a.h5"]?.isOver]).toEqual(["/a.h5", DRAFT, false]);
     const ended: Reconstructions = { ...message, runs: [{ ...run, status: { ...status, state: "finished" } }] };

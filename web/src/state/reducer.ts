@@ -1,7 +1,7 @@
 // How the page's state changes. Here: one pure function. Not here: sending, drawing, timers (session/).
 
 import type { Vector } from "../geometry/vector";
-import type { Camera, Change, CrossHair, Hit, Outgoing, Profile, Progress, ReconstructionRun, Reconstructions, Wish } from "../protocol";
+import type { Camera, Change, CrossHair, Hit, Outgoing, ProfileValues, Progress, ReconstructionRun, Reconstructions, ReconstructionDraft } from "../protocol";
 import { merged } from "./scene";
 import type { Interface, ConnectionState, Notice, PageState, Run, Shown } from "./state";
 
@@ -21,10 +21,10 @@ export type Action =
   | { type: "dismiss"; id: number }
   | { type: "dismiss-task"; task: string }
   | { type: "run"; scan: string; run: Run }
-  | { type: "draft"; scan: string; draft: Wish }
+  | { type: "draft"; scan: string; draft: ReconstructionDraft }
   | { type: "measure-start"; start: Vector | null }
   | { type: "measure"; id: number; start: Vector; stop: Vector }
-  | { type: "profile"; id: number; profile: Profile }
+  | { type: "profile"; id: number; profile: ProfileValues }
   | { type: "forget-measure"; id: number };
 
 const MOST_NOTICES = 4;
@@ -111,7 +111,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "reconstructions":
       return withReconstructions(state, message);
     case "ended":
-      return { ...state, connection: { phase: "closed", what: message.what, remedy: message.do } };
+      return { ...state, connection: { phase: "closed", what: message.what, remedy: message.remedy } };
     case "proof":
     case "refusal":
     case "probed":
@@ -141,11 +141,11 @@ function withState(state: PageState, server: Server): PageState {
 }
 
 /** On a page that was just opened, everything is as it was left on another one; later on, only runs are news. */
-function withReconstructions(state: PageState, { open, benches, runs }: Reconstructions): PageState {
+function withReconstructions(state: PageState, { open, drafts, runs }: Reconstructions): PageState {
   const known = { ...state, runs: { ...state.runs, ...Object.fromEntries(runs.map((run) => [run.scan, runOf(run)])) } };
   if (state.server !== null) return known;
-  const drafts = Object.fromEntries(benches.map(({ scan, wish }) => [scan, wish]));
-  return { ...known, drafts, interface: { ...state.interface, scan: open } };
+  const saved = Object.fromEntries(drafts.map(({ scan, draft }) => [scan, draft]));
+  return { ...known, drafts: saved, interface: { ...state.interface, scan: open } };
 }
 
 function runOf({ output, is_watched: isWatched, status }: ReconstructionRun): Run {

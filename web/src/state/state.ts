@@ -5,21 +5,21 @@ import type { Vector } from "../geometry/vector";
 import type {
   Camera,
   Change,
-  Controls,
+  ControlsStatus,
   CrossHair,
   Entry,
   FrameHeader,
   Hit,
-  Idle,
-  Layers,
-  Profile,
+  IdleStatus,
+  LayerList,
+  ProfileValues,
   Progress,
   Shading,
-  State,
+  SceneState,
   TaskStatus,
   View,
   Welcome,
-  Wish,
+  ReconstructionDraft,
   WorkerStatus,
 } from "../protocol";
 
@@ -64,7 +64,7 @@ export interface Measure {
   id: number;
   start: Vector;
   stop: Vector;
-  profile: Profile | null;
+  profile: ProfileValues | null;
 }
 
 export interface Interface {
@@ -104,7 +104,7 @@ export interface Shown {
 export interface PageState {
   connection: ConnectionState;
   welcome: Welcome | null;
-  server: State | null;
+  server: SceneState | null;
   /** Changes that were sent, and changes that wait for the answer; the page shows them already. */
   sent: readonly Change[];
   sentRequest: string;
@@ -112,18 +112,18 @@ export interface PageState {
   camera: Camera | null;
   firstCamera: Camera | null;
   /** Of the scene that is edited. */
-  layers: Layers | null;
+  layers: LayerList | null;
   /** Of each of two scenes side by side. */
-  layersOf: Readonly<Partial<Record<View, Layers>>>;
+  layersOf: Readonly<Partial<Record<View, LayerList>>>;
   shadings: readonly Shading[];
-  controls: Controls | null;
+  controls: ControlsStatus | null;
   worker: WorkerStatus | null;
   tasks: Readonly<Record<string, Progress>>;
   /** By the path of the scan. */
   runs: Readonly<Record<string, Run>>;
   /** What is wished of the reconstruction of a scan, by its path. */
-  drafts: Readonly<Record<string, Wish>>;
-  idle: (Idle & { atMs: number }) | null;
+  drafts: Readonly<Record<string, ReconstructionDraft>>;
+  idle: (IdleStatus & { atMs: number }) | null;
   crossHair: CrossHair | null;
   hit: Hit | null;
   measures: readonly Measure[];

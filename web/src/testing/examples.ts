@@ -1,6 +1,6 @@
 // A small scene that tests share.
 
-import type { LayerDescription, Scene, State, TransferFunction, VolumeLayer } from "../protocol";
+import type { LayerDescription, Scene, SceneState, TransferFunction, VolumeLayer } from "../protocol";
 
 export const TRANSFER: TransferFunction = {
   colors: [[0, [0, 0, 0]], [1, [1, 1, 1]]],
@@ -60,7 +60,7 @@ export const LAYER: LayerDescription = {
   orientation: "",
 };
 
-export const STATE: State = {
+export const STATE: SceneState = {
   revision: 4,
   scene: SCENE,
   other: null,

@@ -1,6 +1,6 @@
 // A draft of a reconstruction, for tests.
 
-import type { Recipe, Wish } from "../protocol";
+import type { Recipe, ReconstructionDraft } from "../protocol";
 import { NO_OPTIONS } from "../reconstruction/draft";
 
 export const RINGS = { method: "vo-all", snr: 3, large_size: null, small_size: null, drop: 0.1, level: 4, sigma: 1, strength: 0.05 };
@@ -23,4 +23,4 @@ export const RECIPE: Recipe = {
   is_circle: true,
 };
 
-export const DRAFT: Wish = { options: NO_OPTIONS, recipe: RECIPE, axis: "chosen", row: 3, view: 7, compare: "rings", output: "/a.zarr", is_replaced: false, is_watched: false };
+export const DRAFT: ReconstructionDraft = { options: NO_OPTIONS, recipe: RECIPE, axis: "chosen", row: 3, view: 7, compare: "rings", output: "/a.zarr", is_replaced: false, is_watched: false };

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A message of a Line (workers/line.py): its length in four bytes, then JSON. */
+/* A message of a Line (workers/channel.py): its length in four bytes, then JSON. */
 static int exchange_on_socket(struct channel *channel, const struct text *body, pellucid_error *error) {
     uint32_t length = (uint32_t)body->length;
     struct response response = {0};

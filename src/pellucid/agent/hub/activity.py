@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from pellucid.agent.hub.people import HubSilent, ask_hub
-from pellucid.agent.hub.surroundings import Surroundings
+from pellucid.agent.hub.environment import HubEnvironment
+from pellucid.agent.hub.users import HubUnavailable, ask_hub
 
 log = logging.getLogger(__name__)
 EVERY_S = 120.0
@@ -23,13 +23,13 @@ class Activity:
 
     def __init__(
         self,
-        hub: Surroundings,
+        hub: HubEnvironment,
         seen: Callable[[], float] = lambda: 0.0,
         ask: Callable[[str, str, bytes], object] = ask_hub,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._hub, self.seen, self._ask, self._clock = hub, seen, ask, clock
-        self._last, self._told = clock(), 0.0
+        self._last, self._reply = clock(), 0.0
 
     def note(self) -> None:
         """Somebody did something just now."""
@@ -38,16 +38,16 @@ class Activity:
     def report(self) -> None:
         """Tell the Hub, where there is something new."""
         last = max(self._last, self.seen())
-        if last <= self._told:
+        if last <= self._reply:
             return
         stamp = datetime.fromtimestamp(last, UTC).isoformat()
         body = {"servers": {"": {"last_activity": stamp}}, "last_activity": stamp}
         try:
             self._ask(self._hub.activity_url, self._hub.api_token, json.dumps(body).encode())
-        except HubSilent as error:
+        except HubUnavailable as error:
             log.warning("The Hub cannot be told that somebody is here: %s", error)
         else:
-            self._told = last
+            self._reply = last
 
     async def run(self) -> None:
         while True:

@@ -6,8 +6,8 @@ Not here: what follows from it (configuration).
 A site with a JupyterHub of its own takes the last lines into its settings file.
 """
 
-from pellucid.agent.hub.configuration import configure
-from pellucid.agent.hub.site import read_hub_site
+from pellucid.agent.hub.jupyterhub_settings import configure
+from pellucid.agent.hub.site_config import read_hub_site
 from pellucid.settings import current
 
 if "get_config" in globals():  # JupyterHub gives these names to its settings file; nobody else does.

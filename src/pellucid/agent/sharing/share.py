@@ -10,7 +10,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pellucid.agent.sharing.storage import Storage
+from pellucid.agent.sharing.s3 import S3Store
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.jobs.site import Site
 
@@ -25,9 +25,9 @@ class Shared:
     link: str
 
 
-def share(path: Path, to: str, days: float, storage: Storage | None = None) -> Shared:
+def share(path: Path, to: str, days: float, storage: S3Store | None = None) -> Shared:
     """Write a file, or a folder packed into one, below ``to``, under a name that nobody can guess."""
-    storage = storage or Storage.found()
+    storage = storage or S3Store.from_environment()
     if not path.exists():
         raise NotFound(str(path))
     name = f"{path.name}.zip" if path.is_dir() else path.name
@@ -41,12 +41,12 @@ def share(path: Path, to: str, days: float, storage: Storage | None = None) -> S
     return Shared(place, link)
 
 
-def destination(asked: str, site: Site) -> str:
+def destination(request: str, site: Site) -> str:
     """Where to, as asked for or as the site has decided."""
-    to = asked or site.share
+    to = request or site.share
     if not to:
-        do = 'Say where to with --to s3://BUCKET/FOLDER, or set share = "s3://..." in the site file.'
-        raise InvalidInput("Nobody has said where shared files go.", do=do)
+        remedy = 'Say where to with --to s3://BUCKET/FOLDER, or set share = "s3://..." in the site file.'
+        raise InvalidInput("Nobody has said where shared files go.", remedy=remedy)
     return to
 
 

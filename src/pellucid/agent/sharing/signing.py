@@ -1,6 +1,6 @@
 """Addresses of S3 that carry their own permission, for a while.
 
-Here: Keys, and signed: an address with a signature (version 4), as anybody can open it until it expires.
+Here: S3Credentials, and signed: an address with a signature (version 4), as anybody can open it until it expires.
 Not here: where keys come from, and what is sent (storage).
 """
 
@@ -17,7 +17,7 @@ LONGEST_S = 7 * 24 * 3600
 
 
 @dataclass(frozen=True)
-class Keys:
+class S3Credentials:
     """Of one person or program. session: of keys that are lent for a while, "" for others."""
 
     id: str
@@ -26,8 +26,13 @@ class Keys:
     session: str = field(default="", repr=False)
 
 
-def signed(
-    method: str, address: str, keys: Keys, lasts_s: int, query: Mapping[str, str] | None = None, at: float | None = None
+def presigned_url(
+    method: str,
+    address: str,
+    keys: S3Credentials,
+    lasts_s: int,
+    query: Mapping[str, str] | None = None,
+    at: float | None = None,
 ) -> str:
     """The address of an object, with everything that is needed to use it so.
 
@@ -44,15 +49,15 @@ def signed(
         "X-Amz-SignedHeaders": "host",
         **({"X-Amz-Security-Token": keys.session} if keys.session else {}),
     }
-    asked = "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in sorted(words.items()))
+    requested = "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in sorted(words.items()))
     parts = urlsplit(address)
-    request = "\n".join([method, parts.path, asked, f"host:{parts.netloc}", "", "host", "UNSIGNED-PAYLOAD"])
+    request = "\n".join([method, parts.path, requested, f"host:{parts.netloc}", "", "host", "UNSIGNED-PAYLOAD"])
     text = "\n".join([ALGORITHM, moment, scope, hashlib.sha256(request.encode()).hexdigest()])
     signature = hmac.new(_key(keys, scope), text.encode(), hashlib.sha256).hexdigest()
-    return f"{address}?{asked}&X-Amz-Signature={signature}"
+    return f"{address}?{requested}&X-Amz-Signature={signature}"
 
 
-def _key(keys: Keys, scope: str) -> bytes:
+def _key(keys: S3Credentials, scope: str) -> bytes:
     """The secret, made for one day, region and service."""
     key = f"AWS4{keys.secret}".encode()
     for word in scope.split("/"):

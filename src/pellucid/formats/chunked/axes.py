@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.errors import WrongDimensions
-from pellucid.formats.dimensions import unnamed_letters
+from pellucid.formats.axis_guess import unnamed_letters
 from pellucid.formats.protocol import Voxels
 
 SPATIAL = ("z", "y", "x")

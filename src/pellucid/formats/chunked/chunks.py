@@ -22,7 +22,7 @@ import numpy as np
 
 from pellucid.errors import Damaged
 from pellucid.formats.chunked.axes import Index
-from pellucid.formats.chunked.chunkcodec import ByteArray, ChunkCodec, CodecFault, room_for
+from pellucid.formats.chunked.chunk_codec import ByteArray, ChunkCodec, CodecFault, room_for
 from pellucid.formats.chunked.levels import StoredArray
 from pellucid.formats.chunked.store import Bytes, reading, write_whole, writing
 from pellucid.formats.local_files import open_local
@@ -63,7 +63,7 @@ class FileChunks:
         self.folder = folder
         self.form = form
         self.shape = form.shape
-        self.grain = form.chunk
+        self.output_chunk = form.chunk
         self._fallback = fallback
 
     def read(self, start: Index, stop: Index, out: Voxels) -> None:
@@ -71,7 +71,7 @@ class FileChunks:
         in_threads(lambda cell: self._read_cell(cell, start, stop, out), cells)
 
     def write(self, start: Index, stop: Index, voxels: Voxels) -> None:
-        if is_aligned(start, stop, self.grain, self.shape):
+        if is_aligned(start, stop, self.output_chunk, self.shape):
             self._write_aligned(start, stop, voxels)
         else:
             self._fallback().write(start, stop, voxels)
@@ -157,10 +157,11 @@ def overlap(cell: Index, chunk: Index, start: Index, stop: Index) -> tuple[Slice
     return tuple(inner), tuple(outer)
 
 
-def is_aligned(start: Index, stop: Index, grain: Index, shape: Index) -> bool:
+def is_aligned(start: Index, stop: Index, output_chunk: Index, shape: Index) -> bool:
     """Whether a region is made of whole grains, the last of which may be cut by the border."""
     return all(
-        a % n == 0 and (b % n == 0 or b == length) for a, b, n, length in zip(start, stop, grain, shape, strict=True)
+        a % n == 0 and (b % n == 0 or b == length)
+        for a, b, n, length in zip(start, stop, output_chunk, shape, strict=True)
     )
 
 

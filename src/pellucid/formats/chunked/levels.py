@@ -13,8 +13,8 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput, SelectionInvalid, UnknownCodec, UnsupportedType
+from pellucid.formats.axis_guess import refuse_empty_axes
 from pellucid.formats.chunked.axes import Axes, Index
-from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Level, Spacing, Voxels
 
@@ -84,9 +84,9 @@ class LevelReader:
         start, stop = stored.axes.corners(box, t, c)
         stored.array.read(start, stop, stored.axes.stored(out))
 
-    def _check(self, axis: str, asked: int, count: int) -> None:
-        if not 0 <= asked < count:
-            raise SelectionInvalid(self._name, axis, asked, count)
+    def _check(self, axis: str, request: int, count: int) -> None:
+        if not 0 <= request < count:
+            raise SelectionInvalid(self._name, axis, request, count)
 
     def close(self) -> None:
         """Nothing stays open between reads."""
@@ -133,8 +133,8 @@ def checked_codec(path: str, layout: Layout) -> str:
 
 def level_chunk(level: Level) -> Shape:
     """The wished chunk, no larger than the level."""
-    wished = level.chunk if min(level.chunk) > 0 else DEFAULT_CHUNK
-    z, y, x = (max(1, min(n, s)) for n, s in zip(wished, level.shape, strict=True))
+    requested = level.chunk if min(level.chunk) > 0 else DEFAULT_CHUNK
+    z, y, x = (max(1, min(n, s)) for n, s in zip(requested, level.shape, strict=True))
     return (z, y, x)
 
 
@@ -144,7 +144,7 @@ def level_shard(level: Level, layout: Layout) -> Shape:
     A shard is what one thread holds in memory and one file holds on disk.
     """
     chunk = level_chunk(level)
-    counts = _wished_counts(layout) if layout.shard else [DEFAULT_SHARD_CHUNKS] * 3
+    counts = _requested_counts(layout) if layout.shard else [DEFAULT_SHARD_CHUNKS] * 3
     counts = [min(k, -(-s // n)) for k, s, n in zip(counts, level.shape, chunk, strict=True)]
     if not layout.shard:
         while max(counts) > 1 and prod(counts) * prod(chunk) * layout.dtype.itemsize > SHARD_BYTES:
@@ -154,12 +154,12 @@ def level_shard(level: Level, layout: Layout) -> Shape:
     return (z, y, x)
 
 
-def _wished_counts(layout: Layout) -> list[int]:
+def _requested_counts(layout: Layout) -> list[int]:
     """How many chunks of the full resolution the wished shard is along each axis."""
     shard, chunk = layout.shard or DEFAULT_CHUNK, layout.levels[0].chunk
     if any(s <= 0 or n <= 0 or s % n for s, n in zip(shard, chunk, strict=True)):
         raise InvalidInput(
             f"Shards of {tuple(shard)} voxels are not made of whole chunks of {tuple(chunk)}.",
-            do="Make every edge of the shard a multiple of the chunk's edge.",
+            remedy="Make every edge of the shard a multiple of the chunk's edge.",
         )
     return [s // n for s, n in zip(shard, chunk, strict=True)]

@@ -15,8 +15,9 @@ import numpy as np
 
 from pellucid.box import Shape
 from pellucid.errors import Damaged, DatasetAmbiguous, DatasetMissing, InvalidInput, NotFound, Unfinished, UnknownCodec
+from pellucid.formats.axis_guess import refuse_empty_axes
 from pellucid.formats.chunked.axes import Index, unnamed_axes
-from pellucid.formats.chunked.chunkcodec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
+from pellucid.formats.chunked.chunk_codec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
 from pellucid.formats.chunked.chunks import ChunkForm, FileChunks
 from pellucid.formats.chunked.levels import (
     LevelReader,
@@ -29,7 +30,6 @@ from pellucid.formats.chunked.levels import (
 )
 from pellucid.formats.chunked.n5_spacing import compose_spacing, parse_spacings
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store, read_json, write_json
-from pellucid.formats.dimensions import refuse_empty_axes
 from pellucid.formats.limits import refuse_shards
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Reader, Writer
@@ -149,9 +149,9 @@ def _open_array(store: Store, document: Json, codec: ChunkCodec | None) -> Store
 
 
 def _open_tensor(store: Store) -> StoredArray:
-    from pellucid.formats.chunked import tensor
+    from pellucid.formats.chunked import tensorstore_backend
 
-    return tensor.open_array(store, {"driver": "n5"}, is_reversed=True)
+    return tensorstore_backend.open_array(store, {"driver": "n5"}, is_reversed=True)
 
 
 def _codec(name: str, document: Json) -> tuple[ChunkCodec | None, str]:
@@ -224,7 +224,7 @@ def _level_array(store: Store, document: Json) -> StoredArray:
     elif present != document:
         raise InvalidInput(
             f"{store.name} was begun with another shape, type, chunk or codec.",
-            do="Give the same options as the first time, or start over with --overwrite.",
+            remedy="Give the same options as the first time, or start over with --overwrite.",
         )
     return _open_array(store, document, _codec(store.name, document)[0])
 

@@ -5,7 +5,7 @@ Not here: chunks and their encodings (tensor: raw, compressed_segmentation, jpeg
 """
 
 from pellucid.errors import Damaged, NotFound, NotWritable, UnknownCodec
-from pellucid.formats.chunked import tensor
+from pellucid.formats.chunked import tensorstore_backend
 from pellucid.formats.chunked.axes import Axes
 from pellucid.formats.chunked.levels import LevelReader, StoredLevel
 from pellucid.formats.chunked.store import Json, Store, inner_path, open_store, read_json
@@ -44,8 +44,8 @@ def _open_scale(store: Store, level: int, encoding: str) -> StoredLevel:
     if encoding not in _ENCODINGS:
         raise UnknownCodec(store.name, encoding, _ENCODINGS)
     spec: Json = {"driver": "neuroglancer_precomputed", "scale_index": level}
-    array = tensor.open_array(store, spec, is_reversed=True)
-    return StoredLevel(array, _AXES, tensor.read_chunk_shape(array), array.dtype, encoding)
+    array = tensorstore_backend.open_array(store, spec, is_reversed=True)
+    return StoredLevel(array, _AXES, tensorstore_backend.read_chunk_shape(array), array.dtype, encoding)
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:

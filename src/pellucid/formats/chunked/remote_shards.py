@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.errors import Damaged
 from pellucid.formats.chunked.axes import Index
-from pellucid.formats.chunked.chunkcodec import CodecFault
+from pellucid.formats.chunked.chunk_codec import CodecFault
 from pellucid.formats.chunked.chunks import ChunkForm, decode_chunk, in_threads, overlap, touched_cells
 from pellucid.formats.chunked.levels import StoredArray
 from pellucid.formats.chunked.shards import MISSING, ShardLayout

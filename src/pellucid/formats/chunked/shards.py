@@ -85,7 +85,7 @@ class ShardedChunks(FileChunks):
         self, folder: Path, form: ChunkForm, shard: Index, fallback: Callable[[], StoredArray], *, at_end: bool = True
     ) -> None:
         super().__init__(folder, form, fallback)
-        self.grain = shard
+        self.output_chunk = shard
         self._layout = ShardLayout(shard, form.chunk, at_end)
         self._held: dict[Path, tuple[tuple[int, int, int], ShardIndex]] = {}
 
@@ -135,7 +135,7 @@ class ShardedChunks(FileChunks):
         if not self._layout.is_index_last:  # Where the index comes first, a shard cannot be written as it is encoded.
             self._fallback().write(start, stop, voxels)
             return
-        in_threads(lambda shard: self._write_shard(shard, start, voxels), touched_cells(start, stop, self.grain))
+        in_threads(lambda shard: self._write_shard(shard, start, voxels), touched_cells(start, stop, self.output_chunk))
 
     def _write_shard(self, shard: Index, start: Index, voxels: Voxels) -> None:
         cells = self._layout.cells(shard, self.form)

@@ -94,7 +94,7 @@ def open_store(location: Location, *, dataset: bool = True) -> Store:
     """The store at a location: the container's, or that of the dataset in it."""
     inner = inner_path(location.path, location.dataset.strip("/")) if dataset else ""
     if location.is_remote:
-        from pellucid.formats.chunked.tensor import RemoteStore
+        from pellucid.formats.chunked.tensorstore_backend import RemoteStore
 
         return RemoteStore("/".join(part for part in (location.path.rstrip("/"), inner) if part))
     return LocalStore(location.local.absolute() / inner)
@@ -105,7 +105,7 @@ def inner_path(name: str, path: str) -> str:
     if path.startswith("/") or ".." in path.split("/"):
         raise NotAllowed(
             f"{name} names {path!r}, which lies outside of it.",
-            do="Open the folder that is meant by its own name, or correct the metadata.",
+            remedy="Open the folder that is meant by its own name, or correct the metadata.",
         )
     return path
 

@@ -39,7 +39,7 @@ _DEPTH = 6
 
 
 @dataclass(frozen=True)
-class Node:
+class ZarrNode:
     """An array or a group of a Zarr hierarchy."""
 
     store: Store
@@ -55,7 +55,7 @@ def open_reader(location: Location) -> Reader:
     return _open_node(location, node) if node else _refuse_missing(location)
 
 
-def _open_node(location: Location, node: Node) -> Reader:
+def _open_node(location: Location, node: ZarrNode) -> Reader:
     if node.is_array:
         return _open_array(node)
     multiscale = parse_multiscale(node.store.name, node.attributes)
@@ -77,20 +77,20 @@ def _refuse_missing(location: Location) -> Reader:
     raise NotFound(store.name)
 
 
-def read_node(store: Store) -> Node | None:
+def read_node(store: Store) -> ZarrNode | None:
     """What is at a store's top; None where it is no node of Zarr."""
     document = read_json(store, "zarr.json")
     if document is not None:
-        return Node(store, 3, document.get("node_type") == "array", document, document.get("attributes") or {})
+        return ZarrNode(store, 3, document.get("node_type") == "array", document, document.get("attributes") or {})
     attributes = read_json(store, ".zattrs")
     document = read_json(store, ".zarray")
     if document is not None:
-        return Node(store, 2, True, document, attributes or {})
+        return ZarrNode(store, 2, True, document, attributes or {})
     group = read_json(store, ".zgroup")
-    return None if group is None and attributes is None else Node(store, 2, False, group or {}, attributes or {})
+    return None if group is None and attributes is None else ZarrNode(store, 2, False, group or {}, attributes or {})
 
 
-def _volumes(group: Node, path: str, depth: int = _DEPTH) -> Iterator[tuple[str, Node]]:
+def _volumes(group: ZarrNode, path: str, depth: int = _DEPTH) -> Iterator[tuple[str, ZarrNode]]:
     """Arrays of three to five axes and multiscale groups below a group, with their paths."""
     for name in group.store.children() if depth else ():
         node = read_node(group.store.child(name))
@@ -104,25 +104,25 @@ def _volumes(group: Node, path: str, depth: int = _DEPTH) -> Iterator[tuple[str,
             yield from _volumes(node, inner, depth - 1)
 
 
-def _is_multiscale(node: Node) -> bool:
+def _is_multiscale(node: ZarrNode) -> bool:
     return parse_multiscale(node.store.name, node.attributes) is not None
 
 
-def _open_array(node: Node) -> LevelReader:
+def _open_array(node: ZarrNode) -> LevelReader:
     metadata = parse_array(node.store.name, node.document, node.version)
     name, shape = node.store.name, metadata.shape
     axes = named_axes(name, metadata.names, shape) if metadata.names else unnamed_axes(name, shape)
     return LevelReader(name, [_stored_level(node.store, metadata, axes)], [(1.0, 1.0, 1.0)], "")
 
 
-def _open_multiscale(group: Node, multiscale: Multiscale) -> LevelReader:
+def _open_multiscale(group: ZarrNode, multiscale: Multiscale) -> LevelReader:
     levels = [_multiscale_level(group, multiscale, path) for path in multiscale.paths]
     spacings = [multiscale.spacing(level) for level in range(len(levels))]
     orientation = parse_orientation(group.attributes, multiscale)
     return LevelReader(group.store.name, levels, spacings, multiscale.unit, orientation)
 
 
-def _multiscale_level(group: Node, multiscale: Multiscale, path: str) -> StoredLevel:
+def _multiscale_level(group: ZarrNode, multiscale: Multiscale, path: str) -> StoredLevel:
     node = read_node(group.store.child(inner_path(group.store.name, path)))
     if node is None or not node.is_array:
         raise Damaged(group.store.name, f"its metadata names the level {path!r}, and there is no such array")
@@ -150,9 +150,9 @@ def open_array(store: Store, metadata: ArrayMetadata) -> StoredArray:
 
 
 def _open_tensor(store: Store, version: int) -> StoredArray:
-    from pellucid.formats.chunked import tensor
+    from pellucid.formats.chunked import tensorstore_backend
 
-    return tensor.open_array(store, {"driver": "zarr3" if version == 3 else "zarr"})
+    return tensorstore_backend.open_array(store, {"driver": "zarr3" if version == 3 else "zarr"})
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
@@ -173,7 +173,7 @@ def _plan(location: Location, layout: Layout, version: int) -> tuple[list[Json],
     if version == 2:
         refuse_shards("Zarr v2", location, layout)
     planned = [_plan_level(level, layout, version, codec=codec) for level in layout.levels]
-    return [document for document, _ in planned], [grain for _, grain in planned]
+    return [document for document, _ in planned], [output_chunk for _, output_chunk in planned]
 
 
 def _plan_level(level: Level, layout: Layout, version: int, *, codec: str) -> tuple[Json, Shape]:
@@ -192,7 +192,7 @@ def _level_array(store: Store, document: Json, version: int) -> StoredArray:
     elif present != document:
         raise InvalidInput(
             f"{store.name} was begun with another shape, type, chunk or codec.",
-            do="Give the same options as the first time, or start over with --overwrite.",
+            remedy="Give the same options as the first time, or start over with --overwrite.",
         )
     return open_array(store, parse_array(store.name, document, version))
 

@@ -13,7 +13,7 @@ import numpy as np
 from pellucid.box import Shape
 from pellucid.errors import Damaged, UnknownCodec, UnsupportedType
 from pellucid.formats.chunked.axes import Index
-from pellucid.formats.chunked.chunkcodec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
+from pellucid.formats.chunked.chunk_codec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
 from pellucid.formats.chunked.levels import checked_dtype
 from pellucid.formats.chunked.store import Json
 from pellucid.formats.protocol import VOXEL_TYPES

@@ -21,8 +21,8 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from pellucid.errors import Damaged, Truncated
+from pellucid.formats.byte_sources import disk_full_errors, existing_file, fill_from, open_bytes
 from pellucid.formats.fingerprint import file_fingerprint
-from pellucid.formats.sources import existing_file, fill_from, naming_full_disk, open_bytes
 from pellucid.settings import current
 
 Decoder = Callable[[BinaryIO], Iterator[bytes]]
@@ -90,7 +90,7 @@ class InflatedBytes:
     def _inflate_nameless(self) -> IO[bytes]:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         try:
-            with naming_full_disk(Path(tempfile.gettempdir()) / f"{self.path.name} (inflated)"):
+            with disk_full_errors(Path(tempfile.gettempdir()) / f"{self.path.name} (inflated)"):
                 self._inflate(file)
                 file.flush()
         except BaseException:

@@ -14,9 +14,19 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, OutputExists, UnsupportedType, WrongDimensions
-from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
-from pellucid.formats.flat.array import Placement, place
-from pellucid.formats.flat.file import (
+from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
+from pellucid.formats.byte_sources import (
+    ByteSource,
+    FileBytes,
+    JoinedBytes,
+    Piece,
+    existing_file,
+    local_path,
+    read_head,
+)
+from pellucid.formats.flat.inflate import InflatedBytes, numbers_in_text
+from pellucid.formats.flat.placement import Placement, place
+from pellucid.formats.flat.reader_writer import (
     DetachedWriter,
     FlatReader,
     FlatWriter,
@@ -24,13 +34,11 @@ from pellucid.formats.flat.file import (
     open_array,
     refuse_unfinished,
 )
-from pellucid.formats.flat.inflate import InflatedBytes, numbers_in_text
-from pellucid.formats.limits import Limits
+from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Writer
-from pellucid.formats.sources import ByteSource, FileBytes, JoinedBytes, Piece, existing_file, local_path, read_head
-from pellucid.formats.spelling import numbered_names
+from pellucid.formats.text_options import numbered_names
 from pellucid.formats.units import short_unit
 
 _TYPES = {
@@ -43,7 +51,7 @@ _NAMES = {np.dtype(code).name: name for name, code in _TYPES.items() if name not
 _LPS = (-1.0, -1.0, 1.0)
 _OPPOSITES = {"R": "L", "L": "R", "A": "P", "P": "A", "S": "I", "I": "S"}
 _MATRICES, _ORIGINS = ("TransformMatrix", "Rotation", "Orientation"), ("Offset", "Origin", "Position")
-LIMITS = Limits("MetaImage", tuple(_NAMES))
+LIMITS = FormatLimits("MetaImage", tuple(_NAMES))
 _HEAD_BYTES = 64 * 1024
 
 
@@ -190,7 +198,7 @@ def _listed(path: Path, name: str, end: int, length: int, skip: int) -> list[Pie
     names = numbered_names(name) if name != "LIST" else read_head(path, 1 << 24, end).decode("latin-1").split()
     if not names or length % len(names):
         raise InvalidInput(
-            f"{path} lists {len(names)} files for its voxels.", do="Their number must divide the planes."
+            f"{path} lists {len(names)} files for its voxels.", remedy="Their number must divide the planes."
         )
     return [Piece(existing_file(path.parent / one, path), skip, length // len(names)) for one in names]
 

@@ -10,9 +10,11 @@ import numpy as np
 
 from pellucid.box import Shape
 from pellucid.errors import DatasetAmbiguous, DatasetMissing, UnsupportedType
-from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
-from pellucid.formats.flat.array import Placement
-from pellucid.formats.flat.file import (
+from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
+from pellucid.formats.byte_sources import FileBytes, local_path, read_head
+from pellucid.formats.flat.netcdf_header import TYPES, Contents, Variable, parse_header, print_header
+from pellucid.formats.flat.placement import Placement
+from pellucid.formats.flat.reader_writer import (
     FlatReader,
     FlatWriter,
     ScaledReader,
@@ -20,14 +22,12 @@ from pellucid.formats.flat.file import (
     open_array,
     refuse_unfinished,
 )
-from pellucid.formats.flat.netcdf_header import TYPES, Contents, Variable, parse_header, print_header
-from pellucid.formats.limits import Limits
+from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Reader, Spacing, Writer
-from pellucid.formats.sources import FileBytes, local_path, read_head
 from pellucid.formats.units import short_unit
 
-LIMITS = Limits("NetCDF", tuple(name for name in VOXEL_TYPES if name in TYPES))
+LIMITS = FormatLimits("NetCDF", tuple(name for name in VOXEL_TYPES if name in TYPES))
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 _CHANNEL_NAMES = ("c", "channel", "channels", "band", "bands", "component", "components")
 
@@ -104,10 +104,10 @@ def _step(path: Path, contents: Contents, coordinate: Variable | None) -> float:
     """The mean distance between positions; 1 where there are no positions to tell."""
     if coordinate is None:
         return 1.0
-    asked = coordinate.number("spacing", 0.0)  # exact, and known for a single position too
+    request = coordinate.number("spacing", 0.0)  # exact, and known for a single position too
     count = contents.shape(coordinate)[0]
-    if asked > 0 or count < 2:
-        return asked or 1.0
+    if request > 0 or count < 2:
+        return request or 1.0
     (stride,) = contents.strides(coordinate)
     first, last = (_value(path, coordinate, index * stride) for index in (0, count - 1))
     return abs(last - first) / (count - 1) or 1.0

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from pellucid.errors import Damaged, Truncated
+from pellucid.formats.byte_sources import existing_file, open_bytes, read_errors
 from pellucid.formats.protocol import Layout, Level
-from pellucid.formats.sources import existing_file, naming_unreadable, open_bytes
 
 # Type codes; those from 7 on exist in CDF-5 only.
 TYPES = {
@@ -167,7 +167,7 @@ class _Parser:
 
 
 def parse_header(path: Path) -> Contents:
-    with naming_unreadable(path), open_bytes(existing_file(path)) as file:
+    with read_errors(path), open_bytes(existing_file(path)) as file:
         parser = _Parser(path, file)
         records = parser.count()
         dimensions = parser.dimensions()

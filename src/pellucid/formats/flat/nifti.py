@@ -7,8 +7,11 @@ Not here: the header's fields, orientation among them (nifti_header).
 from pathlib import Path
 
 from pellucid.errors import InvalidInput
-from pellucid.formats.flat.array import Placement
-from pellucid.formats.flat.file import (
+from pellucid.formats.byte_sources import ByteSource, FileBytes, existing_file, local_path, read_head
+from pellucid.formats.flat.inflate import InflatedBytes, inflated_head
+from pellucid.formats.flat.nifti_header import CODES, HEAD_BYTES, NiftiHeader, parse_header, print_header
+from pellucid.formats.flat.placement import Placement
+from pellucid.formats.flat.reader_writer import (
     CompressedWriter,
     FlatReader,
     FlatWriter,
@@ -18,14 +21,11 @@ from pellucid.formats.flat.file import (
     refuse_unfinished,
     staged_array,
 )
-from pellucid.formats.flat.inflate import InflatedBytes, inflated_head
-from pellucid.formats.flat.nifti_header import CODES, HEAD_BYTES, NiftiHeader, parse_header, print_header
-from pellucid.formats.limits import Limits
+from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Reader, Writer
-from pellucid.formats.sources import ByteSource, FileBytes, existing_file, local_path, read_head
 
-LIMITS = Limits("NIfTI", tuple(CODES), ("none", "gzip"))
+LIMITS = FormatLimits("NIfTI", tuple(CODES), ("none", "gzip"))
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -63,12 +63,12 @@ def _refuse_other_codec(path: Path, layout: Layout, *, is_gzip: bool) -> None:
     if layout.codec == "gzip" and not is_gzip:
         raise InvalidInput(
             f"{path} would hold gzip bytes under a name that says it does not.",
-            do=f"Name it {path.with_suffix('.nii.gz').name}, or leave out the codec.",
+            remedy=f"Name it {path.with_suffix('.nii.gz').name}, or leave out the codec.",
         )
     if layout.codec == "none" and is_gzip:
         raise InvalidInput(
             f"{path} would hold no gzip bytes under a name that says it does.",
-            do=f"Name it {path.with_suffix('').name}, or leave out the codec.",
+            remedy=f"Name it {path.with_suffix('').name}, or leave out the codec.",
         )
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.errors import Damaged, Truncated, UnsupportedType, WrongDimensions
-from pellucid.formats.dimensions import refuse_empty_axes
-from pellucid.formats.flat.array import Placement, place
+from pellucid.formats.axis_guess import refuse_empty_axes
+from pellucid.formats.flat.placement import Placement, place
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Layout, Level, Spacing
 from pellucid.formats.units import METRES

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from pellucid.errors import Damaged, UnsupportedType
-from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
-from pellucid.formats.flat.array import Placement, place
-from pellucid.formats.flat.file import FlatReader, FlatWriter, one_level, open_array, refuse_unfinished
-from pellucid.formats.limits import Limits
+from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
+from pellucid.formats.byte_sources import FileBytes, local_path, read_head
+from pellucid.formats.flat.placement import Placement, place
+from pellucid.formats.flat.reader_writer import FlatReader, FlatWriter, one_level, open_array, refuse_unfinished
+from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Reader, Writer
-from pellucid.formats.sources import FileBytes, local_path, read_head
-from pellucid.formats.spelling import spacing_option
+from pellucid.formats.text_options import spacing_option
 from pellucid.formats.units import short_unit
 
-LIMITS = Limits("NumPy .npy")
+LIMITS = FormatLimits("NumPy .npy")
 _HEAD_BYTES = 64 * 1024
 
 

@@ -11,22 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, OutputExists, UnknownCodec
-from pellucid.formats.flat.file import (
-    CompressedWriter,
-    DetachedWriter,
-    FlatReader,
-    FlatWriter,
-    one_level,
-    open_array,
-    refuse_unfinished,
-    staged_array,
-)
-from pellucid.formats.flat.inflate import InflatedBytes, numbers_in_text
-from pellucid.formats.flat.nrrd_header import TYPE_NAMES, NrrdHeader, parse_header, print_header
-from pellucid.formats.limits import Limits
-from pellucid.formats.location import Location
-from pellucid.formats.protocol import Header, Layout, Reader, Writer
-from pellucid.formats.sources import (
+from pellucid.formats.byte_sources import (
     ByteSource,
     FileBytes,
     JoinedBytes,
@@ -36,8 +21,23 @@ from pellucid.formats.sources import (
     open_bytes,
     read_head,
 )
+from pellucid.formats.flat.inflate import InflatedBytes, numbers_in_text
+from pellucid.formats.flat.nrrd_header import TYPE_NAMES, NrrdHeader, parse_header, print_header
+from pellucid.formats.flat.reader_writer import (
+    CompressedWriter,
+    DetachedWriter,
+    FlatReader,
+    FlatWriter,
+    one_level,
+    open_array,
+    refuse_unfinished,
+    staged_array,
+)
+from pellucid.formats.limits import FormatLimits
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Header, Layout, Reader, Writer
 
-LIMITS = Limits("NRRD", tuple(TYPE_NAMES), ("none", "gzip"))
+LIMITS = FormatLimits("NRRD", tuple(TYPE_NAMES), ("none", "gzip"))
 _HEAD_BYTES = 1 << 20
 _LINE_BYTES = 1 << 20
 _ENCODINGS = {
@@ -67,7 +67,7 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
     codec, dtype = LIMITS.codec(location, layout), layout.dtype.newbyteorder("<")
     is_detached = path.suffix.lower() == ".nhdr"
     if is_detached and codec == "gzip":
-        raise InvalidInput(f"{path} would be a detached header of gzip voxels.", do="Write .nrrd, or no codec.")
+        raise InvalidInput(f"{path} would be a detached header of gzip voxels.", remedy="Write .nrrd, or no codec.")
     if codec == "gzip":
         head = print_header(level, layout, "gzip")
         array = staged_array(path, b"", level.shape, dtype, resume=resume, plain_head=head)
@@ -106,7 +106,7 @@ def _joined(path: Path, parsed: NrrdHeader, codec: str, length: int) -> JoinedBy
     if codec or length % len(names):
         raise InvalidInput(
             f"{path} lists {len(names)} files of {parsed.encoding} voxels.",
-            do="Lists are read where every file is raw and holds the same number of planes.",
+            remedy="Lists are read where every file is raw and holds the same number of planes.",
         )
     piece = length // len(names)
     files = [existing_file(path.parent / name, path) for name in names]

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
-from pellucid.formats.dimensions import refuse_empty_axes, unnamed_letters
-from pellucid.formats.flat.array import Placement, place
+from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
+from pellucid.formats.flat.placement import Placement, place
 from pellucid.formats.orientation import Orientation, from_along_axes
 from pellucid.formats.protocol import Layout, Level, Spacing
-from pellucid.formats.spelling import numbered_names
+from pellucid.formats.text_options import numbered_names
 from pellucid.formats.units import short_unit
 
 # The name that is written comes first; the others are synonyms.

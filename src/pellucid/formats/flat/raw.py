@@ -13,23 +13,23 @@ import numpy as np
 
 from pellucid.box import Shape
 from pellucid.errors import InvalidInput
-from pellucid.formats.flat.array import Placement
-from pellucid.formats.flat.file import FlatReader, FlatWriter, one_level, open_array
-from pellucid.formats.limits import Limits
+from pellucid.formats.byte_sources import FileBytes, existing_file, local_path
+from pellucid.formats.flat.placement import Placement
+from pellucid.formats.flat.reader_writer import FlatReader, FlatWriter, one_level, open_array
+from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Reader, Writer
-from pellucid.formats.sources import FileBytes, existing_file, local_path
-from pellucid.formats.spelling import parse_dtype, parse_shape, print_shape, spacing_option
+from pellucid.formats.text_options import parse_dtype, parse_shape, print_shape, spacing_option
 from pellucid.formats.units import short_unit
 
-LIMITS = Limits("raw")
+LIMITS = FormatLimits("raw")
 _SHAPE = re.compile(r"(?<![0-9a-z])\d+x\d+x\d+(?![0-9x])", re.IGNORECASE)
 _DTYPE = re.compile(rf"(?<![a-z])({'|'.join(VOXEL_TYPES)})(?![0-9])")
 _ORDER = re.compile(r"[_.-](le|be|little|big)(?![a-z])")
 
 
 @dataclass(frozen=True)
-class Said:
+class RawSpec:
     """What is said of headerless voxels; None where nothing is."""
 
     shape: Shape | None
@@ -38,39 +38,39 @@ class Said:
 
 def open_reader(location: Location) -> Reader:
     path = existing_file(local_path(location))
-    said = said_of(location)
-    if said.shape is None or said.dtype is None:
-        lacking = " and ".join(name for name in ("shape", "dtype") if getattr(said, name) is None)
+    text = raw_spec(location)
+    if text.shape is None or text.dtype is None:
+        lacking = " and ".join(name for name in ("shape", "dtype") if getattr(text, name) is None)
         raise InvalidInput(
             f"{location.path} has no header, and its {lacking} is not known.",
-            do=f"Write {location.path}:shape=Z,Y,X,dtype=uint16 (and order=be, offset=BYTES where needed).",
+            remedy=f"Write {location.path}:shape=Z,Y,X,dtype=uint16 (and order=be, offset=BYTES where needed).",
         )
-    placement = Placement.dense(said.shape, said.dtype, location.number("offset") or 0)
+    placement = Placement.dense(text.shape, text.dtype, location.number("offset") or 0)
     _refuse_other_size(location, placement, path.stat().st_size)
     unit = short_unit(location.option("unit") or "")
-    header = Header(one_level(said.shape, spacing_option(location)), said.dtype.newbyteorder("="), unit)
+    header = Header(one_level(text.shape, spacing_option(location)), text.dtype.newbyteorder("="), unit)
     return FlatReader(header, placement, FileBytes(path))
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
     path, level = local_path(location), LIMITS.check(location, layout)
-    said, wanted = said_of(location), layout.dtype.newbyteorder("=")
-    if said.dtype is None or said.shape != level.shape or said.dtype.newbyteorder("=") != wanted:
+    text, wanted = raw_spec(location), layout.dtype.newbyteorder("=")
+    if text.dtype is None or text.shape != level.shape or text.dtype.newbyteorder("=") != wanted:
         name = f"{path.stem}_{print_shape(level.shape)}_{wanted.name}_le{path.suffix or '.raw'}"
         raise InvalidInput(
             f"A raw file has no header, and the name {path.name} does not say the shape and type of this volume.",
-            do=f"Write it as {path.with_name(name)}.",
+            remedy=f"Write it as {path.with_name(name)}.",
         )
-    return FlatWriter(open_array(path, b"", level.shape, said.dtype, resume=resume), b"")
+    return FlatWriter(open_array(path, b"", level.shape, text.dtype, resume=resume), b"")
 
 
-def said_of(location: Location) -> Said:
+def raw_spec(location: Location) -> RawSpec:
     """Shape and type from the options, else from the name."""
     name = location.local.name.lower()
     shape = location.option("shape") or _found(_SHAPE, name)
     dtype = location.option("dtype") or _found(_DTYPE, name)
     order = location.option("order") or (_found(_ORDER, name) or "_le")[1:]
-    return Said(parse_shape(shape) if shape else None, parse_dtype(dtype, order) if dtype else None)
+    return RawSpec(parse_shape(shape) if shape else None, parse_dtype(dtype, order) if dtype else None)
 
 
 def _found(pattern: "re.Pattern[str]", name: str) -> str | None:
@@ -81,16 +81,16 @@ def _found(pattern: "re.Pattern[str]", name: str) -> str | None:
 def _refuse_other_size(location: Location, placement: Placement, size: int) -> None:
     """No header can be wrong here: either the file is not whole, or what was asked for is not what is in it."""
     needs = placement.end()
-    asked = f"{print_shape(placement.shape)} voxels of {placement.dtype.newbyteorder('=')}"
-    asked += f" after {placement.offset:,} bytes" if placement.offset else ""
+    request = f"{print_shape(placement.shape)} voxels of {placement.dtype.newbyteorder('=')}"
+    request += f" after {placement.offset:,} bytes" if placement.offset else ""
     if size < needs:
         raise InvalidInput(
             f"{location.path} is cut short, or of another shape or type: "
-            f"{asked} need {needs:,} bytes, and it has {size:,}.",
-            do="Correct the shape, type or offset; if they are right, copy the file again.",
+            f"{request} need {needs:,} bytes, and it has {size:,}.",
+            remedy="Correct the shape, type or offset; if they are right, copy the file again.",
         )
     if size > needs and location.option("offset") is None:
         raise InvalidInput(
-            f"{location.path} has {size:,} bytes, and {asked} need {needs:,} bytes.",
-            do=f"Correct the shape or type, or give offset={size - needs} if a header comes first.",
+            f"{location.path} has {size:,} bytes, and {request} need {needs:,} bytes.",
+            remedy=f"Correct the shape or type, or give offset={size - needs} if a header comes first.",
         )

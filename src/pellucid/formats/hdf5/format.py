@@ -12,19 +12,19 @@ from typing import Any
 
 from pellucid.box import Box
 from pellucid.errors import Damaged
-from pellucid.formats.flat.file import check_selection
-from pellucid.formats.hdf5.arrays import StoredArray, stored_array
-from pellucid.formats.hdf5.grid import Axes
-from pellucid.formats.hdf5.header import axes_of, level_datasets, level_of, native_type, pipeline_of, spacing_of
+from pellucid.formats.byte_sources import local_path
+from pellucid.formats.flat.reader_writer import check_selection
 from pellucid.formats.hdf5.links import LinkedFile
-from pellucid.formats.hdf5.names import find_dataset
+from pellucid.formats.hdf5.lookup import find_dataset
+from pellucid.formats.hdf5.metadata import axes_of, level_datasets, level_of, native_type, pipeline_of, spacing_of
+from pellucid.formats.hdf5.read.arrays import Hdf5Array, stored_array
+from pellucid.formats.hdf5.read.chunk_grid import Hdf5Axes
 from pellucid.formats.hdf5.references import require_references
-from pellucid.formats.hdf5.writer import create_or_resume
+from pellucid.formats.hdf5.write.writer import create_or_resume
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import from_attributes
 from pellucid.formats.protocol import Header, Layout, Voxels, Writer
-from pellucid.formats.sources import local_path
-from pellucid.formats.threads import Threads
+from pellucid.formats.thread_pool import ThreadPool
 
 # What h5py makes of broken metadata.
 _BROKEN = (LookupError, OSError, RuntimeError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
@@ -35,12 +35,12 @@ class Hdf5Reader:
 
     def __init__(self, location: Location, threads: int | None = None) -> None:
         self._path = str(local_path(location))
-        self._threads = Threads(threads)
+        self._threads = ThreadPool(threads)
         self._file = LinkedFile(local_path(location))
         try:
             dataset = find_dataset(self._file, self._path, location.dataset)
             self.dataset_name: str = dataset.name
-            self.arrays: tuple[StoredArray, ...] = ()
+            self.arrays: tuple[Hdf5Array, ...] = ()
             self._open_levels(dataset)
         except _BROKEN as error:
             self.close()
@@ -60,7 +60,7 @@ class Hdf5Reader:
             self.arrays += (stored_array(each, self._path, own, self._threads),)
             levels.append(level_of(each, own, axes, spacing or (1.0, 1.0, 1.0)))
         codec = pipeline_of(dataset, self._path).title if dataset.chunks else "none"
-        self.axes: Axes = axes
+        self.axes: Hdf5Axes = axes
         orientation = from_attributes(dataset.attrs)
         self.header = Header(tuple(levels), dtype, unit, axes.length("t"), axes.length("c"), codec, orientation)
 

@@ -17,7 +17,7 @@ from weakref import ref
 import h5py
 
 from pellucid.errors import Damaged, Truncated, Unfinished, Unreadable
-from pellucid.formats.sources import FileBytes, existing_file
+from pellucid.formats.byte_sources import FileBytes, existing_file
 
 _BEING_WRITTEN = "already open for"  # for SWMR write, says the library; readers have to say that they know it
 _SHORTER = re.compile(r"truncated file: eof = (\d+), sblock->base_addr = (\d+), stored_eof = (\d+)")

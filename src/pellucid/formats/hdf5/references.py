@@ -17,10 +17,10 @@ from typing import Any
 import h5py
 
 from pellucid.errors import Damaged, InvalidInput, LinkBroken, PellucidError
+from pellucid.formats.byte_sources import existing_file
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.search import existing_candidates, find_file
 from pellucid.formats.local_files import allowed_folders
-from pellucid.formats.sources import existing_file
 
 SOURCE_PREFIX = "HDF5_VDS_PREFIX"
 RAW_PREFIX = "HDF5_EXTFILE_PREFIX"
@@ -95,16 +95,16 @@ def _require(dataset: Any, path: str, chain: tuple[Identity, ...]) -> None:
                     _require_source(source_file, name, (dataset, path, (*chain, here)))
 
 
-def _require_source(file: LinkedFile, name: str, asked: tuple[Any, str, tuple[Identity, ...]]) -> None:
+def _require_source(file: LinkedFile, name: str, request: tuple[Any, str, tuple[Identity, ...]]) -> None:
     """One source dataset; of a pattern of names, all blocks there are."""
-    dataset, path, chain = asked
+    dataset, path, chain = request
     if _BLOCK in name:
         for block in range(MAX_BLOCKS):
             source = file.get(name.replace(_BLOCK, str(block)))
             if source is None:
                 return
             _require(source, path, chain)
-        raise InvalidInput(f"{path} has over {MAX_BLOCKS:,} blocks in {name}.", do="Read the files that it names.")
+        raise InvalidInput(f"{path} has over {MAX_BLOCKS:,} blocks in {name}.", remedy="Read the files that it names.")
     try:
         source = file.follow(name)
     except KeyError as error:
@@ -126,7 +126,7 @@ def _expanded(owner: Path, file_name: str, names: list[str]) -> Iterator[tuple[P
         if one is None:
             return
         if block >= MAX_BLOCKS:
-            raise InvalidInput(f"{owner} names over {MAX_BLOCKS:,} files.", do="Read the files that it names.")
+            raise InvalidInput(f"{owner} names over {MAX_BLOCKS:,} files.", remedy="Read the files that it names.")
         yield one, [name.replace(_BLOCK, str(block)) for name in names]
 
 

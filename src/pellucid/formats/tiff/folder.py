@@ -28,19 +28,19 @@ from pellucid.errors import (
     SharedChunk,
     Unfinished,
 )
-from pellucid.formats.flat.file import check_selection
-from pellucid.formats.limits import Limits
+from pellucid.formats.byte_sources import FileBytes, disk_full_errors, local_path, new_file, read_errors
+from pellucid.formats.flat.reader_writer import check_selection
+from pellucid.formats.limits import FormatLimits
 from pellucid.formats.local_files import check_regular
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Voxels, Writer
-from pellucid.formats.sources import FileBytes, local_path, naming_full_disk, naming_unreadable, new_file
-from pellucid.formats.tiff.header import Described, describe, described, print_head
-from pellucid.formats.tiff.numbering import missing_numbers, natural_key
-from pellucid.formats.tiff.planes import Geometry, Plane, geometry_of, opened, plane_of, read_window
+from pellucid.formats.tiff.file_numbers import missing_numbers, natural_key
+from pellucid.formats.tiff.header import TiffVoxelInfo, describe, print_head, read_voxel_info
+from pellucid.formats.tiff.pages import PageLayout, Plane, geometry_of, opened, plane_of, read_window
 
 _log = logging.getLogger(__name__)
 
-LIMITS = Limits("A folder of TIFF slices", codecs=("none", "gzip", "zstd"))
+LIMITS = FormatLimits("A folder of TIFF slices", codecs=("none", "gzip", "zstd"))
 _COMPRESSIONS = {"gzip": "zlib", "zstd": "zstd"}
 _SUFFIXES = (".tif", ".tiff")
 # In the folder while slices are still missing.
@@ -56,9 +56,9 @@ def open_folder_reader(location: Location) -> "Reader | Path":
     with opened(files[0]) as tif:
         if len(files) == 1 and len(tif.pages) > 1:
             return files[0]
-        said = described(tif)
+        text = read_voxel_info(tif)
     _warn_of_gaps(folder, files)
-    return FolderReader(folder, files, said)
+    return FolderReader(folder, files, text)
 
 
 def _warn_of_gaps(folder: Path, files: list[Path]) -> None:
@@ -73,7 +73,7 @@ def _warn_of_gaps(folder: Path, files: list[Path]) -> None:
 def slices_in(location: Location) -> list[Path]:
     """The slices of a folder in natural order; of several kinds of names, those asked for (``folder:/raw_*``)."""
     folder = local_path(location)
-    with naming_unreadable(folder):
+    with read_errors(folder):
         names = [entry.name for entry in folder.iterdir() if _is_slice(entry.name)]
     if not names:
         raise EmptyFile(f"The folder {folder}, as far as TIFF files go,")
@@ -94,15 +94,15 @@ def _is_slice(name: str) -> bool:
 class FolderReader:
     """Slices of one size and type. Each file is opened only while it is read."""
 
-    def __init__(self, folder: Path, files: list[Path], said: Described) -> None:
+    def __init__(self, folder: Path, files: list[Path], text: TiffVoxelInfo) -> None:
         self._folder = folder
         self._files = files
         self._planes: dict[int, Plane] = {}
         self._first = self._plane(0).geometry
         self._check_alike()
         rows, columns = (min(a, b) for a, b in zip(self._first.piece, self._first.shape, strict=True))
-        level = Level((len(files), *self._first.shape), (1, rows, columns), said.spacing)
-        self.header = Header((level,), self._first.dtype, said.unit, 1, self._first.samples, self._first.codec)
+        level = Level((len(files), *self._first.shape), (1, rows, columns), text.spacing)
+        self.header = Header((level,), self._first.dtype, text.unit, 1, self._first.samples, self._first.codec)
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
         check_selection(str(self._folder), self.header, level=level, t=t, c=c)
@@ -122,7 +122,7 @@ class FolderReader:
         """Uncompressed files of the first one's length are taken to be like it; every other one is opened."""
         length = self._files[0].stat().st_size
         for index, path in enumerate(self._files):
-            with naming_unreadable(path):
+            with read_errors(path):
                 is_alike = check_regular(path).st_size == length
             if self._first.codec or not is_alike:
                 self._plane(index)
@@ -135,12 +135,12 @@ class FolderReader:
         return known
 
     def _refuse_different(self, plane: Plane) -> None:
-        first: Geometry = getattr(self, "_first", plane.geometry)
+        first: PageLayout = getattr(self, "_first", plane.geometry)
         if not plane.geometry.matches(first):
             raise InvalidInput(
-                f"{plane.path} is a slice of {_said(plane.geometry)}, and the first, {self._files[0].name}, "
-                f"is one of {_said(first)}.",
-                do="Move slices of another kind out of the folder, or choose by name: FOLDER:/PATTERN*.tif.",
+                f"{plane.path} is a slice of {_text(plane.geometry)}, and the first, {self._files[0].name}, "
+                f"is one of {_text(first)}.",
+                remedy="Move slices of another kind out of the folder, or choose by name: FOLDER:/PATTERN*.tif.",
             )
 
 
@@ -149,7 +149,7 @@ def _only_plane(path: Path) -> Plane:
         if len(tif.pages) != 1:
             raise InvalidInput(
                 f"{path} holds {len(tif.pages)} pages, and a slice in a folder has one.",
-                do="Name that file instead of its folder.",
+                remedy="Name that file instead of its folder.",
             )
         page = tif.pages.first
         plane = plane_of(path, page, geometry_of(path, page))
@@ -157,7 +157,7 @@ def _only_plane(path: Path) -> Plane:
     return plane
 
 
-def _said(geometry: Geometry) -> str:
+def _text(geometry: PageLayout) -> str:
     rows, columns = geometry.shape
     colours = f" x {geometry.samples} colours" if geometry.samples > 1 else ""
     return f"{columns} x {rows}{colours} {geometry.dtype}"
@@ -215,7 +215,7 @@ class FolderWriter:
     def _write_slice(self, path: Path, voxels: Voxels) -> None:
         partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
         stored: np.ndarray[Any, Any] = np.ascontiguousarray(voxels, self._layout.dtype.newbyteorder("<"))
-        with naming_full_disk(path):
+        with disk_full_errors(path):
             try:
                 self._write_file(partial, stored)
                 partial.replace(path)

@@ -15,20 +15,27 @@ import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.errors import DatasetAmbiguous, DatasetMissing, InvalidInput, WrongDimensions
-from pellucid.formats.dimensions import unnamed_letters
-from pellucid.formats.flat.array import place
-from pellucid.formats.flat.file import FlatReader, FlatWriter, check_selection, one_level, open_array, refuse_unfinished
-from pellucid.formats.limits import Limits
+from pellucid.formats.axis_guess import unnamed_letters
+from pellucid.formats.byte_sources import FileBytes, local_path, read_head
+from pellucid.formats.flat.placement import place
+from pellucid.formats.flat.reader_writer import (
+    FlatReader,
+    FlatWriter,
+    check_selection,
+    one_level,
+    open_array,
+    refuse_unfinished,
+)
+from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Voxels, Writer
-from pellucid.formats.sources import FileBytes, local_path, read_head
 from pellucid.formats.tiff.folder import open_folder_reader, open_folder_writer
-from pellucid.formats.tiff.header import check_ome, described, members, print_head, require_members
-from pellucid.formats.tiff.planes import Plane, check_chain, geometry_of, opened, plane_of, read_window
+from pellucid.formats.tiff.header import check_ome, members, print_head, read_voxel_info, require_members
+from pellucid.formats.tiff.pages import Plane, check_chain, geometry_of, opened, plane_of, read_window
 
 _log = logging.getLogger(__name__)
 
-LIMITS = Limits("A TIFF stack")
+LIMITS = FormatLimits("A TIFF stack")
 _SUFFIXES = (".tif", ".tiff")
 
 
@@ -47,7 +54,7 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
     if layout.codec not in (None, "none"):
         raise InvalidInput(
             f"{path} would be one compressed TIFF file, which cannot be written in any order.",
-            do=f"Write a folder of slices ({path.with_suffix('')}/), or no codec.",
+            remedy=f"Write a folder of slices ({path.with_suffix('')}/), or no codec.",
         )
     level = LIMITS.check(location, layout)
     head = print_head(level, layout)
@@ -62,18 +69,18 @@ def _open_stack(path: Path, location: Location) -> Reader:
         check_ome(path, tif)
         series = _choose(location, list(tif.series))
         _warn_of_absent_pages(path, tif, series)
-        said = described(tif)
+        text = read_voxel_info(tif)
         geometry = geometry_of(path, series.keyframe)
         axes, sizes = _axes(path, series)
         if series.dataoffset is not None and len(series.levels) == 1:
             home = series.pages[0].parent  # OME's planes may all be in another file.
             dtype = np.dtype(series.dtype).newbyteorder(home.byteorder)
             placement, times, channels = place(axes, sizes, dtype, series.dataoffset)
-            levels = one_level(placement.shape, said.spacing)
-            header = Header(levels, geometry.dtype, said.unit, times, channels)
+            levels = one_level(placement.shape, text.spacing)
+            header = Header(levels, geometry.dtype, text.unit, times, channels)
             return FlatReader(header, placement, FileBytes(Path(home.filehandle.path)))
         stacks = tuple(_stack(path, one) for one in series.levels)
-    return StackReader(path, stacks, said.spacing, said.unit)
+    return StackReader(path, stacks, text.spacing, text.unit)
 
 
 def _warn_of_absent_pages(path: Path, tif: Any, series: Any) -> None:

@@ -18,9 +18,9 @@ from xml.etree import ElementTree
 import numpy as np
 
 from pellucid.errors import Damaged, LinkBroken
+from pellucid.formats.byte_sources import existing_file
 from pellucid.formats.local_files import check_allowed
 from pellucid.formats.protocol import Layout, Level, Spacing
-from pellucid.formats.sources import existing_file
 from pellucid.formats.units import short_unit
 
 MAX_PLANES = 10_000_000
@@ -34,14 +34,14 @@ _EXACT = "voxel_spacing"
 
 
 @dataclass(frozen=True)
-class Described:
+class TiffVoxelInfo:
     """What a file says of its voxels beyond shape and type."""
 
     spacing: Spacing = (1.0, 1.0, 1.0)
     unit: str = ""
 
 
-def described(tif: Any) -> Described:
+def read_voxel_info(tif: Any) -> TiffVoxelInfo:
     """Spacing and unit of an open tifffile.TiffFile."""
     if tif.is_ome and tif.ome_metadata:
         return _from_ome(tif.ome_metadata)
@@ -50,23 +50,23 @@ def described(tif: Any) -> Described:
     return _from_json(tif.pages.first.description)
 
 
-def _from_json(description: str) -> Described:
+def _from_json(description: str) -> TiffVoxelInfo:
     try:
         fields = json.loads(description)
         z, y, x = map(float, fields["spacing"])
-        return Described((z, y, x), short_unit(str(fields.get("unit", ""))))
+        return TiffVoxelInfo((z, y, x), short_unit(str(fields.get("unit", ""))))
     except (ValueError, TypeError, KeyError):
-        return Described()
+        return TiffVoxelInfo()
 
 
-def _from_imagej(fields: dict[str, Any], page: Any) -> Described:
+def _from_imagej(fields: dict[str, Any], page: Any) -> TiffVoxelInfo:
     unit = short_unit(str(fields.get("unit", "")))
     exact = str(fields.get(_EXACT, "")).split()
     if len(exact) == 3:
         z, y, x = map(float, exact)
-        return Described((z, y, x), unit)
+        return TiffVoxelInfo((z, y, x), unit)
     y, x = (_per_pixel(page.tags.get(name)) for name in ("YResolution", "XResolution"))
-    return Described((abs(float(fields.get("spacing", 1.0))) or 1.0, y, x), unit)
+    return TiffVoxelInfo((abs(float(fields.get("spacing", 1.0))) or 1.0, y, x), unit)
 
 
 def _per_pixel(tag: Any) -> float:
@@ -77,16 +77,16 @@ def _per_pixel(tag: Any) -> float:
     return float(units / pixels) if pixels and units else 1.0
 
 
-def _from_ome(xml: str) -> Described:
+def _from_ome(xml: str) -> TiffVoxelInfo:
     try:
         pixels = ElementTree.fromstring(xml).find(".//{*}Pixels")
     except ElementTree.ParseError:
-        return Described()
+        return TiffVoxelInfo()
     if pixels is None:
-        return Described()
+        return TiffVoxelInfo()
     z, y, x = (float(pixels.get(f"PhysicalSize{axis}", "1")) for axis in "ZYX")
     unit = pixels.get("PhysicalSizeXUnit", "µm" if pixels.get("PhysicalSizeX") else "")
-    return Described((z, y, x), short_unit(unit))
+    return TiffVoxelInfo((z, y, x), short_unit(unit))
 
 
 def check_ome(path: Path, tif: Any) -> None:

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from pydantic import ConfigDict
 
-from pellucid.instance.protocol.http import Path
-from pellucid.instance.protocol.parts import CLOSED, Capability, Name, PageAddress, Secret
+from pellucid.instance.protocol.http_bodies import Path
+from pellucid.instance.protocol.shared_types import CLOSED, Capability, Name, PageAddress, Secret
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from pellucid.instance.protocol.http import Path, TaskStatus
-from pellucid.instance.protocol.parts import CLOSED, Edge, Name
-from pellucid.tomo.reading.assembly import ScanOptions
-from pellucid.tomo.reading.suggestion import Suggestion
+from pellucid.instance.protocol.http_bodies import Path, TaskStatus
+from pellucid.instance.protocol.shared_types import CLOSED, Edge, Name
 from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.dataset_guess import Suggestion
 
-TrialPlace = Literal["projection", "sinogram", "slice", "before"]
+PreviewPosition = Literal["projection", "sinogram", "slice", "before"]
 """Of the page's pictures. before: a slice to compare with."""
 Index = Annotated[int, Field(ge=0, le=2**31)]
 AxisOrigin = Literal["guessed", "found", "chosen"]
@@ -27,7 +27,7 @@ ComparedStep = Literal["nothing", "rings", "phase", "filter"]
 
 
 @dataclass(frozen=True)
-class ScanChoice:
+class ScanRequest:
     """POST /api/scans/describe: a scan, and what is said of it where its files do not."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -81,7 +81,7 @@ class AxisRequest:
 
 
 @dataclass(frozen=True)
-class FoundAxis:
+class AxisResult:
     """center: its column in the middle row. slope: columns that it moves by from one row to the next."""
 
     center: float
@@ -89,7 +89,7 @@ class FoundAxis:
 
 
 @dataclass(frozen=True)
-class TrialRequest:
+class PreviewRequest:
     """POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
 
     index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
@@ -100,7 +100,7 @@ class TrialRequest:
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
     path: Path
-    place: TrialPlace
+    place: PreviewPosition
     index: Index
     recipe: Recipe
     options: ScanOptions = field(default_factory=ScanOptions)
@@ -112,12 +112,12 @@ class TrialRequest:
 
 
 @dataclass(frozen=True)
-class TrialHeader:
-    """Before the picture: low and high are black and white, center and slope as in FoundAxis, radius_px
+class PreviewHeader:
+    """Before the picture: low and high are black and white, center and slope as in AxisResult, radius_px
     how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
     would take long; views: one of so many was used; iterations: so many were made."""
 
-    place: TrialPlace
+    place: PreviewPosition
     index: int
     encoding: Literal["jpeg", "png"]
     width: int
@@ -150,7 +150,7 @@ class ReconstructionRequest:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ReconstructionDraft:
     """All that somebody has chosen for a scan: what ReconstructionRequest says, and what is looked at meanwhile.
 
     row, view: of the detector. output: where the volume goes; may be empty as yet.
@@ -169,11 +169,11 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Bench:
+class ScanDraft:
     """What has been set up for a scan."""
 
     scan: str
-    wish: Wish
+    draft: ReconstructionDraft
 
 
 @dataclass(frozen=True)
@@ -193,5 +193,5 @@ class ReconstructionCommand:
     text: str
 
 
-ANSWERS = (ScanDescription, Suggestion, FoundAxis, TrialHeader, ReconstructionCommand)
-BODIES = (ScanChoice, AxisRequest, TrialRequest, ReconstructionRequest)
+ANSWERS = (ScanDescription, Suggestion, AxisResult, PreviewHeader, ReconstructionCommand)
+BODIES = (ScanRequest, AxisRequest, PreviewRequest, ReconstructionRequest)

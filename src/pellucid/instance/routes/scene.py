@@ -12,22 +12,22 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from pellucid.errors import InvalidInput
-from pellucid.instance import loading
-from pellucid.instance.capabilities import allows
-from pellucid.instance.catalogue import choices
-from pellucid.instance.encoding import encode_png
-from pellucid.instance.guest_limits import check_screenshot
-from pellucid.instance.naming import check_change
-from pellucid.instance.product import PRODUCT
-from pellucid.instance.protocol import http
-from pellucid.instance.protocol.incoming import Look
-from pellucid.instance.protocol.outgoing import Moved
-from pellucid.instance.protocol.parts import LARGEST_EDGE, VERSION
-from pellucid.instance.route_rules import needs
-from pellucid.instance.routes.access import REFUSALS, Granted, Has, Here
-from pellucid.rendering.preset_files import read_preset, to_paraview
+from pellucid.instance.access.capabilities import allows
+from pellucid.instance.access.guest_limits import check_screenshot
+from pellucid.instance.access.route_rules import needs
+from pellucid.instance.access.source_checks import check_change
+from pellucid.instance.frames.encoders import encode_png
+from pellucid.instance.protocol import http_bodies
+from pellucid.instance.protocol.client_messages import SetCamera
+from pellucid.instance.protocol.server_messages import CameraMoved
+from pellucid.instance.protocol.shared_types import LARGEST_EDGE, VERSION
+from pellucid.instance.routes.dependencies import REFUSALS, Granted, Has, Here
+from pellucid.instance.scene import loading
+from pellucid.instance.scene.catalogue import choices
+from pellucid.instance.version import PRODUCT
+from pellucid.rendering.presets.files import read_preset, to_paraview
 from pellucid.rendering.scene import VolumeLayer
-from pellucid.workers import commands
+from pellucid.workers.protocol import replies, requests
 
 router = APIRouter(prefix="/api", tags=["scene"], responses=REFUSALS)
 MAX_PRESET_BYTES = 2 * 2**20
@@ -36,25 +36,25 @@ LOOK, STEER, HEAVY = [needs("look")], [needs("steer")], [needs("steer", is_heavy
 
 
 @router.get("/about", dependencies=LOOK)
-async def about(session: Here, has: Has, grant: Granted) -> http.About:
+async def about(session: Here, has: Has, grant: Granted) -> http_bodies.About:
     """Versions, what this token allows, and where arrays can be handed over."""
     token = session.access.transfer_token(grant)
     places = (session.socket, session.transfer, token) if allows(has, "own") else ("", "", "")
-    return http.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), *places)
+    return http_bodies.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), *places)
 
 
 @router.get("/scene", dependencies=LOOK)
-async def scene(session: Here, has: Has) -> http.Snapshot:
+async def scene(session: Here, has: Has) -> http_bodies.SceneSnapshot:
     """The scene as it is drawn now, what is in it, and what can be chosen."""
     state, layers = session.state_for(has), session.catalogue.message(session.history.scene)
-    return http.Snapshot(
+    return http_bodies.SceneSnapshot(
         VERSION, state.revision, state.scene, state.other, layers.layers, layers.points, layers.meshes,
         session.relay.device, choices(),
     )  # fmt: skip
 
 
 @router.patch("/scene", dependencies=STEER)
-async def change_scene(change: http.SceneChange, session: Here, has: Has) -> http.Revision:
+async def change_scene(change: http_bodies.SceneChange, session: Here, has: Has) -> http_bodies.Revision:
     """Change places of the scene, all of them or none."""
     session.controls.require_free(has)
     if change.revision is not None:
@@ -68,19 +68,19 @@ async def change_scene(change: http.SceneChange, session: Here, has: Has) -> htt
     loading.check_known(session, pair)
     session.idle.touch()
     session.change(pair)
-    return http.Revision(session.history.revision)
+    return http_bodies.Revision(session.history.revision)
 
 
 @router.put("/camera", dependencies=STEER)
-async def look(change: http.CameraChange, session: Here, has: Has) -> http.Revision:
+async def look(change: http_bodies.CameraChange, session: Here, has: Has) -> http_bodies.Revision:
     """Look from elsewhere."""
     session.controls.require_free(has)
-    camera = Look(change.camera).camera  # Refuses what is beyond all bounds.
+    camera = SetCamera(change.camera).camera  # Refuses what is beyond all bounds.
     session.idle.touch()
-    session.history.look(camera)
-    session.picturing.want(is_moving=False)
-    session.tell(Moved(camera, ""))
-    return http.Revision(session.history.revision)
+    session.history.set_camera(camera)
+    session.picturing.request_frame(is_moving=False)
+    session.broadcast(CameraMoved(camera, ""))
+    return http_bodies.Revision(session.history.revision)
 
 
 @router.get(
@@ -99,8 +99,8 @@ async def screenshot(
     """The exact picture at any size: a PNG, or its RGBA bytes row by row."""
     check_screenshot(width, height, has)
     shown = session.shadings.drawable(session.history.scene)
-    with session.idle.held():
-        pixels = await asyncio.wrap_future(session.worker.take(commands.View(shown, width, height)))
+    with session.idle.held_off():
+        pixels = await asyncio.wrap_future(session.worker.screenshot(requests.ViewSpec(shown, width, height)))
     session.shadings.were_drawn([shown])
     if format == "raw":
         return Response(pixels.tobytes(), media_type="application/octet-stream")
@@ -109,19 +109,19 @@ async def screenshot(
 
 
 @router.get("/statistics", dependencies=LOOK)
-async def statistics(session: Here) -> http.StatisticsNow:
+async def statistics(session: Here) -> http_bodies.StatisticsNow:
     """Frames and the times of their stages."""
     timing = session.timing
-    return http.StatisticsNow(
+    return http_bodies.StatisticsNow(
         timing.frames, timing.frames_per_second, timing.dropped, len(session.members), session.worker.restarts,
         session.idle.idle_s, timing.summary(),
     )  # fmt: skip
 
 
 @router.post("/presets/read", dependencies=[needs("steer", MAX_PRESET_BYTES, is_heavy=True)])
-async def read_a_preset(preset: http.PresetText) -> http.Preset:
+async def read_a_preset(preset: http_bodies.PresetText) -> http_bodies.PresetTransfer:
     """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
-    return http.Preset(read_preset(preset.text))
+    return http_bodies.PresetTransfer(read_preset(preset.text))
 
 
 @router.get("/presets/paraview", dependencies=STEER, response_class=Response)
@@ -133,18 +133,19 @@ async def write_preset(session: Here, layer: Annotated[int, Query(ge=0)] = 0) ->
 
 
 @router.post("/profile", dependencies=HEAVY)
-async def profile(asked: http.ProfileRequest, session: Here) -> http.Profile:
+async def profile(requested: http_bodies.ProfileRequest, session: Here) -> http_bodies.ProfileValues:
     """Values along a line."""
-    layer = layer_of(session, asked.layer)
-    length = float(np.linalg.norm(np.subtract(asked.stop, asked.start)))
+    layer = layer_of(session, requested.layer)
+    length = float(np.linalg.norm(np.subtract(requested.stop, requested.start)))
     time = session.history.scene.time
-    question = lambda request: commands.Profile(request, layer, asked.start, asked.stop, asked.count, time)  # noqa: E731
-    told: commands.Profiled = await asyncio.wrap_future(session.worker.ask("measuring", question))
-    return http.Profile(told.values, length)
+    line = requested.start, requested.stop, requested.count
+    question = lambda request: requests.SampleLine(request, layer, *line, time)  # noqa: E731
+    reply: replies.LineSampled = await asyncio.wrap_future(session.worker.send_request("measuring", question))
+    return http_bodies.ProfileValues(reply.values, length)
 
 
 def layer_of(session: Here, number: int) -> VolumeLayer:
     volumes = session.history.scene.volumes
     if number >= len(volumes):
-        raise InvalidInput(f"There is no layer {number}.", do=f"There are {len(volumes)}.")
+        raise InvalidInput(f"There is no layer {number}.", remedy=f"There are {len(volumes)}.")
     return volumes[number]

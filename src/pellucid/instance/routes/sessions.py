@@ -9,12 +9,12 @@ import asyncio
 from fastapi import FastAPI
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.message_rates import Rate
-from pellucid.instance.proofs import sign
+from pellucid.instance.access.proofs import sign
+from pellucid.instance.access.route_rules import needs, public
+from pellucid.instance.access.sessions import Access, Channel, Grant, PageSession
 from pellucid.instance.protocol import access as bodies
-from pellucid.instance.route_rules import needs, public
-from pellucid.instance.routes.access import REFUSALS, Came, Granted
-from pellucid.instance.sessions import Access, Channel, Grant, PageSession
+from pellucid.instance.routes.dependencies import REFUSALS, Came, Granted
+from pellucid.instance.websocket.message_rates import Rate
 
 MAX_BODY_BYTES = 16 * 1024
 MAX_GUEST_SESSIONS_PER_SECOND = 20
@@ -71,4 +71,4 @@ def _grant(access: Access, wanted: bodies.SessionRequest, channel: Channel) -> G
         return access.redeem(wanted.code, channel)
     if wanted.share:
         return access.open_share(wanted.share, channel)
-    raise InvalidInput("The request for a session has no code.", do="Give one of code, share and resume.")
+    raise InvalidInput("The request for a session has no code.", remedy="Give one of code, share and resume.")

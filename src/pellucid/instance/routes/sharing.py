@@ -9,12 +9,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from pellucid.instance import loading, states
-from pellucid.instance.capabilities import require
-from pellucid.instance.protocol import access, http
-from pellucid.instance.route_rules import needs
-from pellucid.instance.routes.access import REFUSALS, Came, Granted, Here
-from pellucid.instance.sessions import ShareLink
+from pellucid.instance.access.capabilities import require
+from pellucid.instance.access.route_rules import needs
+from pellucid.instance.access.sessions import ShareLink
+from pellucid.instance.protocol import access, http_bodies
+from pellucid.instance.routes.dependencies import REFUSALS, Came, Granted, Here
+from pellucid.instance.scene import loading, saved_states
 
 router = APIRouter(tags=["sharing"], responses=REFUSALS)
 LOOK, OWN = [needs("look")], [needs("own")]
@@ -24,13 +24,13 @@ Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
 @router.get("/api/shares", dependencies=OWN)
 async def shares(session: Here, channel: Came, grant: Granted) -> list[access.Share]:
     """The share links that work at this address; of those who came with one, the links that were made with it."""
-    return [_told(one) for one in session.access.shares_made_with(grant.link) if one.grant.agent == channel.agent]
+    return [_reply(one) for one in session.access.shares_made_with(grant.link) if one.grant.agent == channel.agent]
 
 
 @router.post("/api/shares", dependencies=OWN)
 async def make_share(wanted: access.NewShare, session: Here, channel: Came, grant: Granted) -> access.Share:
     """A link to give away, until it is revoked, or the link that it was made with."""
-    return _told(session.access.share(wanted.capability, wanted.name, channel.agent, maker=grant.link))
+    return _reply(session.access.share(wanted.capability, wanted.name, channel.agent, maker=grant.link))
 
 
 @router.delete("/api/shares/{id}", dependencies=OWN, status_code=204)
@@ -40,22 +40,22 @@ async def revoke_share(id: str, session: Here, grant: Granted) -> None:
 
 
 @router.post("/api/links", dependencies=OWN)
-async def link(session: Here, channel: Came, grant: Granted) -> http.Link:
+async def link(session: Here, channel: Came, grant: Granted) -> http_bodies.SavedLink:
     """Keep the state under a short name; the link may steer, and open this state."""
-    name = await asyncio.to_thread(states.keep, loading.save(session))
+    name = await asyncio.to_thread(saved_states.save_state, loading.save(session))
     share = session.access.share("steer", "", channel.agent, name, grant.link)
-    return http.Link(name, _told(share).url)
+    return http_bodies.SavedLink(name, _reply(share).url)
 
 
 @router.post("/api/links/{name}/open", dependencies=LOOK)
-async def open_link(name: Name, session: Here, grant: Granted) -> http.Revision:
+async def open_link(name: Name, session: Here, grant: Granted) -> http_bodies.Revision:
     """Show a state that was kept: the owner any, others the one that their link is for."""
     if grant.state != name:
         require(grant.capability, "own")
-    return http.Revision(await loading.restore(session, await asyncio.to_thread(states.kept, name)))
+    return http_bodies.Revision(await loading.restore(session, await asyncio.to_thread(saved_states.load_state, name)))
 
 
-def _told(share: ShareLink) -> access.Share:
+def _reply(share: ShareLink) -> access.Share:
     state = f"&state={share.grant.state}" if share.grant.state else ""
     url = f"#share={share.secret}{state}"
     return access.Share(share.id, share.name, share.grant.capability, url, share.grant.state)

@@ -21,15 +21,15 @@ from numpy.lib import format as npy_format
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.registry import KINDS
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import system_error
-from pellucid.instance import loading
-from pellucid.instance.protocol import http
-from pellucid.instance.protocol.parts import LARGEST_UPLOAD_BYTES
-from pellucid.instance.route_rules import MAX_STREAM_BYTES, needs
-from pellucid.instance.routes.access import REFUSALS, Here
-from pellucid.instance.trials import is_scan_folder
-from pellucid.workers import commands
+from pellucid.instance.access.route_rules import MAX_STREAM_BYTES, needs
+from pellucid.instance.protocol import http_bodies
+from pellucid.instance.protocol.shared_types import LARGEST_UPLOAD_BYTES
+from pellucid.instance.reconstruction.previews import is_scan_folder
+from pellucid.instance.routes.dependencies import REFUSALS, Here
+from pellucid.instance.scene import loading
+from pellucid.workers.protocol import replies, requests
 
 router = APIRouter(prefix="/api", tags=["sources"], responses=REFUSALS, dependencies=[needs("own")])
 PIECE = 4 * 2**20
@@ -37,47 +37,47 @@ Offset = Annotated[int, Query(ge=0)]
 
 
 @router.get("/files")
-async def files(session: Here, folder: str = "", search: str = "") -> http.Folder:
+async def files(session: Here, folder: str = "", search: str = "") -> http_bodies.Folder:
     """What is in a folder; with a text to search for, also below it."""
 
-    def listed() -> http.Folder:
-        found = session.roots.listed(folder, search)
+    def listed() -> http_bodies.Folder:
+        found = session.roots.list_folder(folder, search)
         return replace(found, is_scan=bool(found.path) and is_scan_folder(Path(found.path)))
 
     return await asyncio.to_thread(listed)
 
 
 @router.get("/files/facts")
-async def facts(path: str, session: Here) -> http.FileFacts:
+async def facts(path: str, session: Here) -> http_bodies.FileFacts:
     """What a file says of itself."""
-    source = session.roots.checked(path)
-    question = lambda request: commands.Inspect(request, source)  # noqa: E731
-    told: commands.Inspected = await asyncio.wrap_future(session.worker.ask("looking into a file", question))
-    nbytes = int(np.prod(told.shape, dtype=object)) * np.dtype(told.dtype).itemsize if told.shape else 0
-    return http.FileFacts(
-        path, told.shape, told.spacing, told.unit, told.dtype, told.levels, told.times, told.channels,
-        nbytes * max(1, told.times) * max(1, told.channels), told.datasets, told.problem,
-        told.is_scan, told.may_be_scan, Location.parse(source).path.lower().endswith(KINDS["raw"].suffixes),
+    source = session.roots.require_allowed(path)
+    question = lambda request: requests.Inspect(request, source)  # noqa: E731
+    reply: replies.Inspected = await asyncio.wrap_future(session.worker.send_request("looking into a file", question))
+    nbytes = int(np.prod(reply.shape, dtype=object)) * np.dtype(reply.dtype).itemsize if reply.shape else 0
+    return http_bodies.FileFacts(
+        path, reply.shape, reply.spacing, reply.unit, reply.dtype, reply.levels, reply.times, reply.channels,
+        nbytes * max(1, reply.times) * max(1, reply.channels), reply.datasets, reply.problem,
+        reply.is_scan, reply.may_be_scan, Location.parse(source).path.lower().endswith(KINDS["raw"].suffixes),
     )  # fmt: skip
 
 
 @router.post("/load")
-async def load(asked: http.LoadRequest, session: Here) -> http.Loaded:
+async def load(request: http_bodies.LoadRequest, session: Here) -> http_bodies.Loaded:
     """Show a file."""
-    return await loading.load(session, session.roots.checked(asked.path), asked.how)
+    return await loading.load(session, session.roots.require_allowed(request.path), request.how)
 
 
 @router.put("/upload", dependencies=[needs("own", LARGEST_UPLOAD_BYTES)])
-async def upload(request: Request, session: Here, name: str) -> http.Uploaded:
+async def upload(request: Request, session: Here, name: str) -> http_bodies.Uploaded:
     """Bring a small file; its bytes are the body."""
     safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
     if not safe:
-        raise InvalidInput("The file has no name.", do="Give one, with the ending that tells its format.")
+        raise InvalidInput("The file has no name.", remedy="Give one, with the ending that tells its format.")
     target = session.tasks.folder / "uploads" / safe
     partial = target.with_name(f".{uuid4().hex}.partial")
     try:
         target.parent.mkdir(exist_ok=True)
-        with session.idle.held(), partial.open("wb") as file:
+        with session.idle.held_off(), partial.open("wb") as file:
             async for piece in request.stream():
                 await asyncio.to_thread(file.write, piece)
         partial.replace(target)
@@ -85,29 +85,29 @@ async def upload(request: Request, session: Here, name: str) -> http.Uploaded:
         raise system_error(error, safe) from error
     finally:  # Too large, a full disk, a sender that is gone: nothing of it stays.
         partial.unlink(missing_ok=True)
-    return http.Uploaded(str(target))
+    return http_bodies.Uploaded(str(target))
 
 
 @router.post("/arrays")
-async def offer_array(offer: http.ArrayOffer, session: Here) -> http.ArrayPlace:
+async def offer_array(offer: http_bodies.ArrayOffer, session: Here) -> http_bodies.ArrayUpload:
     """Announce an array."""
-    return http.ArrayPlace(*session.arrays.announce(offer))
+    return http_bodies.ArrayUpload(*session.arrays.announce(offer))
 
 
 @router.put("/arrays/{id}", status_code=204, dependencies=[needs("own", MAX_STREAM_BYTES)])
 async def fill_array(id: str, request: Request, session: Here, offset: Offset = 0) -> None:
     """A piece of an array; several may come side by side."""
-    with session.idle.held():
+    with session.idle.held_off():
         async for piece in request.stream():
             session.arrays.fill(id, offset, piece)
             offset += len(piece)
 
 
 @router.post("/arrays/{id}/show")
-async def show_array(id: str, session: Here) -> http.Revision:
+async def show_array(id: str, session: Here) -> http_bodies.Revision:
     """All of it is there: show it."""
     offer, handed = session.arrays.finish(id)
-    return http.Revision(await loading.show_array(session, id, handed, offer.how, offer.name or "array"))
+    return http_bodies.Revision(await loading.show_array(session, id, handed, offer.how, offer.name or "array"))
 
 
 @router.get("/volume", response_class=StreamingResponse)

@@ -23,10 +23,10 @@ from pellucid.conversion.output_check import check_output
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.automatic.orientation import is_mirrored, standing_of
 from pellucid.rendering.geometry.cube_cases import EDGES, triangle_table
 from pellucid.rendering.geometry.mesh_files import format_of, write_arrays
 from pellucid.rendering.geometry.shapes import Mesh
-from pellucid.rendering.standing import is_mirrored, standing_of
 from pellucid.volume.volume import Volume
 
 SLAB_VOXELS = 2**20
@@ -70,8 +70,8 @@ def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | N
                 counts = [counts[0] + len(slab.vertices), counts[1] + len(slab.triangles)]
         if not counts[1]:
             low, high = volume.value_range
-            do = f"The values run from {low:g} to {high:g}."
-            raise InvalidInput(f"There is no surface at {value:g}.", do=do)
+            remedy = f"The values run from {low:g} to {high:g}."
+            raise InvalidInput(f"There is no surface at {value:g}.", remedy=remedy)
         vertices = np.memmap(names[0], np.float32, "r", shape=(counts[0], 3))
         triangles = np.memmap(names[1], np.int64, "r", shape=(counts[1], 3))
         whole = Path(folder) / f"mesh{path.suffix}"
@@ -85,10 +85,10 @@ def isosurface_slabs(
 ) -> Iterator[Slab]:
     """The surface part by part; each slab refers to its own vertices and to the first ones of the next slab."""
     if not np.isfinite(value):
-        raise InvalidInput(f"There is no surface at {value}.", do="Give a number.")
+        raise InvalidInput(f"There is no surface at {value}.", remedy="Give a number.")
     box = volume.box if box is None else box
     if box.is_empty:
-        raise InvalidInput(f"The box {box} is empty.", do=f"Stay within {volume.box}.")
+        raise InvalidInput(f"The box {box} is empty.", remedy=f"Stay within {volume.box}.")
     height = max(1, slab_voxels // (box.shape[1] * box.shape[2]))
     first = 0
     with progress.task("extracting the surface", box.shape[0], "planes") as bar:

@@ -34,14 +34,16 @@ def load_mesh(source: str) -> Mesh:
     try:
         mesh = read(path)
     except InvalidInput as error:
-        raise InvalidInput(f"{path} holds no mesh: {error.what}", do="Write it again with another program.") from error
+        raise InvalidInput(
+            f"{path} holds no mesh: {error.what}", remedy="Write it again with another program."
+        ) from error
     except PellucidError:
         raise
     except (ValueError, KeyError, IndexError, OverflowError) as error:
-        do = "Check that it is what its name says."
-        raise InvalidInput(f"{path} holds no mesh: {error}.", do=do) from error
+        remedy = "Check that it is what its name says."
+        raise InvalidInput(f"{path} holds no mesh: {error}.", remedy=remedy) from error
     if not len(mesh.triangles):
-        raise InvalidInput(f"{path} holds no triangles.", do="Save a surface, and copy the whole file.")
+        raise InvalidInput(f"{path} holds no triangles.", remedy="Save a surface, and copy the whole file.")
     return mesh
 
 
@@ -59,6 +61,6 @@ def format_of(path: Path) -> str:
     """The module that reads and writes a file of that name."""
     module = MESH_FILES.get(path.suffix.lower())
     if module is None:
-        do = f"Let its name end in {', '.join(MESH_FILES)}."
-        raise InvalidInput(f"{path} is no name for a mesh.", do=do)
+        remedy = f"Let its name end in {', '.join(MESH_FILES)}."
+        raise InvalidInput(f"{path} is no name for a mesh.", remedy=remedy)
     return module

@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, Truncated
+from pellucid.formats.byte_sources import open_bytes
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.sources import open_bytes
 from pellucid.rendering.geometry.polygons import fans, pieces
 from pellucid.rendering.geometry.shapes import Mesh
 
@@ -52,14 +52,14 @@ def read(path: Path) -> Mesh:
         if vertices is not None and corners is not None:
             break
     if vertices is None or corners is None or counts is None:
-        raise InvalidInput("It has no vertices or no faces.", do="Export a mesh.")
+        raise InvalidInput("It has no vertices or no faces.", remedy="Export a mesh.")
     return Mesh(vertices, fans(corners.astype(np.int64), counts))
 
 
 def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
     """Binary, little-endian; indices are unsigned 32-bit where they need to be."""
     if len(vertices) > MOST_VERTICES:
-        raise InvalidInput(f"PLY cannot hold {len(vertices):,} vertices.", do="Write VTP, which can.")
+        raise InvalidInput(f"PLY cannot hold {len(vertices):,} vertices.", remedy="Write VTP, which can.")
     name, index = ("int", "<i4") if len(vertices) <= 2**31 else ("uint", "<u4")
     header = (
         "ply\nformat binary_little_endian 1.0\n"
@@ -78,7 +78,7 @@ def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
 
 def _header(path: Path, file: IO[bytes]) -> tuple[str, list[Element]]:
     if file.readline(16).strip() != b"ply":
-        raise InvalidInput("It does not begin with 'ply'.", do="Choose another file.")
+        raise InvalidInput("It does not begin with 'ply'.", remedy="Choose another file.")
     words: list[list[str]] = []
     while (line := file.readline(LONGEST_HEADER).decode("ascii", "replace").split()) != ["end_header"]:
         if not line and file.tell() >= path.stat().st_size:
@@ -88,7 +88,7 @@ def _header(path: Path, file: IO[bytes]) -> tuple[str, list[Element]]:
         words.append(line)
     order = next((ORDERS[line[1]] for line in words if line[:1] == ["format"]), None)
     if order is None:
-        raise InvalidInput("Its header names no format.", do="Write it again.")
+        raise InvalidInput("Its header names no format.", remedy="Write it again.")
     return order, _elements(words)
 
 
@@ -99,7 +99,7 @@ def _elements(words: list[list[str]]) -> list[Element]:
             case ["element", name, count] if count.isdecimal():
                 found.append((name, int(count), [], []))
             case ["property", "list", *_] if found and found[-1][2]:
-                raise InvalidInput("It has numbers before the corners of a face.", do="Write it without them.")
+                raise InvalidInput("It has numbers before the corners of a face.", remedy="Write it without them.")
             case ["property", "list", count, item, name] if found:
                 found[-1][3].append((name, TYPES[count], TYPES[item]))
             case ["property", kind, name] if found:

@@ -13,9 +13,9 @@ import numpy as np
 
 from pellucid import settings
 from pellucid.errors import Damaged, InvalidInput, TooLarge
+from pellucid.formats.byte_sources import existing_file, open_bytes, read_npy
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.sources import existing_file, open_bytes, read_npy
 from pellucid.rendering.geometry.shapes import MEMORY, Points, in_memory
 
 # What NumPy and zipfile are seen to raise on bytes that make no sense.
@@ -31,8 +31,8 @@ def load_points(source: str) -> Points:
         return in_memory(source, Points)
     path = checked_file(source)
     if path.suffix.lower() not in POINT_FILES:
-        do = f"Give one that ends in {', '.join(POINT_FILES)}, with columns x, y, z and value."
-        raise InvalidInput(f"{path} is no file of points known here.", do=do)
+        remedy = f"Give one that ends in {', '.join(POINT_FILES)}, with columns x, y, z and value."
+        raise InvalidInput(f"{path} is no file of points known here.", remedy=remedy)
     try:
         columns = _read_csv(path) if path.suffix.lower() == ".csv" else _read_numpy(path)
     except (
@@ -54,7 +54,7 @@ def checked_file(source: str) -> Path:
     path = Location.parse(source).local
     size, has = existing_file(path).stat().st_size, settings.available_memory_bytes()
     if 4 * size > has:  # Read, parsed, and ordered once more.
-        raise TooLarge(4 * size, has, do="Use a machine with more memory, or a smaller file.")
+        raise TooLarge(4 * size, has, remedy="Use a machine with more memory, or a smaller file.")
     return path
 
 
@@ -64,7 +64,7 @@ def _read_numpy(path: Path) -> Voxels:
     with open_bytes(path) as file, ZipFile(file) as archive:
         needs, has = sum(member.file_size for member in archive.infolist()), settings.available_memory_bytes()
         if 4 * needs > has:
-            raise TooLarge(4 * needs, has, do="Use a machine with more memory, or a smaller file.")
+            raise TooLarge(4 * needs, has, remedy="Use a machine with more memory, or a smaller file.")
         return _from_names(path, {name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()})
 
 
@@ -77,7 +77,7 @@ def _from_array(path: Path, array: Voxels) -> Voxels:
     if array.dtype.names:
         return _from_names(path, {name: array[name] for name in array.dtype.names})
     if array.ndim != 2 or array.shape[1] != len(COLUMNS):
-        raise InvalidInput(f"{path} has shape {array.shape}, which are no points.", do=f"{REMEDY} That is (n, 4).")
+        raise InvalidInput(f"{path} has shape {array.shape}, which are no points.", remedy=f"{REMEDY} That is (n, 4).")
     return array
 
 
@@ -85,7 +85,7 @@ def _from_names(path: Path, arrays: dict[str, Voxels]) -> Voxels:
     if "positions" in arrays and "values" in arrays:
         return np.concatenate([arrays["positions"], np.asarray(arrays["values"])[:, None]], axis=1)
     if missing := [name for name in COLUMNS if name not in arrays]:
-        raise InvalidInput(f"{path} has no {missing[0]!r}; it has {', '.join(sorted(arrays))}.", do=REMEDY)
+        raise InvalidInput(f"{path} has no {missing[0]!r}; it has {', '.join(sorted(arrays))}.", remedy=REMEDY)
     return np.stack([np.asarray(arrays[name]).ravel() for name in COLUMNS], axis=1)
 
 
@@ -96,7 +96,7 @@ def _read_csv(path: Path) -> Voxels:
         is_empty = not file.readline().strip()
     has_names = not _is_number(names[0])
     if has_names and (missing := [name for name in COLUMNS if name not in names]):
-        raise InvalidInput(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}.", do=REMEDY)
+        raise InvalidInput(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}.", remedy=REMEDY)
     wanted = [names.index(name) for name in COLUMNS] if has_names else range(len(COLUMNS))
     if has_names and is_empty:
         return np.empty((0, len(COLUMNS)))

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.errors import InvalidInput, Truncated
+from pellucid.formats.byte_sources import open_bytes
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.sources import open_bytes
 from pellucid.rendering.geometry.polygons import pieces, weld
 from pellucid.rendering.geometry.shapes import Mesh
 
@@ -33,7 +33,7 @@ def read(path: Path) -> Mesh:
 
 def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
     if len(triangles) > MOST_TRIANGLES:
-        raise InvalidInput(f"STL cannot hold {len(triangles):,} triangles.", do="Write VTP, which can.")
+        raise InvalidInput(f"STL cannot hold {len(triangles):,} triangles.", remedy="Write VTP, which can.")
     with path.open("wb") as file:
         file.write(b"binary STL".ljust(80) + len(triangles).to_bytes(4, "little"))
         for piece in pieces(triangles):
@@ -53,5 +53,5 @@ def _text_corners(content: bytes) -> Voxels:
     words = [line.split() for line in content.splitlines()]
     corners = [[float(number) for number in line[1:4]] for line in words if line[:1] == [b"vertex"]]
     if len(corners) % 3 or b"endsolid" not in content:
-        raise InvalidInput("It is cut short.", do="Copy it again.")
+        raise InvalidInput("It is cut short.", remedy="Copy it again.")
     return np.array(corners, np.float32).reshape(-1, 3)

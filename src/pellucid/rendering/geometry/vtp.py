@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from pellucid.errors import Damaged, InvalidInput, Truncated, UnknownCodec
+from pellucid.formats.byte_sources import open_bytes
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.sources import open_bytes
 from pellucid.rendering.geometry.polygons import fans, pieces
 from pellucid.rendering.geometry.shapes import Mesh
 
@@ -44,10 +44,10 @@ def read(path: Path) -> Mesh:
     file = _open(path)
     piece = file.root.find("./PolyData/Piece")
     if piece is None:
-        raise InvalidInput("It has no PolyData with a Piece.", do="Save a mesh, not another kind of data.")
+        raise InvalidInput("It has no PolyData with a Piece.", remedy="Save a mesh, not another kind of data.")
     points, polygons = piece.find("./Points/DataArray"), piece.find("./Polys")
     if points is None or polygons is None:
-        raise InvalidInput("It has no points or no polygons.", do="Save a mesh.")
+        raise InvalidInput("It has no points or no polygons.", remedy="Save a mesh.")
     arrays = {array.get("Name"): file.array(array) for array in polygons.findall("DataArray")}
     offsets = arrays["offsets"].astype(np.int64)
     counts = np.diff(offsets, prepend=0)
@@ -142,7 +142,7 @@ def _open(path: Path) -> _File:
     with open_bytes(path) as file:
         content = file.read()
     if b"<VTKFile" not in content[:4096] or b"<!ENTITY" in content[:4096]:
-        raise InvalidInput("It is no VTK file.", do="Choose another file.")
+        raise InvalidInput("It is no VTK file.", remedy="Choose another file.")
     found = re.search(rb'<AppendedData\s+encoding="(\w+)"\s*>\s*_', content)
     xml, appended, encoding = content, b"", b""
     if found:

@@ -11,9 +11,9 @@ from typing import Any
 
 import warp as wp
 
-from pellucid.fields.sampling import locate
-from pellucid.rendering.kernels.gathering import OPAQUE, add_sample, over_scenery, seen_before
-from pellucid.rendering.kernels.rays import Layer, View, cell_of, first_beyond, make_ray, place
+from pellucid.fields.kernels.sampling import locate
+from pellucid.rendering.kernels.accumulation import OPAQUE, add_sample, over_opaque, seen_before
+from pellucid.rendering.kernels.rays import LayerStruct, ViewStruct, cell_of, first_beyond, make_ray, place
 
 
 def composite_with(add: Any) -> Any:
@@ -22,8 +22,8 @@ def composite_with(add: Any) -> Any:
     @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True})
     def composite(
         first: wp.int32,
-        view: View,
-        layer: Layer,
+        view: ViewStruct,
+        layer: LayerStruct,
         color: wp.array2d(dtype=wp.vec4),
         depth: wp.array2d(dtype=wp.float32),
     ):
@@ -45,7 +45,7 @@ def composite_with(add: Any) -> Any:
                 distance = (wp.float32(k) + ray.jitter) * view.step
                 gathered = add(gathered, layer, here, ray.direction, place(ray, view.step, k), distance)
                 k += 1
-        color[row, column] = over_scenery(gathered, view.scenery[row, column])
+        color[row, column] = over_opaque(gathered, view.scenery[row, column])
         depth[row, column] = wp.min(gathered.depth, ray.end)
 
     return composite

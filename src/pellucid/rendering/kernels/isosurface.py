@@ -9,29 +9,29 @@ Not here: surfaces as meshes (geometry.isosurfaces), light (lighting).
 
 import warp as wp
 
-from pellucid.fields.sampling import Field, cell_at, exactly, locate, value_in
-from pellucid.rendering.kernels.gathering import OPAQUE, Gathered, gather, over_scenery, seen_before
-from pellucid.rendering.kernels.lighting import shaded
-from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
+from pellucid.fields.kernels.sampling import FieldStruct, cell_at, exactly, locate, value_in
+from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, accumulate, over_opaque, seen_before
+from pellucid.rendering.kernels.rays import LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.kernels.shading import shaded
 from pellucid.rendering.kernels.surfaces import meet_surfaces
 
 wp.set_module_options({"fast_math": True})
 
 
 @wp.func
-def seen_at(field: Field, at: wp.vec3):
+def seen_at(field: FieldStruct, at: wp.vec3):
     """The value at a point that a ray sees, which may lie in any cell."""
     return value_in(locate(field, cell_at(field, at), 1.0), at)
 
 
 @wp.func
-def exactly_at(field: Field, at: wp.vec3):
+def exactly_at(field: FieldStruct, at: wp.vec3):
     """The same, exact also where the voxels are a texture."""
     return value_in(exactly(locate(field, cell_at(field, at), 1.0)), at)
 
 
 @wp.func
-def refine(field: Field, ray: Ray, near: wp.float32, far: wp.float32, level: wp.float32, is_above: wp.bool):
+def refine(field: FieldStruct, ray: Ray, near: wp.float32, far: wp.float32, level: wp.float32, is_above: wp.bool):
     """Eight halvings between two samples: where the value passes the level, to 1/256 of a step.
 
     is_above: whether the far one reaches it, as those who found it between them saw them.
@@ -47,9 +47,9 @@ def refine(field: Field, ray: Ray, near: wp.float32, far: wp.float32, level: wp.
 
 @wp.func
 def add_surfaces(
-    gathered: Gathered,
-    view: View,
-    layer: Layer,
+    gathered: Accumulated,
+    view: ViewStruct,
+    layer: LayerStruct,
     ray: Ray,
     pixel: wp.vec2i,
     passed: wp.int32,
@@ -72,15 +72,15 @@ def add_surfaces(
             at = ray.origin + ray.speed * exact
             gathered, passed = meet_surfaces(gathered, view, pixel[0], pixel[1], passed, exact)
             here = exactly(locate(layer.field, cell_at(layer.field, at), 1.0))
-            gathered = gather(gathered, shaded(layer, here, ray.direction, at, base), colors[which][3], exact)
+            gathered = accumulate(gathered, shaded(layer, here, ray.direction, at, base), colors[which][3], exact)
     return gathered, passed
 
 
 @wp.kernel(enable_backward=False)
 def isosurface(
     first: wp.int32,
-    view: View,
-    layer: Layer,
+    view: ViewStruct,
+    layer: LayerStruct,
     levels: wp.array(dtype=wp.float32),
     colors: wp.array(dtype=wp.vec4),
     color: wp.array2d(dtype=wp.vec4),
@@ -110,5 +110,5 @@ def isosurface(
             before = value
             k += 1
     gathered, passed = meet_surfaces(gathered, view, row, column, passed, ray.end)
-    color[row, column] = over_scenery(gathered, view.scenery[row, column])
+    color[row, column] = over_opaque(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(gathered.depth, ray.end)

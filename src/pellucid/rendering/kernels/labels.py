@@ -9,11 +9,11 @@ Not here: reading labels (fields.label_sampling), samples of values (gathering, 
 
 import warp as wp
 
-from pellucid.fields.label_sampling import label_gradient_in, label_in
-from pellucid.fields.sampling import Grid
-from pellucid.rendering.kernels.gathering import Gathered, classified, gather
-from pellucid.rendering.kernels.lighting import lit_surface
-from pellucid.rendering.kernels.rays import SHADINGS, Layer
+from pellucid.fields.kernels.label_sampling import label_gradient_in, label_in
+from pellucid.fields.kernels.sampling import Grid
+from pellucid.rendering.kernels.accumulation import Accumulated, accumulate, classified
+from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct
+from pellucid.rendering.kernels.shading import lit_surface
 
 UNLIT = wp.constant(SHADINGS["none"])
 ROUNDING = wp.constant(1.0e-5)
@@ -21,7 +21,7 @@ ROUNDING = wp.constant(1.0e-5)
 
 
 @wp.func
-def lit_label(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3, label: wp.float32):
+def lit_label(layer: LayerStruct, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3, label: wp.float32):
     """By how the label begins and ends around a point; inside, light comes from everywhere."""
     slope = label_gradient_in(here, at, label)
     if wp.length(slope) < ROUNDING:
@@ -31,7 +31,9 @@ def lit_label(layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, base: w
 
 
 @wp.func
-def add_label(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32):
+def add_label(
+    gathered: Accumulated, layer: LayerStruct, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32
+):
     """One sample of a volume of labels: its colour, lit, and its opacity. here: the voxels of its cell."""
     label = label_in(here, at)
     entry = classified(layer, label)
@@ -40,4 +42,4 @@ def add_label(gathered: Gathered, layer: Layer, here: Grid, direction: wp.vec3, 
     color = wp.vec3(entry[0], entry[1], entry[2])
     if layer.shading != UNLIT:
         color = lit_label(layer, here, direction, at, color, label)
-    return gather(gathered, color, entry[3], distance)
+    return accumulate(gathered, color, entry[3], distance)

@@ -9,12 +9,12 @@ Not here: the mesh on the device (meshes), rays and light (sphere_tree, lighting
 
 import warp as wp
 
-from pellucid.rendering.kernels.gathering import OPAQUE
-from pellucid.rendering.kernels.lighting import lit_surface
-from pellucid.rendering.kernels.rays import Light, View
-from pellucid.rendering.kernels.sphere_tree import look_through
+from pellucid.rendering.kernels.accumulation import OPAQUE
+from pellucid.rendering.kernels.rays import LightStruct, ViewStruct
+from pellucid.rendering.kernels.shading import lit_surface
+from pellucid.rendering.kernels.sphere_bvh import pixel_ray
 from pellucid.rendering.kernels.surfaces import add_surface
-from pellucid.rendering.reference.scenery import CLOSEST
+from pellucid.rendering.reference.surfaces import CLOSEST
 
 wp.set_module_options({"fast_math": True})
 
@@ -37,8 +37,8 @@ def smooth_normal(mesh: wp.uint64, normals: wp.array(dtype=wp.vec3), hit: wp.Mes
 @wp.kernel(enable_backward=False)
 def draw_mesh(
     first: wp.int32,
-    view: View,
-    light: Light,
+    view: ViewStruct,
+    light: LightStruct,
     is_lit: wp.int32,
     mesh: wp.uint64,
     normals: wp.array(dtype=wp.vec3),
@@ -48,7 +48,7 @@ def draw_mesh(
     """Into the view's scenery: triangles that are nearer than what is there; where they are seen through, several."""
     row, column = wp.tid()
     row += first
-    look = look_through(view, row, column)
+    look = pixel_ray(view, row, column)
     near = look.near
     left = wp.where(opacity >= OPAQUE, 1, view.surface_depths.shape[2])
     while left > 0 and look.far > near:

@@ -12,10 +12,10 @@ for every sample. Here each function is called from one place, on a volume with 
 
 import warp as wp
 
-from pellucid.fields.sampling import Grid, locate
-from pellucid.rendering.kernels.gathering import OPAQUE, add_sample, over_scenery, seen_before
+from pellucid.fields.kernels.sampling import Grid, locate
+from pellucid.rendering.kernels.accumulation import OPAQUE, add_sample, over_opaque, seen_before
 from pellucid.rendering.kernels.labels import add_label
-from pellucid.rendering.kernels.rays import Layer, Ray, View, cell_of, first_beyond, make_ray, place
+from pellucid.rendering.kernels.rays import LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, next_surface
 
 wp.set_module_options({"fast_math": True})
@@ -38,9 +38,9 @@ def look_ahead(ray: Ray, vacancy: wp.array3d(dtype=wp.uint8), step: wp.float32, 
 @wp.kernel(enable_backward=False)
 def composite_overlay(
     first: wp.int32,
-    view: View,
-    values: Layer,
-    labels: Layer,
+    view: ViewStruct,
+    values: LayerStruct,
+    labels: LayerStruct,
     has_values: wp.int32,
     has_labels: wp.int32,
     color: wp.array2d(dtype=wp.vec4),
@@ -83,5 +83,5 @@ def composite_overlay(
                 gathered = add_label(gathered, labels, there, ray.direction, place(other, view.step, k), distance)
             k += 1
     gathered, passed = meet_surfaces(gathered, view, row, column, passed, ray.end)
-    color[row, column] = over_scenery(gathered, view.scenery[row, column])
+    color[row, column] = over_opaque(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(gathered.depth, ray.end)

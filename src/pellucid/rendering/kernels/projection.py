@@ -11,15 +11,15 @@ The largest and the smallest are those of the trilinear field itself and depend 
 
 import warp as wp
 
-from pellucid.fields.extremes import largest_between
-from pellucid.fields.sampling import locate, value_in
-from pellucid.rendering.kernels.gathering import classified, nothing_yet, over_scenery
+from pellucid.fields.kernels.extremes import largest_between
+from pellucid.fields.kernels.sampling import locate, value_in
+from pellucid.rendering.kernels.accumulation import classified, empty, over_opaque
 from pellucid.rendering.kernels.rays import (
     FAR,
-    Layer,
+    LayerStruct,
     Ray,
     Stretch,
-    View,
+    ViewStruct,
     cell_of,
     enters_cell,
     first_beyond,
@@ -47,14 +47,14 @@ class Extreme:
 
 
 @wp.func
-def promise_of(layer: Layer, cell: wp.vec3i, sign: wp.float32):
+def promise_of(layer: LayerStruct, cell: wp.vec3i, sign: wp.float32):
     """What sign * field cannot exceed in a cell."""
     span = layer.ranges[cell[2], cell[1], cell[0]]
     return wp.where(sign > 0.0, span[1], -span[0])
 
 
 @wp.func
-def looked_into(view: View, layer: Layer, ray: Ray, stretch: Stretch, found: Extreme):
+def looked_into(view: ViewStruct, layer: LayerStruct, ray: Ray, stretch: Stretch, found: Extreme):
     """What is found once the part of a ray in a cell is known too."""
     here = locate(layer.field, stretch.cell, (stretch.far - stretch.near) / view.step)
     begin = ray.origin + ray.speed * stretch.near
@@ -68,7 +68,7 @@ def looked_into(view: View, layer: Layer, ray: Ray, stretch: Stretch, found: Ext
 
 
 @wp.func
-def most_promising(layer: Layer, ray: Ray, start: wp.vec3i, found: Extreme):
+def most_promising(layer: LayerStruct, ray: Ray, start: wp.vec3i, found: Extreme):
     """The nearest of the cells along a ray that promise most; its far end before its near one where none does."""
     best = Stretch()
     best.far = -1.0
@@ -84,7 +84,7 @@ def most_promising(layer: Layer, ray: Ray, start: wp.vec3i, found: Extreme):
 
 
 @wp.func
-def extreme_along(view: View, layer: Layer, ray: Ray, found: Extreme):
+def extreme_along(view: ViewStruct, layer: LayerStruct, ray: Ray, found: Extreme):
     """First the cell that promises most, so that most others need no look; then those that still promise more."""
     start = cell_of(ray.origin + ray.speed * ray.start, layer.vacancy)
     best = most_promising(layer, ray, start, found)
@@ -103,7 +103,7 @@ def extreme_along(view: View, layer: Layer, ray: Ray, found: Extreme):
 
 
 @wp.func
-def sum_along(view: View, layer: Layer, ray: Ray, total: wp.float32):
+def sum_along(view: ViewStruct, layer: LayerStruct, ray: Ray, total: wp.float32):
     """All samples of a ray, added up."""
     k = ray.k_first
     while k <= ray.k_last:
@@ -117,20 +117,20 @@ def sum_along(view: View, layer: Layer, ray: Ray, total: wp.float32):
 
 
 @wp.func
-def laid_over(view: View, row: wp.int32, column: wp.int32, entry: wp.vec4, lies_at: wp.float32):
+def laid_over(view: ViewStruct, row: wp.int32, column: wp.int32, entry: wp.vec4, lies_at: wp.float32):
     """A projection where it was found: surfaces before it, and what is behind it, as far as it lets that through."""
-    before, passed = meet_surfaces(nothing_yet(), view, row, column, 0, lies_at)
-    rest, _passed = meet_surfaces(nothing_yet(), view, row, column, passed, view.scenery_depth[row, column])
-    behind = over_scenery(rest, view.scenery[row, column])
+    before, passed = meet_surfaces(empty(), view, row, column, 0, lies_at)
+    rest, _passed = meet_surfaces(empty(), view, row, column, passed, view.scenery_depth[row, column])
+    behind = over_opaque(rest, view.scenery[row, column])
     solid = wp.vec4(entry[0], entry[1], entry[2], 1.0)
-    return over_scenery(before, solid * entry[3] + (behind + solid * (1.0 - behind[3])) * (1.0 - entry[3]))
+    return over_opaque(before, solid * entry[3] + (behind + solid * (1.0 - behind[3])) * (1.0 - entry[3]))
 
 
 @wp.kernel(enable_backward=False)
 def project(
     first: wp.int32,
-    view: View,
-    layer: Layer,
+    view: ViewStruct,
+    layer: LayerStruct,
     mode: wp.int32,
     color: wp.array2d(dtype=wp.vec4),
     depth: wp.array2d(dtype=wp.float32),
@@ -164,6 +164,6 @@ def project(
     elif is_hit:
         color[row, column] = laid_over(view, row, column, classified(layer, value), lies_at)
     else:
-        gathered, _passed = meet_surfaces(nothing_yet(), view, row, column, 0, ray.end)
-        color[row, column] = over_scenery(gathered, view.scenery[row, column])
+        gathered, _passed = meet_surfaces(empty(), view, row, column, 0, ray.end)
+        color[row, column] = over_opaque(gathered, view.scenery[row, column])
     depth[row, column] = wp.min(found.distance, ray.end)

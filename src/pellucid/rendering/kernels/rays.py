@@ -9,7 +9,7 @@ Not here: what is gathered on the way (kernels), filling the structs (packing).
 
 import warp as wp
 
-from pellucid.fields.sampling import Field
+from pellucid.fields.kernels.sampling import FieldStruct
 from pellucid.fields.sizes import CELL
 
 EDGE = wp.constant(float(CELL))
@@ -18,7 +18,7 @@ SHADINGS = {"none": 0, "gradient": 1, "shadow": 2, "occlusion": 3, "user": 4}
 
 
 @wp.struct
-class View:
+class ViewStruct:
     """Rays in world units. corner: ray (or for parallel rays: origin) of pixel (0, 0); across, down: to the next.
 
     planes: what is cut away lies where normal · point < offset, each as (normal, offset). scenery, scenery_depth: what
@@ -51,7 +51,7 @@ class View:
 
 
 @wp.struct
-class Light:
+class LightStruct:
     """towards: unit vector to the light, unless it is a headlight."""
 
     towards: wp.vec3
@@ -63,7 +63,7 @@ class Light:
 
 
 @wp.struct
-class Layer:
+class LayerStruct:
     """A volume and how it is drawn. is_labels: its voxels are rows of the table, never mixed. From the world to voxel
     coordinates: to_voxel * point + shift; low, high: bounds there. table: colour and opacity by value; value_low,
     value_scale: from a value to a row of it; shown: its first and its last row with any opacity. shading: one of
@@ -74,7 +74,7 @@ class Layer:
     to a row of them; step: world units between samples.
     """
 
-    field: Field
+    field: FieldStruct
     is_labels: wp.int32
     to_voxel: wp.mat33
     shift: wp.vec3
@@ -91,7 +91,7 @@ class Layer:
     towards_light: wp.vec3
     firmness: wp.float32
     parameters: wp.array(dtype=wp.float32)
-    light: Light
+    light: LightStruct
     sums: wp.array(dtype=wp.vec4d)
     edges: wp.array(dtype=wp.float32)
     edge_low: wp.float32
@@ -186,7 +186,7 @@ def on_one_side(ray: Ray, eye: wp.vec3, step: wp.float32, border: wp.vec4, side:
 
 
 @wp.func
-def make_ray(view: View, layer: Layer, row: wp.int32, column: wp.int32):
+def make_ray(view: ViewStruct, layer: LayerStruct, row: wp.int32, column: wp.int32):
     ray = Ray()
     through = view.corner + view.across * wp.float32(column) + view.down * wp.float32(row)
     eye = view.eye
@@ -314,7 +314,7 @@ def is_in_part(ray: Ray, stretch: Stretch):
 
 
 @wp.func
-def is_cell(layer: Layer, cell: wp.vec3i):
+def is_cell(layer: LayerStruct, cell: wp.vec3i):
     x = cell[0] >= 0 and cell[0] < layer.ranges.shape[2]
     y = cell[1] >= 0 and cell[1] < layer.ranges.shape[1]
     return x and y and cell[2] >= 0 and cell[2] < layer.ranges.shape[0]

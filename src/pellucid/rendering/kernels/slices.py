@@ -9,10 +9,10 @@ Not here: the definition (reference.slices), reading voxels (fields.sampling), w
 
 import warp as wp
 
-from pellucid.fields.sampling import cell_at, locate
-from pellucid.rendering.kernels.gathering import classified, sampled
-from pellucid.rendering.kernels.rays import Layer, View
-from pellucid.rendering.kernels.sphere_tree import look_through
+from pellucid.fields.kernels.sampling import cell_at, locate
+from pellucid.rendering.kernels.accumulation import classified, sampled
+from pellucid.rendering.kernels.rays import LayerStruct, ViewStruct
+from pellucid.rendering.kernels.sphere_bvh import pixel_ray
 from pellucid.rendering.kernels.surfaces import add_surface
 
 wp.set_module_options({"fast_math": True})
@@ -30,8 +30,8 @@ def is_inside(at: wp.vec3, low: wp.vec3, high: wp.vec3):
 @wp.kernel(enable_backward=False)
 def draw_slice(
     first: wp.int32,
-    view: View,
-    layer: Layer,
+    view: ViewStruct,
+    layer: LayerStruct,
     point: wp.vec3,
     normal: wp.vec3,
     opacity: wp.float32,
@@ -40,7 +40,7 @@ def draw_slice(
     """Where the plane is nearer than opaque scenery, or at the same place."""
     row, column = wp.tid()
     row += first
-    look = look_through(view, row, column)
+    look = pixel_ray(view, row, column)
     along = wp.dot(look.direction, normal)
     if wp.abs(along) < 1.0e-9:
         return

@@ -9,9 +9,9 @@ Not here: walking through the tree (sphere_tree), the tree and its arrays (point
 
 import warp as wp
 
-from pellucid.rendering.kernels.lighting import lit_surface
-from pellucid.rendering.kernels.rays import Light, View
-from pellucid.rendering.kernels.sphere_tree import look_through, nearest_sphere, sphere_distance
+from pellucid.rendering.kernels.rays import LightStruct, ViewStruct
+from pellucid.rendering.kernels.shading import lit_surface
+from pellucid.rendering.kernels.sphere_bvh import nearest_sphere, pixel_ray, sphere_distance
 
 wp.set_module_options({"fast_math": True})
 
@@ -19,8 +19,8 @@ wp.set_module_options({"fast_math": True})
 @wp.kernel(enable_backward=False)
 def draw_spheres(
     first: wp.int32,
-    view: View,
-    light: Light,
+    view: ViewStruct,
+    light: LightStruct,
     is_lit: wp.int32,
     tree: wp.uint64,
     spheres: wp.array(dtype=wp.vec4),
@@ -29,7 +29,7 @@ def draw_spheres(
     """Into the view's scenery: spheres (x, y, z, radius) that are nearer than what is there."""
     row, column = wp.tid()
     row += first
-    look = look_through(view, row, column)
+    look = pixel_ray(view, row, column)
     found = nearest_sphere(tree, look, spheres)
     if found >= 0:
         sphere = spheres[found]

@@ -12,14 +12,14 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Mesh, Points, unit
-from pellucid.rendering.reference.scenery import CLOSEST, MOST_SURFACES, Picture
+from pellucid.rendering.reference.surfaces import CLOSEST, MOST_SURFACES, ReferenceImage
 from pellucid.rendering.reference.volumes import Rays, lit
 from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer
 
 
 def draw_points(
     points: Points, layer: PointsLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
-) -> Picture:
+) -> ReferenceImage:
     """Every visible point as a sphere: its value times the layer's scale is its radius."""
     span = span_between(rays, planes)
     depth = np.full(len(rays.origins), np.inf)
@@ -34,29 +34,33 @@ def draw_points(
         depth[nearer], base[nearer] = distance[nearer], color[:3]
         at = rays.origins[nearer] + distance[nearer, None] * rays.directions[nearer]
         normals[nearer] = (at - centre) / radius
-    return _picture(base, normals, depth, rays, light if layer.is_lit else None)
+    return _image(base, normals, depth, rays, light if layer.is_lit else None)
 
 
-def draw_mesh(mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()) -> Picture:
+def draw_mesh(
+    mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
+) -> ReferenceImage:
     """The nearest triangles along rays, of one colour; the normal turns from corner to corner."""
     return _nearest_triangles(mesh, layer, rays, light, span_between(rays, planes))
 
 
 def draw_clear_mesh(
     mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
-) -> list[Picture]:
+) -> list[ReferenceImage]:
     """The nearest eight surfaces of a mesh that is seen through. Where two triangles meet there is one surface."""
-    (near, far), pictures = span_between(rays, planes), []
+    (near, far), images = span_between(rays, planes), []
     for _ in range(MOST_SURFACES):
         color, depth = _nearest_triangles(mesh, layer, rays, light, (near, far))
         if not np.isfinite(depth).any():
             break
-        pictures.append((color * layer.opacity, depth))
+        images.append((color * layer.opacity, depth))
         near = np.where(np.isfinite(depth), depth * (1 + CLOSEST), np.inf)
-    return pictures
+    return images
 
 
-def _nearest_triangles(mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, span: tuple[Voxels, Voxels]) -> Picture:
+def _nearest_triangles(
+    mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, span: tuple[Voxels, Voxels]
+) -> ReferenceImage:
     depth, normals = np.full(len(rays.origins), np.inf), np.zeros((len(rays.origins), 3))
     matrix = layer.transform.matrix()
     vertices = mesh.vertices @ matrix.T + np.asarray(layer.transform.translation)
@@ -67,13 +71,13 @@ def _nearest_triangles(mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, s
         depth[nearer] = distance[nearer]
         normals[nearer] = weights[nearer] @ at_corners[triangle]
     base = np.broadcast_to(np.array(layer.color), normals.shape)
-    return _picture(base, normals, depth, rays, light if layer.is_lit else None)
+    return _image(base, normals, depth, rays, light if layer.is_lit else None)
 
 
-def nearest(pictures: Sequence[Picture]) -> Picture:
+def nearest(images: Sequence[ReferenceImage]) -> ReferenceImage:
     """Several opaque pictures: what is nearest in each pixel."""
-    color, depth = pictures[0]
-    for other, distance in pictures[1:]:
+    color, depth = images[0]
+    for other, distance in images[1:]:
         color = np.where((distance < depth)[:, None], other, color)
         depth = np.minimum(depth, distance)
     return color, depth
@@ -120,7 +124,7 @@ def _meets_triangle(rays: Rays, corners: Voxels, span: tuple[Voxels, Voxels]) ->
     return np.where(hits, distance, np.inf), np.stack([1 - u - v, u, v], axis=1)
 
 
-def _picture(base: Voxels, normals: Voxels, depth: Voxels, rays: Rays, light: Light | None) -> Picture:
+def _image(base: Voxels, normals: Voxels, depth: Voxels, rays: Rays, light: Light | None) -> ReferenceImage:
     hit = np.isfinite(depth)
     color = np.zeros((len(depth), 4))
     color[hit, :3] = base[hit] if light is None else lit(base[hit], normals[hit], rays.directions[hit], light)

@@ -12,7 +12,7 @@ from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.reference.geometry import span_between
 from pellucid.rendering.reference.labels import nearest
-from pellucid.rendering.reference.scenery import Picture
+from pellucid.rendering.reference.surfaces import ReferenceImage
 from pellucid.rendering.reference.volumes import Rays
 from pellucid.rendering.scene import ClipPlane, SliceLayer
 from pellucid.volume.interpolate import trilinear
@@ -20,7 +20,7 @@ from pellucid.volume.interpolate import trilinear
 
 def draw_slice(
     voxels: Voxels, spacing: Spacing, layer: SliceLayer, rays: Rays, planes: Sequence[ClipPlane] = ()
-) -> Picture:
+) -> ReferenceImage:
     """Unlit; clipped to the volume's outermost voxels' faces."""
     near, far = span_between(rays, planes)
     normal = np.asarray(layer.normal) / np.linalg.norm(layer.normal)

@@ -4,8 +4,7 @@ Here: rays through volumes: composite, maximum, minimum, mean, isosurface; gradi
 Not here: speed (kernels).
 
 Voxel (z, y, x) has its centre at (x, y, z) * spacing, then where the layer's transform puts it, and fills half a voxel
-around it.
-Samples lie at (k + jitter) * step along the ray, counted from the eye, for every whole k for which they are inside.
+around it. Samples lie at (k + jitter) * step from the eye, for every whole k for which they are inside.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,18 +16,24 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.illumination import DISTANCE, FLAT, OPEN_SKY, Place, Question, firmness_of, question_of
+from pellucid.rendering.drawing.illumination import (
+    DISTANCE,
+    FLAT,
+    OPEN_SKY,
+    LightKey,
+    VolumePlacement,
+    light_key,
+    surface_factor,
+)
 from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.extremes import largest_along
-from pellucid.rendering.reference.light import light_at, light_grid
-from pellucid.rendering.reference.scenery import Picture, Scenery, Walk, nothing, over
+from pellucid.rendering.reference.light_grid import light_at, light_grid
+from pellucid.rendering.reference.surfaces import ReferenceImage, ReferenceSurfaces, SurfaceWalk, nothing, over
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
 from pellucid.volume.interpolate import trilinear
 
 OPAQUE = 0.996
 """Opacity at which a ray ends: what is behind would change an 8-bit colour by at most one."""
-
-
 FIRM = 1e3
 """From here on all is surface but what rounding leaves of a gradient: of a mesh's normals, of labels."""
 
@@ -80,11 +85,11 @@ class Medium:
     camera: Camera = AHEAD
 
     @property
-    def question(self) -> Question:
+    def question(self) -> LightKey:
         """What must be known of the light, where the shading is one that must know."""
         z, y, x = self.voxels.shape
         shift = -self.to_voxel @ np.asarray(self.layer.transform.translation)
-        question = question_of(self.layer, self.light, self.camera, Place(self.to_voxel, shift, (z, y, x)))
+        question = light_key(self.layer, self.light, self.camera, VolumePlacement(self.to_voxel, shift, (z, y, x)))
         assert question is not None  # noqa: S101 - asked only for shadows and occlusion
         return question
 
@@ -197,9 +202,9 @@ def _beyond(plane: ClipPlane, rays: Rays, near: Voxels, far: Voxels) -> tuple[Vo
     return near, np.where((np.abs(along) <= 1e-9) & (height > 0), -1.0, far)
 
 
-def render(media: Sequence[Medium], rays: Rays, scenery: Scenery | None = None) -> Picture:
+def render(media: Sequence[Medium], rays: Rays, scenery: ReferenceSurfaces | None = None) -> ReferenceImage:
     """Colours (n, 4), multiplied by their opacity, and depths (n,)."""
-    walk = Walk(scenery or nothing(len(rays.origins)))
+    walk = SurfaceWalk(scenery or nothing(len(rays.origins)))
     if media[0].layer.mode == "composite":
         composite(media, rays, walk)
         return walk.finish()
@@ -209,7 +214,7 @@ def render(media: Sequence[Medium], rays: Rays, scenery: Scenery | None = None) 
     return project(media[0], rays, walk)
 
 
-def composite(media: Sequence[Medium], rays: Rays, walk: Walk) -> None:
+def composite(media: Sequence[Medium], rays: Rays, walk: SurfaceWalk) -> None:
     """Front to back: every sample adds its light and takes away some of what is behind it."""
     color, depth = walk.color, walk.depth
     spans = [medium.span(rays, walk.scenery.depth) for medium in media]
@@ -236,7 +241,7 @@ def _add_samples(medium: Medium, rays: Rays, alive: Voxels, distance: Voxels, co
     color[alive, 3] += weight
 
 
-def project(medium: Medium, rays: Rays, walk: Walk) -> Picture:
+def project(medium: Medium, rays: Rays, walk: SurfaceWalk) -> ReferenceImage:
     """The largest, smallest or mean value along every ray, up to what is opaque, in the transfer function's colours.
 
     The largest and smallest are those of the trilinear field, between samples too; the mean is that of the samples. It
@@ -279,7 +284,7 @@ def _mean(medium: Medium, rays: Rays, end: Voxels) -> Projected:
     return total / np.maximum(count, 1), nowhere, (span.first + rays.jitter) * medium.step, count > 0
 
 
-def isosurface(medium: Medium, rays: Rays, walk: Walk) -> None:
+def isosurface(medium: Medium, rays: Rays, walk: SurfaceWalk) -> None:
     """Where the value passes one of the isovalues between two samples: a surface, refined between them, and lit."""
     before = np.full(len(rays.origins), np.nan)
     surfaces = sorted(medium.layer.isosurfaces, key=lambda surface: surface.value)
@@ -300,7 +305,9 @@ def _crosses(before: Voxels, value: Voxels, level: float) -> Voxels:
         return np.asarray(((before < level) & (value >= level)) | ((before >= level) & (value < level)))
 
 
-def _add_surface(medium: Medium, rays: Rays, hits: tuple[Voxels, Voxels], surface: Isosurface, walk: Walk) -> None:
+def _add_surface(
+    medium: Medium, rays: Rays, hits: tuple[Voxels, Voxels], surface: Isosurface, walk: SurfaceWalk
+) -> None:
     (where, distance), color, depth = hits, walk.color, walk.depth
     if not len(where):
         return
@@ -352,7 +359,7 @@ def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) ->
     surface = (
         base
         if shading == "shadow"
-        else lit(base, medium.gradient(points), directions, light, firmness_of(medium.layer, medium.voxel))
+        else lit(base, medium.gradient(points), directions, light, surface_factor(medium.layer, medium.voxel))
     )
     if shading == "gradient":
         return surface

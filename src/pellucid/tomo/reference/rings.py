@@ -77,10 +77,10 @@ def column_factors(ranked: Floats, smooth: Floats, drop: float) -> Floats:
 
 def remove_dead(sinogram: Floats, snr: float, size: int) -> Floats:
     """Algorithm 6: columns that do not follow the sample, or fluctuate by themselves, from those beside them."""
-    return interpolated(sinogram, dead_columns(restlessness(sinogram), snr, size))
+    return interpolated(sinogram, dead_columns(column_variability(sinogram), snr, size))
 
 
-def restlessness(sinogram: Floats) -> Floats:
+def column_variability(sinogram: Floats) -> Floats:
     """Per column, how far it is from its own average over a few views, summed."""
     smooth = scipy.ndimage.uniform_filter1d(sinogram, SMOOTHING, axis=0, mode="reflect")
     return np.asarray(np.abs(sinogram - smooth).sum(axis=0))

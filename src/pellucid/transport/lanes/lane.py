@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 from pellucid.errors import InvalidInput, PellucidError, TransferBroken
-from pellucid.transport.messages import REFUSED, Channel, Message, Patience, refused
-from pellucid.transport.pieces import Source, Target
+from pellucid.transport.wire.messages import REFUSED, Channel, Message, Timeout, error_from_message
+from pellucid.transport.wire.pieces import PieceSource, PieceTarget
 
 LANES = {
     "shm": "pellucid.transport.lanes.shm:ShmLane",
@@ -40,23 +40,23 @@ class Link:
     streams: int
 
     @property
-    def patience(self) -> Patience:
-        return self.control.patience
+    def timeout(self) -> Timeout:
+        return self.control.timeout
 
     def check(self) -> None:
         """Raise where somebody cancelled, or the other end refused or went away, while this end is busy."""
-        self.patience.check()
-        if self.control.has_news():
+        self.timeout.check()
+        if self.control.has_data():
             raise self.reason(TransferBroken("the other end spoke out of turn"))
 
     def reason(self, broken: PellucidError) -> PellucidError:
         """Why bytes stopped: what the other end said before it closed, else what was seen."""
-        self.control.patience = Patience(REASON_S)
+        self.control.timeout = Timeout(REASON_S)
         try:
             message = self.control.read_any()
         except PellucidError:
             return broken
-        return refused(message) if message.kind == REFUSED else broken
+        return error_from_message(message) if message.kind == REFUSED else broken
 
 
 class Lane(Protocol):
@@ -64,13 +64,13 @@ class Lane(Protocol):
 
     def __init__(self, link: Link) -> None: ...
 
-    def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
+    def invite(self, target: PieceTarget) -> tuple[Message, Sequence[int]]:
         """At the receiving end: get ready, and say what the sender has to know. Kind and pieces are filled in later."""
 
-    def receive(self, target: Target, missing: Sequence[int]) -> None:
+    def receive(self, target: PieceTarget, missing: Sequence[int]) -> None:
         """Take these pieces, and keep those that are right."""
 
-    def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
+    def send(self, source: PieceSource, missing: Sequence[int], invitation: Message) -> None:
         """Send these pieces."""
 
     def close(self) -> None: ...
@@ -84,7 +84,7 @@ def make_lane(name: str, link: Link) -> Lane:
 
 def checked_lane(name: str) -> str:
     if name not in LANES:
-        raise InvalidInput(f"There is no lane {name[:40]!r}.", do=f"Choose one of: {', '.join(LANES)}.")
+        raise InvalidInput(f"There is no lane {name[:40]!r}.", remedy=f"Choose one of: {', '.join(LANES)}.")
     return name
 
 

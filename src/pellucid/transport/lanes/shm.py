@@ -17,11 +17,11 @@ import numpy as np
 
 from pellucid.errors import TransferInvalid
 from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared import SharedArray
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.transport.lanes.lane import Link
-from pellucid.transport.memory import Mappings, in_parallel, map_pages
-from pellucid.transport.messages import Channel, Message
-from pellucid.transport.pieces import Source, Target, read_numbers, spell
+from pellucid.transport.shared_pages import Mappings, in_parallel, map_pages
+from pellucid.transport.wire.messages import Channel, Message
+from pellucid.transport.wire.pieces import PieceSource, PieceTarget, format_ranges, parse_ranges
 
 SENT, COPIED = "sent", "copied"
 TELL_AGAIN_S = 0.1
@@ -37,25 +37,25 @@ class ShmLane:
         self._link = link
         self._mapped: dict[tuple[int, int], Voxels] = {}
 
-    def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
+    def invite(self, target: PieceTarget) -> tuple[Message, Sequence[int]]:
         return Message("ready", {COPIED: "tell"}), (target.shared.descriptor,)
 
-    def receive(self, target: Target, missing: Sequence[int]) -> None:
+    def receive(self, target: PieceTarget, missing: Sequence[int]) -> None:
         while (message := self._link.control.expect(SENT, COPIED, is_patient=True)).kind == COPIED:
-            target.keep(*read_numbers(message.get("pieces"), target.cut.count))
+            target.keep(*parse_ranges(message.get("pieces"), target.cut.count))
         target.keep(*target.ledger.missing())
 
-    def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
+    def send(self, source: PieceSource, missing: Sequence[int], invitation: Message) -> None:
         name, content = MAPPED.take(checked_size(self._link.control.take_descriptor(), source.array.nbytes))
         self._mapped[name] = content
         flat = content[: source.array.nbytes].view(source.array.dtype.newbyteorder("<"))
         spans = _spans(source, missing)
-        told = Told(self._link.control, source.cut.piece_bytes) if COPIED in invitation.fields else None
+        reply = PieceNotifier(self._link.control, source.cut.piece_bytes) if COPIED in invitation.fields else None
 
         def copy(index: int) -> None:
             self._copy(source, flat, spans[index])
-            if told is not None:
-                told.add(spans[index])
+            if reply is not None:
+                reply.add(spans[index])
 
         in_parallel(copy, range(len(spans)))
         self._link.control.write(Message(SENT))
@@ -64,7 +64,7 @@ class ShmLane:
         for name, content in self._mapped.items():
             MAPPED.put(name, content)
 
-    def _copy(self, source: Source, flat: Voxels, span: tuple[int, int]) -> None:
+    def _copy(self, source: PieceSource, flat: Voxels, span: tuple[int, int]) -> None:
         self._link.check()
         start, stop = span
         part = flat[start // flat.itemsize : stop // flat.itemsize]
@@ -73,7 +73,7 @@ class ShmLane:
         source.bar.advance(stop - start)
 
 
-class Told:
+class PieceNotifier:
     """Tells the receiver which pieces are in their place, from several threads and not too often."""
 
     def __init__(self, control: Channel, piece_bytes: int) -> None:
@@ -88,11 +88,11 @@ class Told:
         with self._lock:
             self._numbers += range(start // self._piece_bytes, -(-stop // self._piece_bytes))
             if time.monotonic() >= self._next_s:
-                self._control.write(Message(COPIED, {"pieces": spell(sorted(self._numbers))}))
+                self._control.write(Message(COPIED, {"pieces": format_ranges(sorted(self._numbers))}))
                 self._numbers, self._next_s = [], time.monotonic() + TELL_AGAIN_S
 
 
-def _spans(source: Source, missing: Sequence[int]) -> list[tuple[int, int]]:
+def _spans(source: PieceSource, missing: Sequence[int]) -> list[tuple[int, int]]:
     """Pieces that follow each other, together: to copy them takes less time than to talk about them."""
     spans: list[tuple[int, int]] = []
     for start, stop in map(source.cut.span, missing):

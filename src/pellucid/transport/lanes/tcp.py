@@ -14,8 +14,8 @@ from functools import partial
 
 from pellucid.errors import TransferBroken, TransferInvalid
 from pellucid.transport.lanes.lane import Link, together
-from pellucid.transport.messages import Channel, Message
-from pellucid.transport.pieces import Source, Target, checksum
+from pellucid.transport.wire.messages import Channel, Message
+from pellucid.transport.wire.pieces import PieceSource, PieceTarget, checksum
 
 PIECE = struct.Struct("<IIQ")
 """Number, length, checksum."""
@@ -28,14 +28,14 @@ class TcpLane:
         self._link = link
         self._channels: list[Channel] = []
 
-    def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
+    def invite(self, target: PieceTarget) -> tuple[Message, Sequence[int]]:
         return Message("ready", {"streams": str(self._link.streams)}), ()
 
-    def receive(self, target: Target, missing: Sequence[int]) -> None:
+    def receive(self, target: PieceTarget, missing: Sequence[int]) -> None:
         self._connect(self._link.streams)
         self._all([partial(_receive, channel, target) for channel in self._channels])
 
-    def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
+    def send(self, source: PieceSource, missing: Sequence[int], invitation: Message) -> None:
         self._connect(min(invitation.number("streams"), 64))
         numbers = SharedIterator(missing)
         self._all([partial(_send, channel, source, numbers) for channel in self._channels])
@@ -70,21 +70,21 @@ class SharedIterator:
             return next(self._items)
 
 
-def _send(channel: Channel, source: Source, numbers: SharedIterator) -> None:
+def _send(channel: Channel, source: PieceSource, numbers: SharedIterator) -> None:
     flat, scratch = source.flat, source.scratch()
     for number in numbers:
-        channel.patience.check()
+        channel.timeout.check()
         piece = source.piece(number, flat, scratch)
         channel.write_bytes(PIECE.pack(number, len(piece), checksum(source.checksum, piece)), piece)
         source.bar.advance(len(piece))
     channel.write_bytes(PIECE.pack(END, 0, 0))
 
 
-def _receive(channel: Channel, target: Target) -> None:
+def _receive(channel: Channel, target: PieceTarget) -> None:
     flat, head = target.flat, memoryview(bytearray(PIECE.size))
     channel.read_into(head)
     while True:
-        channel.patience.check()
+        channel.timeout.check()
         number, length, expected = PIECE.unpack(head)
         if number == END:
             return
@@ -95,7 +95,7 @@ def _receive(channel: Channel, target: Target) -> None:
             target.keep(number)
 
 
-def _span(target: Target, number: int, length: int) -> tuple[int, int]:
+def _span(target: PieceTarget, number: int, length: int) -> tuple[int, int]:
     """Where a piece belongs; nothing is written beyond what was announced."""
     if number >= target.cut.count:
         raise TransferInvalid(f"it sent piece {number} of {target.cut.count}")

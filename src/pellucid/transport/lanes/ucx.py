@@ -20,8 +20,8 @@ from typing import Any
 from pellucid.errors import MissingPackage, TransferBroken, TransferInvalid
 from pellucid.transport.lanes.lane import Link, has_rdma
 from pellucid.transport.lanes.shm import SENT
-from pellucid.transport.messages import Message
-from pellucid.transport.pieces import Source, Target, checksum
+from pellucid.transport.wire.messages import Message
+from pellucid.transport.wire.pieces import PieceSource, PieceTarget, checksum
 
 UNDER_WAY = 8
 """Pieces at a time: enough to keep a fast card busy."""
@@ -47,10 +47,10 @@ class UcxLane:
         self._worker = self._ucx.UCXWorker(self._context, enable_delayed_submission=False, enable_python_future=False)
         self._endpoint: Any = None
 
-    def invite(self, target: Target) -> tuple[Message, Sequence[int]]:
+    def invite(self, target: PieceTarget) -> tuple[Message, Sequence[int]]:
         return Message("ready", {}, self._ucx.UCXAddress.create_from_worker(self._worker).tobytes()), ()
 
-    def receive(self, target: Target, missing: Sequence[int]) -> None:
+    def receive(self, target: PieceTarget, missing: Sequence[int]) -> None:
         flat, kept = target.flat, _Agreement(target)
 
         def post(number: int) -> Request:
@@ -62,18 +62,18 @@ class UcxLane:
             kept.found(number, checksum(target.announcement.checksum, flat[start:stop]))
 
         def look() -> None:
-            self._link.patience.check()
-            while not kept.is_complete and self._link.control.has_news():
-                kept.told(self._link.control.expect(PIECE, SENT))
+            self._link.timeout.check()
+            while not kept.is_complete and self._link.control.has_data():
+                kept.reply(self._link.control.expect(PIECE, SENT))
 
         self._all(missing, post, done, look)
         since = time.monotonic()
         while not kept.is_complete:  # What the sender still waits for leaves only while the wheel is turned.
             self._worker.progress()
             look()
-            self._link.patience.wait(since)
+            self._link.timeout.wait(since)
 
-    def send(self, source: Source, missing: Sequence[int], invitation: Message) -> None:
+    def send(self, source: PieceSource, missing: Sequence[int], invitation: Message) -> None:
         if self._endpoint is None:
             address = self._ucx.UCXAddress.create_from_buffer(invitation.body)
             self._endpoint = self._worker.create_endpoint_from_worker_address(address, endpoint_error_handling=False)
@@ -82,8 +82,8 @@ class UcxLane:
 
         def post(number: int) -> Request:
             piece = held[number] = source.piece(number, flat, source.scratch())
-            said = {"number": str(number), "checksum": str(checksum(source.checksum, piece))}
-            self._link.control.write(Message(PIECE, said))
+            text = {"number": str(number), "checksum": str(checksum(source.checksum, piece))}
+            self._link.control.write(Message(PIECE, text))
             return self._endpoint.tag_send(_array(piece), self._ucx.UCXXTag(number))
 
         def done(number: int) -> None:
@@ -118,7 +118,7 @@ class UcxLane:
                 since = time.monotonic()
             turns += 1
             if turns % TURNS == 0:
-                self._link.patience.wait(since)
+                self._link.timeout.wait(since)
                 look()
 
     def _check(self, request: Request) -> None:
@@ -131,7 +131,7 @@ class UcxLane:
 class _Agreement:
     """Pieces are kept when what was computed here and what was said there agree; either may come first."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: PieceTarget) -> None:
         self._target = target
         self._sums: dict[int, int] = {}
         self.is_complete = False
@@ -142,7 +142,7 @@ class _Agreement:
         elif self._sums[number] == value:
             self._target.keep(number)
 
-    def told(self, message: Message) -> None:
+    def reply(self, message: Message) -> None:
         if message.kind == SENT:
             self.is_complete = True
         elif message.number("number") >= self._target.cut.count:

@@ -4,7 +4,7 @@
 import { useRef, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
 import { within } from "../../geometry/measures";
 import { clamp } from "../../geometry/vector";
-import type { Histogram, TransferFunction } from "../../protocol";
+import type { HistogramData, TransferFunction } from "../../protocol";
 import { positionOf, valueAt } from "../../transfer/paraview";
 import { css, levelAt, mixColors, mixNumbers, withMoved, withoutPoint, withPoint, type ColorPoint, type OpacityPoint } from "../../transfer/points";
 import { outline, type Domain } from "./histogram";
@@ -14,7 +14,7 @@ const KEYS: Record<string, readonly [number, number]> = { ArrowLeft: [-1, 0], Ar
 
 interface CurveProps {
   transfer: TransferFunction;
-  histogram: Histogram | null;
+  histogram: HistogramData | null;
   domain: Domain;
   isLogarithmic: boolean;
   onChange: (opacities: OpacityPoint[], isMoving: boolean) => void;

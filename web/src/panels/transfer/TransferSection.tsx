@@ -7,7 +7,7 @@ import { choose, saveText } from "../../components/files";
 import { NumberField } from "../../components/NumberField";
 import { Section } from "../../components/Section";
 import { Slider } from "../../components/Slider";
-import type { Histogram, TransferFunction } from "../../protocol";
+import type { HistogramData, TransferFunction } from "../../protocol";
 import { useSession, type Session } from "../../session/session";
 import type { Path } from "../../state/scene";
 import { fromParaView, NoColorMap, toParaView } from "../../transfer/paraview";
@@ -22,7 +22,7 @@ interface TransferSectionProps {
   path: Path;
   name: string;
   transfer: TransferFunction;
-  histogram: Histogram | null;
+  histogram: HistogramData | null;
 }
 
 export function TransferSection({ path, name, transfer, histogram }: TransferSectionProps): ReactNode {

@@ -1,11 +1,11 @@
 // The histogram as a shape. Here: its outline within a part of the values, counts plain or logarithmic.
 
-import type { Histogram } from "../../protocol";
+import type { HistogramData } from "../../protocol";
 
 export type Domain = readonly [number, number];
 
 /** An SVG path over a square of size 1, the highest bin in sight at 0.04 from the top; empty where there is nothing. */
-export function outline(histogram: Histogram, domain: Domain, isLogarithmic: boolean): string {
+export function outline(histogram: HistogramData, domain: Domain, isLogarithmic: boolean): string {
   const { low, high, counts } = histogram;
   const width = (high - low) / counts.length;
   const place = (value: number): number => (value - domain[0]) / (domain[1] - domain[0]);
@@ -32,7 +32,7 @@ function highest(heights: readonly number[], isLogarithmic: boolean): number {
 }
 
 /** Everything that there is to see: all values, and the window where it reaches further. */
-export function wholeDomain(histogram: Histogram | null, range: Domain): Domain {
+export function wholeDomain(histogram: HistogramData | null, range: Domain): Domain {
   if (!histogram) return range;
   return [Math.min(histogram.low, range[0]), Math.max(histogram.high, range[1])];
 }

@@ -15,9 +15,9 @@ import warp as wp
 
 from pellucid.device import Device
 from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, PADDED
-from pellucid.rendering.illumination import DISTANCE, EVERY, FLAT, OPEN_SKY
-from pellucid.rendering.kernels.gathering import OPAQUE
-from pellucid.rendering.kernels.rays import SHADINGS, Layer, View
+from pellucid.rendering.drawing.illumination import DISTANCE, EVERY, FLAT, OPEN_SKY
+from pellucid.rendering.kernels.accumulation import OPAQUE
+from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct, ViewStruct
 
 TILE = 4
 """Pixels along the edge of a tile, whose rays go together."""
@@ -44,7 +44,7 @@ _NUMBERS = [
 ]
 
 
-def is_for(layer: Layer, device: Device) -> bool:
+def is_for(layer: LayerStruct, device: Device) -> bool:
     """Whether these kernels can draw a layer: on a CPU, a volume that is at least two voxels thick."""
     if device.is_cuda or min(layer.field.shape) < 2:
         return False
@@ -61,8 +61,8 @@ def composite_packets_of(is_in_bricks: bool) -> Any:
 
     @wp.func_native("\n".join(lines))
     def draw_tile(
-        view: View,
-        layer: Layer,
+        view: ViewStruct,
+        layer: LayerStruct,
         rows: wp.vec2i,
         row: wp.int32,
         column: wp.int32,
@@ -73,8 +73,8 @@ def composite_packets_of(is_in_bricks: bool) -> Any:
     @wp.kernel(enable_backward=False, module="unique")
     def composite_packets(
         first: wp.int32,
-        view: View,
-        layer: Layer,
+        view: ViewStruct,
+        layer: LayerStruct,
         rows: wp.vec2i,
         color: wp.array2d(dtype=wp.vec4),
         depth: wp.array2d(dtype=wp.float32),

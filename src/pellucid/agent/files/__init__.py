@@ -1,0 +1,1 @@
+"""The user's files: listing, inspection, routes."""

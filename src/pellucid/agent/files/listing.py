@@ -1,0 +1,166 @@
+"""The files of the person whom the agent serves, as its page shows them.
+
+Here: UserFiles: listing a folder, what may be fetched and written; a folder packed while it is fetched.
+Not here: routes (file_routes), what is in a file (inspection), checking a path (instance.files).
+"""
+
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pellucid.errors import InvalidInput, NotFound, OutputExists, Unreadable
+from pellucid.instance.access.roots import Roots, kind_of
+from pellucid.printable import printable
+
+MOST_LISTED = 2000
+MAX_NAME_BYTES = 200
+"""Of an uploaded file; while it comes, its name is longer, and file systems allow 255."""
+PIECE_BYTES = 2**18
+Kind = Literal["folder", "volume", "mesh", "points", "file"]
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """One file or folder. size: None for a folder. changed_at: seconds since 1970."""
+
+    name: str
+    path: str
+    kind: Kind
+    is_folder: bool
+    size: int | None
+    changed_at: float
+
+
+@dataclass(frozen=True)
+class FolderListing:
+    """path: "" for the list of roots. root: the one that it is in. parent: None where there is none to go to. is_cut:
+    there are more entries."""
+
+    path: str
+    root: str
+    parent: str | None
+    entries: tuple[FileEntry, ...]
+    is_cut: bool
+    can_write: bool
+
+
+class UserFiles:
+    """roots: the folders below which everything may be seen; ``~`` and variables of the environment are filled in."""
+
+    def __init__(self, roots: tuple[str, ...]) -> None:
+        self._folders = [Path(os.path.expandvars(root)).expanduser() for root in roots]
+        self.roots = Roots(list(self._folders), "ask for more roots in the site file")
+
+    def list_folder(self, folder: str) -> FolderListing:
+        """A folder; "" for the roots, or for the only one."""
+        if not folder and len(self._folders) != 1:
+            return FolderListing("", "", None, tuple(_entry(root, str(root)) for root in self._folders), False, False)
+        path = self.require_existing(folder or str(self._folders[0]))
+        if not path.is_dir():
+            raise NotFound(str(path))
+        found = _sorted(path)
+        root = max((name for name in self.roots.names if path.is_relative_to(name)), key=len)
+        is_top = str(path) == root
+        parent = ("" if len(self._folders) > 1 else None) if is_top else str(path.parent)
+        entries = tuple(_entry(one, one.name) for one in found[:MOST_LISTED])
+        return FolderListing(str(path), root, parent, entries, len(found) > MOST_LISTED, os.access(path, os.W_OK))
+
+    def require_existing(self, path: str) -> Path:
+        """Where a path leads, inside the roots."""
+        found = self._checked(path)
+        if not found.exists():
+            raise NotFound(path)
+        return found
+
+    def new_file_path(self, folder: str, name: str, *, overwrite: bool = False) -> Path:
+        """Where a new file may be written."""
+        is_odd = name in ("", ".", "..") or set(name) & set("/\n\r\t") or printable(name) != name
+        if is_odd or len(name.encode()) > MAX_NAME_BYTES:
+            remedy = f"Use a name without / and control characters, of at most {MAX_NAME_BYTES} bytes."
+            raise InvalidInput(f"{printable(name[:MAX_NAME_BYTES])!r} is no name for a file.", remedy=remedy)
+        path = self.require_existing(folder) / name
+        self._checked(str(path))  # It may be a link that leads elsewhere.
+        if path.is_dir() or (path.exists() and not overwrite):
+            raise OutputExists(str(path))
+        return path
+
+    def _checked(self, path: str) -> Path:
+        if "\0" in path or not path.startswith("/"):
+            raise NotFound(path.replace("\0", "?"))
+        return self.roots.inside(Path(path))
+
+
+def zip_stream(folder: Path) -> Iterator[bytes]:
+    """A folder as the bytes of one ZIP file, made on the way. Links are left out: they may lead anywhere."""
+    collected = _Collected()
+    with zipfile.ZipFile(collected, "w", zipfile.ZIP_STORED) as archive:
+        for file in _plain_files(folder):
+            name = str(Path(folder.name) / file.relative_to(folder))
+            with open(file, "rb", opener=_without_links) as content, archive.open(name, "w", force_zip64=True) as entry:
+                while piece := content.read(PIECE_BYTES):
+                    entry.write(piece)
+                    yield collected.taken()
+            yield collected.taken()
+    yield collected.taken()
+
+
+def _without_links(path: str, flags: int) -> int:
+    """Open what was no link when it was listed, and may be one now."""
+    return os.open(path, flags | os.O_NOFOLLOW)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _plain_files(folder: Path) -> Iterator[Path]:
+    """A folder that cannot be read is an error: without it, an archive would only look whole."""
+    for base, folders, names in os.walk(folder, onerror=_raise):
+        folders.sort()
+        for path in (Path(base, name) for name in sorted(names)):
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+class _Collected:
+    """What was written since it was taken last; nobody can go back in it."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, piece: bytes, /) -> int:
+        self._pieces.append(bytes(piece))
+        return len(piece)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def taken(self) -> bytes:
+        taken, self._pieces = b"".join(self._pieces), []
+        return taken
+
+
+def _sorted(folder: Path) -> list[Path]:
+    try:
+        paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    except OSError as error:
+        raise Unreadable(str(folder), error.strerror or str(error)) from error
+    return sorted(paths, key=lambda path: (kind_of(path) != "folder", path.name.lower()))
+
+
+def _entry(path: Path, name: str) -> FileEntry:
+    # A name that is not UTF-8 is shown, but no page can send it back.
+    kind: Kind = kind_of(path) or "file"
+    name, shown = printable(name), printable(str(path))
+    try:
+        status = path.stat()
+    except OSError:  # Gone since it was listed, or a link that leads nowhere.
+        return FileEntry(name, shown, kind, False, None, 0.0)
+    is_folder = path.is_dir()
+    return FileEntry(name, shown, kind, is_folder, None if is_folder else status.st_size, status.st_mtime)

@@ -1,0 +1,63 @@
+"""What the Hub tells an agent that it starts.
+
+Here: HubEnvironment, read from the environment.
+Not here: asking the Hub (people), letting people in (guard, login).
+"""
+
+import json
+import os
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from pellucid.errors import InvalidInput
+
+SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
+
+
+@dataclass(frozen=True)
+class HubEnvironment:
+    """host, port: where the Hub expects the agent. prefix: the agent's path, without a stroke at its end, as it is
+    once decoded. api_url: the Hub's own, from here; hub_url: where a browser finds the Hub. api_token: the agent's word
+    to the Hub. access: whoever has one of these scopes may come in.
+    """
+
+    host: str
+    port: int
+    prefix: str
+    api_url: str
+    hub_url: str
+    client_id: str
+    callback: str
+    activity_url: str
+    access: tuple[str, ...]
+    api_token: str = field(repr=False)
+
+    @classmethod
+    def from_variables(cls, environment: MutableMapping[str, str]) -> "HubEnvironment":
+        """From the environment, out of which the secrets are taken: nothing that is started from here has them."""
+        try:
+            place = urlsplit(environment["JUPYTERHUB_SERVICE_URL"])
+            hub = environment.get("JUPYTERHUB_HOST", "") + environment["JUPYTERHUB_BASE_URL"] + "hub"
+            found = cls(
+                place.hostname or "127.0.0.1",
+                place.port or 0,
+                unquote(environment["JUPYTERHUB_SERVICE_PREFIX"]).rstrip("/"),
+                environment["JUPYTERHUB_API_URL"].rstrip("/"),
+                hub,
+                environment["JUPYTERHUB_CLIENT_ID"],
+                environment["JUPYTERHUB_OAUTH_CALLBACK_URL"],
+                environment["JUPYTERHUB_ACTIVITY_URL"],
+                tuple(json.loads(environment["JUPYTERHUB_OAUTH_ACCESS_SCOPES"])),
+                environment["JUPYTERHUB_API_TOKEN"],
+            )
+        except (KeyError, ValueError) as error:
+            what = f"This was not started by JupyterHub: its environment lacks {error}."
+            raise InvalidInput(what, remedy="Run pellucid hub, and log in there.") from error
+        for name in SECRETS:
+            environment.pop(name, None)
+        return found
+
+    @classmethod
+    def from_environment(cls) -> "HubEnvironment":
+        return cls.from_variables(os.environ)

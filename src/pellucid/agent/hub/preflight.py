@@ -1,0 +1,79 @@
+"""Whether a Hub could run here.
+
+Here: faults, each with what to do; making what is lacking and can be made.
+Not here: running it (running), what one machine can do (cli.doctor).
+"""
+
+import os
+import shutil
+import ssl
+import stat
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from pellucid.agent.hub.jupyterhub_settings import proxy_secret
+from pellucid.agent.hub.launch import PROXY, node
+from pellucid.agent.hub.site_config import HubSite
+from pellucid.errors import InvalidInput
+from pellucid.jobs.job import private_folder
+from pellucid.jobs.site import Site
+
+SLURM = ("sbatch", "squeue", "scancel")
+
+
+def prepare(site: HubSite) -> None:
+    """The Hub's folder, and the secret that it shares with its proxy."""
+    proxy_secret(private_folder(Path(site.folder)))
+
+
+def find_problems(site: HubSite, jobs: Site, site_file: Path) -> list[str]:
+    """What stands in the way, and what to do."""
+    return [*_missing(site, jobs), *_closed_to_others(site_file), *_open_to_others(site)]
+
+
+def _missing(site: HubSite, jobs: Site) -> Iterator[str]:
+    if os.geteuid() != 0:
+        yield "Only root can start agents for everybody: run it as root, or expect that nobody but you can log in."
+    if find_spec("jupyterhub") is None:
+        yield "JupyterHub is not installed: pip install 'pellucid[hub]'."
+    try:
+        node()
+    except InvalidInput as error:
+        yield f"{error.what} {error.remedy}"
+    if not PROXY.is_file():
+        yield f"There is no proxy at {PROXY}: install a wheel, or run tools/build_page.py."
+    if site.authenticator == "pam" and not Path("/etc/pam.d/login").is_file():
+        yield "There is no PAM service 'login': name another with [hub.settings.PAMAuthenticator] service."
+    for program in SLURM if jobs.scheduler == "slurm" else ():
+        if shutil.which(program) is None:
+            yield f"The site's jobs run on Slurm, and {program} is not here: install Slurm's client commands."
+    if site.certificate:
+        yield from _bad_certificate(site)
+
+
+def _bad_certificate(site: HubSite) -> Iterator[str]:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(site.certificate, site.key)
+    except (OSError, ssl.SSLError) as error:
+        yield f"{site.certificate} and {site.key} cannot be used: {error}. Check that they belong together."
+
+
+def _closed_to_others(site_file: Path) -> Iterator[str]:
+    """Agents run as the people they serve: these must be able to run this Python and read the site file."""
+    for path in {Path(sys.executable), Path(sys.executable).resolve(), site_file.absolute()}:
+        blocked = [str(one) for one in (*path.parents, path) if one.exists() and not _is_open(one)]
+        if blocked:
+            yield f"People cannot use {path}: open {', '.join(blocked)} to them (chmod o+rX), or move it elsewhere."
+
+
+def _is_open(path: Path) -> bool:
+    mode = path.stat().st_mode
+    return bool(mode & stat.S_IXOTH if path.is_dir() else mode & stat.S_IROTH)
+
+
+def _open_to_others(site: HubSite) -> Iterator[str]:
+    for name in (site.key, site.more):
+        if name and Path(name).exists() and Path(name).stat().st_mode & stat.S_IROTH:
+            yield f"Everybody can read {name}, which has secrets: chmod o-r {name}."

@@ -1,0 +1,98 @@
+"""Whose token it is: the Hub is asked, and believed.
+
+Here: HubUsers, who may come in; requests to the Hub.
+Not here: where tokens come from (guard, login).
+
+The class HubOAuth of the package jupyterhub does the same, and would double the agent's memory: it brings a database
+with it.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import ProxyHandler, Request, build_opener
+
+from pellucid.agent.hub.environment import HubEnvironment
+
+TIMEOUT_S = 10.0
+FRESH_S = 60.0
+"""So long an answer of the Hub holds."""
+STALE_S = 600.0
+"""So long it holds where the Hub does not answer: it may be restarted while people work."""
+MOST_KNOWN = 1000
+# What is on the same machine is not to be looked for behind a proxy of the site's.
+_opener = build_opener(ProxyHandler({}))
+
+
+class HubUnavailable(Exception):
+    """The Hub did not answer, or not in a way that says anything about a token."""
+
+
+def ask_hub(url: str, token: str, body: bytes | None = None, content_type: str = "application/json") -> dict[str, Any]:
+    """The JSON of the Hub's answer; empty where it refuses or says nothing."""
+    headers = {"Content-Type": content_type} | ({"Authorization": f"token {token}"} if token else {})
+    try:
+        with _opener.open(Request(url, body, headers), timeout=TIMEOUT_S) as answer:
+            content = answer.read()
+    except HTTPError as error:
+        if error.code >= 500:
+            raise HubUnavailable(str(error)) from error
+        return {}
+    except (URLError, OSError) as error:
+        raise HubUnavailable(str(error)) from error
+    try:
+        reply = json.loads(content) if content else {}
+    except ValueError as error:
+        raise HubUnavailable("What came is no JSON.") from error
+    return reply if isinstance(reply, dict) else {}
+
+
+class HubUsers:
+    """Answers are kept for a minute. Any thread may ask."""
+
+    def __init__(
+        self,
+        hub: HubEnvironment,
+        ask: Callable[[str, str], Mapping[str, Any]] = ask_hub,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._hub, self._ask, self._clock = hub, ask, clock
+        self._known: dict[tuple[str, str], tuple[float, bool]] = {}
+
+    def is_allowed(self, token: str, session: str = "") -> bool:
+        """session: which log-in of a browser it belongs to: after logging out it is another, and the Hub is asked."""
+        if not token:
+            return False
+        requested_at, answer = self._known.get((token, session), (-STALE_S, False))
+        age_s = self._clock() - requested_at
+        if age_s < FRESH_S and answer:
+            return True
+        try:
+            answer = has_scope(self._ask(f"{self._hub.api_url}/user", token), self._hub.access)
+        except HubUnavailable:
+            return answer and age_s < STALE_S
+        self._remember(token, session, answer)
+        return answer
+
+    def _remember(self, token: str, session: str, answer: bool) -> None:
+        self._known.pop((token, session), None)
+        if answer:
+            self._known[token, session] = (self._clock(), answer)
+        while len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+
+
+def has_scope(user: Mapping[str, Any], access: tuple[str, ...]) -> bool:
+    """Whether the Hub's answer has one of the scopes, or one that is for everybody's.
+
+    >>> has_scope({"scopes": ["access:servers!user=ada"]}, ("access:servers!server=ada/", "access:servers!user=ada"))
+    True
+    >>> has_scope({"scopes": ["access:servers!user=bob"]}, ("access:servers!server=ada/", "access:servers!user=ada"))
+    False
+    """
+    scopes = user.get("scopes")
+    if not isinstance(scopes, list):
+        return False
+    return any(scope in scopes or scope.partition("!")[0] in scopes for scope in access)

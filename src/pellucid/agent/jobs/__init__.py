@@ -1,0 +1,1 @@
+"""Requests, records and supervision of viewers and tasks."""

@@ -1,0 +1,65 @@
+"""How many GPUs and how much memory a volume takes.
+
+Here: estimate, from shape and type, and the refusal of what no node has.
+Not here: what the site's nodes have (jobs.site), enforcing it (instance).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pellucid.device.hardware import count_gpus
+from pellucid.errors import InvalidInput, TooLarge
+from pellucid.jobs.job import Resources
+from pellucid.jobs.site import Site
+
+DEVICE_RESERVE_BYTES = 2 * 2**30
+"""Of each GPU: context, compiled code, pictures and what they are made from."""
+HOST_RESERVE_BYTES = 4 * 2**30
+OVERHEAD = 1.1
+"""Beside the voxels there are value ranges of bricks, and halos where several GPUs share a volume."""
+
+
+def volume_bytes(shape: Sequence[int], dtype: str) -> int:
+    try:
+        itemsize = np.dtype(dtype).itemsize
+    except TypeError as error:
+        raise InvalidInput(
+            f"There is no type {dtype!r}.", remedy="Give one such as uint8, uint16 or float32."
+        ) from error
+    if len(shape) != 3 or min(shape) < 1:
+        raise InvalidInput(f"A volume cannot have shape {tuple(shape)}.", remedy="Give three numbers above 0: z, y, x.")
+    return math.prod(shape) * itemsize
+
+
+def gpus_per_node(site: Site) -> int | None:
+    """What one node has; None where the site does not say. Of this machine it is seen, whatever the site says."""
+    return count_gpus() if site.scheduler == "local" else site.node.gpus or None
+
+
+def estimate(nbytes: int, site: Site) -> Resources:
+    """What a viewer of so many bytes is asked for; without a description of the nodes, one GPU.
+
+    >>> from pellucid.jobs.site import Node
+    >>> eighty = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
+    >>> estimate(3072**3 * 4, Site("slurm", node=eighty)).gpus
+    2
+    """
+    node = site.node
+    needs = math.ceil(nbytes * OVERHEAD)
+    each = node.gpu_memory_bytes - DEVICE_RESERVE_BYTES
+    gpus = math.ceil(needs / each) if node.gpu_memory_bytes and each > 0 else 1
+    return Resources(0 if gpus_per_node(site) == 0 else max(1, gpus), nbytes + HOST_RESERVE_BYTES)
+
+
+def refuse_impossible(wanted: Resources, site: Site) -> None:
+    """Before anything is queued: what one node does not have, waiting will not bring."""
+    has = gpus_per_node(site)
+    if has is not None and wanted.gpus > has:
+        node = "this machine" if site.scheduler == "local" else "a node"
+        what = f"{wanted.gpus} GPUs are asked for, and {node} has {has}."
+        raise InvalidInput(what, remedy="Show a level of lower resolution, crop it, or ask for fewer with gpus=.")
+    if site.node.memory_bytes and wanted.memory_bytes > site.node.memory_bytes:
+        remedy = "Show a level of lower resolution, crop it, or ask for less memory."
+        raise TooLarge(wanted.memory_bytes, site.node.memory_bytes, remedy=remedy)

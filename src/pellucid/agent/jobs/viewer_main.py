@@ -1,0 +1,138 @@
+"""A viewer inside a job.
+
+Here: main, which ``python -m pellucid.agent.jobs.viewer_main FOLDER`` runs on whatever machine the job got.
+Not here: starting the job (keeper), the viewer (instance).
+
+The wish is in the folder, and the address goes there when the viewer listens: nobody has to be there to take it.
+"""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.agent.jobs.certificate import make_certificate
+from pellucid.agent.jobs.records import ADDRESS, REASON, REQUEST, SAVED, ViewerAddress
+from pellucid.device.hardware import ALL
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.formats.system_errors import system_error
+from pellucid.instance.lifecycle.signals import exit_on_signals
+from pellucid.instance.worker_relay import PrestartedWorker
+from pellucid.jobs.job import read_json, write_json
+from pellucid.transport.address import Certificate
+
+if TYPE_CHECKING:
+    from pellucid.instance.server import Instance
+
+log = logging.getLogger(__name__)
+TERMINATED = 128 + signal.SIGTERM
+LOOPBACK = "127.0.0.1"
+NOTED_EVERY_S = 30.0
+
+
+def main() -> None:
+    logging.basicConfig(format="pellucid: %(message)s", level=logging.WARNING)
+    exit_on_signals(TERMINATED)
+    folder, began = Path(sys.argv[1]), time.monotonic()
+    try:
+        request = _request(folder)
+        instance, certificate = _begun(folder, request)
+    except PellucidError as error:
+        log.error("%s %s", error.what, error.remedy)
+        sys.exit(2)
+    with closing(instance):
+        try:
+            write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
+        except OSError as error:  # No agent would ever find it.
+            log.error("%s", system_error(error, str(folder)))
+            sys.exit(2)
+        try:
+            _run(instance, folder, request, began)
+        finally:
+            (folder / ADDRESS).unlink(missing_ok=True)
+
+
+def _run(instance: "Instance", folder: Path, request: dict[str, Any], began: float) -> None:
+    threading.Thread(target=_note_use, args=(instance, folder / ADDRESS), name="pellucid-use", daemon=True).start()
+    if request["minutes"]:
+        _watch_time_limit(instance, folder, began + request["minutes"] * 60)
+    instance.run()
+    if instance.session.idle.is_expired:
+        write_json(folder / REASON, {"word": f"Nobody used it for {_span(request['grace_s'])}."})
+
+
+def _span(seconds: float) -> str:
+    """
+    >>> _span(3600.0), _span(30.0)
+    ('60 min', '30 s')
+    """
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"
+
+
+def _request(folder: Path) -> dict[str, Any]:
+    request = read_json(folder / REQUEST)
+    if request is None:
+        raise InvalidInput(f"There is no wish in {folder}.", remedy="Start the viewer through pellucid.start().")
+    return request
+
+
+def _begun(folder: Path, request: dict[str, Any]) -> "tuple[Instance, Certificate | None]":
+    device = request["device"] or devices_of(os.environ)
+    with PrestartedWorker.started(device) as ahead:
+        # The Worker takes as long to begin as this takes to import.
+        from pellucid.instance.server import Instance
+        from pellucid.instance.session import SessionOptions
+
+        # Only where the agent may be on another machine does anybody have to be let in from there.
+        certificate = make_certificate(folder) if request["is_remote"] else None
+        setup = SessionOptions(
+            device, tuple(request["roots"]), request["grace_s"], max_bytes=request["max_bytes"], ahead=ahead
+        )
+        return Instance(request["source"], setup, 0, request["state"], certificate), certificate
+
+
+def _note_use(instance: "Instance", address: Path) -> None:
+    """The time of the address is kept at that of the last use: an agent knows it then, wherever it is."""
+    never = threading.Event()
+    while not never.wait(NOTED_EVERY_S):
+        used_at = time.time() - instance.session.idle.unused_s
+        with suppress(FileNotFoundError):
+            os.utime(address, (used_at, used_at))
+
+
+def devices_of(environment: Mapping[str, str]) -> str | None:
+    """All that a job was given, where that is more than one: so many were asked for because one has no room.
+
+    >>> devices_of({"CUDA_VISIBLE_DEVICES": "2,3"}), devices_of({"CUDA_VISIBLE_DEVICES": "0"}), devices_of({})
+    ('all', None, None)
+    """
+    return ALL if "," in environment.get("CUDA_VISIBLE_DEVICES", "") else None
+
+
+def _watch_time_limit(instance: "Instance", folder: Path, ends_at: float) -> None:
+    from pellucid.agent.jobs.time_limit import TimeLimitWarning
+
+    def saved(name: str) -> None:
+        write_json(folder / SAVED, {"word": name})
+
+    time_limit = TimeLimitWarning(instance.session, ends_at - time.monotonic(), saved)
+    threading.Thread(target=time_limit.watch, name="pellucid-wall", daemon=True).start()
+
+
+def _address(instance: "Instance", certificate: Certificate | None) -> ViewerAddress:
+    token = instance.session.access.token
+    if certificate is None:
+        return ViewerAddress(LOOPBACK, instance.port, token, socket=str(instance.unix_socket))
+    return ViewerAddress(socket.gethostname(), instance.port, token, certificate.certificate.read_text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One port for the agent and all viewers."""

@@ -1,0 +1,84 @@
+"""``pellucid convert``: any volume in, any volume out.
+
+Here: the command's arguments.
+Not here: converting (convert).
+"""
+
+import argparse
+from typing import Any
+
+from pellucid.box import Box
+from pellucid.cli.arguments import (
+    add_source,
+    count_argument,
+    levels_argument,
+    range_argument,
+    shape_argument,
+    source_location,
+)
+from pellucid.cli.commands.info import report
+from pellucid.conversion.convert import convert
+from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.settings import load
+from pellucid.volume.levels import REDUCTIONS
+from pellucid.volume.volume import open_volume
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("convert", help="any volume in, any volume out; crop, change type, add levels")
+    add_source(parser)
+    parser.add_argument(
+        "target", help="output; its name says the format: .zarr .n5 .h5 .tif .nii .nrrd ..., or folder/"
+    )
+    parser.add_argument("--dtype", help="voxel type of the output")
+    parser.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values that become its ends, or auto")
+    parser.add_argument("--levels", type=levels_argument, default=1, help="resolutions to write: a number or auto")
+    parser.add_argument("--pyramid", action="store_const", dest="levels", const="auto", help="same as --levels auto")
+    add_output(parser)
+    parser.set_defaults(run=run)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """What convert and pyramid have in common."""
+    parser.add_argument("--box", help="only this part: z0:z1,y0:y1,x0:x1")
+    parser.add_argument("--level", type=int, help="start from this level of the source")
+    parser.add_argument("--reduce", choices=tuple(REDUCTIONS), default="mean", help="how levels are made")
+    parser.add_argument("--codec", choices=("none", "gzip", "zstd", "lz4", "blosc"), help="compression")
+    parser.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="voxels of a chunk")
+    parser.add_argument("--shard", type=shape_argument, metavar="Z,Y,X", help="voxels of a shard (zarr)")
+    parser.add_argument("--overwrite", action="store_true", help="replace an output that exists")
+    running = parser.add_argument_group("running")
+    running.add_argument("--memory", help="most memory to use, such as 4GiB (default: half of what is free)")
+    running.add_argument("--workers", type=count_argument, help="blocks at a time (default: one per core)")
+    running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
+
+
+def run(options: argparse.Namespace) -> int:
+    location = source_location(options)
+    settings = load(memory_bytes=options.memory, threads=options.workers)
+    engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
+    written = convert(location, options.target, engine=engine, overwrite=options.overwrite, **_requests(options))
+    written.close()
+    report(written.location)
+    return 0
+
+
+def _requests(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "box": _box(options),
+        "level": options.level,
+        "dtype": options.dtype,
+        "value_range": options.range,
+        "levels": options.levels,
+        "reduce": options.reduce,
+        "chunk": options.chunk,
+        "shard": options.shard,
+        "codec": options.codec,
+    }
+
+
+def _box(options: argparse.Namespace) -> Box | None:
+    if options.box is None:
+        return None
+    with open_volume(source_location(options).with_options(level=options.level)) as volume:
+        return Box.parse(options.box, volume.shape)

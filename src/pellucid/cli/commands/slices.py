@@ -1,0 +1,48 @@
+"""``pellucid slices``: a picture of the three middle slices.
+
+Here: the command, and writing the picture with its captions as PNG.
+Not here: cutting and laying out (volume.picture).
+"""
+
+import argparse
+from pathlib import Path
+
+from pellucid.cli.arguments import add_source, count_argument, source_location
+from pellucid.conversion.output_check import check_output
+from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.volume.slice_sheet import middle_slices
+from pellucid.volume.volume import Volume, open_volume
+
+IMAGES = (".png", ".jpg", ".tif", ".webp")
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("slices", help="a picture of the three middle slices")
+    add_source(parser)
+    parser.add_argument("-o", "--output", required=True, help="PNG file to write")
+    parser.add_argument("--height", type=count_argument, default=480, help="pixels of the tallest slice")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.output.lower().endswith(IMAGES):
+        raise InvalidInput(f"{options.output} is no name for a picture.", remedy=f"Let it end in {', '.join(IMAGES)}.")
+    location = source_location(options)
+    check_output(Location(options.output), [location], may_join_slices=True)
+    with open_volume(location) as volume:
+        save(volume, Path(options.output), options.height)
+    print(f"wrote {options.output}")
+    return 0
+
+
+def save(volume: Volume, path: Path, height: int = 480) -> None:
+    from PIL import Image, ImageDraw, ImageFont
+
+    pixels, panels = middle_slices(volume, height)
+    image = Image.fromarray(pixels)
+    draw = ImageDraw.Draw(image)
+    font = ImageFont.load_default(size=max(12, height // 34))
+    for panel in panels:
+        draw.text((panel.left + 6, 4), panel.caption, fill=255, font=font, stroke_width=2, stroke_fill=0)
+    image.save(path)

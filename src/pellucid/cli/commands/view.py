@@ -1,0 +1,106 @@
+"""``pellucid view``: a volume in the browser.
+
+Here: the command's arguments, its links.
+Not here: the viewer (instance), opening the browser (browser).
+"""
+
+import argparse
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from pellucid.cli.arguments import add_source, number_argument, source_location
+from pellucid.cli.browser import has_browser, open_browser
+
+if TYPE_CHECKING:
+    from pellucid.instance.server import Instance
+    from pellucid.transport.address import Certificate
+
+NEVER_S = 10 * 365 * 86400.0
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("view", help="turn a volume in the browser")
+    add_source(parser, is_optional=True)
+    add_viewer(parser)
+    parser.set_defaults(run=run)
+
+
+def add_viewer(parser: argparse.ArgumentParser) -> None:
+    """What every command that opens the viewer takes."""
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
+    parser.add_argument(
+        "--network", action="store_true",
+        help="let other machines in too, by TLS; the address that is printed has all they need",
+    )  # fmt: skip
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument(
+        "--device",
+        help="cpu, cuda, cuda:1, or several that share a volume: cuda:0,cuda:1, all (default: the first)",
+    )
+    parser.add_argument(
+        "--root", action="append", default=[], metavar="FOLDER",
+        help="a folder whose files may be opened in the viewer (default: that of the file, and this one)",
+    )  # fmt: skip
+    parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
+    parser.add_argument(
+        "--grace",
+        type=number_argument,
+        default=60.0,
+        metavar="MINUTES",
+        help="end after so long without use (default: 60; 0: never)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    serve(str(source_location(options).absolute) if options.source else None, options)
+    return 0
+
+
+def serve(source: str | None, options: argparse.Namespace) -> None:
+    """Show a source until Ctrl-C; without one, the viewer waits for somebody to open a file in the page."""
+    from pellucid.instance.lifecycle.signals import exit_on_signals
+    from pellucid.instance.server import Instance, default_roots
+    from pellucid.instance.session import SessionOptions
+
+    exit_on_signals()
+    roots = tuple(options.root) or default_roots(source)
+    setup = SessionOptions(options.device, roots, grace_s=options.grace * 60 or NEVER_S)
+    with _certificate(options.network) as certificate:
+        instance = Instance(source, setup, options.port, options.state, certificate)
+        with closing(instance), suppress(KeyboardInterrupt):  # The usual end, and no failure.
+            _print_first(instance, options.network)
+            if not options.no_browser and has_browser():
+                open_browser(instance.url)
+            instance.run()
+
+
+@contextmanager
+def _certificate(is_wanted: bool) -> "Iterator[Certificate | None]":
+    """A certificate for one viewer, until that ends."""
+    if not is_wanted:
+        yield None
+        return
+    from pellucid.agent.jobs.certificate import make_certificate
+    from pellucid.instance.lifecycle.scratch_folders import scratch_folder
+
+    yield make_certificate(scratch_folder())
+
+
+def _print_first(instance: "Instance", has_programs: bool) -> None:
+    """The links; in a terminal, more of them on demand."""
+    is_requested = sys.stdin is not None and sys.stdin.isatty()
+    print(instance.url, flush=True)
+    if has_programs:
+        print(f"For programs: '{instance.link('own')}'", flush=True)  # A shell would end it at its &.
+    print(f"The link works once. {'Enter gives a fresh one. ' if is_requested else ''}Ctrl-C ends it.", flush=True)
+    if is_requested:
+        threading.Thread(target=_print_links, args=(instance,), daemon=True).start()
+
+
+def _print_links(instance: "Instance") -> None:
+    """A fresh link each time that Enter is pressed."""
+    for _ in sys.stdin:
+        print(instance.url, flush=True)

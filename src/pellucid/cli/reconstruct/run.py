@@ -1,0 +1,229 @@
+"""Carrying out ``pellucid reconstruct``: the volume, or a picture of some slices.
+
+Here: arguments to a recipe, previews, the picture of several centers.
+Not here: reconstructing (tomo).
+"""
+
+import argparse
+import json
+import sys
+from contextlib import closing
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.cli.arguments import check_folder
+from pellucid.cli.commands.info import report
+from pellucid.cli.contact_sheet import save_contact_sheet
+from pellucid.conversion.output_check import check_output
+from pellucid.dataclass_json import from_json
+from pellucid.device import choose
+from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.errors import InvalidInput, NotFound
+from pellucid.formats.location import Location
+from pellucid.printable import printable
+from pellucid.settings import load
+from pellucid.tomo.command_line import ReconstructionParameters
+from pellucid.tomo.correction.phase import Paganin
+from pellucid.tomo.correction.rings import RingSettings
+from pellucid.tomo.geometry.axis import METHODS as AXIS_METHODS
+from pellucid.tomo.pipeline.preview import SlicePreview
+from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, Watch, reconstruct
+from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
+from pellucid.tomo.report import read_warnings
+from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan
+
+if TYPE_CHECKING:
+    from pellucid.client.viewer import Viewer
+
+MOST_CENTERS = 100
+
+
+def reconstruct_scan(options: argparse.Namespace) -> int:
+    """The exit code."""
+    saved = _saved(Path(options.recipe)) if options.recipe else None
+    centers = [saved.recipe.center] if saved and options.center == AUTOMATIC else _centers(options.center)
+    if options.follow:
+        return _follow(options, centers[0], saved)
+    if not options.output:
+        raise InvalidInput("It is not said where the volume goes.", remedy="Give -o, such as -o sample.zarr.")
+    if len(centers) > 1 or options.preview is not None:
+        return _look(options, centers, saved)
+    settings = load(memory_bytes=options.memory, threads=options.workers)
+    engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
+    watch = None if options.view is None else _watch(options)
+    running = RunOptions(engine, options.device, options.overwrite, watch)
+    text = saved or ReconstructionParameters(_scan_options(options), _with_phase(options, _recipe(options, centers[0])))
+    recipe = replace(text.recipe, center=centers[0])
+    volume = reconstruct(options.source, options.output, recipe, _output(options), text.scan, running)
+    volume.close()
+    report(volume.location)
+    for warning in read_warnings(volume.location):
+        print(f"warning: {printable(str(warning))}", file=sys.stderr)
+    return 0
+
+
+def _follow(options: argparse.Namespace, center: float | str, saved: ReconstructionParameters | None) -> int:
+    """Slices of a scan that is still being written."""
+    from pellucid.cli.reconstruct.follow import follow_scan
+    from pellucid.tomo.pipeline.live import FollowOptions
+
+    text = saved or ReconstructionParameters(_scan_options(options), _recipe(options, center))
+    what = FollowOptions(options.source, text.scan, text.recipe, choose(options.device), options.timeout)
+    image = Path(f"{options.output.rstrip('/')}.live.png") if options.output else None
+    return follow_scan(what, _viewer(options), image)
+
+
+def _saved(path: Path) -> ReconstructionParameters:
+    """What a file says that the viewer wrote."""
+    try:
+        text: ReconstructionParameters = from_json(ReconstructionParameters, json.loads(path.read_text()), path.name)
+    except FileNotFoundError:
+        raise NotFound(str(path)) from None
+    except ValueError as error:
+        raise InvalidInput(f"{path} is no JSON: {error}.", remedy="Save the parameters again.") from error
+    return text
+
+
+def _watch(options: argparse.Namespace) -> Watch:
+    """Slices go into a viewer as they are made."""
+    from pellucid.cli.reconstruct.live_view import stream_to_viewer
+
+    viewer = _viewer(options)
+    return lambda layout: stream_to_viewer(viewer, layout, Location.parse(options.source).name)
+
+
+def _viewer(options: argparse.Namespace) -> "Viewer":
+    """The one at the address that was given, or a new one."""
+    from pellucid.cli.reconstruct.live_view import viewer_at
+
+    # Arguments can be read by everybody: a viewer that starts this command tells its address in another way.
+    url = sys.stdin.readline().strip() if options.view == "-" else options.view or ""
+    return viewer_at(url, options.device)
+
+
+def _look(options: argparse.Namespace, centers: list[float | str], saved: ReconstructionParameters | None) -> int:
+    """A picture in the place of a volume: of some rows, or of one row with several centers."""
+    path = Path(f"{options.output.rstrip('/')}.preview.png")
+    check_folder(path)
+    text = saved or ReconstructionParameters(_scan_options(options), _recipe(options, centers[0]))
+    recipe = replace(text.recipe, center=centers[0])
+    with closing(SlicePreview(open_scan(options.source, text.scan), choose(options.device))) as preview:
+        check_output(path, preview.scan.inputs, may_join_slices=True)
+        rows = _whole_numbers(options.preview) if options.preview else [preview.scan.rows // 2]
+        if len(centers) > 1:
+            captions = [f"center {center:g}" for center in centers]
+            slices = [preview.whole_slice(rows[0], replace(recipe, center=center, tilt=0.0)) for center in centers]
+        else:
+            slices = [preview.whole_slice(row, recipe) for row in rows]
+            column, slope = preview.axis(recipe)
+            axes = [column + slope * (row - (preview.scan.rows - 1) / 2) for row in rows]
+            if (tilt := preview.tilt(recipe)) is not None and tilt.sentence():
+                progress.note(tilt.sentence())
+            captions = [f"row {row}, center {axis:g}" for row, axis in zip(rows, axes, strict=True)]
+    save_contact_sheet(slices, captions, path)
+    progress.note(f"wrote {path}")
+    return 0
+
+
+def _centers(text: str) -> list[float | str]:
+    """One center, or FIRST:LAST:STEP with the last included."""
+    if text in (AUTOMATIC, *AXIS_METHODS):
+        return [text]
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) == 1:
+        return [numbers[0]]
+    if len(numbers) != 3 or not all(map(isfinite, numbers)) or numbers[2] <= 0 or numbers[1] < numbers[0]:
+        raise InvalidInput(
+            f"{text!r} is no center.",
+            remedy=f"Give a column, auto, {', '.join(AXIS_METHODS)}, or FIRST:LAST:STEP such as 1020:1030:0.5.",
+        )
+    first, last, step = numbers
+    centers = np.arange(first, last + step / 2, step).tolist()
+    if len(centers) > MOST_CENTERS:
+        raise InvalidInput(f"{text} are {len(centers)} centers.", remedy=f"Try at most {MOST_CENTERS} at a time.")
+    return list(centers)
+
+
+def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
+    return Recipe(
+        center=center,
+        tilt=options.tilt if options.tilt in (AUTOMATIC, WHEN_CLEAR) else _number(options.tilt),
+        is_offset=options.offset,
+        roll_deg=options.roll if options.roll == AUTOMATIC else _number(options.roll),
+        binning=options.bin,
+        zingers=options.zingers,
+        air=options.air,
+        rings=RingSettings(method=options.ring),
+        method=options.method,
+        filter=options.filter,
+        padding=options.padding,
+        iterations=options.iterations,
+        is_nonnegative=options.nonnegative,
+        is_circle=not options.square,
+    )
+
+
+def _with_phase(options: argparse.Namespace, recipe: Recipe) -> Recipe:
+    """The recipe with phase retrieval, whose units need the size of a pixel; says how far it will smooth."""
+    if options.phase is None:
+        return recipe
+    numbers = [_number(part) for part in options.phase.split(",")]
+    if len(numbers) != 3:
+        raise InvalidInput(f"{options.phase!r} is not KEV,MM,RATIO.", remedy="Give such as 20,100,500.")
+    with closing(open_scan(options.source, _scan_options(options))) as scan:
+        pixel_size_um = scan.pixel_size_um
+    if pixel_size_um is None:
+        raise InvalidInput("Phase retrieval needs the size of a pixel.", remedy="Give --pixel-size, in micrometres.")
+    phase = Paganin(numbers[0], numbers[1], pixel_size_um, numbers[2])
+    progress.note(f"Phase retrieval smooths over {phase.radius_px:.1f} pixels.")
+    return replace(recipe, phase=phase)
+
+
+def _output(options: argparse.Namespace) -> OutputOptions:
+    if options.range == "auto":
+        raise InvalidInput("The range of a volume is not known before it is made.", remedy="Give --range LOW,HIGH.")
+    if options.range is None and not options.dtype.startswith("float"):
+        raise InvalidInput(
+            f"Attenuations do not fit into {options.dtype} without a range.",
+            remedy="Add --range LOW,HIGH: these become the ends of the new type.",
+        )
+    rows = _row_range(options.rows) if options.rows else None
+    return OutputOptions(
+        options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows
+    )
+
+
+def _scan_options(options: argparse.Namespace) -> ScanOptions:
+    flats, darks = (SEPARATOR.join(named) for named in (options.flats, options.darks))
+    is_repaired = not options.keep_bad_pixels
+    return ScanOptions(options.projections, flats, darks, options.angles, options.pixel_size, is_repaired)
+
+
+def _row_range(text: str) -> tuple[int, int]:
+    first, _, stop = text.partition(":")
+    if not (first.isdecimal() and stop.isdecimal()):
+        raise InvalidInput(f"{text!r} are no rows.", remedy="Give FIRST:STOP, such as 100:200.")
+    return int(first), int(stop)
+
+
+def _whole_numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isdecimal() for part in parts):
+        raise InvalidInput(f"{text!r} are no rows.", remedy="Give one, or several with commas: 100,200,300.")
+    return [int(part) for part in parts]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is no number.", remedy="Give one, such as 0.002, or auto.") from None

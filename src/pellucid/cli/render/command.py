@@ -1,0 +1,219 @@
+"""``pellucid render``: a picture or a movie of a volume, or of a saved scene.
+
+Here: the command's arguments, and what is written.
+Not here: the scene that the arguments describe (render_scene), drawing (rendering).
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from PIL import Image
+
+from pellucid.cli.arguments import (
+    add_source,
+    background_argument,
+    check_folder,
+    count_argument,
+    number_argument,
+    parameter_argument,
+    positive_argument,
+    range_argument,
+    shading_argument,
+    size_argument,
+    slice_argument,
+)
+from pellucid.cli.render.scene import described_scene, scene_beside, shaded_by
+from pellucid.conversion.output_check import check_output
+from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.automatic.orientation import SIDES, VIEWS
+from pellucid.rendering.camera_path import CameraPath, turntable
+from pellucid.rendering.movie import is_movie, save_movie
+from pellucid.rendering.presets.builtin import PRESETS
+from pellucid.rendering.renderer import Renderer, renderer_for
+from pellucid.rendering.scene import Scene
+from pellucid.rendering.side_by_side import draw_side_by_side
+
+MODES = ("composite", "max", "min", "mean", "isosurface")
+SHADINGS = ("none", "gradient", "shadow", "occlusion")
+WITHOUT_OPACITY = (".jpg", ".jpeg", ".bmp", ".pdf", ".eps", ".ppm")
+TIMEOUT_MS = 1e6
+"""Nobody waits for a first, coarse picture here."""
+MOVIES = "FILE.mp4, .webm or .gif, or a folder for numbered pictures"
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("render", help="a picture or a movie of a volume, or of a scene saved as JSON")
+    add_source(parser, is_optional=True)
+    parser.add_argument("-o", "--output", required=True, type=Path, help=f"PNG to write; for movies {MOVIES}")
+    parser.add_argument(
+        "--size", type=size_argument, default=(1024, 1024), metavar="WxH", help="pixels, as in 1920x1080"
+    )
+    _add_look(parser.add_argument_group("what it looks like"))
+    _add_camera(parser.add_argument_group("camera"))
+    _add_company(parser.add_argument_group("what else is drawn"))
+    _add_movie(parser.add_argument_group("movies"))
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
+    parser.add_argument("--save-scene", type=Path, metavar="JSON", help="also write the scene, to edit and draw again")
+    parser.set_defaults(run=run)
+
+
+def _add_look(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument(
+        "--preset", help=f"{', '.join(PRESETS)}; a colour map: bone, viridis, ...; or a file of ParaView, VTK or Slicer"
+    )
+    group.add_argument("--mode", choices=MODES)
+    group.add_argument(
+        "--isovalue", type=number_argument, action="append", default=[], help="draw this isosurface; repeatable"
+    )
+    group.add_argument(
+        "--shading", type=shading_argument, choices=SHADINGS, help="how it is lit; ao is short for occlusion"
+    )
+    group.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values from dark to bright")
+    group.add_argument("--gamma", type=positive_argument, help="bends the way from dark to bright; 1 is straight")
+    group.add_argument(
+        "--edges",
+        type=range_argument,
+        metavar="LOW,HIGH",
+        help="show where values change: by HIGH a voxel all, by LOW nothing",
+    )
+    group.add_argument("--whole-steps", action="store_true", help="miss no narrow peak of the opacity between samples")
+    group.add_argument("--shading-file", type=Path, metavar="FILE", help="your own shading, in Python or C++")
+    group.add_argument(
+        "--parameter",
+        type=parameter_argument,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of that shading",
+    )
+    group.add_argument("--opacity", type=positive_argument, metavar="FACTOR", help="denser (2) or clearer (0.5)")
+    group.add_argument(
+        "--time", type=number_argument, metavar="STEP", help="of a file over time: the step nearest to this"
+    )
+    group.add_argument("--clip", metavar="BOX", help="only this part: z0:z1,y0:y1,x0:x1 voxels")
+    group.add_argument("--background", type=background_argument, help="black, white, transparent, gray or #rrggbb")
+    group.add_argument("--smooth", action="store_true", help="edges without steps: draws nine times")
+    group.add_argument("--step", type=positive_argument, metavar="VOXELS", help="between samples (default: 0.5)")
+
+
+def _add_camera(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument("--view", choices=VIEWS, help="the side it is seen from")
+    group.add_argument(
+        "--up", choices=SIDES, help="axis that points up, as in --up=-y (default: z, or away from the sample's foot)"
+    )
+    group.add_argument("--azimuth", type=number_argument, default=0.0, metavar="DEG", help="further around the volume")
+    group.add_argument("--elevation", type=number_argument, default=0.0, metavar="DEG", help="further upwards")
+    group.add_argument("--zoom", type=positive_argument, default=1.0, help="times larger")
+    group.add_argument("--orthographic", action="store_true", help="without perspective: lengths are exact everywhere")
+
+
+def _add_company(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument("--annotate", action="store_true", help="scale bar and axes")
+    group.add_argument("--scale-bar", action="store_true", help="a bar of a round length, with its unit")
+    group.add_argument("--axes", action="store_true", help="where x, y and z point")
+    group.add_argument(
+        "--slice", type=slice_argument, action="append", default=[], metavar="AXIS=N", help="draw this slice: z=120"
+    )
+    group.add_argument("--labels", metavar="FILE", help="colour these labels in the volume")
+    group.add_argument("--points", action="append", default=[], help=".npy, .npz or .csv of x,y,z,value")
+    group.add_argument("--radius-scale", type=positive_argument, help="radius of a point per unit of its value")
+    group.add_argument("--mesh", action="append", default=[], help=".ply, .obj, .stl or .vtp")
+    group.add_argument("--beside", metavar="FILE", help="another volume or scene at the right, with the same camera")
+    group.add_argument("--beside-own", action="store_true", help="with its own colours, not those of the first")
+
+
+def _add_movie(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument("--turntable", type=count_argument, metavar="N", help=f"once around in N pictures, to {MOVIES}")
+    group.add_argument("--path", type=Path, metavar="JSON", help="through these key frames (docs/rendering.md)")
+    group.add_argument("--fps", type=positive_argument, default=30.0, help="pictures a second")
+
+
+def run(options: argparse.Namespace) -> int:
+    _check_output(options)
+    scenes = [described_scene(options)]
+    if options.beside:
+        scenes.append(scene_beside(options, scenes[0]))
+    _check_sources(options, scenes)
+    renderer = renderer_for(scenes[0], options.device)
+    if options.shading_file:
+        shading = renderer.add_shading(options.shading_file.read_text())
+        scenes = [shaded_by(scene, shading, options.parameter) for scene in scenes]
+    if options.save_scene:
+        options.save_scene.write_text(scenes[0].to_json())
+    captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.beside)]
+
+    def one(scene: Scene, width: int, height: int) -> Voxels:
+        return _image(renderer, scene, width, height, is_smooth=options.smooth)
+
+    def draw(scene: Scene) -> Voxels:
+        if not options.beside:
+            return one(scene, *options.size)
+        width, height = options.size
+        others = [replace(other, time=scene.time) for other in scenes[1:]]
+        return draw_side_by_side(one, [scene, *others], width, height, captions)
+
+    if options.turntable or options.path:
+        count = _save_movie(options, scenes[0], draw)
+        print(f"wrote {options.output} ({count} pictures, {renderer.device.name})")
+    else:
+        image = Image.fromarray(draw(scenes[0]))
+        has_opacity = options.output.suffix.lower() not in WITHOUT_OPACITY
+        (image if has_opacity else image.convert("RGB")).save(options.output)
+        print(f"wrote {options.output} ({renderer.device.name})")
+    return 0
+
+
+def _check_sources(options: argparse.Namespace, scenes: list[Scene]) -> None:
+    """Refuse to write over anything that is drawn, or that says how."""
+    named = [options.source, options.beside, options.path, options.shading_file]
+    preset = options.preset if options.preset and Path(options.preset).is_file() else None
+    sources = [*(str(name) for name in (*named, preset) if name), *(name for each in scenes for name in each.sources)]
+    for output in filter(None, (options.output, options.save_scene)):
+        check_output(Location(str(output)), dict.fromkeys(sources), may_join_slices=True)
+
+
+def _image(renderer: Renderer, scene: Scene, width: int, height: int, *, is_smooth: bool) -> Voxels:
+    if not is_smooth:
+        rgba: Voxels = renderer.render(scene, width, height).rgba
+        return rgba
+    *_, smoothest = renderer.render_progressive(scene, width, height, budget_ms=TIMEOUT_MS)
+    return smoothest.rgba
+
+
+def _save_movie(options: argparse.Namespace, scene: Scene, draw: Callable[[Scene], Voxels]) -> int:
+    """How many pictures were written."""
+    if options.turntable:
+        views = [replace(scene, camera=camera) for camera in turntable(scene.camera, options.turntable)]
+    else:
+        views = _along(CameraPath.from_json(options.path.read_text()), scene, options.fps)
+    describe = "\n".join([str(options.size), str(options.beside), *(view.to_json() for view in views)])
+    save_movie(options.output, lambda number: draw(views[number]), len(views), options.fps, describe)
+    return len(views)
+
+
+def _along(path: CameraPath, scene: Scene, fps: float) -> list[Scene]:
+    count = max(2, round(path.duration_s * fps) + 1)
+    start = path.keys[0].at_s
+    moments = [start + path.duration_s * number / (count - 1) for number in range(count)]
+    return [path.scene(scene, moment) for moment in moments]
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Refuse before anything is read or drawn."""
+    if options.parameter and not options.shading_file:
+        raise InvalidInput("There is no shading for these parameters.", remedy="Give --shading-file too.")
+    if options.turntable and options.path:
+        raise InvalidInput("A movie goes around or along a path.", remedy="Give either --turntable or --path.")
+    wants_movie = bool(options.turntable or options.path)
+    if wants_movie and not is_movie(options.output):
+        raise InvalidInput(f"{options.output} is no name for a movie.", remedy=f"Give {MOVIES}.")
+    if not wants_movie and options.output.suffix.lower() not in Image.registered_extensions():
+        remedy = (
+            "Add --turntable 120 or --path." if is_movie(options.output) else "Let it end in .png, .jpg, .tif or .webp."
+        )
+        raise InvalidInput(f"{options.output} is no name for a picture.", remedy=remedy)
+    check_folder(options.output)

@@ -1,0 +1,155 @@
+"""Instances: started, found, attached to.
+
+Here: start, connect, instances.
+Not here: what to do with one (viewer), the process itself (instance.process), those that the agent starts (pending).
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from urllib.parse import urlsplit
+
+from pellucid.client.connection import error_from_body
+from pellucid.client.login import logged_in
+from pellucid.errors import WorkerLost
+from pellucid.jobs.site import read_site
+from pellucid.settings import current
+from pellucid.workers.channel import MessageChannel
+
+if TYPE_CHECKING:
+    from pellucid.client.job_viewers import JobOptions, PendingViewer
+    from pellucid.client.viewer import Viewer
+    from pellucid.instance.lifecycle.viewer_records import ViewerRecord
+
+TIMEOUT_S = 180.0
+
+
+@overload
+def start(
+    *,
+    device: str | None = ...,
+    roots: Iterable[str | Path] = ...,
+    port: int = ...,
+    grace_minutes: float = ...,
+    keep: bool = ...,
+    wait: Literal[True] = ...,
+    **job: "Unpack[JobOptions]",
+) -> "Viewer": ...
+@overload
+def start(
+    *,
+    device: str | None = ...,
+    roots: Iterable[str | Path] = ...,
+    port: int = ...,
+    grace_minutes: float = ...,
+    keep: bool = ...,
+    wait: Literal[False],
+    **job: "Unpack[JobOptions]",
+) -> "PendingViewer": ...
+def start(
+    *,
+    device: str | None = None,
+    roots: Iterable[str | Path] = (),
+    port: int = 0,
+    grace_minutes: float = 60.0,
+    keep: bool = False,
+    wait: bool = True,
+    **job: "Unpack[JobOptions]",
+) -> "Viewer | PendingViewer":
+    """A viewer in a process of its own, ready to be used: on this machine, or on a node where the site has Slurm.
+
+    It ends with this program, or after ``grace_minutes`` without use; with keep, it outlives the program. roots: what
+    the page may open, besides this folder and those that ``load`` opens. device: cpu, cuda, cuda:1; or several, which
+    share what one has no room for: cuda:0,cuda:1 or all. Else the first that there is.
+
+    For what is asked for in ``job`` (gpus="auto", shape, dtype, memory, cores, partition, ...) the agent finds a place;
+    such a viewer outlives this program. Without wait, what comes back tells when it is expected to start.
+    """
+    if job or not wait or _is_elsewhere():
+        from pellucid.client.job_viewers import request_viewer
+
+        pending = request_viewer(job, device=device, roots=roots, grace_minutes=grace_minutes)
+        return pending.wait() if wait else pending
+    ours, theirs = socket.socketpair()
+    process = _launched(theirs)
+    # What this end needs is imported while the other end starts.
+    from pellucid.client.viewer import Viewer
+    from pellucid.instance.process import ViewerOptions
+
+    folders = (Path.cwd(), *(Path(root).expanduser().absolute() for root in roots))
+    options = ViewerOptions(device, port, tuple(map(str, folders)), grace_minutes * 60, 0 if keep else os.getpid())
+    return Viewer(_ready(ours, process, options), _ending(process))
+
+
+def connect(url: str) -> "Viewer":
+    """A viewer that runs already, by a link to it: one that works once (``viewer.url``), or a share link."""
+    from pellucid.client.viewer import Viewer
+
+    return Viewer(url)
+
+
+def instances() -> "list[ViewerRecord]":
+    """The viewers that you have on this machine, and those that your agent keeps, the oldest first.
+
+    ``connect(found.url)`` attaches to one; those of the agent (Kept) also have an id and a state.
+    """
+    from pellucid.client.job_viewers import agent_viewers
+    from pellucid.instance.lifecycle.viewer_records import running_viewers
+
+    through_agent = agent_viewers()
+    ports = {one.port for one in through_agent}
+    here = [one for one in running_viewers() if urlsplit(one.address).port not in ports]
+    return sorted([*here, *through_agent], key=lambda record: record.started_at)
+
+
+def _is_elsewhere() -> bool:
+    """Whether the site, or this person, wants viewers to run somewhere else than here."""
+    return logged_in() is not None or read_site(current().site_file).scheduler != "local"
+
+
+def _launched(line: socket.socket) -> "subprocess.Popen[bytes]":
+    with line:
+        descriptor = line.fileno()
+        # A session of its own: Ctrl-C is for this program, which then ends the viewer in order.
+        return subprocess.Popen(
+            [sys.executable, "-m", "pellucid.instance.process", str(descriptor)],
+            pass_fds=[descriptor], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )  # fmt: skip
+
+
+def _ready(connection: socket.socket, process: "subprocess.Popen[bytes]", options: Any) -> str:
+    """The viewer's address, waited for; where there can be none, the reason is raised."""
+    with closing(MessageChannel(connection)) as line:
+        try:
+            line.send(asdict(options))
+            reply, _ = line.receive(TIMEOUT_S)
+        except (EOFError, OSError) as error:
+            process.kill()
+            raise WorkerLost("starting the viewer", str(error) or f"it ended with code {process.wait()}") from error
+        except BaseException:  # Ctrl-C: nothing may be left behind.
+            process.kill()
+            process.wait()
+            raise
+    if "url" not in reply:
+        process.wait()
+        raise error_from_body(reply)
+    return str(reply["url"])
+
+
+def _ending(process: "subprocess.Popen[bytes]") -> Any:
+    def end(timeout_s: float | None) -> None:
+        """Until it has ended; after the timeout it is made to."""
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    return end

@@ -1,0 +1,166 @@
+"""Outputs that are not complete yet, and giving them their name when they are.
+
+Here: PartialOutput: the place where an output grows, the key by which interrupted work recognises its own remains, the
+publishing, and the lock that keeps two runs apart.
+Not here: what is written (tasks).
+
+A local output ``scan.zarr`` grows in ``scan.zarr.partial/output/`` and is renamed when it is complete. An object store
+has no rename: there the output grows in place, and the format writes last what makes it openable.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pellucid.conversion.output_check import written_paths
+from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
+from pellucid.formats.location import Location
+from pellucid.formats.registry import format_for_writing
+from pellucid.settings import current
+
+FOLDER_PARTS = {
+    "zarr": r"zarr\.json|\.z\w+|\d+|c|OME|METADATA\.ome\.xml",
+    "n5": r"attributes\.json|s?\d+",
+    "tiff": r"(?i:.*\.tiff?)",
+}
+"""What the folder of a volume consists of, by format: a folder with anything else in it is not replaced."""
+
+
+class PartialOutput:
+    """An output that is growing. Use as a context manager: it holds the lock."""
+
+    def __init__(self, target: Location, *, overwrite: bool) -> None:
+        self._target = target
+        self._overwrite = overwrite
+        self.folder = _remote_folder(target) if target.is_remote else _beside(target)
+
+    @property
+    def output(self) -> Location:
+        """Where to write for now."""
+        if self._target.is_remote:
+            return self._target
+        slash = "/" if self._target.path.endswith("/") else ""
+        path = f"{self._room / self._target.local.name}{slash}"
+        return Location(path, self._target.dataset, self._target.options)
+
+    @property
+    def _room(self) -> Path:
+        return self.folder / "output"
+
+    def __enter__(self) -> "PartialOutput":
+        if not self._target.is_remote:
+            _refuse_to_replace(self._target, overwrite=self._overwrite)
+            _refuse_foreign_remains(self.folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise NotWritable(self._target.path, error.strerror or str(error)) from error
+        self._take_lock()
+        return self
+
+    def _take_lock(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            raise InvalidInput(
+                f"{self._target.path} is being written by another process.",
+                remedy="Wait for it, or choose another name.",
+            ) from None
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)
+
+    @contextmanager
+    def naming_target(self) -> Iterator[None]:
+        """Errors name the output as the user did, not the place where it grows."""
+        try:
+            yield
+        except PellucidError as error:
+            growing, final = str(self._room), str(self._target.local.parent)
+            error.what, error.remedy = error.what.replace(growing, final), error.remedy.replace(growing, final)
+            raise
+
+    def begin(self, key: str) -> bool:
+        """Whether the remains here are of the same work; remains of other work are removed."""
+        written = self.folder / "key"
+        if written.exists() and written.read_text() == key:
+            return True
+        for entry in self.folder.iterdir():
+            if entry.name != "lock":
+                _remove(entry)
+        if not self._target.is_remote:
+            self._room.mkdir()
+        written.write_text(key)
+        return False
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        shutil.rmtree(self.folder)
+
+    def publish(self) -> None:
+        """Give the complete output its name, and clear away what it took to make it."""
+        if not self._target.is_remote:
+            final = self._target.local
+            # The file that carries the output's own name goes last: data files that it refers to are there by then.
+            for entry in sorted(self._room.iterdir(), key=lambda entry: entry.name == final.name):
+                _replace(entry, final.with_name(entry.name))
+        self.discard()
+
+
+def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
+    """Only what was asked to be replaced, and of folders only those that hold a volume and nothing else."""
+    path = target.local
+    existing = [each for each in written_paths(target) if each.exists()]
+    if existing and not overwrite:
+        raise OutputExists(target.path if path in existing else str(existing[0]))
+    if path not in existing:
+        return
+    if target.dataset:
+        raise InvalidInput(f"{path} exists, and may hold more than {target.dataset}.", remedy="Write to a new file.")
+    if path.is_dir():
+        part_of_it = re.compile(FOLDER_PARTS.get(format_for_writing(target), "(?!)"))
+        foreign = sorted(entry.name for entry in path.iterdir() if not part_of_it.fullmatch(entry.name))
+        if foreign:
+            raise InvalidInput(
+                f"{path} also holds {foreign[0]!r}, which is no part of such a volume, and would be lost.",
+                remedy="Choose another name, or move that away first.",
+            )
+
+
+def _refuse_foreign_remains(folder: Path) -> None:
+    if folder.exists() and not (folder.is_dir() and ((folder / "lock").exists() or not any(folder.iterdir()))):
+        raise InvalidInput(f"{folder} is in the way, and was not made by Pellucid.", remedy="Rename or move it.")
+
+
+def _beside(target: Location) -> Path:
+    return target.local.with_name(f"{target.local.name}.partial")
+
+
+def _remote_folder(target: Location) -> Path:
+    name = hashlib.sha256(str(target).encode()).hexdigest()[:32]
+    return current().cache_folder / "jobs" / name
+
+
+def _replace(source: Path, target: Path) -> None:
+    """Give ``source`` the name of ``target``; what had it before is gone only when that is done."""
+    if target.exists() and (target.is_dir() or source.is_dir()):  # Folders cannot be renamed over what is there.
+        old = source.with_name(f"{source.name}.old")
+        target.rename(old)
+        source.rename(target)
+        _remove(old)
+    else:
+        source.replace(target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

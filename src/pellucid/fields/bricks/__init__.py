@@ -1,0 +1,1 @@
+"""Volumes larger than device memory."""

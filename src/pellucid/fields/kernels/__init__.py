@@ -1,0 +1,1 @@
+"""Sampling, cell ranges, empty-space skipping."""

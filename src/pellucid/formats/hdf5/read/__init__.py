@@ -1,0 +1,1 @@
+"""Datasets decoded on threads."""

@@ -1,0 +1,1 @@
+"""Volumes written so that a kill loses nothing."""

@@ -1,0 +1,1 @@
+"""Who may do what: tokens, capabilities, folders that may be opened."""

@@ -1,0 +1,112 @@
+"""Who may come in: before every route, HTTP and WebSocket alike.
+
+Here: TokenMiddleware, which reads the secret of a request and says what it allows; the headers of every answer.
+Not here: the secrets (sessions), what the routes do (routes), the proof on a page's WebSocket (connection).
+
+A program shows its secret in ``Authorization: Bearer SECRET``, a page in ``Pellucid-Session: TOKEN``: behind a Hub the
+first is the Hub's. A download, which can have no header, has ``?ticket=``. Cookies are not used: a browser sends
+them to every port of this machine, and other users can listen there.
+"""
+
+from urllib.parse import urlsplit
+
+from starlette._utils import get_route_path
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pellucid.errors import NotAllowed
+from pellucid.instance.access.sessions import Access, Channel, Grant
+from pellucid.instance.process import error_body
+
+FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
+"""A notebook on this machine shows the page in a frame. A framed page opens with a code alone, and keeps nothing."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    "connect-src 'self'; worker-src 'self'; font-src 'self'; manifest-src 'self'; "
+    f"base-uri 'none'; form-action 'none'; frame-ancestors {FRAMED_BY}"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",  # A page that opened this one has no hold on it.
+    "Cache-Control": "no-store",
+}
+PRIVATE = {"Cross-Origin-Resource-Policy": "same-origin"}
+"""Of everything but the page's own files: a page of another origin cannot show it."""
+AGENT, SESSION, TICKET = "pellucid-agent", "pellucid-session", "ticket="
+
+
+class TokenMiddleware:
+    """Behind it, ``scope["grant"]`` is what a request may do, ``scope["capability"]`` how much of that, both None where
+    it shows no access; and ``scope["channel"]`` is how it came. What a page of another address asks for is refused."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app, self._access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._identify(scope)
+        except NotAllowed as error:
+            await _refuse(scope, receive, send, error)
+            return
+        await self._app(scope, receive, _marked(scope, send))
+
+    def _identify(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if is_cross_origin(headers.get("origin"), headers.get("host", ""), headers.get("x-forwarded-host", "")):
+            raise NotAllowed("The request came from a page of another address.", remedy="Open the viewer's own page.")
+        channel = scope["channel"] = self._access.channel(headers.get(AGENT))
+        grant = scope["grant"] = self._grant(scope, headers, channel)
+        scope["capability"] = None if grant is None else grant.capability
+
+    def _grant(self, scope: Scope, headers: Headers, channel: Channel) -> Grant | None:
+        query: str = scope["query_string"].decode("latin-1")
+        if scope.get("method") == "GET" and TICKET in query:
+            rest, _, ticket = query.rpartition(TICKET)
+            target = get_route_path(scope) + (f"?{rest.rstrip('&')}" if rest else "")
+            return self._access.grant_of_ticket(ticket, target, channel)
+        bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        return self._access.grant(headers.get(SESSION) or bearer, channel)
+
+
+def is_cross_origin(origin: str | None, host: str, forwarded: str) -> bool:
+    """Whether a page from elsewhere asks. forwarded: what a proxy says it was asked for, which no page can say.
+
+    >>> is_foreign("https://site.org", "node:8443", "site.org"), is_foreign("https://elsewhere.org", "site.org", "")
+    (False, True)
+    """
+    known = {host, *(name.strip() for name in forwarded.split(","))} - {""}
+    return origin is not None and _host_of(origin) not in known
+
+
+def _host_of(origin: str) -> str:
+    """Host and port of an address; nothing where it is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, error: NotAllowed) -> None:
+    if scope["type"] == "http":
+        await JSONResponse(error_body(error), 403, HEADERS | PRIVATE)(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": 1008, "reason": error.what})
+
+
+def _marked(scope: Scope, send: Send) -> Send:
+    """Send, with our headers on every answer."""
+
+    async def send_marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in (HEADERS if scope.get("is_public") else HEADERS | PRIVATE).items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return send_marked

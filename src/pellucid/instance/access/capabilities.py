@@ -1,0 +1,32 @@
+"""What a link lets its holder do: look, steer or own.
+
+Here: the order of the three, and the refusal.
+Not here: the secrets that stand for them (sessions), which message or route needs what (protocol, routes).
+"""
+
+from pellucid.errors import NotAllowed
+from pellucid.instance.protocol.shared_types import Capability
+
+RANKS: dict[Capability, int] = {"look": 0, "steer": 1, "own": 2}
+MEANINGS: dict[Capability, str] = {
+    "look": "looking",
+    "steer": "looking and steering",
+    "own": "everything",
+}
+
+
+def allows(has: Capability, needs: Capability) -> bool:
+    """Whether the one includes the other.
+
+    >>> allows("own", "steer"), allows("look", "steer")
+    (True, False)
+    """
+    return RANKS[has] >= RANKS[needs]
+
+
+def require(has: Capability, needs: Capability) -> None:
+    if not allows(has, needs):
+        raise NotAllowed(
+            f"This link is for {MEANINGS[has]}; that needs one for {MEANINGS[needs]}.",
+            remedy="Ask whoever started the viewer for another link.",
+        )

@@ -1,0 +1,66 @@
+"""Who may make a scene name what.
+
+Here: check_sources: only the owner brings something new, and only what may be opened; check_change, for patches;
+check_kinds: a layer's source is what the layer shows.
+Not here: the folders that may be opened (files), what each link allows (capabilities).
+"""
+
+from collections.abc import Collection, Mapping
+
+from pellucid.errors import InvalidInput
+from pellucid.instance.access.capabilities import require
+from pellucid.instance.access.guest_limits import LAYER_LISTS, check_scene_size
+from pellucid.instance.protocol.shared_types import Capability
+from pellucid.instance.scene.edits import name_of, sources
+from pellucid.instance.scene.history import ScenePair
+from pellucid.instance.session import Session
+from pellucid.rendering.scene import Scene
+
+KINDS = {"volumes": "a volume", "points": "points", "meshes": "a mesh", "slices": "a volume"}
+
+
+def sources_in(pair: ScenePair) -> set[str]:
+    """Everything that two scenes name."""
+    return sources(pair.scene) | (sources(pair.other) if pair.other else set())
+
+
+def check_change(session: Session, pair: ScenePair, capability: Capability) -> ScenePair:
+    """Refuse a scene that a patch must not lead to: too long, or naming what it may not."""
+    now = session.history
+    check_scene_size(pair.scene, now.scene, capability)
+    if pair.other is not None:
+        check_scene_size(pair.other, now.other or now.scene, capability)
+    if shadings_named(pair) - shadings_named(now.pair):
+        require(capability, "own")
+    return check_sources(session, pair, capability)
+
+
+def shadings_named(pair: ScenePair) -> set[str]:
+    """The hashes of users' shadings that two scenes name."""
+    return {layer.user_shading for scene in _scenes(pair) for layer in scene.volumes if layer.user_shading}
+
+
+def check_kinds(pair: ScenePair, kinds_by_source: Mapping[str, Collection[str]]) -> None:
+    """Refuse a layer whose source is something else than the layer shows. kinds_by_source: the lists of layers that
+    a source can be in; one that is not there is not checked."""
+    for kind in LAYER_LISTS:
+        for source in (layer.source for scene in _scenes(pair) for layer in getattr(scene, kind)):
+            if source in kinds_by_source and kind not in kinds_by_source[source]:
+                what = f"{name_of(source)} is not {KINDS[kind]}."
+                raise InvalidInput(what, remedy=f"Name a file with {KINDS[kind]}, or use another kind of layer.")
+
+
+def _scenes(pair: ScenePair) -> tuple[Scene, ...]:
+    return (pair.scene,) if pair.other is None else (pair.scene, pair.other)
+
+
+def check_sources(session: Session, pair: ScenePair, capability: Capability) -> ScenePair:
+    """Refuse a scene that names something else than the present one, unless it comes from the owner and may be."""
+    before = sources_in(ScenePair(session.history.scene, session.history.other))
+    for source in sources_in(pair) - before:
+        require(capability, "own")
+        if not source.startswith("memory:"):
+            session.roots.require_allowed(source)
+        elif not session.catalogue.has(source):
+            raise InvalidInput(f"{source} was in the memory of another viewer.", remedy="Hand the array over again.")
+    return pair

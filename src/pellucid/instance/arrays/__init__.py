@@ -1,0 +1,1 @@
+"""Arrays from programs: HTTP upload, transport, Unix socket, live streams."""

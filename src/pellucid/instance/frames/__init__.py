@@ -1,0 +1,1 @@
+"""When to draw, how well, encoding and sending."""

@@ -1,0 +1,1 @@
+"""Idle timeout, signals, records of running viewers."""

@@ -1,0 +1,239 @@
+"""What a page says to an instance over the WebSocket.
+
+Here: every message in that direction. Each is one JSON text with a ``type``.
+Not here: the answers (outgoing), requests over HTTP (http).
+
+``NEEDED`` says which capability a message needs; those in ``NEEDS_CONTROLS`` are refused from somebody who has not got
+the controls.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from pellucid.errors import InvalidInput
+from pellucid.instance.protocol.http_bodies import Path
+from pellucid.instance.protocol.reconstruction import ReconstructionDraft
+from pellucid.instance.protocol.shared_types import (
+    FARTHEST,
+    STRICT,
+    Capability,
+    Change,
+    Edge,
+    Encoding,
+    Fraction,
+    Name,
+    PageAddress,
+    Request,
+    Secret,
+    View,
+    Voxel,
+)
+from pellucid.rendering.camera import Camera
+
+
+@dataclass(frozen=True)
+class Prove:
+    """The first message: the viewer is to prove that it holds the key of this page's session. nonce: random. address:
+    of the page, as it sees itself."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    session: Secret
+    nonce: Secret
+    address: PageAddress = ""
+    type: Literal["prove"] = "prove"
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The second message, once the viewer has proved itself: the page's own proof, the version spoken, the name of the
+    user, the pixels there are, the encodings that can be shown."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    version: int
+    width: Edge
+    height: Edge
+    proof: Secret = ""
+    name: Name = ""
+    encodings: Annotated[tuple[Encoding, ...], Field(max_length=8)] = ("jpeg", "png")
+    type: Literal["hello"] = "hello"
+
+
+@dataclass(frozen=True)
+class Resize:
+    """The picture's place in the page has another size now, in pixels."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    width: Edge
+    height: Edge
+    type: Literal["resize"] = "resize"
+
+
+@dataclass(frozen=True)
+class SetCamera:
+    """Look from here; the latest wins. is_moving: more will follow, so a small picture soon beats a large one.
+
+    sent_at_ms comes back in the header of the first frame that shows it.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    camera: Camera
+    is_moving: bool = False
+    sent_at_ms: float = 0.0
+    type: Literal["look"] = "look"
+
+    def __post_init__(self) -> None:
+        numbers = (*self.camera.position, *self.camera.target, *self.camera.up, self.camera.height)
+        if not all(isfinite(number) and abs(number) < FARTHEST for number in numbers):
+            raise InvalidInput("The camera stands beyond all bounds.", remedy=f"Stay within {FARTHEST:g} world units.")
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Change the scene, all of it or nothing, based on the revision given.
+
+    is_moving: more of the same will follow (a slider is held): small pictures, and one step of undo for all of them.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    revision: int
+    changes: Annotated[tuple[Change, ...], Field(max_length=100)]
+    view: View = "main"
+    is_moving: bool = False
+    request: Request = ""
+    type: Literal["patch"] = "patch"
+
+
+@dataclass(frozen=True)
+class Undo:
+    """Back to the scene before the last change; the camera stays."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    request: Request = ""
+    type: Literal["undo"] = "undo"
+
+
+@dataclass(frozen=True)
+class Redo:
+    """Forward again, to what was undone."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    request: Request = ""
+    type: Literal["redo"] = "redo"
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Begin to compare: the scene as it is now becomes the other one, beside it; or end it."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    is_on: bool
+    request: Request = ""
+    type: Literal["compare"] = "compare"
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Show the three slices through a voxel of a layer; None ends it. edge: pixels of a picture's longer side."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    voxel: Voxel | None
+    edge: Annotated[int, Field(ge=16, le=2048)] = 512
+    layer: Annotated[int, Field(ge=0)] = 0
+    type: Literal["slices"] = "slices"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is at this place of the picture? x from the left, y from the top, 0 to 1. Only the latest is answered."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    x: Fraction
+    y: Fraction
+    view: View = "main"
+    request: Request = ""
+    type: Literal["probe"] = "probe"
+
+
+@dataclass(frozen=True)
+class Acknowledge:
+    """A frame was painted. Without it, no more than a few frames are sent."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    number: int
+    decode_ms: float = 0.0
+    paint_ms: float = 0.0
+    type: Literal["acknowledge"] = "acknowledge"
+
+
+@dataclass(frozen=True)
+class RequestKeyFrame:
+    """The video decoder lost its way: send a key frame next."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    type: Literal["key_frame"] = "key_frame"
+
+
+@dataclass(frozen=True)
+class RequestControls:
+    """May I have the controls? Who owns gets them at once, and so does anybody while nobody has them."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    type: Literal["ask_controls"] = "ask_controls"
+
+
+@dataclass(frozen=True)
+class HandOverControls:
+    """Hand the controls to a client, or to nobody."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    client: Request | None = None
+    type: Literal["give_controls"] = "give_controls"
+
+
+@dataclass(frozen=True)
+class KeepAlive:
+    """Somebody is there: the grace period starts anew."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    type: Literal["prolong"] = "prolong"
+
+
+@dataclass(frozen=True)
+class CancelTask:
+    """Stop a task that Progress told of."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    task: Request
+    type: Literal["cancel_task"] = "cancel_task"
+
+
+@dataclass(frozen=True)
+class SaveDraft:
+    """Keep what is chosen for the reconstruction of a scan, for a page that is opened later.
+
+    wish: None where the scan is not known well enough for one. is_open: whether it is in front of the page.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    scan: Path
+    draft: ReconstructionDraft | None
+    is_open: bool
+    type: Literal["set_up"] = "set_up"
+
+
+Incoming = (
+    Prove | Hello | Resize | SetCamera | Patch | Undo | Redo | Compare | Slices | Probe | Acknowledge | RequestKeyFrame
+    | RequestControls | HandOverControls | KeepAlive | CancelTask | SaveDraft
+)  # fmt: skip
+
+NEEDED: dict[type[Incoming], Capability] = {
+    Prove: "look", Hello: "look", Resize: "look", Acknowledge: "look", RequestKeyFrame: "look", Probe: "look",
+    SetCamera: "steer", Patch: "steer", Undo: "steer", Redo: "steer", Compare: "steer", Slices: "steer",
+    RequestControls: "steer", HandOverControls: "steer", KeepAlive: "steer", CancelTask: "steer",
+    SaveDraft: "own",
+}  # fmt: skip
+"""A Patch that names another source needs ``own`` all the same."""
+NEEDS_CONTROLS = (SetCamera, Patch, Undo, Redo, Compare, Slices)

@@ -1,0 +1,279 @@
+"""What an instance says to a page over the WebSocket.
+
+Here: every message in that direction, and the headers of pictures.
+Not here: what pages say (incoming), answers over HTTP (http), text and bytes (wire).
+
+Everything is one JSON text with a ``type``, but for pictures: those are binary, four bytes with the length of the
+header (little-endian), the header as JSON, the encoded picture.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pellucid.instance.protocol.reconstruction import ReconstructionRun, ScanDraft
+from pellucid.instance.protocol.shared_types import (
+    VERSION,
+    Axis,
+    Capability,
+    Choices,
+    Client,
+    ClientLimits,
+    Encoding,
+    Hit,
+    LayerDescription,
+    MeshDescription,
+    PointsDescription,
+    Shading,
+    StageTimes,
+    TaskState,
+    View,
+    Voxel,
+    WorkerState,
+)
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.scene import Scene
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The answer to Prove: the keyed hash (HMAC-SHA256 under the session's key, in hex) of "server", the page's nonce,
+    this nonce and the page's address, with a space between. The page's own proof begins with "page" instead."""
+
+    nonce: str
+    proof: str
+    type: Literal["proof"] = "proof"
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """The answer to Hello: everything there is to know; State, Layers, Shadings, Controls and Idle follow with more.
+
+    client: the id of this page. token: for its HTTP requests from now on. roots: where the file browser may look;
+    empty where the capability is not own.
+    """
+
+    client: str
+    capability: Capability
+    product: str
+    device: str
+    choices: Choices
+    limits: ClientLimits
+    roots: tuple[str, ...]
+    clock_at_ms: float
+    token: str = ""
+    version: int = VERSION
+    type: Literal["welcome"] = "welcome"
+
+
+@dataclass(frozen=True)
+class SceneState:
+    """The scene has this revision. other: the scene beside it, while two are compared.
+
+    by: the client who changed it, "" for the instance itself or a program; request: of the message that did.
+    Sources in the scene are shortened to their names for whoever may not own.
+    """
+
+    revision: int
+    scene: Scene
+    other: Scene | None = None
+    by: str = ""
+    request: str = ""
+    can_undo: bool = False
+    can_redo: bool = False
+    type: Literal["state"] = "state"
+
+
+@dataclass(frozen=True)
+class CameraMoved:
+    """The camera, moved by somebody else: take it over. The revision does not change with it."""
+
+    camera: Camera
+    by: str
+    type: Literal["moved"] = "moved"
+
+
+@dataclass(frozen=True)
+class LayerList:
+    """What is in the scene, described, in its order. view: which scene, where two are side by side."""
+
+    layers: tuple[LayerDescription, ...]
+    points: tuple[PointsDescription, ...]
+    meshes: tuple[MeshDescription, ...]
+    view: View = "main"
+    type: Literal["layers"] = "layers"
+
+
+@dataclass(frozen=True)
+class ShadingList:
+    """The users' shadings there are, those that wait for the owner's consent among them."""
+
+    shadings: tuple[Shading, ...]
+    type: Literal["shadings"] = "shadings"
+
+
+@dataclass(frozen=True)
+class ErrorMessage:
+    """Something could not be done: what happened, what to do, and what was asked for; revision: what there is now.
+
+    line: of a shading's source, from 1, else 0.
+    """
+
+    what: str
+    remedy: str
+    revision: int = 0
+    request: str = ""
+    line: int = 0
+    type: Literal["refusal"] = "refusal"
+
+
+@dataclass(frozen=True)
+class ControlsStatus:
+    """Who watches, who has the controls (a client's id, None for nobody), who asks for them."""
+
+    clients: tuple[Client, ...]
+    holder: str | None
+    asking: tuple[str, ...]
+    type: Literal["controls"] = "controls"
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """How the process that draws is. lost: it is being replaced; what and do say why."""
+
+    state: WorkerState
+    what: str = ""
+    remedy: str = ""
+    type: Literal["worker"] = "worker"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a task is. total None: nobody knows. unit: "B" for bytes, else a noun in the plural.
+
+    url: where the result of an export can be fetched, once it is finished.
+    """
+
+    task: str
+    name: str
+    done: int
+    total: int | None
+    unit: str
+    state: TaskState
+    seconds_left: float | None = None
+    url: str = ""
+    type: Literal["progress"] = "progress"
+
+
+@dataclass(frozen=True)
+class IdleStatus:
+    """When the instance ends itself. is_warning: ask whether to prolong. grace_s: what Prolong gives."""
+
+    seconds_left: float
+    grace_s: float
+    is_warning: bool
+    type: Literal["idle"] = "idle"
+
+
+@dataclass(frozen=True)
+class ShuttingDown:
+    """The instance ends now; there is no use in reconnecting until somebody starts it again."""
+
+    what: str
+    remedy: str
+    type: Literal["ended"] = "ended"
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """The answer to Probe; hit None: nothing is there."""
+
+    request: str
+    hit: Hit | None
+    type: Literal["probed"] = "probed"
+
+
+@dataclass(frozen=True)
+class CrossHair:
+    """Where the slices are cut, by whomever; None: they are not shown."""
+
+    voxel: Voxel | None
+    layer: int
+    by: str
+    type: Literal["cross_hair"] = "cross_hair"
+
+
+@dataclass(frozen=True)
+class Reconstructions:
+    """For owners: what has been set up for scans, what runs or has ended; open: the scan that is in front, or ""."""
+
+    open: str
+    drafts: tuple[ScanDraft, ...]
+    runs: tuple[ReconstructionRun, ...]
+    type: Literal["reconstructions"] = "reconstructions"
+
+
+@dataclass(frozen=True)
+class FrameHeader:
+    """What a picture shows.
+
+    width, height: of the encoded picture, to be stretched over full_width × full_height. is_exact: the renderer's own
+    picture, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
+    full_resolution: the fraction of what is visible that is drawn from the finest level. input_sent_at_ms: of the Look
+    that it answers, else 0. sent_at_ms: on the instance's clock.
+    """
+
+    number: int
+    view: View
+    revision: int
+    camera: Camera
+    width: int
+    height: int
+    full_width: int
+    full_height: int
+    encoding: Encoding
+    is_exact: bool
+    full_resolution: float
+    times_ms: StageTimes
+    input_sent_at_ms: float
+    sent_at_ms: float
+    codec: str = ""
+    is_key: bool = True
+    type: Literal["frame"] = "frame"
+
+
+@dataclass(frozen=True)
+class SliceHeader:
+    """One slice of a layer, a PNG with the colours of its transfer function, opacity left out.
+
+    axis: what it is cut across. index: where. Pixels are square in world units. For z: y downwards, x to the right; for
+    y: z upwards, x right; for x: z upwards, y right.
+    """
+
+    axis: Axis
+    index: int
+    layer: int
+    revision: int
+    width: int
+    height: int
+    encoding: Encoding = "png"
+    type: Literal["slice"] = "slice"
+
+
+Outgoing = (
+    Proof
+    | Welcome
+    | SceneState
+    | CameraMoved
+    | LayerList
+    | ShadingList
+    | ErrorMessage
+    | ControlsStatus
+    | WorkerStatus
+    | Progress
+    | IdleStatus
+    | ShuttingDown
+    | ProbeResult
+    | CrossHair
+    | Reconstructions
+)
+Header = FrameHeader | SliceHeader

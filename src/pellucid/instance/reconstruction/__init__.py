@@ -1,0 +1,1 @@
+"""Drafts of settings, slice previews, runs."""

@@ -1,0 +1,174 @@
+"""Settings of a reconstruction, tried on the Worker's device.
+
+Here: PreviewRequests: the pictures that somebody waits for, the latest for each place; what is known of a scan.
+Not here: making them (workers.trials), making the volume (reconstruction).
+"""
+
+import asyncio
+import io
+from concurrent.futures import Future
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from PIL import Image
+
+from pellucid.errors import Cancelled, InvalidInput
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared_memory import SharedArray
+from pellucid.instance.access.roots import Roots
+from pellucid.instance.protocol.codec import EncodedFrame
+from pellucid.instance.protocol.reconstruction import (
+    AxisRequest,
+    AxisResult,
+    PreviewHeader,
+    PreviewRequest,
+    ReconstructionChoices,
+    ScanDescription,
+    ScanRequest,
+)
+from pellucid.tomo.correction.rings import METHODS as RINGS
+from pellucid.tomo.methods.filters import FILTERS, PADDINGS
+from pellucid.tomo.recipe import METHODS, Recipe
+from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
+from pellucid.tomo.scan_files.dataset_guess import Suggestion
+from pellucid.tomo.scan_files.registry import is_scan
+from pellucid.workers.protocol.replies import AxisFound, PartsSuggested, PreviewMade, ScanDescribed
+from pellucid.workers.protocol.requests import DescribeScan, FindAxis, MakePreview, Subject, SuggestParts
+from pellucid.workers.supervisor import SupervisedWorker
+
+JPEG_QUALITY = 88
+CHOICES = ReconstructionChoices(tuple(FILTERS), RINGS, METHODS, PADDINGS)
+SUBJECTS: dict[str, Subject] = {
+    "projection": "projection",
+    "sinogram": "sinogram",
+    "slice": "slice",
+    "before": "slice",
+}
+
+
+class PreviewRequests:
+    """Called on the event loop."""
+
+    def __init__(self, worker: SupervisedWorker, roots: Roots) -> None:
+        self._worker, self._roots = worker, roots
+        self._under_way: dict[tuple[str, str], tuple[int, Future[Any]]] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for a picture."""
+        return bool(self._under_way)
+
+    async def describe(self, requested: ScanRequest) -> ScanDescription:
+        source = checked_scan(self._roots, requested.path, requested.options)
+        question = lambda request: DescribeScan(request, source, requested.options)  # noqa: E731
+        reply: ScanDescribed = await asyncio.wrap_future(self._worker.send_request("opening a scan", question))
+        known = {name: value for name, value in asdict(reply).items() if name != "request"}
+        path = Location.parse(source).local
+        return ScanDescription(path.name, **known, recipe=Recipe(), output=str(_output(path)), choices=CHOICES)
+
+    async def parts(self, path: str) -> Suggestion:
+        """What the datasets of a file might be."""
+        source = self._roots.require_allowed(path)
+        question = lambda request: SuggestParts(request, source)  # noqa: E731
+        reply: PartsSuggested = await asyncio.wrap_future(self._worker.send_request("looking into a file", question))
+        return reply.suggestion
+
+    async def axis(self, requested: AxisRequest) -> AxisResult:
+        source = checked_scan(self._roots, requested.path, requested.options)
+        question = lambda request: FindAxis(request, source, requested.options, requested.recipe)  # noqa: E731
+        reply: AxisFound = await asyncio.wrap_future(self._worker.send_request("looking for the axis", question))
+        return AxisResult(reply.center, reply.slope)
+
+    async def image(self, request: PreviewRequest) -> EncodedFrame[PreviewHeader]:
+        """Cancelled where another was asked for in its place meanwhile."""
+        _check_window(request)
+        source = checked_scan(self._roots, request.path, request.options)
+        options = MakePreview(
+            0,
+            source,
+            request.options,
+            SUBJECTS[request.place],
+            request.index,
+            request.recipe,
+            request.edge,
+            request.window,
+            request.is_moving,
+        )
+        reply, pixels = await self._latest((request.client, request.place), request.number, options)
+        encoded = await asyncio.to_thread(_encoded, pixels, request.is_moving)
+        encoding: Literal["jpeg", "png"] = "jpeg" if request.is_moving else "png"
+        known = {name: value for name, value in asdict(reply).items() if name != "request"}
+        return EncodedFrame(PreviewHeader(request.place, request.index, encoding, **known), encoded)
+
+    def cancel_client(self, client: str) -> None:
+        """Nobody waits any more for what a client has asked for."""
+        for (asker, _), (_, future) in list(self._under_way.items()):
+            if asker == client:
+                self._worker.cancel(future)
+
+    async def _latest(self, key: tuple[str, str], number: int, options: MakePreview) -> tuple[PreviewMade, SharedArray]:
+        latest, before = self._under_way.get(key, (0, None))
+        if before is not None:
+            if number < latest:  # It was given up already, and has been overtaken by what took its place.
+                raise Cancelled("The preview")
+            self._worker.cancel(before)
+        future = self._worker.send_request("trying a setting", lambda request: replace(options, request=request))
+        self._under_way[key] = (number, future)
+        try:
+            answer: tuple[PreviewMade, SharedArray] = await asyncio.wrap_future(future)
+        finally:
+            if self._under_way.get(key) == (number, future):
+                del self._under_way[key]
+        return answer
+
+
+def checked_scan(roots: Roots, path: str, options: ScanOptions) -> str:
+    """The name of a scan in full; neither it nor a file that the options name may lie outside the roots."""
+    source = roots.require_allowed(path)
+    scan = Location.parse(source).local
+    folder = scan if scan.is_dir() else scan.parent
+    several = (*options.flats.split(SEPARATOR), *options.darks.split(SEPARATOR))
+    for text in map(str.strip, (options.projections, options.angles, *several)):
+        # A pattern of files names the folder that they are in; an absolute name without a file is that of a dataset.
+        inside = () if Path(text).is_absolute() else ((folder / text).parent,)
+        for file in (Path(text), folder / text, *inside) if text else ():
+            if _exists(file):
+                roots.require_allowed(str(file))
+    return source
+
+
+def is_scan_folder(folder: Path) -> bool:
+    """Whether the files of a folder are a scan; one that has a scan among its folders is not."""
+    return is_scan(folder) and not any(is_scan(path) for path in folder.iterdir() if path.is_dir())
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # A name that no file can have: it is that of a dataset.
+        return False
+
+
+def _output(scan: Path) -> Path:
+    """Beside the scan, with a name that is not taken."""
+    stem = scan.name if scan.is_dir() else scan.stem
+    names = [f"{stem}.zarr", *(f"{stem}-{number}.zarr" for number in range(2, 100))]
+    return next((path for name in names if not (path := scan.parent / name).exists()), scan.parent / names[0])
+
+
+def _check_window(request: PreviewRequest) -> None:
+    if request.window is not None and request.window[0] >= request.window[1]:
+        raise InvalidInput("Black is not below white.", remedy="Give the lower value first.")
+
+
+def _encoded(shared: SharedArray, is_moving: bool) -> bytes:
+    stream = io.BytesIO()
+    with shared:
+        pixels: Voxels = shared.array
+        if is_moving:
+            Image.fromarray(pixels).save(stream, "jpeg", quality=JPEG_QUALITY)
+        else:
+            Image.fromarray(pixels).save(stream, "png", compress_level=1)
+    return stream.getvalue()

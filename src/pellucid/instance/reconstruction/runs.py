@@ -1,0 +1,169 @@
+"""Making the volume of a scan while people look: a command in a process of its own, as a task.
+
+Here: start: the process, its progress, its log, its end.
+Not here: what it does (tomo, by way of the command line), trying settings before (trials).
+
+The process is the one that the shown command would start. Stopped, or left by a viewer that ends, it can be started
+again and goes on where it was.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pellucid.dataclass_json import check_storable
+from pellucid.errors import Cancelled, NotFound, OutputExists, PellucidError
+from pellucid.formats.local_files import VARIABLE, limit_text
+from pellucid.formats.location import Location
+from pellucid.instance.protocol.reconstruction import ReconstructionRequest
+from pellucid.instance.reconstruction.previews import checked_scan
+from pellucid.instance.session import Session
+from pellucid.tomo.command_line import ReconstructionParameters, arguments, shell_line
+
+LOOK_S = 0.2
+TIMEOUT_S = 5.0
+INTERRUPTED = 130
+LOG_BYTES = 256 * 1024
+
+
+def command(session: Session, request: ReconstructionRequest) -> list[str]:
+    """What the process is started with, behind ``pellucid``."""
+    source = checked_scan(session.roots, request.path, request.options)
+    target = session.roots.require_allowed(request.output)
+    return arguments(
+        source, target, ReconstructionParameters(request.options, request.recipe), is_replaced=request.is_replaced
+    )
+
+
+def command_text(session: Session, request: ReconstructionRequest) -> str:
+    return shell_line(command(session, request))
+
+
+def start(session: Session, request: ReconstructionRequest) -> str:
+    """Begin; the id of the task."""
+    check_storable(request, "the request")
+    words = command(session, request)
+    if not request.is_replaced and Path(session.roots.require_allowed(request.output)).exists():
+        raise OutputExists(request.output)
+    words += ["--device", session.relay.device, *(["--view", "-"] if request.is_watched else [])]
+    run = _Run(words, session.tasks.folder, session.owner_url(), limit_text(session.roots.readable))
+
+    async def work(id: str) -> None:
+        await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))
+
+    task = session.tasks.start(f"Reconstructing {Location.parse(request.path).name}", work, run.stop)
+    session.drafts.run_started(request, task)
+    session.broadcast(session.drafts.message(), "own")
+    return task
+
+
+def log_of(session: Session, task: str) -> str:
+    """What the process of a task has written, the end of it."""
+    session.tasks.status(task)
+    path = _log(session.tasks.folder, task)
+    if not path.exists():
+        raise NotFound(f"a log of the task {task}")
+    return path.read_text(errors="replace")[-LOG_BYTES:]
+
+
+def _log(folder: Path, task: str) -> Path:
+    return folder / f"{task}.log"
+
+
+@dataclass
+class _Run:
+    """One process."""
+
+    words: list[str]
+    folder: Path
+    url: str = field(repr=False)
+    allowed: str = "[]"
+    _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
+    _stopped_at: float | None = None
+
+    def stop(self) -> None:
+        """In order: what is written stays of use. Who does not heed it is killed after a while."""
+        self._stopped_at = self._stopped_at or time.monotonic()
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(signal.SIGINT)
+
+    async def carry_out(self, id: str, report: Callable[[float], None]) -> None:
+        log, progress = _log(self.folder, id), self.folder / f"{id}.progress"
+        with _pipe() as (theirs, _):  # It ends when this process does, also where this is killed.
+            self._process = process = await self._started(log, progress, theirs)
+            await self._watch(process, progress, report)
+        self._conclude(process.returncode or 0, log)
+
+    async def _started(self, log: Path, progress: Path, pipe: int) -> asyncio.subprocess.Process:
+        with log.open("wb") as stream:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "pellucid", *self.words, "--progress-file", str(progress),
+                "--end-with", str(pipe), pass_fds=[pipe],
+                stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream, env={**os.environ, VARIABLE: self.allowed},
+            )  # fmt: skip
+        _tell(process, self.url)
+        return process
+
+    async def _watch(
+        self, process: asyncio.subprocess.Process, progress: Path, report: Callable[[float], None]
+    ) -> None:
+        if self._stopped_at is not None:  # Before it had begun.
+            self.stop()
+        try:
+            while not await _has_ended(process):
+                if self._stopped_at is not None and time.monotonic() > self._stopped_at + TIMEOUT_S:
+                    process.kill()
+                with suppress(OSError, ValueError):  # Not there yet.
+                    report(float(json.loads(progress.read_text())["fraction"] or 0))
+        finally:
+            if process.returncode is None:
+                process.terminate()
+
+    def _conclude(self, code: int, log: Path) -> None:
+        if self._stopped_at is not None or code == INTERRUPTED:
+            raise Cancelled("The reconstruction")
+        if code != 0:
+            raise _reply(log.read_text(errors="replace"), code)
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    """Both ends of a pipe, for a while."""
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def _tell(process: asyncio.subprocess.Process, url: str) -> None:
+    """The address of this viewer, where nobody else can read it."""
+    if process.stdin is not None:
+        process.stdin.write(f"{url}\n".encode())
+        process.stdin.close()
+
+
+async def _has_ended(process: asyncio.subprocess.Process) -> bool:
+    """Waits a little for it."""
+    try:
+        await asyncio.wait_for(process.wait(), LOOK_S)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _reply(log: str, code: int) -> PellucidError:
+    """The error that the command ended with, from the last of what it wrote."""
+    _, found, text = log.rpartition("pellucid: ")
+    what, _, remedy = text.strip().partition("\n")
+    if not found:
+        return PellucidError(f"The reconstruction ended with code {code}.", remedy="Its log says more.")
+    return PellucidError(what, remedy=remedy or "Its log says more.")

@@ -1,0 +1,104 @@
+"""What every route shares: the session, the capability of a request, and how it refuses.
+
+Here: the session of a request, what it may do and how it came, refusals as answers.
+Not here: secrets (guard, sessions), what a route requires (route_rules), the routes.
+"""
+
+import logging
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests, WorkerLost
+from pellucid.formats.system_errors import system_error
+from pellucid.instance.access.redaction import known_paths, redacted
+from pellucid.instance.access.sessions import Channel, Grant
+from pellucid.instance.process import error_body
+from pellucid.instance.protocol.http_bodies import ErrorBody
+from pellucid.instance.protocol.shared_types import Capability
+from pellucid.instance.session import Session
+from pellucid.instance.websocket.client import Requester
+
+log = logging.getLogger(__name__)
+STATUSES: dict[type[PellucidError], int] = {
+    NotAllowed: 403, NotFound: 404, TooManyRequests: 429, DiskFull: 507, WorkerLost: 503,
+}  # fmt: skip
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody, "description": "Refused: what happened, and what to do."}
+    for status in (400, 403, 404, 413, 422, 429, 503, 507)
+}
+
+
+async def _session(request: Request) -> Session:
+    session: Session = request.app.state.session
+    return session
+
+
+Here = Annotated[Session, Depends(_session)]
+
+
+async def capability_of(request: Request) -> Capability:
+    capability: Capability = request.scope["capability"]
+    return capability
+
+
+Has = Annotated[Capability, Depends(capability_of)]
+
+
+def grant_of(request: Request) -> Grant:
+    grant: Grant = request.scope["grant"]
+    return grant
+
+
+Granted = Annotated[Grant, Depends(grant_of)]
+
+
+def channel_of(request: Request) -> Channel:
+    channel: Channel = request.scope["channel"]
+    return channel
+
+
+Came = Annotated[Channel, Depends(channel_of)]
+
+
+async def requester_of(request: Request) -> Requester:
+    grant: Grant = request.scope["grant"]
+    return Requester(grant.capability, grant.link)
+
+
+By = Annotated[Requester, Depends(requester_of)]
+
+
+def add_refusals(app: FastAPI) -> None:
+    """Every error as a status and the body Refused."""
+
+    @app.exception_handler(PellucidError)
+    async def refused(request: Request, error: PellucidError) -> JSONResponse:
+        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
+        known = known_paths(request.app.state.session)
+        return JSONResponse(error_body(redacted(error, request.scope["capability"] or "look", known)), status)
+
+    @app.exception_handler(OSError)
+    async def failed(request: Request, error: OSError) -> JSONResponse:
+        """A full or closed disk, wherever a route writes or reads."""
+        log.warning("%s %s: %s", request.method, request.url.path, error)
+        return await refused(request, system_error(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return _answer(422, f"The request was not understood: {place}: {first['msg']}.", "Look at /api/docs.")
+
+    @app.exception_handler(HTTPException)
+    async def unknown(_: Request, error: HTTPException) -> JSONResponse:
+        answer = _answer(error.status_code, f"{error.detail.rstrip('.')}.", "Look at /api/docs.")
+        answer.headers.update(error.headers or {})
+        return answer
+
+
+def _answer(status: int, what: str, remedy: str) -> JSONResponse:
+    return JSONResponse(error_body(InvalidInput(what, remedy)), status)

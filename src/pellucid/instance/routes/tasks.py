@@ -1,0 +1,86 @@
+"""Code, exports and states over HTTP.
+
+Here: shadings, exports, movies, tasks, saved states, the end.
+Not here: what they do (loading, exports, states), links to them (sharing).
+"""
+
+import asyncio
+
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
+
+from pellucid.instance.access.route_rules import needs
+from pellucid.instance.protocol import http_bodies
+from pellucid.instance.routes.dependencies import REFUSALS, By, Here
+from pellucid.instance.routes.scene import layer_of
+from pellucid.instance.scene import loading
+from pellucid.instance.tasks import exports
+
+router = APIRouter(tags=["work"], responses=REFUSALS)
+STEER, OWN = [needs("steer")], [needs("own")]
+MAX_STATE_BYTES = 4 * 2**20
+"""Shadings of up to 64 KiB each come along."""
+
+
+@router.post("/api/shadings", dependencies=OWN)
+async def compile_shading(text: http_bodies.ShadingText, session: Here) -> http_bodies.CompiledShading:
+    """Compile a shading; a refusal carries the line."""
+    return await _compiled(session, text.source)
+
+
+@router.post("/api/shadings/{hash}/agree", dependencies=OWN)
+async def agree(hash: str, session: Here) -> http_bodies.CompiledShading:
+    """Compile one that came with a state from elsewhere."""
+    return await _compiled(session, session.shadings.pending_approval(hash))
+
+
+async def _compiled(session: Here, source: str) -> http_bodies.CompiledShading:
+    with session.idle.held_off(), session.worker_events.busy("compiling"):
+        made = await asyncio.wrap_future(session.worker.compile(source))
+    session.shadings.add_compiled(source)
+    session.shadings_changed()
+    session.picturing.request_frame(is_moving=False)
+    return http_bodies.CompiledShading(made.hash, made.parameters)
+
+
+@router.post("/api/exports", dependencies=OWN)
+async def export(request: http_bodies.ExportRequest, session: Here) -> http_bodies.TaskStarted:
+    """Write the clipped region of a layer to a file."""
+    return http_bodies.TaskStarted(exports.start_export(session, layer_of(session, request.layer), request))
+
+
+@router.post("/api/movies", dependencies=STEER)
+async def movie(request: http_bodies.MovieRequest, session: Here, by: By) -> http_bodies.TaskStarted:
+    """Once around, as an MP4."""
+    return http_bodies.TaskStarted(exports.start_movie(session, request, by))
+
+
+@router.get("/api/tasks/{task}", dependencies=STEER)
+async def task_status(task: str, session: Here, by: By) -> http_bodies.TaskStatus:
+    """How far a task is."""
+    return session.tasks.status(task, by)
+
+
+@router.get("/api/tasks/{task}/result", dependencies=STEER, response_class=FileResponse)
+async def task_result(task: str, session: Here, by: By) -> FileResponse:
+    """What a task has made."""
+    result = session.tasks.result(task, by)
+    return FileResponse(result.path, media_type=result.media_type, filename=result.path.name)
+
+
+@router.get("/api/state", dependencies=OWN)
+async def state(session: Here) -> http_bodies.SavedState:
+    """Everything that is needed to show the same picture again."""
+    return loading.save(session)
+
+
+@router.put("/api/state", dependencies=[needs("own", MAX_STATE_BYTES)])
+async def restore(saved: http_bodies.SavedState, session: Here) -> http_bodies.Revision:
+    """Show a saved state."""
+    return http_bodies.Revision(await loading.restore(session, saved))
+
+
+@router.post("/api/shutdown", dependencies=OWN, status_code=204)
+async def shutdown(session: Here) -> None:
+    """End the viewer."""
+    session.shut_down("The viewer was ended by its owner.", remedy="Start it again.")

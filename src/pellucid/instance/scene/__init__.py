@@ -1,0 +1,1 @@
+"""The Scene, its revisions and layers, saved states, slice views."""

@@ -1,0 +1,116 @@
+"""The Scene over time: its revision, undo and redo, and the scene beside it.
+
+Here: History, which every change goes through.
+Not here: what a change does to a scene (edits), telling anybody (session).
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pellucid.errors import InvalidInput
+from pellucid.instance.protocol.shared_types import Change, View
+from pellucid.instance.scene.edits import sources, with_changes
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.scene import Scene
+
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class ScenePair:
+    """The scene, and the one beside it while two are compared."""
+
+    scene: Scene
+    other: Scene | None = None
+
+
+class History:
+    """Moving the camera makes no revision, and undo leaves it where it is; unless something else is shown then: what
+    shares no source with what was shown comes back with the camera that it was left with."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._now = ScenePair(scene)
+        self.revision = 0
+        self._before: deque[ScenePair] = deque(maxlen=MOST_STEPS)
+        self._after: list[ScenePair] = []
+        self._run = ""
+
+    @property
+    def pair(self) -> ScenePair:
+        return self._now
+
+    @property
+    def scene(self) -> Scene:
+        return self._now.scene
+
+    @property
+    def other(self) -> Scene | None:
+        return self._now.other
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._before)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._after)
+
+    def begin(self, pair: ScenePair) -> None:
+        """What there is at first: nothing can be undone."""
+        self._now = pair
+
+    def set_camera(self, camera: Camera) -> None:
+        self._now = _looking(self._now, camera)
+
+    def require(self, revision: int) -> None:
+        """Refuse what was meant for another revision."""
+        if revision != self.revision:
+            what = f"The scene has changed since: this is for revision {revision}, not {self.revision}."
+            raise InvalidInput(what, remedy="Look at the scene as it is now, and change it again.")
+
+    def patched(self, changes: Sequence[Change], view: View) -> ScenePair:
+        """What the changes would lead to."""
+        if view == "main":
+            return replace(self._now, scene=with_changes(self._now.scene, changes))
+        if self._now.other is None:
+            raise InvalidInput("There is no other scene.", remedy="Begin to compare first.")
+        return replace(self._now, other=with_changes(self._now.other, changes))
+
+    def set(self, pair: ScenePair, run: str = "", is_last: bool = False) -> None:
+        """Take this from now on. run: names a gesture, of which all changes are one step of undo; is_last ends it."""
+        if not run or run != self._run:
+            self._before.append(self._now)
+        self._run = "" if is_last else run
+        self._now = _looking(pair, pair.scene.camera)
+        self._after.clear()
+        self.revision += 1
+
+    def forget(self, is_gone: Callable[[ScenePair], bool]) -> None:
+        """There is no way back to these."""
+        self._before = deque((pair for pair in self._before if not is_gone(pair)), maxlen=MOST_STEPS)
+        self._after = [pair for pair in self._after if not is_gone(pair)]
+
+    def undo(self) -> None:
+        if not self._before:
+            raise InvalidInput("There is nothing to undo.", remedy="Change something first.")
+        self._after.append(self._now)
+        self._go(self._before.pop())
+
+    def redo(self) -> None:
+        if not self._after:
+            raise InvalidInput("There is nothing to do again.", remedy="Undo something first.")
+        self._before.append(self._now)
+        self._go(self._after.pop())
+
+    def _go(self, pair: ScenePair) -> None:
+        shown, wanted = sources(self._now.scene), sources(pair.scene)
+        is_other = shown != wanted and shown.isdisjoint(wanted)
+        self._now = _looking(pair, pair.scene.camera if is_other else self._now.scene.camera)
+        self._run = ""
+        self.revision += 1
+
+
+def _looking(pair: ScenePair, camera: Camera) -> ScenePair:
+    other = None if pair.other is None else replace(pair.other, camera=camera)
+    return ScenePair(replace(pair.scene, camera=camera), other)

@@ -1,0 +1,124 @@
+"""Three slices through one voxel, at every client.
+
+Here: SliceViews: the cross-hair, and cutting anew when it or the colours change; the latest wins.
+Not here: cutting (workers), slices inside the 3D picture (rendering).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.box import triple
+from pellucid.errors import PellucidError
+from pellucid.formats.shared_memory import SharedArray
+from pellucid.instance.frames.encoders import encode_png
+from pellucid.instance.protocol.codec import EncodedFrame
+from pellucid.instance.protocol.server_messages import CrossHair, SliceHeader
+from pellucid.instance.protocol.shared_types import Axis, Voxel
+from pellucid.instance.scene.history import History
+from pellucid.workers.protocol import requests
+from pellucid.workers.supervisor import SupervisedWorker
+
+AXES: tuple[Axis, Axis, Axis] = ("z", "y", "x")
+
+
+@dataclass(frozen=True)
+class SliceRequest:
+    """Where, and how large the pictures are."""
+
+    voxel: Voxel
+    layer: int
+    edge: int
+
+
+class SliceViews:
+    """All methods are called on the event loop. tell: to every client."""
+
+    def __init__(self, history: History, worker: SupervisedWorker, tell: Callable[[Any], None]) -> None:
+        self._history, self._worker, self._tell = history, worker, tell
+        self._cut: SliceRequest | None = None
+        self._by = ""
+        self._last: dict[Axis, EncodedFrame[SliceHeader]] = {}
+        self._done: tuple[object, ...] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def voxel(self) -> Voxel | None:
+        return self._cut.voxel if self._cut else None
+
+    def message(self) -> CrossHair:
+        return CrossHair(self.voxel, self._cut.layer if self._cut else 0, self._by)
+
+    def messages(self) -> "list[CrossHair | EncodedFrame[SliceHeader]]":
+        """The cross-hair and the slices as they are now, for a client that has just come."""
+        return [self.message(), *(self._last.values() if self._cut else ())]
+
+    def set(self, cut: SliceRequest | None, by: str) -> None:
+        self._cut, self._by = cut, by
+        if cut is None:
+            self._last.clear()
+            self._done = None
+        self.refresh()
+
+    def fit(self, shapes: Sequence[Voxel | None]) -> None:
+        """Other volumes are shown, of these shapes: move the cross-hair inside; end it where there is none."""
+        cut = self._cut
+        if cut is None:
+            return
+        layer = cut.layer if cut.layer < len(shapes) else 0
+        if not shapes:
+            self.set(None, "")
+        elif (shape := shapes[layer]) is not None:
+            inside = triple(min(a, n - 1) for a, n in zip(cut.voxel, shape, strict=True))
+            self._cut = SliceRequest(inside, layer, cut.edge)
+        if self._cut != cut:
+            self._tell(self.message())
+
+    def refresh(self) -> None:
+        """Cut anew, if what would be seen is new."""
+        if self._cut is not None and self._wanted() != self._done and (self._task is None or self._task.done()):
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def refresh_all(self, source: str) -> None:
+        """Voxels of this volume are new."""
+        cut, volumes = self._cut, self._history.scene.volumes
+        if cut is not None and cut.layer < len(volumes) and volumes[cut.layer].source == source:
+            self._done = None
+            self.refresh()
+
+    def _wanted(self) -> tuple[object, ...] | None:
+        cut, volumes = self._cut, self._history.scene.volumes
+        if cut is None or cut.layer >= len(volumes):
+            return None
+        layer = volumes[cut.layer]
+        time = self._history.scene.time
+        return cut, layer.source, layer.transfer, layer.labels, time
+
+    async def _run(self) -> None:
+        while (wanted := self._wanted()) is not None and wanted != self._done:
+            self._done = wanted
+            cut = self._cut
+            try:
+                for axis in range(3):
+                    if cut is not None:
+                        await self._send(cut, axis)
+            except PellucidError:
+                return  # Of a Worker that was lost everybody is told already.
+
+    async def _send(self, cut: SliceRequest, axis: int) -> None:
+        scene, revision = self._history.scene, self._history.revision
+        layer = scene.volumes[cut.layer]
+        requested = self._worker.send_request(
+            "cutting a slice",
+            lambda request: requests.Slice(
+                request, layer.source, layer.transfer, layer.labels, axis, cut.voxel[axis], cut.edge, scene.time
+            ),
+        )
+        shared: SharedArray = await asyncio.wrap_future(requested)
+        with shared:
+            height, width = shared.shape[:2]
+            encoded = await asyncio.get_running_loop().run_in_executor(None, encode_png, shared.array)
+        header = SliceHeader(AXES[axis], cut.voxel[axis], cut.layer, revision, width, height)
+        self._last[AXES[axis]] = EncodedFrame(header, encoded)
+        self._tell(self._last[AXES[axis]])

@@ -1,0 +1,1 @@
+"""One page: its socket, what its messages do, who has the controls."""

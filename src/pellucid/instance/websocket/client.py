@@ -1,0 +1,181 @@
+"""One client of an instance: what it can show, and what it still has to acknowledge.
+
+Here: ConnectedClient and its Outbox; Requester, who asks.
+Not here: the WebSocket (connection), who has the controls (controls).
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pellucid.instance.access.capabilities import allows
+from pellucid.instance.frames.quality import AdaptiveQuality
+from pellucid.instance.protocol.client_messages import Acknowledge, Probe
+from pellucid.instance.protocol.codec import EncodedFrame, to_text
+from pellucid.instance.protocol.server_messages import (
+    CameraMoved,
+    CrossHair,
+    FrameHeader,
+    IdleStatus,
+    LayerList,
+    Outgoing,
+    Progress,
+    SceneState,
+    ShadingList,
+    WorkerStatus,
+)
+from pellucid.instance.protocol.server_messages import ControlsStatus as ControlsMessage
+from pellucid.instance.protocol.shared_types import Capability, Client, Encoding, View
+
+MOST_WAITING = 512
+MOST_UNDER_WAY = 2
+"""Frames that were sent and not acknowledged: one is drawn by the page while the next travels."""
+
+
+class ConnectionEnded(Exception):
+    """The connection of a page is to be closed."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"closed with code {code}")
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Requester:
+    """Who asks for something. link: the share link that they came with; "" for the owner's own programs and pages."""
+
+    capability: Capability
+    link: str = ""
+
+    @property
+    def is_owner(self) -> bool:
+        return allows(self.capability, "own")
+
+    def includes(self, other: "Requester") -> bool:
+        """Whether what this one asked for is the other's too: the owner's is everything."""
+        return other.is_owner or self == other
+
+
+OWNER = Requester("own")
+_REPLACED = (CameraMoved, CrossHair, ControlsMessage, IdleStatus, ShadingList, WorkerStatus)
+"""Messages of which only the latest matters."""
+
+
+class Outbox:
+    """What still has to be sent, in order. A client that does not take it is told no more, and let go.
+
+    A message that says how something is now takes the place of one that waits: others who change much fill nothing.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, str | bytes] = {}
+        self._numbers = itertools.count()
+        self._filled = asyncio.Event()
+        self.is_overfull = False
+        self._end: int | None = None
+
+    def put(self, reply: Outgoing | EncodedFrame[Any]) -> None:
+        key = _key_of(reply) or next(self._numbers)
+        self._waiting.pop(key, None)
+        if len(self._waiting) >= MOST_WAITING:
+            self.is_overfull = True
+        if not self.is_overfull:
+            self._waiting[key] = reply.to_bytes() if isinstance(reply, EncodedFrame) else to_text(reply)
+            self._filled.set()
+
+    def end(self, code: int) -> None:
+        """Have the connection closed with this code, before anything that still waits."""
+        self._end, self.is_overfull = code, True
+        self._filled.set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def next(self) -> str | bytes:
+        while not self._waiting and self._end is None:
+            self._filled.clear()
+            await self._filled.wait()
+        if self._end is not None:
+            raise ConnectionEnded(self._end)
+        return self._waiting.pop(next(iter(self._waiting)))
+
+
+def _key_of(reply: Outgoing | EncodedFrame[Any]) -> Hashable:
+    """What it is the latest of; None where every single one matters, such as the answer to a request."""
+    if isinstance(reply, Progress):
+        return Progress, reply.task
+    if isinstance(reply, LayerList):
+        return LayerList, reply.view
+    if isinstance(reply, SceneState):
+        return None if reply.request else SceneState
+    kind: type[object] = type(reply)
+    return kind if kind in _REPLACED else None
+
+
+@dataclass
+class ConnectedClient:
+    """needs_key: of the video, before anything else of it can be shown. probe, next_probe: the question that the Worker
+    answers, and the one after it. opening: a patch that names something new. link: the share link that it came with.
+    token: for its HTTP requests. owed: of each view, the frame that was held back because too many were under way."""
+
+    client: Client
+    size: tuple[int, int]
+    encodings: tuple[Encoding, ...]
+    outbox: Outbox = field(default_factory=Outbox)
+    quality: AdaptiveQuality = field(default_factory=AdaptiveQuality)
+    needs_key: bool = True
+    probe: "asyncio.Task[None] | None" = None
+    opening: "asyncio.Task[None] | None" = None
+    next_probe: Probe | None = None
+    link: str = ""
+    token: str = field(default="", repr=False)
+    _under_way: dict[int, float] = field(default_factory=dict)
+    _held_back: dict[View, EncodedFrame[FrameHeader]] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.client.id
+
+    @property
+    def requester(self) -> Requester:
+        return Requester(self.client.capability, self.link)
+
+    @property
+    def can_take_frame(self) -> bool:
+        return len(self._under_way) < MOST_UNDER_WAY
+
+    @property
+    def wants_video(self) -> bool:
+        return "h264" in self.encodings
+
+    def send_frame(self, image: EncodedFrame[FrameHeader]) -> bool:
+        """Send it, or keep it for later where it stands alone. Whether it was sent."""
+        header = image.header
+        if header.encoding == "h264" and not (header.is_key or not self.needs_key):
+            return False
+        if not self.can_take_frame:
+            if header.encoding == "h264":
+                self.needs_key = True
+            else:
+                self._held_back[header.view] = image
+            return False
+        self._held_back.pop(header.view, None)
+        self.needs_key = self.needs_key and header.encoding != "h264"
+        self._under_way[header.number] = time.monotonic()
+        self.outbox.put(image)
+        return True
+
+    def acknowledge(self, message: Acknowledge) -> float | None:
+        """The milliseconds that a frame was on the wire; None for one that nobody sent."""
+        sent = self._under_way.pop(message.number, None)
+        for view in list(self._held_back):
+            if self.can_take_frame:
+                self.send_frame(self._held_back.pop(view))
+        if sent is None:
+            return None
+        wire_ms = max(0.0, (time.monotonic() - sent) * 1000 - message.decode_ms - message.paint_ms)
+        self.quality.add_sample(wire_ms)
+        return wire_ms

@@ -1,0 +1,118 @@
+"""How often a client may send each kind of message.
+
+Here: the rates, Rate, and MessageLimiter, which delays what comes too often.
+Not here: what the messages do (dialogue), how large they may be (protocol.parts, guest_limits).
+
+Of messages in LATEST_WINS those that come too often are replaced by the next; for the others the connection is not read
+until it is their turn. Either way only the client that sends too much waits.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from pellucid.instance.protocol import client_messages
+from pellucid.instance.protocol.shared_types import Capability
+
+MAX_PER_SECOND: dict[type[client_messages.Incoming], float] = {
+    client_messages.Prove: 1,
+    client_messages.Hello: 1,
+    client_messages.Resize: 10,
+    client_messages.SetCamera: 120,
+    client_messages.Patch: 60,
+    client_messages.Undo: 20,
+    client_messages.Redo: 20,
+    client_messages.Compare: 10,
+    client_messages.Slices: 60,
+    client_messages.Probe: 30,
+    client_messages.Acknowledge: 240,
+    client_messages.RequestKeyFrame: 2,
+    client_messages.RequestControls: 5,
+    client_messages.HandOverControls: 5,
+    client_messages.KeepAlive: 5,
+    client_messages.CancelTask: 10,
+    client_messages.SaveDraft: 30,
+}
+MAX_MESSAGES_PER_SECOND: dict[Capability, float] = {"look": 300, "steer": 500, "own": 1000}
+"""Of all kinds together, also of those that cannot be read."""
+LATEST_WINS = (
+    client_messages.Resize,
+    client_messages.SetCamera,
+    client_messages.Slices,
+    client_messages.Probe,
+    client_messages.RequestKeyFrame,
+)
+
+Clock = Callable[[], float]
+
+
+class Timer(Protocol):
+    def cancel(self) -> None: ...
+
+
+CallLater = Callable[[float, Callable[[], None]], Timer]
+
+
+class Rate:
+    """So many per second on average, and as many as come in one second at once.
+
+    >>> rate = Rate(2, clock=lambda: 0.0)
+    >>> [rate.take() for _ in range(4)]
+    [0.0, 0.0, 0.5, 1.0]
+    """
+
+    def __init__(self, per_second: float, clock: Clock = time.monotonic) -> None:
+        self._interval_s, self._slack_s, self._clock = 1 / per_second, 1 - 1 / per_second, clock
+        self._next_at = float("-inf")
+
+    def take(self) -> float:
+        """Take a turn; the seconds until it comes."""
+        now = self._clock()
+        turn_at = max(self._next_at, now)
+        self._next_at = turn_at + self._interval_s
+        return max(0.0, turn_at - self._slack_s - now)
+
+
+class MessageLimiter:
+    """Of one client. act: does what a message says."""
+
+    def __init__(
+        self,
+        capability: Capability,
+        act: Callable[[client_messages.Incoming], None],
+        call_later: CallLater,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._act, self._call_later = act, call_later
+        self._all = Rate(MAX_MESSAGES_PER_SECOND[capability], clock)
+        self._rates = {kind: Rate(per_second, clock) for kind, per_second in MAX_PER_SECOND.items()}
+        self._deferred: dict[type[client_messages.Incoming], client_messages.Incoming] = {}
+        self._timers: dict[type[client_messages.Incoming], Timer] = {}
+
+    def wait_s(self) -> float:
+        """How long to wait before a message that came is even read."""
+        return self._all.take()
+
+    def offer(self, message: client_messages.Incoming) -> float:
+        """Act on a message now, or later if that is enough; otherwise the seconds to wait before acting on it."""
+        kind = type(message)
+        if kind in self._deferred:
+            self._deferred[kind] = message
+            return 0.0
+        delay_s = self._rates[kind].take()
+        if delay_s > 0 and kind in LATEST_WINS:
+            self._deferred[kind] = message
+            self._timers[kind] = self._call_later(delay_s, lambda: self._act_deferred(kind))
+            return 0.0
+        if delay_s == 0:
+            self._act(message)
+        return delay_s
+
+    def close(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._deferred.clear()
+
+    def _act_deferred(self, kind: type[client_messages.Incoming]) -> None:
+        del self._timers[kind]
+        self._act(self._deferred.pop(kind))

@@ -1,0 +1,151 @@
+"""From the Worker's threads to the event loop.
+
+Here: WorkerRelay, which passes the Worker's events to the session on its own thread; PrestartedWorker: both.
+Not here: what the session makes of it (session).
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from pellucid import progress
+from pellucid.errors import InvalidInput, PellucidError, WorkerLost
+from pellucid.workers.process import Deadlines, ExitReason
+from pellucid.workers.protocol.replies import ProgressReported, Stage
+from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
+
+Result = TypeVar("Result")
+LOOK_AGAIN_S = 0.5
+
+
+class Told(Protocol):
+    """Who is told, on the event loop."""
+
+    def worker_is_ready(self, device: str) -> None: ...
+    def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None: ...
+    def stage_changed(self, stage: Stage) -> None: ...
+    def frame_drawn(self, image: WorkerFrame) -> None: ...
+    def drawing_failed(self, number: int, error: PellucidError) -> None: ...
+    def progress_reported(self, made: ProgressReported) -> None: ...
+
+
+class WorkerRelay:
+    """Until there is a loop, progress is shown in the terminal, and a failure to start is kept for wait()."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._reply: Told | None = None
+        self.device = ""
+        self.failure: PellucidError | None = None
+        self._settled = threading.Event()
+
+    def wait(self) -> None:
+        """Until the Worker is ready; if it cannot be, the reason is raised."""
+        self._settled.wait()
+        if self.failure is not None:
+            raise self.failure
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        return self._loop
+
+    def connect(self, loop: asyncio.AbstractEventLoop, reply: Told) -> None:
+        self._loop, self._reply = loop, reply
+
+    def disconnect(self) -> None:
+        self._loop = self._reply = None
+
+    def worker_is_ready(self, device: str) -> None:
+        self.device = device
+        self._settled.set()
+        self._post(lambda reply: reply.worker_is_ready(device))
+
+    def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None:
+        if not self._settled.is_set():
+            self.failure = self.failure or WorkerLost("starting", ending.why)
+            self._settled.set()
+        self._post(lambda reply: reply.worker_was_lost(ending, is_given_up))
+
+    def stage_changed(self, stage: Stage) -> None:
+        self._post(lambda reply: reply.stage_changed(stage))
+
+    def frame_drawn(self, image: WorkerFrame) -> None:
+        if not self._post(lambda reply: reply.frame_drawn(image)):
+            image.release()
+
+    def drawing_failed(self, number: int, error: PellucidError) -> None:
+        if not self._settled.is_set():
+            self.failure = error
+            self._settled.set()
+        self._post(lambda reply: reply.drawing_failed(number, error))
+
+    def progress_reported(self, progress_made: ProgressReported) -> None:
+        if not self._post(lambda reply: reply.progress_reported(progress_made)):
+            _show(progress_made)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """On the event loop, soon; nothing happens where the viewer is ending."""
+        self._post(lambda _: function())
+
+    def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """What work on the event loop comes to; for other threads, which wait."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            work.close()
+            raise _ended()
+        result = asyncio.run_coroutine_threadsafe(work, loop)
+        while not wait([result], timeout=LOOK_AGAIN_S).done:
+            if self._loop is not loop:  # It stopped, and will never come to this.
+                raise _ended()
+        return result.result()
+
+    def _post(self, tell: Callable[[Any], object]) -> bool:
+        loop, reply = self._loop, self._reply
+        if loop is None or reply is None or loop.is_closed():
+            return False
+        try:
+            loop.call_soon_threadsafe(tell, reply)
+        except RuntimeError:  # Closed between the question and the call.
+            return False
+        return True
+
+
+def _ended() -> PellucidError:
+    return InvalidInput("The viewer has ended.", remedy="Start it again.")
+
+
+@dataclass(frozen=True)
+class PrestartedWorker:
+    """A Worker and the relay that it tells, before there is a session: both begin while the rest is still imported."""
+
+    relay: WorkerRelay
+    worker: SupervisedWorker
+
+    @classmethod
+    def of(cls, device: str | None, deadlines: Deadlines | None = None) -> "PrestartedWorker":
+        relay = WorkerRelay()
+        return cls(relay, SupervisedWorker(device, relay, deadlines))
+
+    @classmethod
+    @contextmanager
+    def started(cls, device: str | None) -> "Iterator[PrestartedWorker]":
+        """For as long as it takes to begin: where nothing comes of that, the Worker is ended again."""
+        ahead = cls.of(device)
+        try:
+            ahead.worker.start()
+            yield ahead
+        except BaseException:
+            ahead.worker.close()
+            raise
+
+
+def _show(made: ProgressReported) -> None:
+    rate_known = progress.Update(
+        -made.task, made.name, made.done, made.total, made.unit, 0.0, None, made.seconds_left,
+        made.is_finished, made.is_stopped,
+    )  # fmt: skip
+    progress.current().report(rate_known)

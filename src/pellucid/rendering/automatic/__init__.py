@@ -1,0 +1,1 @@
+"""The first view of a volume, points or a mesh."""

@@ -1,0 +1,1 @@
+"""From Scene to device frames: one device, several devices, refinement, light."""

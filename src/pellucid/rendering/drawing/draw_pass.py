@@ -1,0 +1,115 @@
+"""A picture in the making on one device.
+
+Here: what of a scene is drawn and how patiently; DrawPass, whose rows are drawn in any portions; a stopwatch.
+Not here: getting a scene ready for it (painter), several devices (shared), the finished Frame (frame).
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pellucid.device import Device, LaunchRange, launch, never_cancelled, runtime
+from pellucid.fields.bricks.visibility import VisibleBricks
+from pellucid.fields.device_field import DeviceField
+from pellucid.rendering.drawing.packing import CENTRED, Size, SubpixelOffset
+from pellucid.rendering.drawing.partition import WHOLE, RenderPart
+from pellucid.rendering.layers.opaque import OpaqueLayers
+from pellucid.rendering.scene import Scene
+
+THREADS = 64
+
+
+def launch_rays(kernel: Any, rows: LaunchRange, inputs: Sequence[Any], outputs: Sequence[Any], device: Device) -> None:
+    """Run a kernel for some rows of a picture. One with a parameter ``rows`` is given them, and runs tile by tile."""
+    if "rows" not in [argument.label for argument in kernel.adj.args]:
+        launch(kernel, rows, inputs, outputs, device, block_dim=THREADS)
+        return
+    from pellucid.rendering.kernels import composite_texture, packets
+
+    height, width = rows.shape
+    edge = composite_texture.TILE if device.is_cuda else packets.TILE
+    tiles = (-(-height // edge), -(-width // edge))
+    portion = (
+        LaunchRange((*tiles, THREADS), 0, rows.is_cancelled)
+        if device.is_cuda
+        else LaunchRange(tiles, 0, rows.is_cancelled, heft=edge * edge)
+    )
+    drawn = runtime.start().vec2i(rows.start, rows.start + height)
+    launch(kernel, portion, [*inputs, drawn], outputs, device, block_dim=THREADS)
+
+
+@dataclass(frozen=True)
+class DrawRegion:
+    """What is drawn of a scene: rows and columns, where in their pixels the rays pass, and which part of the world."""
+
+    size: Size
+    aim: SubpixelOffset = CENTRED
+    part: RenderPart = WHOLE
+
+
+@dataclass(frozen=True)
+class DrawOptions:
+    """How long to wait for a picture.
+
+    is_exact: whether to load what was seen too coarsely and to draw again. is_cancelled: whether nobody wants it any
+    more; asked often, from any thread. round_s: after how long of loading the next picture is drawn in any case.
+    """
+
+    is_exact: bool = True
+    is_cancelled: Callable[[], bool] = never_cancelled
+    round_s: float = math.inf
+
+
+@dataclass(frozen=True)
+class DrawPass:
+    """Arrays on a device that are filled row by row. color: multiplied by its opacity.
+
+    backdrop: the view into which the scenery is drawn; view: the one that the kernel sees, with the same depths.
+    """
+
+    device: Device
+    scene: Scene
+    scenery: OpaqueLayers
+    slices: list[DeviceField]
+    backdrop: Any
+    view: Any
+    kernel: Any
+    arguments: list[Any]
+    color: Any
+    depth: Any
+
+    def draw(self, rows: LaunchRange) -> None:
+        """Some rows; on the CPU they are there on return, on CUDA they are queued."""
+        self.scenery.draw(self.scene, self.slices, self.backdrop, rows)
+        launch_rays(self.kernel, rows, [self.view, *self.arguments], [self.color, self.depth], self.device)
+
+
+@dataclass(frozen=True)
+class DeviceFrame:
+    """A picture on a device that is all there. seen: what it saw of each volume, and then of what slices cut."""
+
+    device: Device
+    color: Any
+    depth: Any
+    seen: tuple[VisibleBricks, ...]
+    times_s: dict[str, float]
+
+
+@dataclass
+class Stopwatch:
+    """Seconds by stage."""
+
+    times_s: dict[str, float] = field(default_factory=dict)
+    since_s: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        """What passed since the last lap belongs to a stage."""
+        now = time.perf_counter()
+        self.times_s[stage] = self.times_s.get(stage, 0.0) + now - self.since_s
+        self.since_s = now
+
+    def skip(self) -> None:
+        """What passed since the last lap belongs to nobody."""
+        self.since_s = time.perf_counter()

@@ -1,0 +1,55 @@
+"""Layers of a scene in the kernels' own terms, kept until something about them changes.
+
+Here: PackedLayerCache: while only the camera moves, nothing but the camera goes to the device.
+Not here: packing a layer (packing), the volumes themselves (fields).
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pellucid.fields.device_field import DeviceField, solid_distance_of
+from pellucid.rendering.drawing.illumination import LightCache
+from pellucid.rendering.drawing.packing import pack_layer
+from pellucid.rendering.layers.slices import pack_slice
+from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
+
+MOST_KEPT = 8
+"""For one volume: that many ways to draw it may take turns."""
+
+
+class PackedLayerCache:
+    """The last packed layers of one device, as long as their fields are there."""
+
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[DeviceField, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
+
+    def layer(self, scene: Scene, layer: VolumeLayer, field: DeviceField, illumination: LightCache, step: float) -> Any:
+        """What pack_layer gives."""
+        # Light through the volume is worked out anew with every brick that comes, with a headlight that moves, and with
+        # what is cut away.
+        is_within = layer.shading in ("shadow", "occlusion")
+        light = (field.revision, scene.camera, scene.planes) if is_within else ()
+        key = (layer, scene.light, step, field.changes, light)
+        return self._get(field, key, lambda: pack_layer(scene, layer, field, illumination, step))
+
+    def slice(self, layer: SliceLayer, field: DeviceField) -> Any:
+        """What pack_slice gives."""
+        return self._get(field, (layer, field.changes), lambda: pack_slice(layer, field))
+
+    def solid_distance(self, packed: Any, field: DeviceField) -> Any:
+        """How far visible cells reach around each (solidity_of), for the vacancy of a packed layer."""
+        key = int(packed.vacancy.ptr)
+        # With its vacancy: another array could get the same address once that one is gone.
+        _, solidity = self._get(field, key, lambda: (packed.vacancy, solid_distance_of(packed.vacancy, field.device)))
+        return solidity
+
+    def _get(self, field: DeviceField, key: Hashable, make: Callable[[], Any]) -> Any:
+        kept = self._kept.setdefault(field, OrderedDict())
+        if key not in kept:
+            kept[key] = make()
+        kept.move_to_end(key)
+        while len(kept) > 2 * MOST_KEPT:
+            kept.popitem(last=False)
+        return kept[key]

@@ -1,0 +1,1 @@
+"""Points, meshes, slices and labels on a device."""

@@ -1,0 +1,1 @@
+"""Colour maps and presets, built in and from files."""

@@ -1,0 +1,1 @@
+"""Counts to clean sinograms: flats, zingers, rings, phase."""

@@ -1,0 +1,1 @@
+"""Rotation axis, tilt, offset scans."""

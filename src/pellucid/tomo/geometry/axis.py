@@ -1,0 +1,265 @@
+"""Where the axis of rotation is: from two opposite views, or from a whole sinogram.
+
+Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three; AxisLine.
+Not here: a tilted axis (tilt), one at the border of the detector (offset_scans), using the axis (backprojection).
+
+The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
+it: what is at column j from the front is at column 2 axis - j from behind. Mirrored in the middle of the detector
+instead, it has to be moved by a shift of 2 axis - (columns - 1): whole shifts are tried, which are half columns.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
+
+from pellucid import settings
+from pellucid.device import choose
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.correction.flat_field import Calibration, attenuate
+from pellucid.tomo.scan import Floats, Scan
+
+SMALLEST_OVERLAP = 0.5
+"""Of the columns, that two opposite views share at least while one is moved over the other."""
+
+MOST_VIEWS, MOST_COLUMNS = 720, 1024
+"""Of the sinogram that is searched coarsely: a larger one is thinned."""
+
+MAX_BYTES = 2**29
+"""Of rows that are read together."""
+
+DROPPED_FREQUENCIES = 20
+
+
+def by_correlation(front: Voxels, behind: Voxels) -> float:
+    """From a view at 0 and one at 180 degrees (rows, column): where they differ least when one is mirrored.
+
+    Whole columns are tried (half columns of the axis); a parabola through the best three tells the place between them.
+    """
+    mirrored = np.atleast_2d(behind)[:, ::-1].astype(np.float64)
+    front = np.atleast_2d(front).astype(np.float64)
+    columns = front.shape[1]
+    most = int(columns * (1 - SMALLEST_OVERLAP))
+    shifts = np.arange(-most, most + 1)
+    differences = [float(np.mean(_overlap(front, mirrored, shift))) for shift in shifts.tolist()]
+    return float(columns - 1 + lowest(shifts.astype(np.float64), np.array(differences))) / 2
+
+
+def _overlap(front: Floats, mirrored: Floats, shift: int) -> Floats:
+    """Squared differences of what both show, one moved to the right by so many columns."""
+    columns = front.shape[1]
+    a, b = front[:, max(0, shift) : columns + min(0, shift)], mirrored[:, max(0, -shift) : columns - max(0, shift)]
+    return np.asarray((a - b) ** 2)
+
+
+def by_phase_correlation(front: Voxels, behind: Voxels) -> float:
+    """The same by the phases of a transform: fast, and indifferent to brightness, for views that show the whole sample.
+
+    The peak is made finer by a transform that is eight times as long.
+    """
+    mirrored, front = np.atleast_2d(behind)[:, ::-1].astype(np.float64), np.atleast_2d(front).astype(np.float64)
+    columns = front.shape[1]
+    length = scipy.fft.next_fast_len(2 * columns, real=True)
+    window = np.hanning(columns + 2)[1:-1]
+    spectra = [scipy.fft.rfft((view - view.mean()) * window, length) for view in (front, mirrored)]
+    cross = (spectra[0] * np.conj(spectra[1])).sum(axis=0)
+    cross /= np.maximum(np.abs(cross), 1e-12 * np.abs(cross).max() + 1e-300)
+    # High frequencies are mostly noise.
+    cross *= np.exp(-((np.arange(len(cross)) / len(cross) / 0.3) ** 2))
+    peaks = scipy.fft.irfft(cross, 8 * length)
+    best = int(np.argmax(peaks))
+    shift = (best if best < 4 * length else best - 8 * length) / 8
+    return float((columns - 1 + shift) / 2)
+
+
+def by_double_wedge(
+    sinogram: Voxels, angles_rad: Floats, around: float | None = None, reach: float | None = None
+) -> float:
+    """From a half turn (view, column): where the sinogram of the full turn has least outside its double wedge.
+
+    around: a first guess; by default from the opposite views. reach: columns searched on both sides of it, by default a
+    tenth of the detector.
+    """
+    views, columns = sinogram.shape
+    if views < 8 or columns < 16:
+        raise InvalidInput(f"A sinogram of {views} x {columns} is too small for the axis.", remedy="Give the center.")
+    around = _guess(sinogram, angles_rad) if around is None else around
+    reach = default_reach(columns) if reach is None else reach
+    half = np.asarray(_half_turn(sinogram, angles_rad), np.float32)
+    coarse, factor = _thinned(scipy.ndimage.gaussian_filter(half, (3, 1)))
+    # Binned by a factor, column j is at (j - (factor - 1) / 2) / factor.
+    best = _best(coarse, (around - (factor - 1) / 2) / factor, reach / factor) * factor + (factor - 1) / 2
+    fine = scipy.ndimage.gaussian_filter(half, (2, 2))[:: max(1, len(half) // MOST_VIEWS)]
+    return _best(fine, best, factor + 1.5)
+
+
+def default_reach(columns: int) -> float:
+    """Columns on both sides of a first guess, that the axis is looked for in."""
+    return min(50.0, max(4.0, columns / 10))
+
+
+def _guess(sinogram: Voxels, angles_rad: Floats) -> float:
+    """The median of what opposite views say and the middle, so that one of them may be wrong."""
+    text = [METHODS[name](sinogram, angles_rad) for name in ("correlation", "phase-correlation")]
+    return float(np.median([*text, (sinogram.shape[1] - 1) / 2]))
+
+
+def _half_turn(sinogram: Voxels, angles_rad: Floats) -> Voxels:
+    """The views of the first half turn, without one that repeats the first from behind."""
+    turned = np.abs(angles_rad - angles_rad[0])
+    step = np.median(np.abs(np.diff(angles_rad)))
+    return np.asarray(sinogram[turned < np.pi - step / 2])
+
+
+def _thinned(half: Voxels) -> tuple[Voxels, int]:
+    factor = max(1, half.shape[1] // MOST_COLUMNS)
+    some = half[:: max(1, len(half) // MOST_VIEWS)]
+    width = some.shape[1] // factor * factor
+    return some[:, :width].reshape(len(some), -1, factor).mean(axis=2), factor
+
+
+def _best(half: Voxels, around: float, reach: float) -> float:
+    """The axis with the least outside the wedge, within so many columns of a guess."""
+    columns = half.shape[1]
+    mask = wedge_mask(2 * len(half), columns)
+    shift = round(2 * around) - (columns - 1)
+    shifts = np.arange(shift - int(2 * reach), shift + int(2 * reach) + 1)
+    shifts = shifts[np.abs(shifts) <= columns * (1 - SMALLEST_OVERLAP)]
+    if not len(shifts):
+        return around
+    values = np.array([_outside(half, mask, int(one)) for one in shifts])
+    return float(columns - 1 + lowest(shifts.astype(np.float64), values)) / 2
+
+
+def wedge_mask(views: int, columns: int, ratio: float = 0.5) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Where the transform of a full turn (views, columns // 2 + 1) is all but zero, for a sample within the detector.
+
+    A point at radius r adds no more than 2π r u cycles per turn at the frequency u: above that is nothing. Low
+    frequencies along the views are left out, for there the border of the detector shows.
+    """
+    cycles = np.abs(np.fft.fftfreq(views, 1 / views))[:, None]
+    frequencies = np.fft.rfftfreq(columns)[None]
+    dropped = min(DROPPED_FREQUENCIES, int(np.ceil(0.05 * views)))
+    return np.asarray((cycles > 2 * np.pi * ratio * columns * frequencies) & (cycles > dropped))
+
+
+def _outside(half: Voxels, mask: Voxels, shift: int) -> float:
+    """What a full turn has where nothing should be, when the view from behind is moved by a shift."""
+    columns = half.shape[1]
+    # Where the view from behind does not reach, the same columns of the views in opposite order stand in.
+    behind = half[::-1].copy()
+    kept = slice(max(0, shift), columns + min(0, shift))
+    behind[:, kept] = half[:, ::-1][:, max(0, -shift) : columns - max(0, shift)]
+    full = np.concatenate([half, behind])
+    return float(np.abs(scipy.fft.rfft2(full, workers=settings.current().threads)[mask]).mean())
+
+
+def lowest(places: Floats, values: Floats) -> float:
+    """The place of the lowest value, between places by a parabola through it and its neighbours.
+
+    >>> lowest(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.5]))
+    1.1666666666666667
+    """
+    best = int(np.argmin(values))
+    if not 0 < best < len(values) - 1:
+        return float(places[best])
+    left, middle, right = values[best - 1 : best + 2]
+    curve = left - 2 * middle + right
+    offset = 0.5 * (left - right) / curve if curve > 0 else 0.0
+    return float(places[best] + offset * (places[best + 1] - places[best]))
+
+
+@dataclass(frozen=True)
+class AxisLine:
+    """The column of the axis in row 0, and by how many columns it moves from one row to the next.
+
+    >>> AxisLine(100.0, 0.5).at(np.array([0.0, 4.0])).tolist()
+    [100.0, 102.0]
+    """
+
+    column: float
+    slope: float = 0.0
+
+    def at(self, rows: Floats) -> Floats:
+        return self.column + self.slope * np.asarray(rows, np.float64)
+
+    @property
+    def roll_rad(self) -> float:
+        """How far the detector is turned against the axis."""
+        return float(np.arctan(self.slope))
+
+
+def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Floats], float]:
+    """A method of two views on a sinogram: the first view, and the one nearest to half a turn later.
+
+    Where the scan ends a step before that, what pairs say that are one and two steps short tells what a pair would say
+    that is exactly opposite.
+    """
+
+    def of_sinogram(sinogram: Voxels, angles_rad: Floats) -> float:
+        turned = np.abs(angles_rad - angles_rad[0])
+        last = int(np.argmin(np.abs(turned - np.pi)))
+        near = method(sinogram[:1], sinogram[last : last + 1])
+        missing, step = np.pi - turned[last], turned[last] - turned[last - 1]
+        if last < 3 or not 0.1 * step < missing < 1.5 * step:
+            return near
+        pairs = ((0, last - 1), (1, last))
+        far = np.mean([method(sinogram[i : i + 1], sinogram[j : j + 1]) for i, j in pairs])
+        return float(near + (near - far) * missing / step)
+
+    return of_sinogram
+
+
+def by_median(sinogram: Voxels, angles_rad: Floats) -> float:
+    """The middle one of what the three ways say: each is wrong at times, and seldom two of them in the same way."""
+    return float(np.median([METHODS[name](sinogram, angles_rad) for name in METHODS if name != "median"]))
+
+
+METHODS: dict[str, Callable[[Voxels, Floats], float]] = {
+    "double-wedge": by_double_wedge,
+    "correlation": _opposite(by_correlation),
+    "phase-correlation": _opposite(by_phase_correlation),
+    "median": by_median,
+}
+
+
+def find_axis(scan: Scan, method: str = "median", rows: Sequence[int] | None = None) -> AxisLine:
+    """The axis, upright: the median of what some rows say, by default three across the detector."""
+    check_method(method)
+    scan = scan.in_angle_order()
+    chosen = rows or axis_rows(scan.rows, 3)
+    return AxisLine(float(np.median([METHODS[method](one, scan.angles_rad) for one in sinograms_of(scan, chosen)])))
+
+
+def check_method(method: str) -> None:
+    if method not in METHODS:
+        raise InvalidInput(
+            f"There is no way {method!r} to find the axis.", remedy=f"Choose one of: {', '.join(METHODS)}."
+        )
+
+
+def axis_rows(rows: int, count: int) -> list[int]:
+    """So many rows across the detector, without its edges."""
+    count = min(rows, count)
+    chosen: list[int] = np.unique(np.linspace(0, rows - 1, count + 2).round().astype(int)[1:-1]).tolist()
+    return chosen
+
+
+def sinogram_of(scan: Scan, row: int) -> Voxels:
+    """The attenuation of a row, as (view, column)."""
+    return next(sinograms_of(scan, [row]))
+
+
+def sinograms_of(scan: Scan, rows: Sequence[int]) -> Iterator[Voxels]:
+    """The same of several rows, which are read together as far as memory allows."""
+    frames = scan.projections
+    together = max(1, MAX_BYTES // (frames.count * frames.columns * frames.dtype.itemsize))
+    for first in range(0, len(rows), together):
+        some = rows[first : first + together]
+        raw = frames.read_rows(some)
+        for index, row in enumerate(some):
+            calibration = Calibration.of(scan, (row, row + 1))
+            found = attenuate(raw[:, index : index + 1], frames.times, calibration, choose("cpu"))
+            yield np.asarray(found.sinograms[0])

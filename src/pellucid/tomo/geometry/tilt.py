@@ -1,0 +1,151 @@
+"""Whether the axis of rotation is tilted against the rows of the detector: from its column in many rows.
+
+Here: fit_line (a robust line with its uncertainty), Tilt, find_line.
+Not here: the axis in one row (axis), frames turned upright (offset_scans).
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.geometry.axis import (
+    METHODS,
+    AxisLine,
+    axis_rows,
+    by_double_wedge,
+    check_method,
+    default_reach,
+    sinograms_of,
+)
+from pellucid.tomo.scan import Floats, Scan
+
+ROWS_TRIED, MIN_ROWS = 12, 8
+"""Rows that the axis is looked for in, and the least that say anything about a tilt."""
+
+MIN_TILT_PX, MIN_SIGMAS, MIN_SHARE = 0.5, 5.0, 0.6
+"""A tilt is clear from so many pixels on over all rows, so many standard deviations, and this share of the rows that
+agree with it, which span as much of the height."""
+
+OUTLIER_SIGMAS, SMALLEST_ERROR_PX = 3.0, 0.05
+NEAR_PX = 4.0
+"""Columns around the axis of the first rows, within which it is looked for in the others."""
+
+
+@dataclass(frozen=True)
+class LineFit:
+    """A line through the axes of some rows. slope_error: a standard deviation. used: whether a row agrees with it."""
+
+    line: AxisLine
+    slope_error: float
+    used: tuple[bool, ...]
+
+
+def fit_line(rows: Floats, columns: Floats) -> LineFit:
+    """A straight line that a few rows with a wrong axis do not move: these are left out.
+
+    It begins with the median of the slopes between all pairs; rows that are further from it than the scatter of the
+    others do not count, and least squares through the rest say how certain the slope is.
+    """
+    rows, columns = np.asarray(rows, np.float64), np.asarray(columns, np.float64)
+    if len(rows) < 3:
+        return LineFit(AxisLine(float(np.median(columns))), np.inf, (True,) * len(rows))
+    first, second = np.triu_indices(len(rows), 1)
+    steepness = np.median((columns[second] - columns[first]) / (rows[second] - rows[first]))
+    away = columns - steepness * rows
+    away -= np.median(away)
+    scatter = max(1.4826 * float(np.median(np.abs(away))), SMALLEST_ERROR_PX)
+    used = np.abs(away) <= OUTLIER_SIGMAS * scatter
+    middle = rows[used].mean()
+    spread = float(((rows[used] - middle) ** 2).sum())
+    slope = float((columns[used] * (rows[used] - middle)).sum() / spread)
+    start = float(columns[used].mean() - slope * middle)
+    left = columns[used] - start - slope * rows[used]
+    error = max(float(np.sqrt((left**2).sum() / max(1, used.sum() - 2))), SMALLEST_ERROR_PX)
+    return LineFit(AxisLine(start, slope), error / sqrt(spread), tuple(used.tolist()))
+
+
+@dataclass(frozen=True)
+class Tilt:
+    """By how much the axis moves from the first row to the last. pixels, uncertainty_px: columns, and a standard
+    deviation. rows_used, rows_tried: rows that agree with the line, and all that were looked at. is_corrected: whether
+    slices follow it."""
+
+    pixels: float
+    uncertainty_px: float
+    degrees: float
+    rows_used: int
+    rows_tried: int
+    is_clear: bool
+    is_corrected: bool = False
+
+    def sentence(self) -> str:
+        """For the report and the command line; empty where nothing speaks for a tilt."""
+        size = f"{self.pixels:.2f} ± {self.uncertainty_px:.2f} pixels over the rows ({self.degrees:.3f} degrees)"
+        if self.is_corrected:
+            unclear = "" if self.is_clear else "; it is not clear from the rows"
+            return f"The axis is tilted by {size}, which is corrected{unclear}."
+        if abs(self.pixels) < max(MIN_TILT_PX, 3 * self.uncertainty_px):
+            return ""
+        return f"The axis may be tilted by {size}, which is not corrected: check it with --tilt auto."
+
+
+@dataclass(frozen=True)
+class FoundLine:
+    """column: of the axis, where it is the same for all rows. line: of the tilted axis. tilt: None of too few rows."""
+
+    column: float
+    line: AxisLine
+    tilt: Tilt | None
+
+
+def find_line(scan: Scan, method: str = "median") -> FoundLine:
+    """The axis of a scan in many rows across the detector."""
+    check_method(method)
+    scan = scan.in_angle_order()
+    thorough = axis_rows(scan.rows, 3)
+    others = [row for row in axis_rows(scan.rows, ROWS_TRIED) if row not in thorough and scan.rows >= MIN_ROWS]
+    sinograms = sinograms_of(scan, [*thorough, *others])
+    found = {row: _every_way(next(sinograms), scan.angles_rad, method) for row in thorough}
+    column = float(np.median([np.median(ways) for ways in found.values()]))
+    if scan.rows < MIN_ROWS:
+        return FoundLine(column, AxisLine(column), None)
+    reach = min(default_reach(scan.columns), NEAR_PX + float(np.ptp([np.median(ways) for ways in found.values()])))
+    for row, sinogram in zip(others, sinograms, strict=True):
+        found[row] = _every_way(sinogram, scan.angles_rad, method, (column, reach))
+    rows = np.array(sorted(found), np.float64)
+    columns = np.array([found[int(row)] for row in rows])
+    fit = fit_line(rows, np.median(columns, axis=1))
+    return FoundLine(column, fit.line, _tilt(scan, rows, columns, fit))
+
+
+def _tilt(scan: Scan, rows: Floats, columns: Floats, fit: LineFit) -> Tilt:
+    """columns: (row, way to find the axis)."""
+    height = scan.rows - 1
+    pixels, uncertainty = fit.line.slope * height, fit.slope_error * height
+    used = rows[np.array(fit.used)]
+    # What only one way of three finds may come from the sample.
+    ways = [fit_line(rows, way).line.slope * height for way in columns.T]
+    agreeing = sum(abs(way - pixels) <= MIN_TILT_PX / 2 + 0.25 * abs(pixels) for way in ways)
+    is_clear = (
+        abs(pixels) >= max(MIN_TILT_PX, MIN_SIGMAS * uncertainty)
+        and len(used) >= MIN_SHARE * len(rows)
+        and np.ptp(used) >= MIN_SHARE * height
+        and 2 * agreeing > len(ways)
+    )
+    degrees = float(np.degrees(fit.line.roll_rad))
+    return Tilt(pixels, uncertainty, degrees, len(used), len(rows), bool(is_clear))
+
+
+def _every_way(
+    sinogram: Voxels, angles_rad: Floats, method: str, near: tuple[float, float] | None = None
+) -> list[float]:
+    """What every way says of a row, or the one that is asked for. near: where the double wedge looks, and how far."""
+    names = [name for name in METHODS if name != "median"] if method == "median" else [method]
+    return [
+        by_double_wedge(sinogram, angles_rad, *near)
+        if near and name == "double-wedge"
+        else METHODS[name](sinogram, angles_rad)
+        for name in names
+    ]

@@ -1,0 +1,1 @@
+"""Filters, back projection, gridding, SIRT, CGLS."""

@@ -1,0 +1,1 @@
+"""Plan, memory, slabs, previews, live slices, and reconstruct()."""

@@ -1,0 +1,97 @@
+"""From a scan to an array in memory: for scripts and notebooks whose volume fits there.
+
+Here: reconstruct_array.
+Not here: volumes in files, resumed and reported (pipeline), the steps (slabs).
+"""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from pellucid import progress, settings
+from pellucid.device import Array, choose, primitives
+from pellucid.engines.stopping import stopping_when
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo.correction.beam import check_light, check_share
+from pellucid.tomo.correction.frame_check import frame_warnings
+from pellucid.tomo.methods.gridding_cpu import reuse_buffers
+from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE
+from pellucid.tomo.pipeline.planning import plan_preparation, plan_slabs
+from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics, make_slab
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan import Scan
+
+
+def reconstruct_array(
+    scan: Scan,
+    recipe: Recipe | None = None,
+    *,
+    device: str | None = None,
+    out: Voxels | None = None,
+    account: SlabStatistics | None = None,
+) -> Voxels:
+    """All slices of a scan (slice, row, column), float32, in attenuation per cm where the pixel size is known.
+
+    out: where to put them; memory that was used before is filled sooner than new. account: takes in what was noticed.
+    """
+    scan = scan.in_angle_order()
+    check_light(scan)
+    for warning in frame_warnings(scan):
+        progress.note(warning)
+    plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
+    if plan_preparation(plan) is not None:
+        remedy = "Use pellucid.tomo.pipeline.reconstruct.reconstruct(), which keeps them in a file meanwhile."
+        raise InvalidInput("Phase, binning and roll need whole projections first.", remedy=remedy)
+    out = _checked(out, (scan.rows, plan.edge(scan), plan.edge(scan)))
+    account = account or SlabStatistics()
+    clipped_before = account.clipped
+    slabs = [(first, min(scan.rows, first + SLICES_AT_ONCE)) for first in range(0, scan.rows, SLICES_AT_ONCE)]
+    stop = threading.Event()
+    with reuse_buffers(), progress.task("Reconstructing", total=out.size, unit="voxels") as bar, _threads(stop) as pool:
+        made = {pool.submit(_make, scan, rows, plan, out, stop): rows[1] - rows[0] for rows in slabs}
+        for done in as_completed(made):
+            account.add(vars(done.result()))
+            bar.advance(made[done] * out[0].size)
+    check_share(scan, (account.clipped - clipped_before) / scan.pixels)
+    return out
+
+
+def _checked(out: Voxels | None, shape: tuple[int, int, int]) -> Voxels:
+    if out is None:
+        return np.empty(shape, np.float32)
+    if out.shape != shape or out.dtype != np.float32 or not out.flags.writeable:
+        raise InvalidInput(
+            f"The slices do not fit into an array of {out.shape} {out.dtype}.", remedy=f"Give {shape} float32."
+        )
+    return out
+
+
+@contextmanager
+def _threads(stop: threading.Event) -> Iterator[ThreadPoolExecutor]:
+    """One reads and copies while another computes. When one fails, or is interrupted, the others stop at their next
+    step, and what has not begun is left."""
+    pool = ThreadPoolExecutor(max(2, settings.current().threads))
+    try:
+        yield pool
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _make(scan: Scan, rows: tuple[int, int], plan: SlabPlan, out: Voxels, stop: threading.Event) -> SlabStatistics:
+    account, room = SlabStatistics(), primitives(plan.device)
+
+    def put(start: int, slices: Array) -> None:
+        first = rows[0] + start
+        room.to_host(slices, out=out[first : first + len(slices)])
+
+    with stopping_when(stop.is_set):
+        make_slab(scan.projections.read(rows=rows), scan, rows, plan, account, put)
+    return account

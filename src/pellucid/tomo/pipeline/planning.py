@@ -1,0 +1,96 @@
+"""What has to be known of a scan before slabs of it are made: where the axis is, and what is prepared.
+
+Here: plan_slabs, plan_preparation, and the plan for the slabs of what was prepared.
+Not here: ways to find an axis (axis, tilt, offset_scans), making slabs (slabs).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from pellucid.device import Device
+from pellucid.errors import InvalidInput
+from pellucid.tomo.correction.preparation import Preparation
+from pellucid.tomo.geometry.axis import find_axis, sinogram_of
+from pellucid.tomo.geometry.offset import OffsetAxis, find_offset_axis
+from pellucid.tomo.geometry.tilt import Tilt, find_line
+from pellucid.tomo.pipeline.slabs import SlabPlan
+from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
+from pellucid.tomo.scan import Scan
+
+AUTOMATIC_AXIS = "median"
+
+
+def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
+    """The plan for all slabs of a scan; the axis is looked for where the recipe does not give it."""
+    scan.check_turn()
+    _check_center(scan, recipe.center)
+    if not recipe.is_offset:
+        axis, tilt = _axis(scan, recipe)
+        return SlabPlan(recipe, axis, device, tilt=tilt)
+    offset = _offset(scan, recipe)
+    return SlabPlan(recipe, (offset.column, 0.0), device, offset)
+
+
+def plan_preparation(plan: SlabPlan) -> Preparation | None:
+    """What whole projections have to go through before slabs are made, where there is any such thing."""
+    recipe = plan.recipe
+    roll_rad = float(np.arctan(plan.axis[1])) if recipe.roll_deg else 0.0
+    request = Preparation(plan.offset, roll_rad, recipe.binning, recipe.phase)
+    return request if request.is_needed else None
+
+
+def plan_prepared(scan: Scan, plan: SlabPlan, request: Preparation) -> SlabPlan:
+    """The plan for slabs of prepared projections: views are joined and upright, and pixels are larger."""
+    column, slope = plan.axis
+    if request.offset is not None:
+        column = request.offset.joined_axis
+    if request.roll_rad:
+        center = (scan.columns - 1) / 2
+        away = column + slope * (scan.rows - 1) / 2 - center
+        column, slope = center + away * float(np.cos(request.roll_rad)), 0.0
+    at_first_row = column + slope * request.unbinned(0)
+    return replace(plan, axis=(request.binned(at_first_row), slope), offset=None)
+
+
+def _check_center(scan: Scan, center: float | str) -> None:
+    if not isinstance(center, str) and not 0 <= center <= scan.columns - 1:
+        raise InvalidInput(
+            f"The axis cannot be at column {center:g} of {scan.columns}.",
+            remedy=f"Give a column from 0 to {scan.columns - 1}.",
+        )
+
+
+def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], Tilt | None]:
+    """The column of the axis in row 0, and how far it moves from one row to the next; its tilt, if it was measured."""
+    middle = (scan.rows - 1) / 2
+    way = AUTOMATIC_AXIS if recipe.center == AUTOMATIC else recipe.center
+    is_known = recipe.center == AUTOMATIC and scan.axis_column is not None
+    if isinstance(way, str) and recipe.is_slope_sought and not (is_known and recipe.tilt == WHEN_CLEAR):
+        return _found_line(scan, recipe, way)
+    tilt = 0.0 if isinstance(recipe.tilt, str) else recipe.tilt
+    slope = tilt + float(np.tan(np.deg2rad(float(recipe.roll_deg))))
+    column = scan.axis_column if is_known and scan.axis_column is not None else way
+    if isinstance(column, str):
+        column = find_axis(scan, column).column
+    return (column - slope * middle, slope), None
+
+
+def _found_line(scan: Scan, recipe: Recipe, way: str) -> tuple[tuple[float, float], Tilt | None]:
+    """The tilted line where that is asked for, or where the tilt is clear."""
+    found = find_line(scan, way)
+    is_requested = AUTOMATIC in (recipe.tilt, recipe.roll_deg)
+    if found.tilt is None or not (is_requested or found.tilt.is_clear):
+        return (found.column, 0.0), found.tilt
+    return (found.line.column, found.line.slope), replace(found.tilt, is_corrected=True)
+
+
+def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
+    if not scan.is_full_turn:
+        raise InvalidInput(
+            f"{scan.name} turned by {np.degrees(scan.span_rad):.0f} degrees, and an offset scan takes a full turn.",
+            remedy="Leave --offset out, or check the angles.",
+        )
+    if not isinstance(recipe.center, str):
+        return OffsetAxis(2 * recipe.center, scan.columns)
+    return find_offset_axis(sinogram_of(scan, scan.rows // 2), scan.angles_rad)

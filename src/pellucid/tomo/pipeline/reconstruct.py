@@ -1,0 +1,372 @@
+"""One call from a scan to a volume: planned, run on an engine, resumed after an interruption, reported.
+
+Here: reconstruct, and OutputOptions.
+Not here: the tasks (preparation, slab_task), what is wished (recipe), levels and unfinished outputs (conversion).
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from pellucid.box import Box, Shape, triple
+from pellucid.conversion.convert import loss_warning
+from pellucid.conversion.output_check import check_output
+from pellucid.conversion.partial_output import PartialOutput
+from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
+from pellucid.conversion.values import ValueMap, plan_values
+from pellucid.device import Device, choose
+from pellucid.engines.engine import Engine, make_engine
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.formats.fingerprint import fingerprint
+from pellucid.formats.location import Location
+from pellucid.formats.orientation import Orientation, Vector
+from pellucid.formats.protocol import Layout, Level, Voxels
+from pellucid.formats.registry import format_for_writing, open_writer
+from pellucid.tomo.correction.beam import check_light, check_share, light_warnings
+from pellucid.tomo.correction.frame_check import frame_warnings
+from pellucid.tomo.correction.preparation import Preparation, PreparationTask
+from pellucid.tomo.geometry.offset_check import offset_warnings
+from pellucid.tomo.pipeline.planning import plan_preparation, plan_prepared, plan_slabs
+from pellucid.tomo.pipeline.slab_task import SlabTask
+from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.report import AngleReport, ReconstructionReport, report_path
+from pellucid.tomo.scan import Scan
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.tomo.scan_files.registry import open_scan, scan_facts
+from pellucid.volume.levels import plan_levels
+from pellucid.volume.volume import Volume, open_volume
+
+CHUNK = (64, 64, 64)
+SHARD_CHUNKS = 4
+"""Along y and x, of a shard where the format has such."""
+
+FLOAT_CODEC = "lz4"
+"""In zarr. Noise of 32 bits hardly gets smaller: Zarr's usual codec saves 5 % more, for four times the work, and the
+cores that it takes are those that compute."""
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How the volume is written.
+
+    dtype, value_range: the voxel type, and the attenuations (per cm where the pixel size is known) that become its
+    ends. levels, reduce, chunk, codec: as in a conversion. rows: of the detector, the first and the one after the last.
+    """
+
+    dtype: str = "float32"
+    value_range: tuple[float, float] | None = None
+    levels: int | Literal["auto"] = 1
+    reduce: str = "mean"
+    chunk: Shape | None = None
+    codec: str | None = None
+    rows: tuple[int, int] | None = None
+
+
+Watch = Callable[[Layout], AbstractContextManager[Callable[[Box, Voxels], None]]]
+"""Opened with the layout of the volume, it is told every slab that is made: where it lies, and its voxels."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a reconstruction is run: the engine, the device of its kernels, whether an output that exists is replaced;
+    who watches the slabs as they are made."""
+
+    engine: Engine | None = None
+    device: str | None = None
+    overwrite: bool = False
+    watch: Watch | None = None
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+
+def reconstruct(
+    source: str | Path | Location,
+    target: str | Path | Location,
+    recipe: Recipe | None = None,
+    output: OutputOptions | None = None,
+    options: ScanOptions | None = None,
+    running: RunOptions | None = None,
+) -> Volume:
+    """The volume of a scan, in attenuation per cm where the pixel size is known, and a report beside it.
+
+    Interrupted and called again, it continues. The output has its final name only when it is complete.
+    """
+    if isinstance(source, Scan):
+        raise InvalidInput(
+            "reconstruct() was given a Scan, and takes where it is stored.",
+            remedy="Pass the path and the ScanOptions, or use pellucid.tomo.reconstruct_array(scan).",
+        )
+    running, place = running or RunOptions(), Location.parse(target).absolute
+    with closing(open_scan(source, options)) as scan:
+        for written in (place, report_path(place)):
+            check_output(written or place, scan.inputs)
+        request = _Request(
+            str(Location.parse(source).absolute),
+            options or ScanOptions(),
+            recipe or Recipe(),
+            output or OutputOptions(),
+            is_sharded=format_for_writing(place) == "zarr",
+        )
+        job = _Job.planned(scan, request, running.engine or make_engine(), choose(running.device))
+        with PartialOutput(place, overwrite=running.overwrite) as partial, partial.naming_target():
+            account = job.carry_out(scan, partial, running)
+        report = job.report(scan, place, account)
+    volume = open_volume(place)
+    if warning := loss_warning(volume, job.layout):
+        report = replace(report, warnings=(*report.warnings, warning))
+    if (path := report_path(place)) is not None:
+        report.write(path)
+    return volume
+
+
+@dataclass(frozen=True)
+class _Request:
+    """All that a person said, less where to write."""
+
+    source: str
+    options: ScanOptions
+    recipe: Recipe
+    output: OutputOptions
+    is_sharded: bool
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One reconstruction: the plan, and carrying it out.
+
+    axis: on the detector, as in SlabPlan. prepared: the layout of what is prepared first, where there is any. raw: the
+    shape of what slabs are made of. itemsize: of the detector's pixels. rows: of the volume, counted in rows of what
+    slabs are made of. scale: as in SlabTask.
+    """
+
+    request: _Request
+    engine: Engine
+    slabs: SlabPlan
+    axis: tuple[float, float]
+    preparation: Preparation | None
+    prepared: Layout | None
+    raw: Shape
+    itemsize: int
+    rows: tuple[int, int]
+    scale: float
+    values: ValueMap
+    layout: Layout
+
+    @classmethod
+    def planned(cls, scan: Scan, request: _Request, engine: Engine, device: Device) -> "_Job":
+        """What can be refused without touching the output is refused here."""
+        binning = request.recipe.binning
+        first, stop = (row // binning for row in _checked_rows(scan, request.output.rows, binning))
+        values = plan_values(np.dtype(np.float32), request.output.dtype, request.output.value_range)
+        check_light(scan, (first * binning, stop * binning))
+        on_detector = slabs = plan_slabs(scan, request.recipe, device)
+        raw, prepared, edge = scan.projections.shape, None, slabs.edge(scan)
+        preparation = plan_preparation(slabs)
+        if preparation is not None:
+            prepared, slabs = preparation.layout(scan), plan_prepared(scan, slabs, preparation)
+            raw, edge = prepared.levels[0].shape, prepared.levels[0].shape[2]
+        return cls(
+            request,
+            engine,
+            slabs,
+            on_detector.axis,
+            preparation,
+            prepared,
+            raw,
+            scan.projections.dtype.itemsize,
+            (first, stop),
+            scan.per_pixel / (binning if scan.pixel_size_um else 1),
+            values,
+            _layout((stop - first, edge, edge), _first_voxel(scan, on_detector, first, edge), scan, request, values),
+        )
+
+    def carry_out(self, scan: Scan, partial: PartialOutput, running: RunOptions) -> SlabStatistics:
+        is_resumed = partial.begin(self._key())
+        try:
+            before = self._before(partial.folder, is_resumed=is_resumed)
+            stages = self._stages(partial, is_resumed=is_resumed)
+        except PellucidError:
+            partial.discard()  # Refused: nothing was worked for yet.
+            raise
+        account = SlabStatistics()
+        with account.timing("wall"):
+            with self._watched(partial, stages[0], running.watch) as tell:
+                for stage in (*before, *stages):
+                    with account.timing(stage.name.lower()):
+                        for done in run_stage(stage, self.engine, partial.folder, running.cancel):
+                            account.add(done.result or {})
+                            tell(stage, done.index)
+            try:
+                check_share(scan, self._dark_share(account))
+            except PellucidError:
+                partial.discard()
+                raise
+            with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
+                writer.finish()
+            partial.publish()
+        return account
+
+    def _dark_share(self, account: SlabStatistics) -> float:
+        """The share of the pixels that slices are made of, that had no light."""
+        return account.clipped / (self.raw[0] * (self.rows[1] - self.rows[0]) * self.raw[2])
+
+    @contextmanager
+    def _watched(
+        self, partial: PartialOutput, slabs: Stage, watch: Watch | None
+    ) -> Iterator[Callable[[Stage, int], None]]:
+        """Reads slabs back for who watches: whatever engine made them, and wherever."""
+        if watch is None:
+            yield lambda stage, index: None
+            return
+        with closing(open_writer(partial.output, self.layout, resume=True)) as made, watch(self.layout) as show:
+
+            def tell(stage: Stage, index: int) -> None:
+                if stage is slabs:
+                    box = slabs.blocks[index].core
+                    voxels = np.empty(box.shape, self.layout.dtype)
+                    made.read(box, voxels)
+                    show(box, voxels)
+
+            yield tell
+
+    def _before(self, folder: Path, *, is_resumed: bool) -> list[Stage]:
+        """The preparation of whole projections, where there is any."""
+        if self.preparation is None or self.prepared is None:
+            return []
+        place = _prepared(folder)
+        with closing(open_writer(place, self.prepared, resume=is_resumed)) as writer:
+            output_chunk = writer.grains[0]
+            writer.finish()  # Whole from the start: what is in it is known by the markers.
+        task = PreparationTask(
+            self.request.source,
+            self.request.options,
+            self.preparation,
+            str(place),
+            self.prepared,
+            output_chunk,
+            self.itemsize,
+            self.slabs.device.name,
+        )
+        return [plan_stage("Preparing projections", task, self.engine)]
+
+    def _stages(self, partial: PartialOutput, *, is_resumed: bool) -> list[Stage]:
+        with closing(open_writer(partial.output, self.layout, resume=is_resumed)) as writer:
+            if self.engine.needs_shareable_output and not writer.is_shareable:
+                remedy = "Use the local engine (threads), or write zarr or n5."
+                raise InvalidInput("This output cannot be worked on by several processes.", remedy=remedy)
+            grains = writer.grains
+        first = plan_stage("Reconstructing", self._task(partial, grains[0]), self.engine)
+        return plan_levels_after(first, partial.output, self.layout, self.request.output.reduce, grains, self.engine)
+
+    def _task(self, partial: PartialOutput, output_chunk: Shape) -> SlabTask:
+        return SlabTask(
+            source=self.request.source,
+            options=self.request.options,
+            recipe=self.request.recipe,
+            axis=self.slabs.axis,
+            offset=self.slabs.offset,
+            first_row=self.rows[0],
+            scale=self.scale,
+            target=str(partial.output),
+            layout=self.layout,
+            values=self.values,
+            output_chunk=output_chunk,
+            views=self.raw[0],
+            columns=self.raw[2],
+            raw_itemsize=4 if self.preparation else self.itemsize,
+            device=self.slabs.device.name,
+            preparation=self.preparation,
+            prepared=str(_prepared(partial.folder)) if self.preparation else "",
+        )
+
+    def _key(self) -> str:
+        facts = (fingerprint(Location.parse(self.request.source)), self.request, self.slabs, self.layout)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    def report(self, scan: Scan, place: Location, account: SlabStatistics) -> ReconstructionReport:
+        level, binning = self.layout.levels[0], self.request.recipe.binning
+        rows = (self.rows[0] * binning, self.rows[1] * binning)
+        seconds = dict(account.seconds)
+        angles = AngleReport.of(self.slabs.geometry(scan.angles_rad, (0, 1)))
+        return ReconstructionReport(
+            scan=scan_facts(scan),
+            recipe=self.request.recipe.as_words(),
+            axis=(self.axis[0] + self.axis[1] * rows[0], self.axis[0] + self.axis[1] * (rows[1] - 1)),
+            tilt=self.slabs.tilt,
+            angles=angles,
+            output={
+                "location": str(place),
+                "rows": rows,
+                "shape": level.shape,
+                "levels": len(self.layout.levels),
+                "dtype": self.layout.dtype.name,
+                "value_range": self.values.value_range,
+                "value_unit": "1/cm" if scan.pixel_size_um else "1/pixel",
+                "spacing": level.spacing,
+                "unit": self.layout.unit,
+            },
+            device=self.slabs.device.name,
+            wall_s=seconds.pop("wall"),
+            seconds=seconds,
+            warnings=(*scan.assumptions, *angles.warnings, *self._warnings(scan, account)),
+        )
+
+    def _warnings(self, scan: Scan, account: SlabStatistics) -> list[str]:
+        text = [f"Prepared first: {self.preparation.describe()}."] if self.preparation else []
+        text += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
+        text += frame_warnings(scan)
+        text += light_warnings(scan)
+        text += offset_warnings(scan, self.request.recipe, self.axis)
+        text += account.warnings
+        if scan.bad_pixel_count:
+            text.append(
+                f"{scan.bad_pixel_count:,} dead or hot pixels of the detector were replaced by their neighbours."
+            )
+        if account.clipped:
+            text.append(f"{100 * self._dark_share(account):.2g} % of all pixels had too little light or no value.")
+        if account.zingers:
+            text.append(f"{account.zingers:,} pixels were hit by stray photons and are replaced.")
+        if not scan.pixel_size_um:
+            text.append("The pixel size is not known: values are attenuation per pixel, and spacing is 1.")
+        return text
+
+
+def _prepared(folder: Path) -> Location:
+    """Where prepared projections lie until the volume is made."""
+    return Location.parse(folder / "prepared.n5")
+
+
+def _checked_rows(scan: Scan, rows: tuple[int, int] | None, binning: int) -> tuple[int, int]:
+    first, stop = rows or (0, scan.rows)
+    if not (0 <= first < stop <= scan.rows and first // binning < stop // binning):
+        raise InvalidInput(f"There are no rows {first}:{stop} in {scan.name}.", remedy=f"Stay within 0:{scan.rows}.")
+    return first, stop
+
+
+def _layout(shape: Shape, first: Vector, scan: Scan, request: _Request, values: ValueMap) -> Layout:
+    output = request.output
+    chunk = triple(map(min, output.chunk or CHUNK, shape))
+    edge = (scan.pixel_size_um or 1.0) * request.recipe.binning
+    levels = plan_levels(Level(shape, chunk, (edge,) * 3), None if output.levels == "auto" else output.levels)
+    unit = "um" if scan.pixel_size_um else ""
+    # A shard is written whole: one of several chunks along z would make slabs as thick.
+    shard = (chunk[0], SHARD_CHUNKS * chunk[1], SHARD_CHUNKS * chunk[2]) if request.is_sharded else None
+    usual = FLOAT_CODEC if request.is_sharded and values.dtype == "float32" else None
+    orientation = Orientation().moved(first, (scan.pixel_size_um or 1.0,) * 3)
+    return Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual, orientation)
+
+
+def _first_voxel(scan: Scan, slabs: SlabPlan, first_row: int, edge: int) -> Vector:
+    """Where a volume begins, (z, y, x) in pixels of the detector, counted from the first voxel of an unbinned volume of
+    all rows. Row 0 of the detector is the top, column 0 is left. The axis is in the middle of both volumes, also where
+    binning leaves columns over.
+    """
+    binning = slabs.recipe.binning
+    aside = (slabs.edge(scan) - 1 - (edge - 1) * binning) / 2
+    return (first_row * binning + (binning - 1) / 2, aside, aside)

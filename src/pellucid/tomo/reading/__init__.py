@@ -1,1 +1,0 @@
-"""Scans from files: one module for each kind, and open_scan for all of them."""

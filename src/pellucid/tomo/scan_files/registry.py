@@ -1,0 +1,109 @@
+"""Opening a scan, whatever its kind: recognised by content, as volumes are.
+
+Here: open_scan(), is_scan(), and the facts that people are told of a scan.
+Not here: the kinds (one module each).
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import InvalidInput, PellucidError, UnknownFormat
+from pellucid.formats.hdf5.tree import Hdf5Tree
+from pellucid.formats.location import Location
+from pellucid.formats.registry import recognise
+from pellucid.tomo.correction.pixel_repair import repaired
+from pellucid.tomo.scan import Scan
+from pellucid.tomo.scan_files.assembly import ScanContents, ScanOptions, build_scan
+from pellucid.tomo.scan_files.hdf5 import find_hdf5
+from pellucid.tomo.scan_files.hipic import find_hipic
+from pellucid.tomo.scan_files.tiff_folders import find_folder, holds_tiff, is_scan_folder
+
+
+def open_scan(location: str | Path | Location, options: ScanOptions | None = None, *, is_growing: bool = False) -> Scan:
+    """The scan at a location. What is missing there has to be said in the options, or is an error.
+
+    Projections come in the order of their angles. is_growing: it is still being written; what is there so far is the
+    scan, in the order in which it came.
+    """
+    place, options = Location.parse(location), options or ScanOptions()
+    found = _find(place, options, is_growing=is_growing)
+    try:
+        scan = build_scan(str(place), found, options)
+        if not is_growing:
+            scan.check_turn()
+        scan = repaired(scan) if options.is_repaired else scan
+        return scan if is_growing else scan.in_angle_order()
+    except BaseException:
+        found.close()
+        raise
+
+
+def _find(place: Location, options: ScanOptions, *, is_growing: bool) -> ScanContents:
+    kind = _kind(place)
+    if kind == "hdf5":
+        return find_hdf5(place.local, options, is_growing=is_growing)
+    if kind == "hipic":
+        return find_hipic(place.local)
+    if kind == "tiff" and place.local.is_dir():
+        return find_folder(place.local, options, is_growing=is_growing)
+    raise InvalidInput(
+        f"{place} is {kind}, which is not known as a scan.",
+        remedy="Scans are HDF5 (Data Exchange, NXtomo, or named datasets), folders of TIFF files, and HiPic.",
+    )
+
+
+def _kind(place: Location) -> str:
+    """The format; a folder with a subfolder of TIFF files for each kind of frame is one of TIFF too."""
+    try:
+        return recognise(place)
+    except UnknownFormat:
+        if place.local.is_dir() and holds_tiff(place.local):
+            return "tiff"
+        raise
+
+
+def is_scan(location: str | Path | Location) -> bool:
+    """Whether something says of itself that it is a scan; a volume in HDF5 or TIFF does not."""
+    place = Location.parse(location)
+    if place.is_remote or place.is_memory or place.dataset or place.options:
+        return False
+    try:
+        kind = _kind(place)
+        if kind == "tiff" and place.local.is_dir():
+            return is_scan_folder(place.local)
+        if kind == "hdf5":
+            with Hdf5Tree(place.local) as tree:
+                return tree.shape("/exchange/data") is not None or any(
+                    tree.shape(f"{name}/image_key") for name in tree.groups("NXdetector")
+                )
+        return kind == "hipic" and place.local.suffix.lower() != ".img"
+    except PellucidError:
+        return False
+
+
+def scan_facts(scan: Scan) -> dict[str, Any]:
+    """The geometry of a scan, as plain values."""
+    angles = np.rad2deg(scan.angles_rad)
+    return {
+        "name": scan.name,
+        "scan": scan.kind,
+        "projections": scan.count,
+        "rows": scan.rows,
+        "columns": scan.columns,
+        "dtype": scan.projections.dtype.name,
+        "bytes": scan.count * scan.rows * scan.columns * scan.projections.dtype.itemsize,
+        "first_angle_deg": float(angles[0]),
+        "last_angle_deg": float(angles[-1]),
+        "step_deg": float(np.rad2deg(scan.step_rad)),
+        "span_deg": float(np.rad2deg(scan.span_rad)),
+        "is_full_turn": scan.is_full_turn,
+        "flats": scan.flats.count if scan.flats else 0,
+        "flat_groups": scan.groups(scan.flats),
+        "darks": scan.darks.count if scan.darks else 0,
+        "dark_groups": scan.groups(scan.darks),
+        "pixel_size_um": scan.pixel_size_um,
+        "axis_column": scan.axis_column,
+        "assumptions": list(scan.assumptions),
+    }

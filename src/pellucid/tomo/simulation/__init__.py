@@ -1,0 +1,1 @@
+"""Phantoms and simulated scans."""

@@ -1,0 +1,1 @@
+"""The same bytes through WebSockets of a web proxy."""

@@ -1,0 +1,1 @@
+"""Messages, handshake, pieces, one transfer."""

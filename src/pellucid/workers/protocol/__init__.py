@@ -1,0 +1,1 @@
+"""Requests to a Worker, and its replies."""

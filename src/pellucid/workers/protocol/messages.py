@@ -1,0 +1,29 @@
+"""Requests and replies of a Worker, to and from JSON.
+
+Here: to_message, from_message.
+Not here: the types (requests, replies), carrying them (channel).
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from pellucid.dataclass_json import from_json
+from pellucid.workers.protocol.replies import Reply
+from pellucid.workers.protocol.requests import Request
+
+KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*Request.__args__, *Reply.__args__)}
+
+
+def to_message(content: Request | Reply) -> dict[str, Any]:
+    return {"kind": type(content).__name__, "content": asdict(content)}
+
+
+def from_message(message: dict[str, Any]) -> Any:
+    """A request or a reply.
+
+    >>> from pellucid.workers.protocol.requests import Cancel
+    >>> from_message(to_message(Cancel(3)))
+    Cancel(request=3)
+    """
+    kind = KINDS[message["kind"]]
+    return from_json(kind, message["content"], message["kind"])

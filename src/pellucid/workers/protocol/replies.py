@@ -1,0 +1,269 @@
+"""What a Worker reports and replies to its supervisor.
+
+Here: replies and reports as typed data.
+Not here: requests, to and from JSON (messages), carrying them (channel).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pellucid.formats.protocol import Spacing
+from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.scene import MeshLayer, PointsLayer, VolumeLayer
+from pellucid.rendering.user_shading import Parameter
+from pellucid.tomo.scan_files.dataset_guess import Suggestion
+from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
+from pellucid.workers.protocol.requests import Voxel
+
+Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
+"""What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The Worker has its device."""
+
+    device: str
+
+
+@dataclass(frozen=True)
+class Heartbeat:
+    """Said twice a second. silence_s: since the thread that draws last gave a sign; 0 while it waits for work."""
+
+    stage: Stage
+    silence_s: float
+
+
+@dataclass(frozen=True)
+class FrameDrawn:
+    """A picture, RGBA, in a slot of shared memory, whose descriptor comes along when it is a new one.
+
+    number: of the Draw, and view: which of its pictures; or request: of a Snapshot (number is -1). nbytes: of the slot.
+    """
+
+    number: int
+    request: int
+    view: int
+    slot: int
+    nbytes: int
+    width: int
+    height: int
+    is_exact: bool
+    full_resolution: float
+    render_ms: float
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A refusal, by name of the error's class. number: of a Draw, else -1; request: of the rest, else -1."""
+
+    number: int
+    request: int
+    kind: str
+    what: str
+    remedy: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Done:
+    """It is done."""
+
+    request: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    request: int
+    hash: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class VolumeFacts:
+    """What a volume is. counts: voxels in equal bins from low to high. is_estimated: from some of the voxels, so that
+    a few may lie outside. planes: how its slices are shown; orientation: in words, empty where none is stated."""
+
+    shape: Voxel
+    spacing: Spacing
+    unit: str
+    dtype: str
+    levels: int
+    times: int
+    channels: int
+    low: float
+    high: float
+    counts: tuple[int, ...]
+    is_estimated: bool = False
+    planes: Planes = ASSUMED_PLANES
+    orientation: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """low, high: of all voxels; counts: in equal bins between them, still from some."""
+
+    request: int
+    low: float
+    high: float
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SourceDescribed:
+    """One of the three layers, and a camera that sees it. facts: of a volume. count: of points or triangles.
+
+    low, high and counts of points are in ``facts`` too, with a shape of zeros.
+    """
+
+    request: int
+    camera: Camera
+    facts: VolumeFacts | None
+    volume: VolumeLayer | None = None
+    points: PointsLayer | None = None
+    mesh: MeshLayer | None = None
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """datasets: names to choose from where there are several, and shape None then. problem: why it cannot be opened.
+    is_scan: projections to be reconstructed, and shape is (view, row, column) of them. may_be_scan: it could be one, if
+    somebody says what its datasets are."""
+
+    request: int
+    shape: Voxel | None = None
+    spacing: Spacing | None = None
+    unit: str = ""
+    dtype: str = ""
+    levels: int = 0
+    times: int = 0
+    channels: int = 0
+    datasets: tuple[str, ...] = ()
+    problem: str = ""
+    is_scan: bool = False
+    may_be_scan: bool = False
+
+
+@dataclass(frozen=True)
+class PixelProbed:
+    """position None: nothing is there. label: of the label volume that lies over the layer."""
+
+    request: int
+    position: Vector | None
+    layer: int = -1
+    voxel: Voxel = (0, 0, 0)
+    value: float | None = None
+    label: int | None = None
+
+
+@dataclass(frozen=True)
+class Sliced:
+    request: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class LineSampled:
+    request: int
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    request: int
+    shape: Voxel
+    dtype: str
+    spacing: Spacing
+
+
+@dataclass(frozen=True)
+class ProgressReported:
+    """How far something is. request: of an Export, else -1."""
+
+    request: int
+    task: int
+    name: str
+    done: int
+    total: int | None
+    unit: str
+    seconds_left: float | None
+    is_finished: bool
+    is_stopped: bool
+
+
+@dataclass(frozen=True)
+class ScanDescribed:
+    """pixel_size_um: None where unknown. assumptions: what was not in the file and is taken to be so."""
+
+    request: int
+    kind: str
+    projections: int
+    rows: int
+    columns: int
+    dtype: str
+    flats: int
+    darks: int
+    first_angle_deg: float
+    last_angle_deg: float
+    is_full_turn: bool
+    pixel_size_um: float | None
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PartsSuggested:
+    request: int
+    suggestion: Suggestion
+
+
+@dataclass(frozen=True)
+class AxisFound:
+    """center: the column of the axis in the middle row. slope: columns that it moves by from one row to the next."""
+
+    request: int
+    center: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class PreviewMade:
+    """low, high: the values that are black and white. center, slope: of a slice, as in AxisFound.
+    radius_px: over which its phase retrieval smooths. voxels: of the volume, along an edge, that became one; views: one
+    of so many was used; iterations: so many were made."""
+
+    request: int
+    width: int
+    height: int
+    low: float
+    high: float
+    unit: str = ""
+    center: float | None = None
+    slope: float | None = None
+    radius_px: float | None = None
+    voxels: int = 1
+    views: int = 1
+    iterations: int = 0
+
+
+Reply = (
+    Ready
+    | Heartbeat
+    | FrameDrawn
+    | Failed
+    | Done
+    | Compiled
+    | Measured
+    | SourceDescribed
+    | Inspected
+    | PixelProbed
+    | Sliced
+    | LineSampled
+    | Retrieved
+    | ProgressReported
+    | ScanDescribed
+    | PartsSuggested
+    | AxisFound
+    | PreviewMade
+)

@@ -1,0 +1,262 @@
+"""What a supervisor requests of a Worker.
+
+Here: requests as typed data.
+Not here: replies, to and from JSON (messages), carrying them (channel), handling them (render, queries).
+
+``request`` numbers a request; its reply, or Failed, carries the same number. Drawing has numbers of its own: of the
+Draws only the latest counts, and any number of FrameDrawn reply to it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pellucid.box import Box
+from pellucid.formats.protocol import Spacing
+from pellucid.rendering.camera import Vector
+from pellucid.rendering.labels import Labels
+from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan_files.assembly import ScanOptions
+from pellucid.workers.folder_limit import AllowFolders
+
+ArrayKind = Literal["volume", "points", "mesh"]
+
+Voxel = tuple[int, int, int]
+
+Subject = Literal["projection", "sinogram", "slice"]
+
+
+@dataclass(frozen=True)
+class ViewSpec:
+    """One picture of a Draw."""
+
+    scene: Scene
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Draw these pictures. budget_ms: of the first, rough one; is_exact: then refine until nothing is missing."""
+
+    number: int
+    views: tuple[ViewSpec, ...]
+    budget_ms: float
+    is_exact: bool
+
+
+@dataclass(frozen=True)
+class Release:
+    """The picture in this slot was taken."""
+
+    slot: int
+
+
+@dataclass(frozen=True)
+class TakeScreenshot:
+    """One exact picture, drawn when nothing else is wanted; answered by Drawn with this request."""
+
+    request: int
+    view: ViewSpec
+
+
+@dataclass(frozen=True)
+class AddArray:
+    """The shared array that comes along is the volume of this name; or points, as rows of x, y, z and value (float32);
+    or a mesh, as rows of three: so many vertices (float32), then its triangles (uint32). is_next: a picture of it alone
+    will be wanted, so that the device may have it as soon as it is there."""
+
+    request: int
+    source: str
+    shape: tuple[int, ...]
+    dtype: str
+    spacing: Spacing
+    unit: str
+    kind: ArrayKind = "volume"
+    vertices: int = 0
+    is_next: bool = False
+
+
+@dataclass(frozen=True)
+class MarkChanged:
+    """Voxels of an array that was handed over are new, in these boxes. Nobody answers: pictures show it."""
+
+    source: str
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True)
+class RemoveArray:
+    """Nobody needs the array of this name any more."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Compile:
+    """Answered by Compiled."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Describe:
+    """What is at a source, and a layer that suits it; answered by Described."""
+
+    request: int
+    source: str
+    is_labels: bool = False
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The values of a volume that was described by some of its voxels; answered by Measured."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """What a file holds, without reading its voxels; answered by Inspected."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
+class ProbePixel:
+    """What is at a place (0 to 1) of a picture drawn last; answered by Probed."""
+
+    request: int
+    view: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The slice of a layer across an axis (0 is z); answered by Sliced with an RGB picture of at most ``edge``."""
+
+    request: int
+    source: str
+    transfer: TransferFunction
+    labels: Labels | None
+    axis: int
+    index: int
+    edge: int
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class SampleLine:
+    """Values at places along a line in the world; answered by Profiled."""
+
+    request: int
+    layer: VolumeLayer
+    start: Vector
+    stop: Vector
+    count: int
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class Retrieve:
+    """The voxels of a box, None for all; answered by Retrieved with a shared array."""
+
+    request: int
+    source: str
+    box: Box | None
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a box of a volume to a file or folder; progress goes under the number of the request. Answered by Done."""
+
+    request: int
+    source: str
+    box: Box | None
+    target: str
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Stop working on a request, if that can still be done."""
+
+    request: int
+
+
+@dataclass(frozen=True)
+class DescribeScan:
+    """The geometry of a scan; answered by ScanDescribed."""
+
+    request: int
+    source: str
+    options: ScanOptions
+
+
+@dataclass(frozen=True)
+class SuggestParts:
+    """Which datasets of a file might be which part of a scan; answered by PartsSuggested."""
+
+    request: int
+    source: str
+
+
+@dataclass(frozen=True)
+class FindAxis:
+    """Where the axis of a scan is, in the way that the recipe says; answered by AxisFound. Done beside trials."""
+
+    request: int
+    source: str
+    options: ScanOptions
+    recipe: Recipe
+
+
+@dataclass(frozen=True)
+class MakePreview:
+    """A picture of a scan under a recipe; answered by Tried with a grey picture of at most ``edge`` along each side.
+
+    index: the view of a projection, the row of the others. window: the values that become black and white; without it
+    they are chosen. is_rough: more will follow, soon beats exact.
+    """
+
+    request: int
+    source: str
+    options: ScanOptions
+    subject: Subject
+    index: int
+    recipe: Recipe
+    edge: int
+    window: tuple[float, float] | None = None
+    is_rough: bool = False
+
+
+Request = (
+    Draw
+    | Release
+    | TakeScreenshot
+    | AddArray
+    | MarkChanged
+    | RemoveArray
+    | Compile
+    | Describe
+    | Measure
+    | Inspect
+    | ProbePixel
+    | Slice
+    | SampleLine
+    | Retrieve
+    | Export
+    | Cancel
+    | DescribeScan
+    | SuggestParts
+    | FindAxis
+    | MakePreview
+    | AllowFolders
+)

@@ -1,0 +1,1 @@
+"""Facts, values, slices, previews."""

@@ -1,0 +1,147 @@
+"""What a Worker reads from volumes for somebody who looks: facts, values, slices, boxes, exports.
+
+Here: one function per question.
+Not here: pictures of the scene (drawing), describing what was never seen before (describing).
+"""
+
+import threading
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from pellucid.box import Box
+from pellucid.conversion.convert import convert
+from pellucid.errors import InvalidInput, TooLarge
+from pellucid.fields.device_field import DeviceField
+from pellucid.formats.protocol import Voxels
+from pellucid.formats.shared_memory import SharedArray
+from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.drawing.packing import world_to_voxel
+from pellucid.rendering.labels import Labels
+from pellucid.rendering.scene import VolumeLayer
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.settings import available_memory_bytes
+from pellucid.volume.slice_planes import cut_slice, planes_of
+from pellucid.volume.volume import Volume
+from pellucid.workers.protocol.replies import LineSampled, PixelProbed
+from pellucid.workers.protocol.requests import Export, ProbePixel, Retrieve, SampleLine, Slice
+from pellucid.workers.queries.sources import Sources
+from pellucid.workers.render.refinement import LastFrame
+
+SEGMENT = 16
+"""Points of a line that are read together: the box around all of them may be the whole volume."""
+
+
+def probe(request: ProbePixel, shown: LastFrame, sources: Sources) -> PixelProbed:
+    """What is under a place of a picture."""
+    height, width = shown.frame.depth.shape
+    column, row = min(int(request.x * width), width - 1), min(int(request.y * height), height - 1)
+    depth = float(shown.frame.depth[row, column])
+    if not np.isfinite(depth):
+        return PixelProbed(request.request, None)
+    origin, direction = ray_through(shown.scene.camera, (column + 0.5) / width, (row + 0.5) / height, width / height)
+    position = origin + depth * direction
+    place: Vector = (float(position[0]), float(position[1]), float(position[2]))
+    found = PixelProbed(request.request, place)
+    for number, layer in enumerate(shown.scene.volumes):
+        if not layer.is_visible:
+            continue
+        volume = sources.volume(layer.source, shown.scene.time)
+        voxel = np.rint(to_voxels(layer, volume, position[None])[0]).astype(int)
+        if not ((voxel >= 0).all() and (voxel < volume.shape).all()):
+            continue
+        z, y, x = (int(index) for index in voxel)
+        value = float(volume.read(Box((z, y, x), (z + 1, y + 1, x + 1)))[0, 0, 0])
+        if layer.labels is not None:
+            found = replace(found, label=int(value))
+        elif found.layer < 0:
+            found = replace(found, layer=number, voxel=(z, y, x), value=value if np.isfinite(value) else None)
+    return found
+
+
+def ray_through(camera: Camera, x: float, y: float, aspect: float) -> tuple[Voxels, Voxels]:
+    """Origin and unit direction of the ray through a place of the picture, 0 to 1 from its left and top."""
+    right, up, forward = camera.axes()
+    size = camera.visible_height
+    offset = (x - 0.5) * size * aspect * right + (0.5 - y) * size * up
+    if camera.field_of_view_deg is None:
+        return np.asarray(camera.position) + offset, forward
+    direction = offset + forward * camera.distance
+    return np.asarray(camera.position, float), direction / np.linalg.norm(direction)
+
+
+def to_voxels(layer: VolumeLayer, volume: Volume, positions: Voxels) -> Voxels:
+    """(n, 3) voxel coordinates (z, y, x) of (n, 3) places (x, y, z) in the world."""
+    matrix, shift = world_to_voxel(layer, cast(DeviceField, volume))  # Of a field it asks the spacing alone.
+    voxels: Voxels = (positions @ matrix.T + shift)[:, ::-1]
+    return voxels
+
+
+def profile(request: SampleLine, sources: Sources) -> LineSampled:
+    """Values along a line; None outside the volume."""
+    volume = sources.volume(request.layer.source, request.time)
+    share = np.linspace(0, 1, request.count)[:, None]
+    points = to_voxels(
+        request.layer, volume, np.asarray(request.start) * (1 - share) + np.asarray(request.stop) * share
+    )
+    is_inside = ((points >= -0.5) & (points <= np.array(volume.shape) - 0.5)).all(axis=1)
+    values = np.full(request.count, np.nan)
+    inside = np.nonzero(is_inside)[0]
+    for start in range(0, len(inside), SEGMENT):
+        some = inside[start : start + SEGMENT]
+        values[some] = volume.sample(points[some])
+    return LineSampled(request.request, tuple(float(value) if np.isfinite(value) else None for value in values))
+
+
+def cut(request: Slice, sources: Sources) -> Voxels:
+    """(height, width, 3) uint8: one slice in the colours of its layer, pixels square in world units."""
+    volume = sources.volume(request.source, request.time)
+    if not 0 <= request.axis < 3 or not 0 <= request.index < volume.shape[request.axis]:
+        raise InvalidInput(
+            f"There is no slice {request.index} of axis {request.axis}.", remedy="Stay inside the volume."
+        )
+    plane = planes_of(volume)[request.axis]
+    extent = plane.extent(volume)
+    height, width = (max(1, round(request.edge * length / max(extent))) for length in extent)
+    return colored(cut_slice(volume, plane, request.index, (height, width)), request.transfer, request.labels)
+
+
+def colored(voxels: Voxels, transfer: TransferFunction, labels: Labels | None) -> Voxels:
+    """The colours of values or labels, opacity left out."""
+    if labels is not None:
+        names, where = np.unique(voxels, return_inverse=True)
+        colors = labels.table(names, 1.0)
+        colors[colors[:, 3] == 0, :3] = 0
+        return (colors[where.reshape(voxels.shape), :3] * 255 + 0.5).astype(np.uint8)
+    table = (transfer.table(1.0)[:, :3] * 255 + 0.5).astype(np.uint8)
+    image: Voxels = table[transfer.index(voxels)]
+    return image
+
+
+def retrieve(request: Retrieve, sources: Sources) -> tuple[Volume, SharedArray]:
+    """The voxels of a box in shared memory."""
+    volume = sources.volume(request.source, request.time)
+    box = request.box or volume.box
+    needs, has = box.size * volume.dtype.itemsize, available_memory_bytes()
+    if needs > has:
+        raise TooLarge(needs, has, remedy="Retrieve it in boxes, or export it to a file.")
+    shared = SharedArray.create(box.shape, volume.dtype)
+    try:
+        volume.read(box, shared.array)
+    except BaseException:
+        shared.close()
+        raise
+    return volume, shared
+
+
+def export(request: Export, sources: Sources, cancel: threading.Event) -> None:
+    """Write a box of a volume in the format that the name of the target asks for."""
+    handed = sources.handed(request.source)
+    # An array goes under a name that this process can find; the one that scenes have for it is the supervisor's.
+    volume = (
+        sources.volume(request.source)
+        if handed is None
+        else Volume.from_array(handed.array, handed.spacing, handed.unit)
+    )
+    convert(volume, request.target, engine="threads", overwrite=True, cancel=cancel, box=request.box).close()

@@ -1,0 +1,117 @@
+"""The volumes that a Worker reads from, by the names that scenes have for them.
+
+Here: Sources: files opened once, arrays that were handed over: volumes, points, meshes.
+Not here: what lies on the device (fields).
+"""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.box import Box
+from pellucid.formats.deadline import within_limit
+from pellucid.formats.in_memory import ArrayReader
+from pellucid.formats.location import Location
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.geometry.shapes import Mesh, Points
+from pellucid.volume.closable_reader import ClosableReader
+from pellucid.volume.series import open_series
+from pellucid.volume.volume import Volume
+from pellucid.workers.protocol.requests import AddArray
+
+MOST_OPEN = 16
+
+
+@dataclass(frozen=True)
+class MappedArray:
+    """An array that was handed over, as this process sees its memory."""
+
+    array: Voxels
+    spacing: Spacing
+    unit: str
+
+    def volume(self, source: str) -> Volume:
+        """A volume under the name that the supervisor chose, which a Worker that takes over has to use again."""
+        return Volume(ClosableReader(ArrayReader(self.array, self.spacing, self.unit)), Location(source))
+
+
+def shape_of(command: AddArray, rows: Voxels) -> Points | Mesh:
+    """Points or a mesh in the rows of an array."""
+    if command.kind == "points":
+        return Points(rows[:, :3], rows[:, 3], name=command.source)
+    bits = rows.view(np.uint32)
+    vertices, triangles = bits[: command.vertices].view(np.float32), bits[command.vertices :]
+    return Mesh(vertices, triangles, name=command.source)
+
+
+class Sources:
+    """Volumes by name. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._handed: dict[str, MappedArray] = {}
+        self._opened: dict[str, Volume] = {}
+        self._shapes: dict[str, Points | Mesh] = {}
+        self._lock = threading.Lock()
+
+    def use(self, source: str, handed: MappedArray) -> Volume:
+        with self._lock:
+            self._handed[source] = handed
+            self._opened[source] = handed.volume(source)
+            return self._opened[source]
+
+    def use_shape(self, shape: Points | Mesh) -> None:
+        """From now on it is found by its name, wherever a scene is drawn."""
+        self._shapes[shape.name] = shape
+
+    def shape(self, source: str) -> Points | Mesh | None:
+        return self._shapes.get(source)
+
+    def changed(self, source: str, boxes: Iterable[Box]) -> None:
+        """Voxels of an array are new; of one that was forgotten meanwhile, nobody wants to know."""
+        with self._lock:
+            volume = self._opened[source] if source in self._handed else None
+        if volume is not None:
+            for box in boxes:
+                volume.changed(box)
+
+    def forget(self, source: str) -> list[object]:
+        """What is left of it: the memory goes with the last who holds that."""
+        with self._lock:
+            return [known.pop(source, None) for known in (self._handed, self._opened, self._shapes)]
+
+    def handed(self, source: str) -> MappedArray | None:
+        return self._handed.get(source)
+
+    def volume(self, source: str, time: float = 0.0) -> Volume:
+        """The volume of that name; of a series, the step nearest to a time. A file that hangs delays no other."""
+        step = round(time)
+        key = f"{source} at {step}"
+        with self._lock:
+            known = self._opened.get(source if source in self._handed else key)
+        if known is not None:
+            return known
+        opened = within_limit(Location.parse(source).path, lambda: _step(source, step))
+        with self._lock:
+            if key in self._opened:  # Another thread has opened it meanwhile.
+                opened.close()
+                return self._opened[key]
+            self._forget_oldest()
+            self._opened[key] = opened
+            return opened
+
+    def _forget_oldest(self) -> None:
+        files = [source for source in self._opened if source not in self._handed]
+        for source in files[: max(0, len(files) - MOST_OPEN + 1)]:
+            self._opened.pop(source)  # Not closed: another thread may be reading. It goes with its last reader.
+
+
+def _step(source: str, step: int) -> Volume:
+    series = open_series(source)
+    named = series.location
+    time, level = named.number("t"), named.number("level")
+    # A name that chooses a step itself is no series.
+    chosen = min(max(step, 0), series.times - 1) if time is None else time
+    volume = series[chosen, named.number("c") or 0]
+    return volume if level is None else volume.at_level(level)

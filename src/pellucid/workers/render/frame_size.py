@@ -1,0 +1,64 @@
+"""How large a rough picture is.
+
+Here: FrameSizer, which learns from pictures what the next will cost, and keeps their size.
+Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.progressive).
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Hashable
+from statistics import median
+
+from pellucid.rendering.drawing.packing import Size
+from pellucid.rendering.drawing.refinement import MOST_KNOWN, FrameCost, FrameCostModel
+from pellucid.rendering.frame import FrameStatistics
+
+STEPS = 16
+"""Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers."""
+SLACK = 0.5
+"""Steps that what can be afforded may lie beyond a picture's own before it changes its size."""
+REMEMBERED = 3
+"""Pictures whose middle one says what a pixel costs: a machine that somebody else uses now and then is not slow."""
+
+
+class FrameSizer:
+    """One for a Worker. what: a kind of scene.
+
+    A hand that moves keeps others busy too: what the exact picture took, at rest, says too little of a rough one, and
+    is asked only where there was none yet.
+    """
+
+    def __init__(self) -> None:
+        self._resting, self._moving = FrameCostModel(), FrameCostModel()
+        self._pixels_s: OrderedDict[Hashable, deque[float]] = OrderedDict()
+        self._steps: dict[tuple[Hashable, float], int] = {}
+
+    def scale(self, what: Hashable, whole: Size, budget_s: float, otherwise: FrameCost) -> float:
+        """What part of the whole, along each edge, a rough picture may be. otherwise: as in Pace."""
+        pace = self._moving if what in self._pixels_s else self._resting
+        rows, _ = pace.affordable(what, whole, budget_s, otherwise)
+        affordable, held = rows * STEPS / whole[0], self._steps.get((what, budget_s), 0)
+        if not held - SLACK <= affordable < held + 1 + SLACK:
+            held = int(affordable)
+        self._steps[what, budget_s] = held = max(held, 1)
+        return held / STEPS
+
+    def measured(self, what: Hashable, size: Size, statistics: FrameStatistics, is_rough: bool) -> None:
+        """Learn from a picture of this size; loading left out, which is not done again."""
+        drawn = max(1, round(size[0] * statistics.scale)), max(1, round(size[1] * statistics.scale))
+        pixels, times_s = drawn[0] * drawn[1], statistics.times_s
+        drawing_s, beside_s = times_s["draw"], times_s["prepare"] + times_s["finish"]
+        if is_rough:
+            pixel_s = self._remembered(what, drawing_s / pixels)
+            self._moving.measured(what, drawn, pixel_s * pixels, beside_s)
+        else:
+            self._resting.measured(what, drawn, drawing_s, beside_s)
+
+    def _remembered(self, what: Hashable, pixel_s: float) -> float:
+        """What a pixel of a rough picture costs, after one more of them."""
+        times_s = self._pixels_s.pop(what, None) or deque(maxlen=REMEMBERED)
+        times_s.append(pixel_s)
+        self._pixels_s[what] = times_s
+        if len(self._pixels_s) > MOST_KNOWN:  # As Pace, which forgets the same one.
+            self._pixels_s.popitem(last=False)
+            self._steps.clear()
+        return median(times_s)

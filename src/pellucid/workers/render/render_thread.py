@@ -1,0 +1,207 @@
+"""The thread of a Worker that has the renderer: pictures, and everything else that needs the device.
+
+Here: RenderThread: the latest wish wins, jobs go in between, pictures nobody waits for come last.
+Not here: reading files (reading), the line (main).
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pellucid.errors import Cancelled, InvalidInput
+from pellucid.rendering.frame import Frame
+from pellucid.workers.protocol.replies import Compiled, FrameDrawn, Stage
+from pellucid.workers.protocol.requests import Compile, Draw, ProbePixel, TakeScreenshot, ViewSpec
+from pellucid.workers.render.frame_slots import FrameSlots
+from pellucid.workers.render.refinement import FrameRefiner, LastFrame, sources_of
+from pellucid.workers.render.renderers import RendererGroup
+
+Job = Callable[[], None]
+
+
+class ReplySender(Protocol):
+    """How a thread of the Worker answers."""
+
+    def send_reply(self, answer: Any, descriptor: int | None = None) -> None: ...
+    def failed(self, error: Exception, *, number: int = -1, request: int = -1) -> None: ...
+
+
+class RenderThread:
+    """Runs on one thread; everything but run may be called from others."""
+
+    def __init__(self, renderers: RendererGroup, speaking: ReplySender) -> None:
+        self.renderers = renderers
+        self.slots = FrameSlots()
+        self.shown: dict[int, LastFrame] = {}
+        self._speaking = speaking
+        self._refining = FrameRefiner(renderers)
+        self._loaded: set[str] = set()
+        self._request: Draw | None = None
+        self._done = -1
+        self._jobs: deque[Job] = deque()
+        self._snapshots: deque[TakeScreenshot] = deque()
+        self._changed = threading.Condition()
+        self._stage: Stage = "idle"
+        self._sign_at = time.monotonic()
+
+    # From other threads
+
+    def draw(self, request: Draw) -> None:
+        with self._changed:
+            self._request = request
+            self._changed.notify()
+
+    def add(self, job: Job) -> None:
+        """Do this soon; a picture under way is put off."""
+        with self._changed:
+            self._jobs.append(job)
+            self._changed.notify()
+
+    def add_snapshot(self, snapshot: TakeScreenshot) -> None:
+        with self._changed:
+            self._snapshots.append(snapshot)
+            self._changed.notify()
+
+    def touch(self, stage: Stage | None = None) -> None:
+        """Something moves."""
+        self._sign_at = time.monotonic()
+        if stage is not None and self._stage != "idle":
+            self._stage = stage
+
+    @property
+    def stage(self) -> tuple[Stage, float]:
+        """What is being done, and for how long nothing moved."""
+        return self._stage, 0.0 if self._stage == "idle" else time.monotonic() - self._sign_at
+
+    # On the thread
+
+    def run(self) -> None:
+        while True:
+            job = self._next()
+            self._sign_at, self._stage = time.monotonic(), "loading"
+            job()
+            self._stage = "idle"
+
+    def _next(self) -> Job:
+        with self._changed:
+            while True:
+                if self._jobs:
+                    return self._jobs.popleft()
+                if self._request is not None and self._request.number != self._done:
+                    request = self._request
+                    return lambda: self._draw(request)
+                if self._snapshots:
+                    snapshot = self._snapshots.popleft()
+                    return lambda: self._take(snapshot)
+                self._changed.wait()
+
+    def _draw(self, request: Draw) -> None:
+        try:
+            for index, view in enumerate(request.views):
+                self._draw_view(request, index, view)
+        except Cancelled:
+            pass
+        except Exception as error:  # noqa: BLE001  # Users' scenes end here; the Worker goes on.
+            self._speaking.failed(error, number=request.number)
+            self._done = request.number
+            return
+        if self._jobs and self._is_latest(request):
+            return  # Put off for a job: it is drawn again after that.
+        self._done = request.number
+
+    def _draw_view(self, request: Draw, index: int, view: ViewSpec) -> None:
+        stage = _stage_of(view)
+
+        def is_cancelled() -> bool:
+            self.touch(stage)
+            return bool(self._jobs) or not self._is_latest(request)
+
+        sources = sources_of(view.scene)
+        if sources <= self._loaded:
+            self.touch(stage)  # What takes long now is no reading.
+        started = time.perf_counter()
+        for frame, is_exact in self._refining.frames(request, view, self.shown.get(0), is_cancelled):
+            if is_cancelled():
+                return
+            self._loaded |= sources
+            self.shown[index] = LastFrame(view.scene, frame)
+            self._hand_over(FrameTarget(request.number, -1, index, is_exact, started), frame, is_cancelled)
+            started = time.perf_counter()
+
+    def _is_latest(self, request: Draw) -> bool:
+        return self._request is not None and self._request.number == request.number
+
+    def _take(self, snapshot: TakeScreenshot) -> None:
+        try:
+            view, started = snapshot.view, time.perf_counter()
+            go_on = self._going_on(_stage_of(view))
+            renderer = self.renderers.of(view.scene)
+            frame = renderer.render(view.scene, view.width, view.height, is_cancelled=go_on)
+            self._hand_over(FrameTarget(-1, snapshot.request, 0, True, started), frame, go_on)
+        except Exception as error:  # noqa: BLE001  # As above.
+            self._speaking.failed(error, request=snapshot.request)
+
+    def _going_on(self, stage: Stage) -> Callable[[], bool]:
+        """Whether to stop: never; but somebody is alive."""
+
+        def go_on() -> bool:
+            self.touch(stage)
+            return False
+
+        return go_on
+
+    def _hand_over(self, handing: "FrameTarget", frame: Frame, is_cancelled: Callable[[], bool]) -> None:
+        render_ms = (time.perf_counter() - handing.started) * 1000
+        while (slot := self.slots.acquire(timeout_s=0.1)) is None:
+            if is_cancelled():
+                return
+        nbytes, descriptor = self.slots.put(slot, frame.rgba)
+        height, width = frame.rgba.shape[:2]
+        full = frame.statistics.full_resolution
+        drawn = FrameDrawn(
+            handing.number,
+            handing.request,
+            handing.view,
+            slot,
+            nbytes,
+            width,
+            height,
+            handing.is_exact,
+            full,
+            render_ms,
+        )
+        self._speaking.send_reply(drawn, descriptor)
+
+    def compile(self, command: Compile) -> None:
+        """Make a shading of the user's; a job."""
+        self.touch("compiling")
+        try:
+            shading = self.renderers.add_shading(command.source)
+        except Exception as error:  # noqa: BLE001  # Users' code ends here; the Worker goes on.
+            self._speaking.failed(error, request=command.request)
+        else:
+            self._speaking.send_reply(Compiled(command.request, shading.hash, shading.parameters))
+
+    def frame_at(self, probe: ProbePixel) -> LastFrame:
+        """The picture that a probe means."""
+        if probe.view not in self.shown:
+            raise InvalidInput("There is no picture yet.", remedy="Wait for it.")
+        return self.shown[probe.view]
+
+
+@dataclass(frozen=True)
+class FrameTarget:
+    """Where a picture belongs, and when its drawing began."""
+
+    number: int
+    request: int
+    view: int
+    is_exact: bool
+    started: float
+
+
+def _stage_of(view: ViewSpec) -> Stage:
+    return "shading" if any(layer.shading == "user" for layer in view.scene.visible.volumes) else "drawing"

@@ -1,0 +1,66 @@
+"""What draws in a Worker: on one device, or on several that share every volume.
+
+Here: RendererGroup, which knows what can be shared and gives everybody the same volumes and shadings.
+Not here: drawing (rendering), when what is drawn (drawing, refining).
+
+Rays are handed from one device to the next, through memory that one process has: so several devices have one Worker.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from pellucid.device import Device
+from pellucid.errors import InvalidInput
+from pellucid.rendering.drawing.multi_device import check_multi_device
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import Scene
+from pellucid.rendering.user_shading import UserShading
+from pellucid.volume.volume import Volume
+
+
+class RendererGroup:
+    """devices: of which the first draws alone what cannot be shared (shadows, surfaces that are seen through)."""
+
+    def __init__(self, devices: Sequence[Device]) -> None:
+        self.devices = tuple(devices)
+        self._alone = Renderer(self.devices[0])
+
+    @cached_property
+    def _shared(self) -> Renderer:
+        return Renderer(devices=self.devices) if len(self.devices) > 1 else self._alone
+
+    @property
+    def names(self) -> str:
+        """Of the devices, as they are shown."""
+        return ", ".join(device.name for device in self.devices)
+
+    def of(self, scene: Scene) -> Renderer:
+        """Which of them draws a scene."""
+        try:
+            check_multi_device(scene.visible)
+        except InvalidInput:
+            return self._alone
+        return self._shared
+
+    def add(self, volume: Volume) -> None:
+        for renderer in self._each():
+            renderer.add(volume)
+
+    def load(self, source: str) -> None:
+        """Bring a volume that was added to the devices, before a picture of it is asked for."""
+        self._shared.load_volume(source)
+
+    def value_range(self, source: str) -> tuple[float, float] | None:
+        """As Renderer.value_range."""
+        return self._shared.value_range(source)
+
+    def forget(self, source: str) -> None:
+        for renderer in self._each():
+            renderer.forget(source)
+
+    def add_shading(self, source: str) -> UserShading:
+        shading, *_ = [renderer.add_shading(source) for renderer in self._each()]
+        return shading
+
+    def _each(self) -> list[Renderer]:
+        return [self._alone] if self._shared is self._alone else [self._alone, self._shared]
