@@ -1,4 +1,4 @@
-/* Shows a ball in a viewer, or sends it to whoever listens:
+/* Shows a ball in a viewer, or sends it to a listener:
  *
  *     build/example ADDRESS                  as `pellucid view --no-browser` prints it
  *     build/example HOST:PORT TOKEN          to pellucid.transport.receive("HOST:PORT", token=TOKEN), or

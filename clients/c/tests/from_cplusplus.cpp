@@ -1,4 +1,4 @@
-// The C API from C++: sends an array to itself, on one machine, and says what arrived.
+// The C API from C++: sends an array to itself, on one machine, and prints what arrived.
 #include "pellucid.h"
 
 #include <cstdio>

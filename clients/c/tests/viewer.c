@@ -17,7 +17,7 @@ enum { EDGE = 24, WIDTH = 64, HEIGHT = 48 };
 static uint16_t voxels[EDGE * EDGE * EDGE];
 static pellucid_error error;
 
-static int told(const char *step, int code) {
+static int report_step(const char *step, int code) {
     printf("%s: %s\n", step, code == PELLUCID_OK ? "ok" : error.what);
     fflush(stdout);
     return code == PELLUCID_OK;
@@ -47,7 +47,7 @@ static void compare(pellucid_viewer *viewer, const char *step) {
     pellucid_array part;
     pellucid_report report;
     if (pellucid_viewer_retrieve_volume(viewer, 0, start, stop, &part, &report, &error) != PELLUCID_OK) {
-        told(step, error.code);
+        report_step(step, error.code);
         return;
     }
     const uint16_t *found = part.data;
@@ -67,7 +67,7 @@ static void render(pellucid_viewer *viewer) {
     array.data = voxels;
     int code = pellucid_viewer_render_volume(viewer, &array, NULL, &report, &error);
     printf("render_volume: %s\n", code == PELLUCID_OK ? report.lane : error.what);
-    if (told("query", pellucid_viewer_query(viewer, &json, &error))) {
+    if (report_step("query", pellucid_viewer_query(viewer, &json, &error))) {
         printf("named: %s\n", strstr(json, "ball") != NULL ? "ok" : "no");
         free(json);
     }
@@ -77,7 +77,7 @@ static void render(pellucid_viewer *viewer) {
 static void take_picture(pellucid_viewer *viewer) {
     static uint8_t rgba[WIDTH * HEIGHT * 4];
     int different = 0;
-    told("screenshot", pellucid_viewer_screenshot(viewer, WIDTH, HEIGHT, rgba, &error));
+    report_step("screenshot", pellucid_viewer_screenshot(viewer, WIDTH, HEIGHT, rgba, &error));
     for (int i = 0; i < WIDTH * HEIGHT; i++)
         different += memcmp(rgba + 4 * i, rgba, 4) != 0;
     printf("pixels: %d\n", different);
@@ -88,11 +88,11 @@ static void fill(pellucid_viewer *viewer) {
     pellucid_allocation *allocation;
     pellucid_report report;
     if (pellucid_viewer_allocate(viewer, &array, "replace", &allocation, &error) != PELLUCID_OK) {
-        told("allocate", error.code);
+        report_step("allocate", error.code);
         return;
     }
     memcpy(array.data, voxels, sizeof voxels);
-    told("allocate", pellucid_commit(allocation, &report, &error));
+    report_step("allocate", pellucid_commit(allocation, &report, &error));
     compare(viewer, "allocated");
 }
 
@@ -100,23 +100,23 @@ static void stream(pellucid_viewer *viewer) {
     pellucid_array array = ball();
     pellucid_stream *writer;
     if (pellucid_viewer_stream(viewer, &array, NULL, &writer, &error) != PELLUCID_OK) {
-        told("stream", error.code);
+        report_step("stream", error.code);
         return;
     }
     for (uint64_t z = 0; z < EDGE; z++) {
         uint64_t start[3] = {z, 0, 0}, shape[3] = {1, EDGE, EDGE};
         if (pellucid_stream_write(writer, voxels + z * EDGE * EDGE, start, shape, &error) != PELLUCID_OK)
-            told("write", error.code);
+            report_step("write", error.code);
     }
-    told("stream", pellucid_stream_close(writer, &error));
+    report_step("stream", pellucid_stream_close(writer, &error));
     compare(viewer, "streamed");
 }
 
 static void show_other_things(pellucid_viewer *viewer, const char *file) {
     const float positions[3][3] = {{0, 0, 0}, {5, 0, 0}, {0, 5, 2}}, values[3] = {1, 2, 3};
-    told("render_points", pellucid_viewer_render_points(viewer, positions, values, 3, "add", &error));
-    told("load", pellucid_viewer_load(viewer, file, "replace", &error));
-    told("missing", pellucid_viewer_load(viewer, "/nowhere/at/all.npy", NULL, &error));
+    report_step("render_points", pellucid_viewer_render_points(viewer, positions, values, 3, "add", &error));
+    report_step("load", pellucid_viewer_load(viewer, file, "replace", &error));
+    report_step("missing", pellucid_viewer_load(viewer, "/nowhere/at/all.npy", NULL, &error));
 }
 
 /* More than the viewer was started for. */
@@ -125,7 +125,7 @@ static void render_too_much(pellucid_viewer *viewer) {
     pellucid_array array = ball();
     array.data = more;
     array.shape[0] = EDGE + 1;
-    told("oversize", pellucid_viewer_render_volume(viewer, &array, NULL, NULL, &error));
+    report_step("oversize", pellucid_viewer_render_volume(viewer, &array, NULL, NULL, &error));
 }
 
 static double now(void) {
@@ -142,7 +142,7 @@ static int bench(char **arguments) {
     for (int i = 0; i < 3; i++)
         array.shape[i] = strtoull(arguments[2 + i], NULL, 10);
     if (pellucid_viewer_connect(arguments[0], &options, &viewer, &error) != PELLUCID_OK)
-        return !told("connect", error.code);
+        return !report_step("connect", error.code);
     array.data = malloc(pellucid_bytes(&array));
     for (uint64_t i = 0; array.data != NULL && i < pellucid_bytes(&array) / 4; i++)
         ((float *)array.data)[i] = (float)(i % 1000);
@@ -152,7 +152,7 @@ static int bench(char **arguments) {
         }
         double since = now();
         if (pellucid_viewer_render_volume(viewer, &array, NULL, &report, &error) != PELLUCID_OK)
-            return !told("render_volume", error.code);
+            return !report_step("render_volume", error.code);
         printf("%.9f %s\n", now() - since, report.lane);
         fflush(stdout);
     }
@@ -176,7 +176,7 @@ int main(int count, char **arguments) {
     options.lane = count > 3 && !is_starting ? arguments[3] : NULL;
     int code = is_starting ? pellucid_viewer_start(&wanted, &options, &viewer, &error)
                            : pellucid_viewer_connect(arguments[1], &options, &viewer, &error);
-    if (!told(is_starting ? "start" : "connect", code))
+    if (!report_step(is_starting ? "start" : "connect", code))
         return 1;
     draw_ball(voxels);
     render(viewer);
@@ -186,7 +186,7 @@ int main(int count, char **arguments) {
     if (is_starting)
         render_too_much(viewer);
     show_other_things(viewer, arguments[2]);
-    told("shutdown", pellucid_viewer_shutdown(viewer, &error));
+    report_step("shutdown", pellucid_viewer_shutdown(viewer, &error));
     pellucid_viewer_close(viewer);
     return 0;
 }

@@ -10,9 +10,9 @@
 
 INTERNAL int send_announcement(struct channel *control, const struct transfer *transfer, enum lane lane,
                                pellucid_error *error);
-/* Whether two announcements are of the same thing: then pieces that are there may stay. */
+/* Whether two announcements describe the same transfer: then received pieces are kept. */
 INTERNAL int is_same_array(const struct transfer *a, const struct transfer *b);
-/* What the other end announced. The texts in it belong to the transfer. */
+/* Parse an announcement. Its texts belong to the transfer. */
 INTERNAL int parse_announcement(const struct message *message, struct transfer *transfer, pellucid_error *error);
 
 #endif

@@ -4,18 +4,18 @@
 
 #include "internal.h"
 
-/* Memory of an array that was received, and the texts in it. */
+/* The memory and texts of a received array. */
 struct owned {
     size_t mapped;
     char *unit, *name, *metadata;
 };
 
-/* As NumPy writes it: "<u2". */
+/* The type string of NumPy, for example "<u2". */
 INTERNAL const char *type_code(pellucid_type type);
 INTERNAL unsigned type_bytes(pellucid_type type);
-/* The type with this code; negative where there is none. */
+/* The type with this code; negative if it is unknown. */
 INTERNAL int type_from_code(const char *code, size_t length);
-/* Copies of the texts of an array, for a transfer that outlives the call. data is mapped memory, or NULL. */
+/* Copy the texts of an array, for a transfer that outlives the call, and set data to NULL. */
 INTERNAL int copy_texts(pellucid_array *array, pellucid_error *error);
 INTERNAL int check_array(const pellucid_array *array, int needs_data, pellucid_error *error);
 

@@ -17,7 +17,7 @@ struct block_header {
     uint32_t start[3], stop[3];
 };
 
-/* Copy a block into the place where it belongs in a volume. */
+/* Copy a block to its position in a volume. */
 INTERNAL void copy_block(const pellucid_array *volume, const uint8_t *block, const uint64_t start[3],
                          const uint64_t shape[3]);
 INTERNAL int check_block(const struct transfer *transfer, const struct block_header *header, uint64_t start[3],

@@ -7,12 +7,12 @@
 #include "connection/messages.h"
 #include "internal.h"
 
-/* Whether it can be cut into such pieces. */
+/* Set the size of the pieces; returns 0 if it is invalid. */
 INTERNAL int set_piece_size(struct transfer *transfer, uint64_t piece_bytes);
 INTERNAL uint64_t piece_span(const struct transfer *transfer, uint32_t number, uint64_t *start);
-/* Memory for what was announced, reserved and mapped before a byte comes. */
+/* Reserve and map the memory for an announced array, before its bytes arrive. */
 INTERNAL int allocate_transfer(struct transfer *transfer, pellucid_error *error);
-/* Map pages for writing before bytes come, in one call where the kernel can: a fault for each takes far longer. */
+/* Map pages for writing in one call, where the kernel supports it: a page fault for each takes far longer. */
 INTERNAL void populate_pages(void *memory, uint64_t bytes);
 INTERNAL void populate_transfer(const struct transfer *transfer);
 INTERNAL uint64_t piece_checksum(const struct transfer *transfer, const void *bytes, uint64_t length);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What another end says may be shown in a terminal: nothing in it moves the cursor. */
+/* Text from a peer may be shown in a terminal: remove control characters. */
 static void make_printable(char *text) {
     for (; *text; text++)
         *text = (unsigned char)*text < 32 || *text == 127 ? ' ' : *text;
@@ -60,7 +60,7 @@ const char *pellucid_code_name(int code) {
     return code >= 0 && code < count ? CODE_NAMES[code] : "unknown";
 }
 
-/* The classes of errors that the Python end names. */
+/* The error classes of the Python client, which messages name. */
 static const struct {
     const char *name;
     int code;

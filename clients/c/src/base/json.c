@@ -8,7 +8,7 @@
 
 const char *json_skip_space(const char *at) { return at + strspn(at, " \t\r\n"); }
 
-/* Behind a text that begins at a quotation mark; NULL where it has no end. */
+/* The end of a string that begins at `at`; NULL if it does not end. */
 static const char *json_text_end(const char *at) {
     for (at++; *at != 0 && *at != '"'; at++)
         if (*at == '\\' && *++at == 0)
@@ -55,7 +55,7 @@ const char *json_find(const char *json, const char *key) {
     }
 }
 
-/* Four digits behind \u; negative where they are none. */
+/* The four hexadecimal digits after \u; negative if they are invalid. */
 static int json_code_unit(const char *at) {
     int unit = 0;
     for (int i = 0; i < 4; i++) {
@@ -79,7 +79,7 @@ static char *append_utf8(char *to, unsigned long character) {
     return to;
 }
 
-/* A text, unescaped; NULL where the value is no text. To be freed. It never gets longer than what is read. */
+/* A string without escapes, to be freed; NULL if the value is not a string. It is never longer than its source. */
 static char *json_copy(const char *at) {
     const char *behind = at != NULL && *at == '"' ? json_text_end(at) : NULL;
     char *text = behind == NULL ? NULL : malloc((size_t)(behind - at)), *to = text;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* dlsym gives an object pointer; ISO C has no cast from that to a function. */
+/* dlsym returns an object pointer, which ISO C cannot cast to a function pointer. */
 #define LOAD_FUNCTION(target, library, name)        \
     do {                                            \
         void *found_ = find_symbol(library, name);  \

@@ -18,7 +18,7 @@ struct monitor {
 
 INTERNAL void monitor_init(struct monitor *monitor, const pellucid_options *options);
 INTERNAL void monitor_destroy(struct monitor *monitor);
-/* Count what is done and ask whether to go on. */
+/* Add bytes to the progress; fails if the user cancels. */
 INTERNAL int report_progress(struct monitor *monitor, uint64_t bytes, pellucid_error *error);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "internal.h"
 
-/* So many random bytes (at most 32), as text. */
+/* `count` random bytes (at most 32), in hexadecimal. */
 INTERNAL int random_hex(size_t count, char *text, pellucid_error *error);
-/* Whether two texts are equal, in a time that does not tell where they differ. */
+/* Whether two texts are equal, compared in constant time. */
 INTERNAL int secrets_equal(const char *a, const char *b);
 
 #endif

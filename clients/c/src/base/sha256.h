@@ -6,9 +6,9 @@
 
 enum { HASH_TEXT_BYTES = 65 };
 
-/* The hash of bytes, as text. */
+/* The SHA-256 of bytes, in hexadecimal. */
 INTERNAL void sha256_hex(const void *content, size_t count, char hex[HASH_TEXT_BYTES]);
-/* The keyed hash of a text, as text. */
+/* The HMAC-SHA-256 of a text, in hexadecimal. */
 INTERNAL void hmac_sha256_hex(const char *key, const char *text, char hex[HASH_TEXT_BYTES]);
 
 #endif

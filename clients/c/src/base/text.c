@@ -57,7 +57,7 @@ int parse_number(const char *text, const char *stop, uint64_t *number) {
     return 1;
 }
 
-/* Numbers are written with a point, whatever the language of the program is. */
+/* Numbers are written with a decimal point, whatever the locale of the program is. */
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 

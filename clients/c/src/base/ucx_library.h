@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-/* Of UCX's parameters only the first fields are used; the mask says so, and the rest is room for later versions. */
+/* Only the first fields of the UCX parameters are used, selected by the mask; the rest is for later versions. */
 struct ucx_parameters {
     uint64_t field_mask;
     union {

@@ -9,12 +9,12 @@
 struct address {
     char host[256];
     char port[8];
-    int is_secure;             /* TLS is spoken */
-    char pin[HASH_TEXT_BYTES]; /* of the only certificate that is believed; empty: those that the system trusts */
-    int needs_proof;           /* without TLS: the server proves that it issued the secret before it is sent */
-    int is_web;                /* a web server hands the connection through */
-    char path[512];            /* of the page, there */
-    char bearer[512];          /* what that server knows us by */
+    int is_secure;             /* uses TLS */
+    char pin[HASH_TEXT_BYTES]; /* SHA-256 of the accepted certificate; empty: the certificates that the system trusts */
+    int needs_proof;           /* without TLS: the server proves that it issued the secret before it receives it */
+    int is_web;                /* the connection goes through a web server */
+    char path[512];            /* of the page on that server */
+    char bearer[512];          /* the secret for that server */
 };
 
 INTERNAL int parse_address(const char *text, struct address *address, pellucid_error *error);

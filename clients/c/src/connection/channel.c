@@ -114,7 +114,7 @@ int write_two(struct channel *channel, const void *header, size_t header_count, 
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     ssize_t sent =
         channel->ssl != NULL || channel->websocket != NULL ? 0 : sendmsg(channel->fd, &message, MSG_NOSIGNAL);
-    size_t done = sent > 0 ? (size_t)sent : 0; /* what went wrong is said by the next write */
+    size_t done = sent > 0 ? (size_t)sent : 0; /* the next write reports the error */
     size_t of_header = done < header_count ? done : header_count;
     TRY(write_bytes(channel, (const uint8_t *)header + of_header, header_count - of_header, error));
     return write_bytes(channel, (const uint8_t *)bytes + (done - of_header), count - (done - of_header), error);

@@ -20,13 +20,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Names below localhost are this machine, which not every resolver knows. */
+/* Names below localhost are this machine; not every resolver knows that. */
 static const char *host_to_connect(const char *name) {
     size_t length = strlen(name);
     return length > 10 && strcmp(name + length - 10, ".localhost") == 0 ? "127.0.0.1" : name;
 }
 
-/* A connection within some seconds; -1 with errno where there is none. */
+/* Connect within CONNECT_TIMEOUT_S; -1 with errno on failure. */
 static int connect_with_timeout(const struct addrinfo *target, struct monitor *monitor) {
     int fd = socket(target->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), fault = 0;
     double since = now_s();
@@ -72,7 +72,7 @@ int connect_directly(const struct address *address, struct monitor *monitor, str
     return code;
 }
 
-/* A line of a web server's answer, byte by byte: what follows the head is not ours to read. */
+/* Read a line of the response header byte by byte: the bytes after the header belong to the transfer. */
 static int read_response_line(struct channel *channel, char *line, size_t capacity, pellucid_error *error) {
     for (size_t length = 0; length < capacity; length++) {
         TRY(read_bytes(channel, line + length, 1, error));
@@ -84,7 +84,7 @@ static int read_response_line(struct channel *channel, char *line, size_t capaci
     return protocol_error(error, "a line of its response is too long");
 }
 
-/* Ask a web server to hand the connection through. What it hands it to proves later that it holds the token. */
+/* Request a WebSocket from a web server. The listener behind it proves later that it holds the token. */
 static int request_websocket(const struct address *address, struct channel *channel, pellucid_error *error) {
     struct text header = {0};
     char key[33], line[2048];
@@ -93,7 +93,7 @@ static int request_websocket(const struct address *address, struct channel *chan
     append(&header, "GET %s/transfer HTTP/1.1\r\nHost: ", address->path);
     append_host(&header, address);
     append(&header, "\r\nAuthorization: Bearer %s\r\n", address->bearer);
-    /* Twenty characters and the ending are the base 64 of sixteen bytes. */
+    /* Twenty characters and the ending are sixteen bytes in Base64. */
     append(&header, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n");
     append(&header, "Sec-WebSocket-Key: %.20s0w==\r\n\r\n", key);
     int code = header.has_failed ? out_of_memory(error, 0) : write_bytes(channel, header.at, header.length, error);

@@ -15,7 +15,7 @@ void endpoint_free(struct endpoint *endpoint) {
     memset(endpoint, 0, sizeof *endpoint);
 }
 
-/* The value of a query, up to what ends it; NULL where there is none. */
+/* The value of a key in a query or fragment; NULL if there is none. */
 static const char *query_value(const char *query, const char *key, size_t *length) {
     size_t key_length = strlen(key);
     while (query != NULL) {

@@ -10,7 +10,7 @@
 INTERNAL void make_proof(const char *token, const char *side, const char *theirs, const char *ours,
                          char proof[HASH_TEXT_BYTES]);
 INTERNAL int check_token(const char *token, pellucid_error *error);
-/* The connecting end's part of the handshake. transfer: NULL for a control connection. */
+/* The client's part of the handshake. transfer: NULL for a control connection. */
 INTERNAL int authenticate(struct channel *channel, const char *token, const char *transfer, struct message *welcome,
                           pellucid_error *error);
 

@@ -17,7 +17,7 @@ struct reader {
     size_t at, end;
 };
 
-/* Read whatever is there, at least a byte. is_over: nothing more comes. */
+/* Read at least one byte. is_over: the connection has ended. */
 static int refill(struct reader *reader, int *is_over, pellucid_error *error) {
     double since = now_s();
     ssize_t got;
@@ -61,7 +61,7 @@ int reserve_response(struct response *response, size_t more, uint64_t limit, pel
     return PELLUCID_OK;
 }
 
-/* So many bytes of the body; up to the end of the connection with UINT64_MAX. */
+/* Read `count` bytes of the body; with UINT64_MAX, up to the end of the connection. */
 static int read_body(struct reader *reader, uint64_t count, struct response *response, uint64_t limit,
                      pellucid_error *error) {
     while (count > 0) {
@@ -97,7 +97,7 @@ static int read_chunks(struct reader *reader, struct response *response, uint64_
         if (line[0] != 0)
             return protocol_error(error, "its response has a chunk that is longer than announced");
     }
-    for (int i = 0; i < MAX_HEADER_LINES; i++) { /* what may come behind the last one */
+    for (int i = 0; i < MAX_HEADER_LINES; i++) { /* trailers after the last chunk */
         TRY(read_http_line(reader, line, error));
         if (line[0] == 0)
             return PELLUCID_OK;
@@ -105,7 +105,7 @@ static int read_chunks(struct reader *reader, struct response *response, uint64_
     return protocol_error(error, "its response does not end");
 }
 
-/* The head of an answer. length: of the body; UINT64_MAX: up to the end of the connection. */
+/* Read the response header. length: of the body; UINT64_MAX: up to the end of the connection. */
 static int read_http_header(struct reader *reader, struct response *response, uint64_t *length, int *is_chunked,
                             pellucid_error *error) {
     char line[MAX_LINE_BYTES];
@@ -138,11 +138,11 @@ int read_http(struct channel *channel, struct response *response, uint64_t limit
     int is_chunked = 0, code = reader == NULL ? out_of_memory(error, sizeof *reader) : PELLUCID_OK;
     if (code == PELLUCID_OK) {
         reader->channel = channel;
-        do /* 1xx: the answer itself comes later */
+        do /* 1xx: the final response follows */
             code = read_http_header(reader, response, &length, &is_chunked, error);
         while (code == PELLUCID_OK && response->status < 200);
     }
-    /* Refusals may be longer than the answer that was expected. */
+    /* Error responses may be longer than the expected response. */
     limit = response->status >= 300 ? MAX_RESPONSE_BYTES : limit;
     if (code == PELLUCID_OK && response->status != 204)
         code = is_chunked ? read_chunks(reader, response, limit, error)

@@ -13,15 +13,15 @@ enum {
     READ_BUFFER_BYTES = 16384
 };
 
-/* An answer, to be freed. */
+/* A response; body is to be freed. */
 struct response {
     int status;
-    char *body; /* with a 0 behind it */
+    char *body; /* ends with a 0 */
     size_t length, capacity;
     int is_last; /* the server closes the connection afterwards */
 };
 
-/* Room for so many more bytes, and a 0; the memory grows with what comes, whatever was announced. */
+/* Reserve `more` bytes and a final 0. The memory grows with the received bytes, not with the announced length. */
 INTERNAL int reserve_response(struct response *response, size_t more, uint64_t limit, pellucid_error *error);
 INTERNAL int read_http(struct channel *channel, struct response *response, uint64_t limit, pellucid_error *error);
 

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The address of a local socket with an abstract name: it is no file, and is gone with its process. */
+/* The address of a local socket with an abstract name: not a file, and removed with its process. */
 static socklen_t local_address(const char *name, struct sockaddr_un *local) {
     memset(local, 0, sizeof *local);
     local->sun_family = AF_UNIX;

@@ -1,4 +1,4 @@
-/* Sockets of this machine, which memory can be handed through. */
+/* Local sockets of this machine, which can pass memory. */
 #ifndef PELLUCID_CONNECTION_LOCAL_SOCKET_H
 #define PELLUCID_CONNECTION_LOCAL_SOCKET_H
 
@@ -8,7 +8,7 @@
 
 INTERNAL int connect_local(const char *name, struct monitor *monitor, struct channel *channel);
 INTERNAL int listen_local(const char *name);
-/* The same text in every process of one running machine, and nowhere else. */
+/* An id that all processes of this machine share until it restarts. */
 INTERNAL void read_machine_id(char *text, size_t capacity);
 
 #endif

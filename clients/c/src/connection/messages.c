@@ -15,7 +15,7 @@ void message_free(struct message *message) {
     memset(message, 0, sizeof *message);
 }
 
-/* Write bytes, the first of them with a descriptor. */
+/* Write bytes; a descriptor travels with the first of them. */
 static int write_with_descriptor(struct channel *channel, const char *bytes, size_t count, int descriptor,
                                  pellucid_error *error) {
     double since = now_s();
@@ -87,7 +87,7 @@ int parse_number_field(const struct message *message, const char *key, uint64_t 
     return PELLUCID_OK;
 }
 
-/* The error that a refusal stands for. */
+/* The error that a message of kind "refused" describes. */
 static int error_from_message(const struct message *message, pellucid_error *error) {
     char name[64], what[512], remedy[512];
     copy_field(message, "error", name, sizeof name);

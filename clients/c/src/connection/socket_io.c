@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Keep the first descriptor of a message, and close whatever else somebody pushed through. */
+/* Keep the first descriptor of a message, and close all others. */
 static void collect_descriptors(struct channel *channel, struct msghdr *message) {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)

@@ -8,17 +8,17 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* libssl writes without MSG_NOSIGNAL, also while it reads: a connection that is gone must not end the program. */
+/* libssl writes without MSG_NOSIGNAL, also while it reads: SIGPIPE must not end the program. */
 struct sigpipe {
     sigset_t before;
     int was_pending;
 };
 
-/* Bytes with a descriptor, which travels with the first of them. */
+/* Send bytes; the descriptor travels with the first of them. */
 INTERNAL ssize_t send_with_descriptor(int fd, const void *bytes, size_t count, int descriptor);
 INTERNAL void block_sigpipe(struct sigpipe *sigpipe);
 INTERNAL void restore_sigpipe(const struct sigpipe *sigpipe);
-/* -1 with errno = EAGAIN: nothing yet. */
+/* Read or write some bytes without frames. -1 with errno = EAGAIN: none yet. */
 INTERNAL ssize_t transfer_raw(struct channel *channel, void *bytes, size_t count, int is_writing);
 
 #endif

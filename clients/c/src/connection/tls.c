@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* The SHA-256 of the certificate that the other end shows, as text; empty where it shows none. */
+/* The SHA-256 of the peer's certificate, in hexadecimal; empty if it has none. */
 static void peer_certificate_hash(void *ssl, char shown[HASH_TEXT_BYTES]) {
     void *certificate = tls()->peer(ssl);
     int length = certificate == NULL ? 0 : tls()->encode(certificate, NULL);

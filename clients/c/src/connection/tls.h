@@ -6,7 +6,7 @@
 #include "connection/channel.h"
 #include "internal.h"
 
-/* Speak TLS on a channel: with nobody but the holder of the pinned certificate, or whom the system trusts. */
+/* Start TLS on a channel, and verify the certificate: the pinned one, or one that the system trusts. */
 INTERNAL int start_tls(struct channel *channel, const struct address *address, pellucid_error *error);
 
 #endif

@@ -27,7 +27,7 @@ int build_frame(struct websocket *websocket, int kind, const void *content, size
     return 1;
 }
 
-/* Write what is still to be written; 0 where some is left, with errno. */
+/* Write the pending frame; 0 with errno if some of it remains. */
 static int flush_frame(struct channel *channel) {
     struct websocket *websocket = channel->websocket;
     while (websocket->out_at < websocket->out_end) {
@@ -44,11 +44,11 @@ ssize_t write_frame(struct channel *channel, const void *bytes, size_t count) {
     size_t part = count < FRAME_BYTES ? count : FRAME_BYTES;
     if (!flush_frame(channel) || !build_frame(channel->websocket, WS_BINARY, bytes, part))
         return -1;
-    flush_frame(channel); /* what does not leave now does before the next read or write */
+    flush_frame(channel); /* the rest is written before the next read or write */
     return (ssize_t)part;
 }
 
-/* Whether the head of a frame is complete; negative where it is none of a transfer. */
+/* 1: the header of the frame is complete, 0: not yet, -1: it is invalid. */
 static int parse_frame_header(struct websocket *websocket) {
     size_t length = websocket->header_length < 2 ? 0 : websocket->header[1], more = length == 126   ? 2
                                                                                     : length == 127 ? 8
@@ -67,7 +67,7 @@ static int parse_frame_header(struct websocket *websocket) {
                : 1;
 }
 
-/* What a complete note asks for. */
+/* Handle a complete control frame. */
 static void handle_control_frame(struct websocket *websocket) {
     if (websocket->kind == WS_CLOSE)
         websocket->is_over = 1;

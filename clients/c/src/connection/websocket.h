@@ -17,20 +17,20 @@ enum {
     WS_PONG = 10
 };
 
-/* Frames on their way. */
+/* The frame being read, and the one being written. */
 struct websocket {
-    uint8_t header[10]; /* of the frame that begins */
+    uint8_t header[10]; /* of the next frame */
     size_t header_length;
     int kind;
-    uint64_t remaining; /* of the frame that is being read */
+    uint64_t remaining; /* bytes of the current frame */
     uint8_t control_payload[MAX_CONTROL_BYTES];
     size_t control_length;
     int is_over;
-    size_t out_at, out_end; /* what is still to be written */
+    size_t out_at, out_end; /* the part that is not written yet */
     uint8_t out[FRAME_HEADER_BYTES + FRAME_BYTES];
 };
 
-/* Make a frame, masked as who connects has to: no text of ours can then pass for a request on the way. */
+/* Build a frame, masked as clients must, so that no proxy can mistake its content for a request. */
 INTERNAL int build_frame(struct websocket *websocket, int kind, const void *content, size_t count);
 INTERNAL ssize_t write_frame(struct channel *channel, const void *bytes, size_t count);
 INTERNAL ssize_t read_frame(struct channel *channel, void *bytes, size_t count);

@@ -10,12 +10,12 @@
 
 enum { MAX_STREAMS = 64 };
 
-/* UCX's part of a link; all NULL until it is used. */
+/* The UCX objects of a link; NULL until they are used. */
 struct ucx_lane {
     void *context, *worker, *endpoint;
 };
 
-/* The connections of one transfer. Who connected opens more of them; who listens waits for them. */
+/* The connections of one transfer. The client opens more of them; the listener waits for them. */
 struct link {
     struct channel control;
     struct channel streams[MAX_STREAMS];

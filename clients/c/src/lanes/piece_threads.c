@@ -13,7 +13,7 @@ struct worker {
     pthread_t thread;
 };
 
-/* The first failure counts, and makes the others fail too. */
+/* Record the first failure, and stop the other threads. */
 static void fail_work(struct work *work, int code, const pellucid_error *error) {
     pthread_mutex_lock(&work->lock);
     if (work->code == PELLUCID_OK) {

@@ -10,14 +10,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Work that the threads of all streams share. */
+/* The work that all threads share. */
 struct work {
     struct link *link;
     struct transfer *transfer;
     const uint32_t *missing;
     uint32_t missing_count;
-    uint8_t *memory;                /* the receiving end's, on one machine */
-    struct copy_notifier *notifier; /* NULL where the receiver does not ask for it */
+    uint8_t *memory;                /* of the receiver, on the same machine */
+    struct copy_notifier *notifier; /* NULL if the receiver did not request it */
     atomic_uint next;
     pthread_mutex_t lock;
     int code;
@@ -25,7 +25,7 @@ struct work {
     int (*run)(struct work *, struct channel *, pellucid_error *);
 };
 
-/* Run so many threads, each on a stream of its own where there are streams. */
+/* Run `count` threads, each on its own stream if there are streams. */
 INTERNAL int run_workers(struct work *work, int count, int (*run)(struct work *, struct channel *, pellucid_error *),
                          pellucid_error *error);
 INTERNAL int run_streams(struct work *work, int (*run)(struct work *, struct channel *, pellucid_error *),

@@ -8,7 +8,8 @@
 #include "internal.h"
 #include "lanes/link.h"
 
-/* The receiving end's memory, which came with a message. It must not shrink: touching what is gone would end us. */
+/* Map the receiver's memory, whose descriptor came with a message. It must be sealed against shrinking: access beyond
+ * its end would crash this process. */
 INTERNAL int attach_memory(struct channel *control, uint64_t bytes, void **memory, pellucid_error *error);
 INTERNAL int send_through_shm(struct link *link, struct transfer *transfer, const struct message *ready,
                               const uint32_t *missing, uint32_t count, pellucid_error *error);

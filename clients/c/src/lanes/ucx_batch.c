@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-/* 1: done, 0: not yet, negative: failed. A request that is NULL was done at once; an error is no pointer. */
+/* 1: done, 0: not yet, negative: failed. A NULL request was done at once; small negative values are errors. */
 static int ucx_request_state(void *request) {
     intptr_t value = (intptr_t)request;
     if (value <= 0 && value > -100)
@@ -21,7 +21,7 @@ static void ucx_release(void *request) {
         ucx()->free(request);
 }
 
-/* Give up what is under way: nothing may be written to our memory afterwards. */
+/* Cancel the requests in flight: nothing may be written to our memory afterwards. */
 static void ucx_cancel(struct ucx_batch *batch) {
     double since = now_s();
     for (; batch->completed < batch->posted; batch->completed++) {
@@ -35,7 +35,7 @@ static void ucx_cancel(struct ucx_batch *batch) {
     }
 }
 
-/* Post what may be under way, and take what has landed. */
+/* Post requests up to the limit, and handle completed ones. */
 static int ucx_step(struct ucx_batch *batch, double *since, pellucid_error *error) {
     while (batch->posted < batch->count && batch->posted - batch->completed < MAX_IN_FLIGHT) {
         void **request = &batch->requests[batch->posted % MAX_IN_FLIGHT];

@@ -26,7 +26,7 @@ int ucx_failed(pellucid_error *error, const char *what, int status) {
                 "UCX failed: %s (status %d).", what, status);
 }
 
-/* The name of the network that a connection goes over; empty where it is not known. */
+/* The network interface of a connection; empty if it is unknown. */
 static void network_of(int fd, char *name, size_t capacity) {
     struct sockaddr_in here;
     socklen_t length = sizeof here;
@@ -41,7 +41,7 @@ static void network_of(int fd, char *name, size_t capacity) {
     freeifaddrs(all);
 }
 
-/* A setting, unless the site's environment has one. */
+/* Set a UCX option, unless the environment sets it. */
 static void ucx_set(void *settings, const char *name, const char *value) {
     char variable[64];
     snprintf(variable, sizeof variable, "UCX_%s", name);
@@ -58,8 +58,8 @@ int ucx_open(struct link *link, pellucid_error *error) {
     int status = ucx()->read_settings(NULL, NULL, &settings);
     if (status != 0)
         return ucx_failed(error, "its settings", status);
-    /* The defaults for sockets are made for small messages; and other networks may lead nowhere. */
-    ucx_set(settings, "TLS", "^cma"); /* it ends this process when the other end's process is killed */
+    /* The defaults for sockets suit small messages, and other networks may not reach the peer. */
+    ucx_set(settings, "TLS", "^cma"); /* cma ends this process when the peer is killed */
     ucx_set(settings, "TCP_TX_SEG_SIZE", "256K");
     ucx_set(settings, "TCP_RX_SEG_SIZE", "256K");
     network_of(link->control.fd, network, sizeof network);

@@ -5,7 +5,7 @@
 #include "internal.h"
 #include "lanes/link.h"
 
-/* Whether there is a network card on which UCX is faster than sockets. */
+/* Whether there is an RDMA card, on which UCX is faster than sockets. */
 INTERNAL int has_rdma(void);
 INTERNAL int ucx_failed(pellucid_error *error, const char *what, int status);
 INTERNAL int ucx_open(struct link *link, pellucid_error *error);

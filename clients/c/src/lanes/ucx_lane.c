@@ -15,8 +15,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* RDMA where a site has it, else UCX's own sockets and shared memory. Only addresses that were exchanged over the
- * authenticated connection lead to an endpoint: nothing listens. A peer that died is noticed on that connection. */
+/* UCX uses RDMA where a site has it, otherwise its own sockets and shared memory. Endpoints are created only from
+ * addresses exchanged over the authenticated connection, which also shows when the peer has died. */
 
 static int post_send(struct ucx_batch *batch, uint32_t number, void **request, pellucid_error *error) {
     static const struct ucx_parameters plain = {0};
@@ -70,7 +70,7 @@ int send_through_ucx(struct link *link, struct transfer *transfer, const struct 
     pieces.post = post_send, pieces.on_complete = on_sent, pieces.check = check_while_sending;
     flush.post = post_flush, flush.on_complete = ignore_completion, flush.check = check_while_sending;
     TRY(ucx_run(&pieces, error));
-    TRY(ucx_run(&flush, error)); /* afterwards nobody turns the wheel here: everything has to be on its way */
+    TRY(ucx_run(&flush, error)); /* nothing calls ucp_worker_progress afterwards: everything must have left */
     return send_word(&link->control, "sent", error);
 }
 
@@ -83,7 +83,7 @@ static int post_receive(struct ucx_batch *batch, uint32_t number, void **request
     return PELLUCID_OK;
 }
 
-/* A piece is kept when what was computed here and what was said there agree; either may come first. */
+/* A piece is kept when the computed and the sent checksum agree; either may come first. */
 static int compare_checksum(struct ucx_batch *batch, uint32_t number, uint64_t sum, pellucid_error *error) {
     uint64_t start;
     if (!batch->has_sum[number]) {
@@ -103,7 +103,7 @@ static int on_received(struct ucx_batch *batch, uint32_t number, pellucid_error 
     return compare_checksum(batch, number, piece_checksum(batch->transfer, piece, length), error);
 }
 
-/* What the sender says about a piece, or that all of them are sent. */
+/* Read the checksum of a piece, or the message that all pieces were sent. */
 static int read_piece_message(struct ucx_batch *batch, pellucid_error *error) {
     struct message message;
     uint64_t number = 0, sum = 0;
@@ -128,7 +128,7 @@ static int check_while_receiving(struct ucx_batch *batch, pellucid_error *error)
     return PELLUCID_OK;
 }
 
-/* Until the sender says that it has sent everything. What it still waits for leaves only while the wheel is turned. */
+/* Wait until the sender has sent everything. Its pieces move only while ucp_worker_progress is called. */
 static int ucx_wait_for_end(struct ucx_batch *batch, pellucid_error *error) {
     double since = now_s();
     while (!batch->is_over) {
@@ -142,7 +142,7 @@ static int ucx_wait_for_end(struct ucx_batch *batch, pellucid_error *error) {
     return PELLUCID_OK;
 }
 
-/* Say that we are ready, with our address. Frees the head. */
+/* Send "ready" with our UCX address. Frees the header. */
 static int send_ucx_ready(struct link *link, struct text *header, pellucid_error *error) {
     void *address = NULL;
     size_t length = 0;

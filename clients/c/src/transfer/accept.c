@@ -22,8 +22,8 @@
 
 enum { MAX_OPENING_BYTES = 4096 };
 
-/* The rest of the listening end's part of the handshake, when what a stranger says is here. transfer: which one a
- * stream belongs to; empty for a control connection. */
+/* The listener's part of the handshake, when the message of the candidate is complete. transfer: which one a stream
+ * belongs to; empty for a control connection. */
 static int authenticate_candidate(pellucid_listener *listener, struct candidate *candidate,
                                   char transfer[TRANSFER_ID_BYTES], pellucid_error *error) {
     char client_nonce[80], shown[80], proof[HASH_TEXT_BYTES], role[16];
@@ -50,7 +50,7 @@ static int authenticate_candidate(pellucid_listener *listener, struct candidate 
     return send_message(channel, &header, "", 0, -1, error);
 }
 
-/* Greet somebody who connected. Where too many say nothing, one of them makes room. */
+/* Send the greeting to a new connection. If there are too many candidates, drop one. */
 static void add_candidate(pellucid_listener *listener, int fd) {
     struct text header = {0};
     if (listener->candidate_count == MAX_CANDIDATES)
@@ -68,8 +68,8 @@ static void add_candidate(pellucid_listener *listener, int fd) {
         drop_candidate(listener, listener->candidate_count - 1);
 }
 
-/* Whether all that a stranger has to say is here (1), a part of it (0), or nothing good (-1): nobody else has to wait
- * for somebody who says a byte now and then. */
+/* Whether the message of a candidate is complete (1), incomplete (0) or invalid (-1). It is only peeked at, so that a
+ * candidate that sends a byte now and then delays no other. */
 static int opening_state(const struct candidate *candidate) {
     char peek[12 + MAX_OPENING_BYTES];
     uint32_t lengths[2];
@@ -84,7 +84,7 @@ static int opening_state(const struct candidate *candidate) {
     return (size_t)got >= 12 + (size_t)lengths[0] + lengths[1];
 }
 
-/* Look at those who are at the door. PELLUCID_OK where one showed the token, and is let in. */
+/* Check the candidates. PELLUCID_OK if one proved that it holds the token. */
 static int admit_candidates(pellucid_listener *listener, struct channel *channel, char transfer[TRANSFER_ID_BYTES]) {
     for (int i = listener->candidate_count - 1; i >= 0; i--) {
         struct candidate *candidate = &listener->candidates[i];
@@ -102,7 +102,7 @@ static int admit_candidates(pellucid_listener *listener, struct channel *channel
     return PELLUCID_TIMEOUT;
 }
 
-/* Accept one connection that shows the token; PELLUCID_TIMEOUT where none comes within a turn. Strangers are let go. */
+/* Accept one connection that proves that it holds the token; PELLUCID_TIMEOUT if none does within POLL_MS. */
 static int accept_one(pellucid_listener *listener, struct channel *channel, char transfer[TRANSFER_ID_BYTES],
                       pellucid_error *error) {
     struct pollfd waiting[2 + MAX_CANDIDATES] = {{listener->sockets[0], POLLIN, 0}, {listener->sockets[1], POLLIN, 0}};
@@ -117,13 +117,13 @@ static int accept_one(pellucid_listener *listener, struct channel *channel, char
     if (admit_candidates(listener, channel, transfer) == PELLUCID_OK)
         return PELLUCID_OK;
     if (has_any && !(waiting[0].revents | waiting[1].revents))
-        sleep_s(0.002); /* what came was not all of it */
+        sleep_s(0.002); /* the message is not complete yet */
     TRY(report_progress(&listener->monitor, 0, error));
     return fail(error, PELLUCID_TIMEOUT, "Check that the sender is running, or use a longer timeout.",
                 "No array arrived before the timeout.");
 }
 
-/* A control connection that came while another transfer is under way waits for its turn. */
+/* A control connection that arrives during another transfer waits for its turn. */
 static void queue_control(pellucid_listener *listener, struct channel *channel) {
     if (listener->waiting_count < MAX_WAITING)
         listener->waiting[listener->waiting_count++] = *channel;
@@ -165,7 +165,7 @@ int next_control(pellucid_listener *listener, double until, struct channel *chan
         if (code == PELLUCID_OK && transfer[0] == 0)
             return PELLUCID_OK;
         if (code == PELLUCID_OK)
-            channel_close(channel); /* a stream of a transfer that is over */
+            channel_close(channel); /* a stream of a transfer that has ended */
         else if (code != PELLUCID_TIMEOUT || (until >= 0 && now_s() > until))
             return code;
     }

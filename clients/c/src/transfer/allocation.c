@@ -22,7 +22,7 @@
 
 struct pellucid_allocation {
     struct link link;
-    struct transfer transfer; /* its memory and texts are the allocation's */
+    struct transfer transfer; /* its memory and texts belong to the allocation */
     struct address address;
     char *token;
     pellucid_options options;
@@ -43,7 +43,7 @@ int start_transfer(struct transfer *transfer, const pellucid_array *array, const
     return random_hex(16, transfer->number, error);
 }
 
-/* Announce an array that is not there yet, and get the receiving end's memory for it. */
+/* Announce an array that is not filled yet, and get the receiver's memory for it. */
 static int allocate_there(pellucid_allocation *allocation, pellucid_error *error) {
     struct message ready;
     struct link *link = &allocation->link;
@@ -54,7 +54,7 @@ static int allocate_there(pellucid_allocation *allocation, pellucid_error *error
     message_free(&ready);
     if (has_memory)
         return attach_memory(&link->control, allocation->transfer.bytes, &allocation->transfer.array.data, error);
-    link_close(link); /* what has no voxel is complete as soon as it is announced */
+    link_close(link); /* an array without voxels is complete as soon as it is announced */
     return PELLUCID_OK;
 }
 
@@ -64,7 +64,7 @@ static int open_allocation(pellucid_allocation *allocation, pellucid_error *erro
     allocation->is_open = 1;
     if (link->lane == SHM && allocation->transfer.bytes > 0)
         return allocate_there(allocation, error);
-    link_close(link); /* filling it may take hours: it is called again then */
+    link_close(link); /* filling it may take hours: connect again then */
     allocation->is_open = 0;
     return allocate_here(&allocation->transfer, error);
 }

@@ -6,7 +6,7 @@
 #include "connection/address.h"
 #include "internal.h"
 
-/* What every end that connects checks first. */
+/* Check the arguments of a transfer, and copy them. */
 INTERNAL int start_transfer(struct transfer *transfer, const pellucid_array *array, const pellucid_options *options,
                             pellucid_error *error);
 INTERNAL int allocate_at(const struct address *address, const char *token, pellucid_array *array,

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* Go over to a local socket, which memory can be handed through. Whether that could be. */
+/* Switch to a local socket, which can pass memory; is_local: whether that was possible. */
 static int switch_to_local(struct link *link, const struct message *welcome, int *is_local, pellucid_error *error) {
     char here[64], there[64], name[100];
     struct channel local;
@@ -33,7 +33,7 @@ static int switch_to_local(struct link *link, const struct message *welcome, int
     return PELLUCID_OK;
 }
 
-/* Take the best lane between the two ends, or the one that is wanted. */
+/* Choose the best lane between the two programs, or the requested one. */
 static int choose_lane(struct link *link, const struct message *welcome, const char *wanted, pellucid_error *error) {
     char lanes[64], rdma[8];
     int is_local = 0;

@@ -74,7 +74,7 @@ int pellucid_listen(const char *address_text, const char *token, const pellucid_
     listener->sockets[1] = listen_local(listener->local);
     listener->sockets[0] = listen_at(&address, listener->address, sizeof listener->address, error);
     monitor_init(&listener->monitor, &listener->options);
-    /* UCX is loaded only where it is of use: it takes over some of the program's signals. */
+    /* UCX is loaded only where it is useful: it installs signal handlers. */
     listener->has_ucx = (is_lane(listener->options.lane, UCX) || has_rdma()) && has_ucx_library();
     int code = listener->token == NULL    ? out_of_memory(error, 0)
                : listener->sockets[0] < 0 ? PELLUCID_INVALID

@@ -11,7 +11,7 @@
 
 enum { MAX_WAITING = 16, MAX_CANDIDATES = 32 };
 
-/* Somebody who connected, and has not shown the token yet. */
+/* A connection that has not yet proved that it holds the token. */
 struct candidate {
     struct channel channel;
     char nonce[HASH_TEXT_BYTES];
@@ -26,9 +26,9 @@ struct pellucid_listener {
     int candidate_count;
     pellucid_options options;
     struct monitor monitor;
-    struct channel waiting[MAX_WAITING]; /* control connections whose turn comes later */
+    struct channel waiting[MAX_WAITING]; /* control connections that wait for their turn */
     int waiting_count;
-    struct transfer partial; /* what is left of a transfer that broke off */
+    struct transfer partial; /* the received part of an interrupted transfer */
 };
 
 INTERNAL int listen_at(const struct address *address, char *text, size_t capacity, pellucid_error *error);

@@ -77,7 +77,7 @@ static int receive_stream(struct link *link, struct transfer *transfer, pellucid
     return send_word(&link->control, "stored", error);
 }
 
-/* What is there of this very transfer, or memory for a new one. */
+/* The received part of this transfer, or memory for a new one. */
 static int find_or_allocate(pellucid_listener *listener, struct transfer *transfer, pellucid_error *error) {
     struct transfer *partial = &listener->partial;
     if (partial->array.data != NULL && is_same_array(partial, transfer)) {
@@ -136,7 +136,7 @@ static int receive_one(pellucid_listener *listener, double deadline, struct link
         listener->partial = transfer;
     else
         transfer_free(&transfer);
-    /* One sender's failure is not the listener's: the next one may do better. */
+    /* A failed sender does not end the listener: the next one may succeed. */
     return code == PELLUCID_CANCELLED && link->monitor.is_cancelled ? code : PELLUCID_BROKEN;
 }
 

@@ -41,7 +41,7 @@ static int request_array(struct link *link, struct transfer *transfer, const cha
         fresh.descriptor = -1;
         code = allocate_transfer(transfer, error);
     }
-    transfer_free(&fresh); /* what arrived before is used again */
+    transfer_free(&fresh); /* the pieces that arrived before are used again */
     return code != PELLUCID_OK ? code : receive_transfer(link, transfer, report, error);
 }
 

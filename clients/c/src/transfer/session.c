@@ -37,7 +37,7 @@ static int send_missing(struct link *link, struct transfer *transfer, const stru
     return code == PELLUCID_OK ? run_streams(&work, send_pieces, error) : failure_reason(&link->control, code, error);
 }
 
-/* Answer one "ready". is_first: what is there already counts as resumed. */
+/* Answer one "ready". is_first: pieces that the receiver has already count as resumed. */
 static int send_round(struct link *link, struct transfer *transfer, const struct message *ready, int is_first,
                       pellucid_report *report, pellucid_error *error) {
     uint64_t piece = 0, missing_bytes = 0, start;
@@ -57,7 +57,7 @@ static int send_round(struct link *link, struct transfer *transfer, const struct
     return code;
 }
 
-/* Send what the other end misses, until it has everything. */
+/* Send the missing pieces until the receiver has everything. */
 static int send_rounds(struct link *link, struct transfer *transfer, pellucid_report *report, pellucid_error *error) {
     for (int round = 0; round <= 2 * MAX_ROUNDS; round++) {
         struct message response;

@@ -10,7 +10,7 @@ INTERNAL void finish_report(const struct link *link, const struct transfer *tran
                             pellucid_report *report);
 INTERNAL int send_transfer(struct link *link, struct transfer *transfer, pellucid_report *report,
                            pellucid_error *error);
-/* Receive an array into prepared memory. */
+/* Receive an array into allocated memory. */
 INTERNAL int receive_transfer(struct link *link, struct transfer *transfer, pellucid_report *report,
                               pellucid_error *error);
 

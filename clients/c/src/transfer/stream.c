@@ -27,7 +27,7 @@ int connect_stream(pellucid_stream *stream, pellucid_error *error) {
     uint64_t streams = 0;
     struct link *link = &stream->link;
     TRY(open_link(link, &stream->address, stream->token, &stream->options, error));
-    link->lane = link->lane == UCX ? TCP : link->lane; /* blocks have no lane through UCX */
+    link->lane = link->lane == UCX ? TCP : link->lane; /* UCX does not support blocks */
     stream->lane = link->lane;
     link->monitor.total = stream->transfer.bytes;
     TRY(send_announcement(&link->control, &stream->transfer, link->lane, error));
@@ -115,7 +115,7 @@ int pellucid_stream_write(pellucid_stream *stream, const void *block, const uint
     return send_parts(stream, block, start, shape, error);
 }
 
-/* Say on every connection that this was all, and hear that all of it is there. */
+/* Finish on every connection, and wait until the receiver has stored everything. */
 static int finish_stream(pellucid_stream *stream, pellucid_error *error) {
     struct block_header last = {.piece = {LAST_PIECE, 0, 0}};
     struct message stored;

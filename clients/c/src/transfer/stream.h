@@ -9,7 +9,7 @@
 #include "internal.h"
 #include "lanes/link.h"
 
-/* A block that is under way, with a copy in case that it has to be sent again. */
+/* A block in flight, with a copy in case it must be sent again. */
 struct sent_block {
     struct block_header header;
     uint8_t *copy;
@@ -22,7 +22,7 @@ enum { WINDOW_BLOCKS = 16 };
 
 struct pellucid_stream {
     struct link link;
-    struct transfer transfer; /* data: the receiving end's memory, on one machine */
+    struct transfer transfer; /* data: the receiver's memory, on the same machine */
     struct address address;
     char *token;
     pellucid_options options;

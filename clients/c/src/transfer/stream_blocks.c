@@ -29,7 +29,7 @@ struct sent_block *oldest_block(pellucid_stream *stream) {
     return found;
 }
 
-/* The next answer on a connection. A block that came wrong is sent again. */
+/* Read the next confirmation on a connection. A block with a wrong checksum is sent again. */
 static int read_answer(pellucid_stream *stream, int index, pellucid_error *error) {
     uint32_t response[2];
     TRY(read_bytes(&stream->link.streams[index], response, sizeof response, error));
@@ -43,7 +43,7 @@ static int read_answer(pellucid_stream *stream, int index, pellucid_error *error
     return protocol_error(error, "it confirmed a block that was not sent");
 }
 
-/* A new link, on which the same transfer is announced and the blocks that were under way are sent again. */
+/* Connect again, announce the same transfer, and send the blocks in flight again. */
 static int reconnect_stream(pellucid_stream *stream, pellucid_error *error) {
     uint64_t done = stream->link.monitor.done;
     int index = 0;
@@ -58,7 +58,7 @@ static int reconnect_stream(pellucid_stream *stream, pellucid_error *error) {
     return PELLUCID_OK;
 }
 
-/* What can be done about a failure: where the connection broke, come back as often as the options allow. */
+/* After a lost connection, reconnect as often as the options allow. */
 static int recover_stream(pellucid_stream *stream, int code, pellucid_error *error) {
     code = failure_reason(&stream->link.control, code, error);
     for (int attempt = 1; attempt < stream->options.attempts && is_retryable(code); attempt++) {
@@ -77,7 +77,7 @@ int wait_for_oldest(pellucid_stream *stream, pellucid_error *error) {
     return code == PELLUCID_OK ? code : recover_stream(stream, code, error);
 }
 
-/* A place for a copy; waits for one where too much is under way. */
+/* Find a free slot for a copy; waits if all are in flight. */
 static int find_slot(pellucid_stream *stream, uint64_t length, struct sent_block **slot, pellucid_error *error) {
     for (;;) {
         for (struct sent_block *each = stream->window; each < stream->window + WINDOW_BLOCKS; each++)

@@ -5,11 +5,11 @@
 #include "internal.h"
 #include "transfer/stream.h"
 
-/* The block that was sent first of those that are under way; NULL where none is. */
+/* The oldest block in flight; NULL if there is none. */
 INTERNAL struct sent_block *oldest_block(pellucid_stream *stream);
 /* Wait until the oldest block has arrived. */
 INTERNAL int wait_for_oldest(pellucid_stream *stream, pellucid_error *error);
-/* Send a block in parts that are small enough, each without gaps: cut across the slowest axis that can be. */
+/* Send a block in contiguous parts that are small enough, divided along its slowest axis. */
 INTERNAL int send_parts(pellucid_stream *stream, const uint8_t *block, const uint64_t start[3], const uint64_t shape[3],
                         pellucid_error *error);
 

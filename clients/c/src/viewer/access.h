@@ -6,7 +6,7 @@
 #include "connection/endpoint.h"
 #include "internal.h"
 
-/* Exchange the code of a link, which works once, for what requests show from then on. */
+/* Exchange the code of a link, which works once, for the token of later requests. */
 INTERNAL int redeem_code(struct endpoint *endpoint, struct monitor *monitor, pellucid_error *error);
 
 #endif

@@ -20,7 +20,7 @@
 
 enum { MAX_AGENT_ATTEMPTS = 100, AGENT_START_TIMEOUT_S = 180 };
 
-/* Whether a process runs and is the one that began then: numbers are used again. */
+/* Whether a process runs and started at that time: process ids are reused. */
 static int is_process_alive(long pid, long long birth) {
     char path[64], state = 0;
     long long began = -1;
@@ -33,7 +33,7 @@ static int is_process_alive(long pid, long long birth) {
     return began == birth && state != 'Z' && state != 'X';
 }
 
-/* The address of the agent that runs on this machine, and its token; NULL where none does. To be freed. */
+/* The address and token of the agent on this machine, to be freed; NULL if none runs. */
 static void find_agent(const char *folder, char **url, char **token) {
     char path[4200], here[256] = "", host[256], *save = NULL;
     *url = *token = NULL;
@@ -45,10 +45,10 @@ static void find_agent(const char *folder, char **url, char **token) {
     snprintf(host, sizeof host, "%s", name != NULL ? name : "");
     gethostname(here, sizeof here - 1);
     int is_here = strcmp(here, host) == 0;
-    /* One on another machine may be gone: an agent that is started here finds out, and refuses where it is not. */
+    /* An agent on another machine may have ended: a new agent finds out, and refuses to start if it has not. */
     if (birth != NULL && is_here && is_process_alive(atol(pid), atoll(birth)))
         *url = json_text(content, "url");
-    if (*url != NULL && (*url)[0] == 0) { /* it is about to say where it is */
+    if (*url != NULL && (*url)[0] == 0) { /* it has not published its address yet */
         free(*url);
         *url = NULL;
     }
@@ -58,7 +58,7 @@ static void find_agent(const char *folder, char **url, char **token) {
     free(content);
 }
 
-/* The Python that has Pellucid: the one that is given, else that of the pellucid command, else python3. */
+/* The Python that has Pellucid: the given one, that of the pellucid command, or python3. */
 static void find_python(const char *given, char *path, size_t capacity) {
     const char *folders = getenv("PATH");
     snprintf(path, capacity, "%s", given != NULL ? given : "python3");
@@ -79,7 +79,7 @@ static void find_python(const char *given, char *path, size_t capacity) {
     }
 }
 
-/* What an agent that is being started says: "ready", or why not. It outlives this program and is nobody's child. */
+/* Start an agent, which writes "ready" or an error to the pipe. It outlives this program. */
 static int spawn_agent(const char *python, const char *folder, int pipe_end, pid_t *child) {
     char log[4200];
     char *arguments[] = {"/bin/sh", "-c", "\"$0\" -m pellucid.agent.main --ready 3 &", (char *)(uintptr_t)python, NULL};
@@ -99,7 +99,7 @@ static int spawn_agent(const char *python, const char *folder, int pipe_end, pid
     return fault;
 }
 
-/* said: by the agent; empty where it ended without a word. */
+/* output: of the agent; empty if it ended without any. */
 static int agent_failed(pellucid_error *error, const char *folder, const char *output) {
     char where[600];
     snprintf(where, sizeof where, "see %.500s/agent/agent.log.", folder);
@@ -107,7 +107,7 @@ static int agent_failed(pellucid_error *error, const char *folder, const char *o
                 "The agent could not be started: %.400s", output[0] ? output : where);
 }
 
-/* What came through a pipe until its other end was closed. */
+/* Read from a pipe until it is closed. */
 static int read_pipe(int fd, struct monitor *monitor, char *output, size_t capacity, pellucid_error *error) {
     double since = now_s();
     size_t length = 0;
@@ -174,7 +174,7 @@ int find_or_start_agent(const char *python, struct monitor *monitor, char **url,
         find_agent(folder, url, token);
         if (*url != NULL)
             return PELLUCID_OK;
-        sleep_s(0.1); /* somebody else's start is under way, and cannot be waited for from here */
+        sleep_s(0.1); /* another program is starting it */
     }
     return agent_failed(error, folder, "");
 }

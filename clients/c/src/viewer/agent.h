@@ -5,7 +5,7 @@
 #include "base/monitor.h"
 #include "internal.h"
 
-/* The agent that runs, or a new one. url, token: to be freed. */
+/* Find the agent, or start a new one. url, token: to be freed. */
 INTERNAL int find_or_start_agent(const char *python, struct monitor *monitor, char **url, char **token,
                                  pellucid_error *error);
 

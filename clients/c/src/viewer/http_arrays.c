@@ -93,7 +93,7 @@ int retrieve_over_http(pellucid_viewer *viewer, int layer, const char *box, pell
     struct response response;
     struct transfer transfer = {.descriptor = -1};
     double since = now_s();
-    snprintf(path, sizeof path, "/api/volume?layer=%d&box=%s", layer, box); /* of a box nothing has to be quoted */
+    snprintf(path, sizeof path, "/api/volume?layer=%d&box=%s", layer, box); /* a box needs no quoting */
     TRY(http_request(&viewer->endpoint, &viewer->monitor, "GET", path, "", 0, viewer->options.limit_bytes, &response,
                      error));
     size_t offset = parse_npy_header(&response, &transfer.array);

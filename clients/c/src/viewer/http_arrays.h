@@ -5,10 +5,10 @@
 #include "internal.h"
 #include "connection/http_response.h"
 
-/* Piece by piece, each a request of its own. */
+/* Send a volume in pieces, each in its own request. */
 INTERNAL int render_over_http(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
                               pellucid_report *report, pellucid_error *error);
-/* Shape and type from the head of a .npy file; the offset of its voxels, or 0. */
+/* Parse shape and type from a .npy header; returns the offset of the voxels, or 0. */
 INTERNAL size_t parse_npy_header(const struct response *response, pellucid_array *array);
 INTERNAL int retrieve_over_http(pellucid_viewer *viewer, int layer, const char *box, pellucid_array *volume,
                                 pellucid_report *report, pellucid_error *error);

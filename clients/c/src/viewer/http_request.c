@@ -50,7 +50,7 @@ int http_request(const struct endpoint *endpoint, struct monitor *monitor, const
     struct secret secret = {is_code ? endpoint->code : endpoint->bearer, is_code};
     TRY(connect_proved(&endpoint->address, endpoint->prefix, secret, monitor, &channel, error));
     int code = write_request(endpoint, &channel, method, path, body, length, error);
-    if (code == PELLUCID_OK || code == PELLUCID_BROKEN) { /* who refuses early does not read on, but says why */
+    if (code == PELLUCID_OK || code == PELLUCID_BROKEN) { /* a server may reject a request before its end */
         pellucid_error unused_error;
         int read_code = read_http(&channel, response, limit, code == PELLUCID_OK ? error : &unused_error);
         code = code == PELLUCID_OK || read_code == PELLUCID_OK ? read_code : code;

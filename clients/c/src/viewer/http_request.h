@@ -8,13 +8,13 @@
 #include "internal.h"
 #include "connection/http_response.h"
 
-/* The refusal that an answer stands for. */
+/* The error that a response describes. */
 INTERNAL int error_from_response(const struct response *response, pellucid_error *error);
-/* One request. limit: of the answer's bytes. answer: to be freed by the caller where it succeeds. */
+/* Send one request. limit: for the bytes of the response, which the caller frees on success. */
 INTERNAL int http_request(const struct endpoint *endpoint, struct monitor *monitor, const char *method,
                           const char *path, const void *body, size_t length, uint64_t limit, struct response *response,
                           pellucid_error *error);
-/* A request whose body is JSON, which is freed. answer: NULL where nobody wants it. */
+/* Send a request whose body is JSON, which is freed. response: may be NULL. */
 INTERNAL int http_json(const struct endpoint *endpoint, struct monitor *monitor, const char *method, const char *path,
                        struct text *body, struct response *response, pellucid_error *error);
 

@@ -36,7 +36,7 @@ int find_hub(struct hub *hub) {
     return 0;
 }
 
-/* A text as part of an address. */
+/* Append a text as part of a URL. */
 static void append_quoted(struct text *text, const char *value, const char *safe) {
     for (const unsigned char *at = (const unsigned char *)value; *at; at++)
         append(text, isalnum(*at) || strchr(safe, *at) != NULL ? "%c" : "%%%02X", *at);

@@ -5,18 +5,18 @@
 #include "base/monitor.h"
 #include "internal.h"
 
-/* This person at the site's Hub, where "pellucid login" was used. All empty where not; to be freed. */
+/* The user at the site's Hub after "pellucid login"; otherwise all NULL. To be freed. */
 struct hub {
     char *url, *user, *token;
 };
 
 INTERNAL void hub_free(struct hub *hub);
 INTERNAL int find_hub(struct hub *hub);
-/* The address of this person's agent behind the Hub; to be freed. */
+/* The address of the user's agent at the Hub; to be freed. */
 INTERNAL char *hub_agent_url(const struct hub *hub);
-/* Start this person's agent behind the Hub, and wait until it is ready. */
+/* Start the user's agent at the Hub, and wait until it is ready. */
 INTERNAL int start_hub_agent(const struct hub *hub, struct monitor *monitor, pellucid_error *error);
-/* This person's token at a Hub, where an address is behind it; nobody else is told it. To be freed. */
+/* The user's token at the Hub, for addresses behind that Hub only; otherwise NULL. To be freed. */
 INTERNAL char *hub_bearer(const char *url);
 
 #endif

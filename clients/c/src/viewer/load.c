@@ -34,10 +34,10 @@ static int exchange_on_socket(struct channel *channel, const struct text *body, 
     return code;
 }
 
-/* A connection to the socket that the viewer has for programs of its own person on its machine. */
+/* Connect to the viewer's socket for programs of the same user on its machine. */
 static int connect_to_socket(pellucid_viewer *viewer, struct channel *channel) {
     struct sockaddr_un local = {.sun_family = AF_UNIX};
-    const char *name = strrchr(viewer->socket, '/'); /* whoever answers there must not choose any socket of ours */
+    const char *name = strrchr(viewer->socket, '/'); /* a viewer must not choose another socket of this user */
     int is_named = name != NULL && strcmp(name, "/arrays.socket") == 0;
     int fd = is_named ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0)

@@ -15,7 +15,7 @@
 
 enum { NPY_HEADER_BYTES = 128 };
 
-/* Positions and values in rows of four numbers; behind `head` bytes. */
+/* Positions and values as rows of four numbers, after `header` bytes. */
 static uint8_t *pack_points(size_t header, const float (*positions)[3], const float *values, size_t count) {
     size_t bytes;
     if (__builtin_mul_overflow(count, 4 * sizeof(float), &bytes) || __builtin_add_overflow(bytes, header, &bytes))
@@ -28,7 +28,7 @@ static uint8_t *pack_points(size_t header, const float (*positions)[3], const fl
     return rows;
 }
 
-/* As a .npy file, which is uploaded and opened. Its head is padded to 128 bytes. */
+/* Upload the points as a .npy file, and open it. Its header is padded to 128 bytes. */
 static int upload_points(pellucid_viewer *viewer, uint8_t *file, size_t count, const char *how, pellucid_error *error) {
     char mark[17], path[64];
     struct response response;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the viewer's transport answers at an address; then it is used from now on. */
+/* Whether the viewer's transport answers at an address; if so, it is used from now on. */
 static int try_transport(pellucid_viewer *viewer, const struct address *there) {
     pellucid_options options = viewer->options;
     struct link *link = calloc(1, sizeof *link);

@@ -5,8 +5,8 @@
 #include "internal.h"
 #include "viewer/viewer.h"
 
-/* The fastest way for voxels: straight to the viewer's transport (where pages come from is tried first), through the
- * web server that the pages come from, or in single requests where even that cannot be. Found out once. */
+/* The fastest route for voxels: directly to the viewer's transport (the host of the page is tried first), through the
+ * web server of the page, or by HTTP requests. It is chosen once. */
 INTERNAL enum route choose_route(pellucid_viewer *viewer);
 
 #endif

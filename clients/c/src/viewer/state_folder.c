@@ -24,7 +24,7 @@ static void home_folder(const char *variable, const char *otherwise, char *path,
         snprintf(path, capacity, "%s/%s", home != NULL ? home : "", otherwise);
 }
 
-/* A path of the settings, where ~ stands for the home folder. */
+/* Expand ~ in a path to the home folder. */
 static void expand_home(const char *given, char *path, size_t capacity) {
     const char *home = getenv("HOME");
     if (given[0] == '~' && (given[1] == '/' || given[1] == 0) && home != NULL)
@@ -33,7 +33,7 @@ static void expand_home(const char *given, char *path, size_t capacity) {
         snprintf(path, capacity, "%s", given);
 }
 
-/* state_folder = "..." of the settings file; an empty text where it says nothing. */
+/* The state_folder of the settings file; empty if it is not set. */
 static void configured_state_folder(char *path, size_t capacity) {
     char file[4096], *content, *save = NULL;
     const char *named = getenv("PELLUCID_CONFIG");

@@ -4,9 +4,9 @@
 
 #include "internal.h"
 
-/* All of a small file, to be freed; NULL where there is none. */
+/* The content of a small file, to be freed; NULL if it cannot be read. */
 INTERNAL char *read_file(const char *path);
-/* Where this person's records are: as pellucid.settings finds it. */
+/* The folder of the user's records, found as pellucid.settings does. */
 INTERNAL void state_folder(char *path, size_t capacity);
 
 #endif

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the viewer says about itself. */
+/* Read the viewer's version and addresses. */
 static int read_viewer_info(pellucid_viewer *viewer, pellucid_error *error) {
     struct response about;
     TRY(http_json(&viewer->endpoint, &viewer->monitor, "GET", "/api/about", NULL, &about, error));
@@ -54,7 +54,7 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     monitor_init(&viewer->monitor, &viewer->options);
     char *bearer = hub_bearer(url);
     int code = parse_link(url, bearer, &viewer->endpoint, error);
-    viewer->endpoint.address.needs_proof &= bearer == NULL; /* a Hub knows its users, and proves nothing */
+    viewer->endpoint.address.needs_proof &= bearer == NULL; /* a Hub gives no proof */
     free(bearer);
     if (code == PELLUCID_OK) {
         struct text page = {0};

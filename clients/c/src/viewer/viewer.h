@@ -13,8 +13,8 @@ enum route { ROUTE_UNKNOWN, ROUTE_TRANSPORT, ROUTE_HTTP };
 struct pellucid_viewer {
     struct endpoint endpoint;
     char *url;
-    char transfer[400]; /* the address of its transport; empty where it has none */
-    char socket[108];   /* of those on the same machine; empty */
+    char transfer[400]; /* the address of its transport; empty if it has none */
+    char socket[108];   /* for programs on the same machine; may be empty */
     enum route route;
     struct address transport; /* as it is reached from here */
     pellucid_options options;

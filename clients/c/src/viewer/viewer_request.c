@@ -27,7 +27,7 @@ static void append_member(struct text *body, const char *key, const char *value)
     append_json(body, value);
 }
 
-/* What the agent is asked for, as JSON. */
+/* Append the request for a viewer as JSON. */
 static void append_viewer_options(struct text *body, const pellucid_viewer_options *options) {
     char folder[4096];
     append(body, "{\"roots\": [");
@@ -62,7 +62,7 @@ static void append_viewer_options(struct text *body, const pellucid_viewer_optio
     append(body, "}}");
 }
 
-/* A link to a viewer that works once. path: of its page, below the agent's address, with the code behind it. */
+/* Get a link to a viewer that works once. path: below the agent's address, with the code. */
 static int request_viewer_link(const struct endpoint *agent, struct monitor *monitor, const char *id, char path[512],
                                pellucid_error *error) {
     char request_path[256];
@@ -74,7 +74,7 @@ static int request_viewer_link(const struct endpoint *agent, struct monitor *mon
     return path[0] ? PELLUCID_OK : protocol_error(error, "the response of the agent has no path");
 }
 
-/* Ask until a viewer can be used. path: as open_viewer gives it. */
+/* Wait until a viewer can be used. path: as from request_viewer_link. */
 static int wait_for_viewer(const struct endpoint *agent, struct monitor *monitor, struct response *job, char path[512],
                            pellucid_error *error) {
     double since = now_s();

@@ -43,7 +43,7 @@ int pellucid_viewer_render_volume(pellucid_viewer *viewer, const pellucid_array 
     return render_over_http(viewer, &shown, how, report, error);
 }
 
-/* What a viewer is told of a volume whose voxels come later. Its metadata is the caller's to free. */
+/* The announcement of a volume whose voxels come later. The caller frees its metadata. */
 static int prepare_volume(pellucid_viewer *viewer, const pellucid_array *volume, const char *how,
                           pellucid_array *prepared, pellucid_error *error) {
     TRY(check_volume(volume, 0, error));

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What somebody at the other end of a line says, read as an answer. */
+/* Read what a peer sent as an HTTP response. */
 static int read_as_http(const char *input, size_t length, uint64_t limit, struct response *response) {
     int ends[2];
     struct monitor monitor;
@@ -66,7 +66,7 @@ void test_responses(void) {
     CHECK(parse_npy_header(&npy, &array) == 0);
 }
 
-/* A channel with frames, whose other end has said this and gone; the bytes that come through, or -1. */
+/* Read frames from a peer that sent this and disconnected; the number of bytes, or -1. */
 static ssize_t read_as_frames(const void *input, size_t length, char *bytes, size_t capacity) {
     int ends[2];
     struct monitor monitor;

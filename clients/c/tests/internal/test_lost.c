@@ -68,7 +68,7 @@ void test_lost_connection(void) {
     struct relay relay = {.budget = 12 << 20, .target_port = atoi(strrchr(ends->listener->address, ':') + 1)};
     relay.listening = listen_at(&near, through, sizeof through, &error);
     pthread_create(&relay.thread, NULL, relay_main, &relay);
-    /* The sender is told the relay's address; the listener does not know of it. */
+    /* The sender connects to the relay; the listener does not know of it. */
     char direct[sizeof ends->listener->address];
     memcpy(direct, ends->listener->address, sizeof direct);
     snprintf(ends->listener->address, sizeof ends->listener->address, "%s", through);
@@ -104,7 +104,7 @@ static void *cut_stream_main(void *argument) {
     return NULL;
 }
 
-/* A broken stream is taken up, and what was under way is sent again. */
+/* A lost stream is resumed, and the blocks in flight are sent again. */
 void test_lost_stream(void) {
     struct ends *ends = open_ends("tcp", 0);
     struct address near = {.host = "127.0.0.1", .port = "0"};

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Somebody who says a part of a message, and more of them than have room, hold nobody up. */
+/* Peers that send a part of a message, and more of them than are kept, delay no sender. */
 void test_candidates(void) {
     uint32_t voxels[4] = {1, 2, 3, 4};
     pellucid_array array = {.data = voxels, .axes = 1, .shape = {4}, .type = PELLUCID_UINT32}, received;
@@ -34,7 +34,7 @@ void test_candidates(void) {
     close_ends(ends);
 }
 
-/* A receiving end that asks for nonsense; what the sender makes of it. */
+/* Invalid sizes and lists of pieces from a receiver are rejected. */
 void test_missing_pieces(void) {
     struct transfer transfer = {.bytes = 100, .array = {.type = PELLUCID_UINT16}};
     struct message message = {0};

@@ -52,7 +52,7 @@ static void *receive_main(void *argument) {
     return NULL;
 }
 
-/* A stream that breaks and cannot be taken up says so, as often as somebody tries. */
+/* A lost stream that cannot be resumed fails at every call. */
 void test_stream_without_receiver(void) {
     struct ends *ends = open_ends("tcp", 0);
     pellucid_array volume = {.axes = 3, .shape = {4, 512, 1024}, .type = PELLUCID_UINT16};
