@@ -19,22 +19,22 @@ from pellucid.cli.arguments import join_negative_numbers
 from pellucid.errors import PellucidError
 from pellucid.printable import PrintableFormatter, printable
 
-COMMANDS = (
-    "info",
-    "convert",
-    "pyramid",
-    "reconstruct",
-    "slices",
-    "render",
-    "view",
-    "agent",
-    "hub",
-    "login",
-    "share",
-    "mesh",
-    "demo",
-    "transport",
-    "doctor",
+COMMANDS = (  # Modules below cli.
+    "commands.info",
+    "commands.convert",
+    "commands.pyramid",
+    "reconstruct.command",
+    "commands.slices",
+    "render.command",
+    "commands.view",
+    "commands.agent",
+    "commands.hub",
+    "commands.login",
+    "commands.share",
+    "commands.mesh",
+    "commands.demo",
+    "commands.transport",
+    "commands.doctor",
 )
 INTERRUPTED = 130
 
