@@ -198,3 +198,8 @@ def test_a_colon_without_a_slash(rest: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "a.h5").write_bytes(b"1")
     with pytest.raises(InvalidInput, match=says):
         registry.recognise(Location.parse(f"{tmp_path / 'a.h5'}:{rest}"))
+
+
+@pytest.mark.parametrize("name", registry.KINDS)
+def test_every_format_has_its_module(name: str) -> None:
+    assert callable(registry._load(name).open_reader)

@@ -68,7 +68,7 @@ KINDS: dict[str, FormatSpec] = {
     "metaimage": FormatSpec("flat.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
     "hipic": FormatSpec("hipic", (".his", ".img"), ((0, b"IM"),), is_writable=False),
     "npy": FormatSpec("flat.npy", (".npy",), ((0, b"\x93NUMPY"),), is_always_marked=True),
-    "memory": FormatSpec("memory", (), is_writable=False),
+    "memory": FormatSpec("in_memory", (), is_writable=False),
     "raw": FormatSpec("flat.raw", (".raw", ".bin", ".dat", ".vol")),
 }
 
