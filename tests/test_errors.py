@@ -13,16 +13,16 @@ EXAMPLES = [
     errors.DatasetAmbiguous("a.h5", ["/x (3, 3, 3)", "/y (4, 4, 4)"]),
     errors.DatasetAmbiguous("a.h5", []),
     errors.SelectionNeeded("a.tif", times=3, channels=2),
-    errors.TooLarge(needs=2**30, has=2**20, remedy="Open level 1."),
-    errors.SharedChunk((3, 3, 3), (2, 2, 2)),
+    errors.NotEnoughMemory(needs=2**30, has=2**20, remedy="Open level 1."),
+    errors.ChunkConflict((3, 3, 3), (2, 2, 2)),
     errors.WorkerLost("reading", "killed"),
     errors.MissingPackage("ucxx", "ucx"),
     errors.Unreachable("node7:5100", "Connection refused"),
-    errors.TokenRefused("node7:5100"),
+    errors.TokenRejected("node7:5100"),
     errors.TransferTooLarge(announced=2**31, limit=2**30),
-    errors.TransferInvalid("it sent piece 9 of 6"),
-    errors.TransferBroken("the other end closed the connection", done=2**20, total=2**30),
-    errors.TransferBusy("scan"),
+    errors.TransferProtocolError("it sent piece 9 of 6"),
+    errors.TransferInterrupted("the other end closed the connection", done=2**20, total=2**30),
+    errors.ReceiverBusy("scan"),
 ]
 
 
@@ -43,5 +43,5 @@ def test_an_error_crosses_a_process_border(error: errors.PellucidError) -> None:
 def test_choices_are_listed() -> None:
     assert "/x (3, 3, 3), /y (4, 4, 4)" in str(errors.DatasetAmbiguous("a.h5", ["/x (3, 3, 3)", "/y (4, 4, 4)"]))
     assert "a.tif:t=0,c=0" in str(errors.SelectionNeeded("a.tif", 3, 2))
-    assert "1.0 GiB of memory and 1.0 MiB" in str(errors.TooLarge(2**30, 2**20, remedy="Open level 1."))
+    assert "1.0 GiB of memory and 1.0 MiB" in str(errors.NotEnoughMemory(2**30, 2**20, remedy="Open level 1."))
     assert "credentials" in str(errors.Unreadable("s3://bucket/a.zarr", "no answer"))

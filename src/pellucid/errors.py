@@ -114,7 +114,7 @@ class Truncated(PellucidError):
         )
 
 
-class Unfinished(PellucidError):
+class Incomplete(PellucidError):
     """An output whose writer never came to the end."""
 
     def __init__(self, path: str) -> None:
@@ -124,7 +124,7 @@ class Unfinished(PellucidError):
         )
 
 
-class Damaged(PellucidError):
+class Corrupted(PellucidError):
     """The bytes contradict themselves."""
 
     def __init__(self, path: str, why: str) -> None:
@@ -245,7 +245,7 @@ class DiskFull(PellucidError):
         )
 
 
-class TooLarge(PellucidError):
+class NotEnoughMemory(PellucidError):
     """More memory than there is; said before anything was started."""
 
     def __init__(self, needs: int, has: int, remedy: str) -> None:
@@ -259,7 +259,7 @@ def _size(count: int) -> str:
     return f"{count} bytes"
 
 
-class SharedChunk(PellucidError):
+class ChunkConflict(PellucidError):
     """Two blocks would write into one chunk or shard, and one would be lost."""
 
     def __init__(self, block: Sequence[int], chunk: Sequence[int]) -> None:
@@ -298,7 +298,7 @@ class Unreachable(PellucidError):
         )
 
 
-class TokenRefused(PellucidError):
+class TokenRejected(PellucidError):
     """The two ends do not hold the same token."""
 
     def __init__(self, address: str) -> None:
@@ -317,7 +317,7 @@ class TransferTooLarge(PellucidError):
         )
 
 
-class TransferInvalid(PellucidError):
+class TransferProtocolError(PellucidError):
     """The other end broke the rules of a transfer, such as more bytes than it announced."""
 
     def __init__(self, why: str) -> None:
@@ -325,7 +325,7 @@ class TransferInvalid(PellucidError):
         super().__init__(f"The other end broke the rules of the transfer: {why}.", remedy=remedy)
 
 
-class TransferBroken(PellucidError):
+class TransferInterrupted(PellucidError):
     """The connection went away in the middle. What the receiving end had before is as it was."""
 
     is_transient = True
@@ -338,7 +338,7 @@ class TransferBroken(PellucidError):
         )
 
 
-class TransferBusy(PellucidError):
+class ReceiverBusy(PellucidError):
     """The receiving end is taking another array, and was told to refuse meanwhile."""
 
     is_transient = True
@@ -366,7 +366,7 @@ class ViewerUnreachable(PellucidError):
         super().__init__(f"The viewer at {address} does not answer: {why}.", remedy=remedy)
 
 
-class JobOver(PellucidError):
+class JobEnded(PellucidError):
     """A viewer or task that ended before it could be used. log: the last lines that it wrote."""
 
     def __init__(self, name: str, why: str, log: Iterable[str] = ()) -> None:

@@ -7,7 +7,7 @@ import pytest
 from pellucid.agent.jobs import estimate as estimate_module
 from pellucid.agent.jobs.estimate import estimate, refuse_impossible, volume_bytes
 from pellucid.agent.jobs.requests import Overrides, TaskRequest, ViewerRequest
-from pellucid.errors import InvalidInput, NotAllowed, TooLarge
+from pellucid.errors import InvalidInput, NotAllowed, NotEnoughMemory
 from pellucid.jobs.job import Resources
 from pellucid.jobs.site import NodeSpec, Site
 
@@ -33,7 +33,7 @@ def test_without_a_description_of_nodes_one_gpu_is_asked_for() -> None:
 def test_what_no_node_has_is_refused() -> None:
     with pytest.raises(InvalidInput, match="8 GPUs are asked for, and a node has 4"):
         refuse_impossible(Resources(gpus=8), SLURM)
-    with pytest.raises(TooLarge, match=r"600.0 GiB of memory and 512.0 GiB"):
+    with pytest.raises(NotEnoughMemory, match=r"600.0 GiB of memory and 512.0 GiB"):
         refuse_impossible(Resources(memory_bytes=600 * 2**30), SLURM)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import pellucid
 from pellucid import progress
-from pellucid.errors import NotAllowed, PellucidError, TokenRefused, ViewerUnreachable
+from pellucid.errors import NotAllowed, PellucidError, TokenRejected, ViewerUnreachable
 from pellucid.formats.protocol import Voxels
 from pellucid.transport.client import TransferOptions, send
 from tests.suite_report import MACHINE, ROOT
@@ -108,7 +108,7 @@ def test_nobody_without_the_token_and_no_other_certificate(far: Far, viewer: pel
     with pytest.raises(NotAllowed, match="shows no access"):
         pellucid.connect(far.url.replace(token, "x" * len(token)))
     viewer.render_volume(scan[:1])
-    with pytest.raises(TokenRefused):
+    with pytest.raises(TokenRejected):
         send(viewer._lanes.address, scan[:1], token="x" * len(token))
     pin = far.url.partition("&pin=")[2]
     with pytest.raises(ViewerUnreachable, match="another certificate"):

@@ -13,7 +13,7 @@ import pytest
 import pellucid
 from pellucid import settings
 from pellucid.client.job_viewers import AgentViewer, JobViewer, PendingViewer
-from pellucid.errors import InvalidInput, JobOver, TransferTooLarge
+from pellucid.errors import InvalidInput, JobEnded, TransferTooLarge
 from pellucid.transport import client
 from pellucid.volume.sample_volume import sample
 from tests.agent.processes import end_everything
@@ -56,12 +56,12 @@ def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
     viewer.shutdown()
     assert str(viewer.state.phase) == "ended"
     assert pellucid.instances() == []
-    with pytest.raises(JobOver, match=r"mine will not start\. It"):
+    with pytest.raises(JobEnded, match=r"mine will not start\. It"):
         pending.wait()
 
 
 def test_a_viewer_that_cannot_be_says_why(state: Path) -> None:
-    with pytest.raises(JobOver, match="There is no device 'cuda:77' here"):
+    with pytest.raises(JobEnded, match="There is no device 'cuda:77' here"):
         pellucid.start(device="cuda:77", scheduler="local")
 
 

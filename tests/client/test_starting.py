@@ -19,7 +19,7 @@ from pellucid.errors import (
     DeviceUnavailable,
     InvalidInput,
     NotAllowed,
-    TokenRefused,
+    TokenRejected,
     Unreachable,
     ViewerUnreachable,
 )
@@ -146,7 +146,7 @@ def test_share_links_allow_what_they_say_until_they_are_revoked(running: pelluci
     running.revoke(mine)
     with pytest.raises(NotAllowed, match="does not know this link"):
         owner.screenshot()
-    with pytest.raises(TokenRefused):
+    with pytest.raises(TokenRejected):
         owner.render_volume(array)
     for link in (mine, links["look"], running.url):
         if link == links["look"]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pellucid import progress
-from pellucid.errors import TokenRefused, TransferTooLarge
+from pellucid.errors import TokenRejected, TransferTooLarge
 from pellucid.transport.client import TransferOptions, send, stream
 from pellucid.transport.host import OfferedArray, ReceiveLimits
 from pellucid.transport.server import Listener
@@ -151,7 +151,7 @@ def test_refusals_cross_over(lane: str, build: Path, listener: Listener) -> None
     with progress.use(progress.Silent()), serving(peer, "serve", "127.0.0.1:0", TOKEN, "100") as (_, address):
         with pytest.raises(TransferTooLarge, match=f"{SIZE} bytes; the receiver accepts at most 100 bytes"):
             send(address, voxels(), token=TOKEN, options=TransferOptions(lane))
-        with pytest.raises(TokenRefused):
+        with pytest.raises(TokenRejected):
             send(address, voxels(), token="wrong horse battery", options=TransferOptions(lane))
 
 

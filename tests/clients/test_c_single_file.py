@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from pellucid import errors
 from tools.build_c_single_file import FOLDER, join_files
 
 
@@ -30,3 +31,9 @@ def test_a_program_sees_the_public_names_alone(build: Path) -> None:
     names = {line.split()[-1] for line in listed.stdout.splitlines() if len(line.split()) == 3}
     declared = set(re.findall(r"\b(pellucid_\w+)\(", (FOLDER / "pellucid.h").read_text()))
     assert names == {name for name in declared if name in names} and "pellucid_send" in names
+
+
+def test_the_error_names_are_classes_of_python() -> None:
+    source = (FOLDER / "src" / "base" / "errors.c").read_text()
+    names = re.findall(r'\{"(\w+)", PELLUCID_\w+\}', source)
+    assert len(names) == 10 and [name for name in names if not hasattr(errors, name)] == []

@@ -15,7 +15,7 @@ import pytest
 from pellucid.engines.engine import Engine, EngineOptions, make_engine
 from pellucid.engines.markers import Markers, job_key
 from pellucid.engines.run import run
-from pellucid.errors import Cancelled, InvalidInput, SharedChunk, TooLarge
+from pellucid.errors import Cancelled, ChunkConflict, InvalidInput, NotEnoughMemory
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
@@ -99,7 +99,7 @@ class EngineContract:
     def test_cancelling_stops_and_says_so(self, task: Invert) -> None:
         cancel = threading.Event()
         running = run(task, split(SHAPE, (1, 1, 4)), self.engine(workers=1), cancel=cancel)
-        with pytest.raises(SharedChunk):
+        with pytest.raises(ChunkConflict):
             next(running)
         running = run(task, blocks(), self.engine(workers=1), cancel=cancel)
         next(running)
@@ -116,7 +116,7 @@ class EngineContract:
 
     def test_what_cannot_fit_is_refused_before_anything_runs(self, task: Invert) -> None:
         large = Invert(**{**vars(task), "memory_bytes": 20_000})
-        with pytest.raises(TooLarge, match="--memory"):
+        with pytest.raises(NotEnoughMemory, match="--memory"):
             list(run(large, blocks(), self.engine()))
         assert large.runs() == []
 
@@ -125,7 +125,7 @@ class EngineContract:
             list(run(Invert(**{**vars(task), "gpus": 1}), blocks(), self.engine()))
 
     def test_blocks_that_share_a_chunk_are_refused(self, task: Invert) -> None:
-        with pytest.raises(SharedChunk, match="multiple of the output's chunk"):
+        with pytest.raises(ChunkConflict, match="multiple of the output's chunk"):
             list(run(task, split(SHAPE, (3, 3, 4)), self.engine()))
         assert task.runs() == []
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box, Shape
-from pellucid.errors import InvalidInput, OutputExists, PellucidError, Unfinished, UnsupportedType
+from pellucid.errors import Incomplete, InvalidInput, OutputExists, PellucidError, UnsupportedType
 from pellucid.formats import registry
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import VOXEL_TYPES, Layout, Level, Reader, Spacing, Voxels, Writer
@@ -349,7 +349,7 @@ class RefusalContract:
         write_boxes(writer, voxels)
         writer.close()
         if location.local.exists():
-            with pytest.raises(Unfinished, match="was begun and never finished"):
+            with pytest.raises(Incomplete, match="was begun and never finished"):
                 registry.open_reader(location)
 
     @every(lambda case: case.is_recognised)

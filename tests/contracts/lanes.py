@@ -21,9 +21,9 @@ from pellucid.errors import (
     Cancelled,
     InvalidInput,
     PellucidError,
-    TokenRefused,
-    TransferBroken,
-    TransferBusy,
+    ReceiverBusy,
+    TokenRejected,
+    TransferInterrupted,
     TransferTooLarge,
     Unreachable,
 )
@@ -166,7 +166,7 @@ class ProcessContract(Ends):
             reply(child, "stalled")
             child.kill()
         assert keeper.has_broken.wait(WAIT_S)
-        with pytest.raises(TransferBroken, match="nothing arrived"):
+        with pytest.raises(TransferInterrupted, match="nothing arrived"):
             keeper.next(0)
         self.send(listener, SMALL)
         assert (listener.receive(WAIT_S).array == SMALL).all()
@@ -175,7 +175,7 @@ class ProcessContract(Ends):
         with peer("serve", "127.0.0.1:0", TOKEN, f"stall={self.kept_before_stall}", *self.served) as child:
             (address,) = reply(child, "listening")
             after(lambda _: reply(child, "stalled"), child.kill)
-            with pytest.raises((TransferBroken, Unreachable)):
+            with pytest.raises((TransferInterrupted, Unreachable)):
                 self.send(address, voxels(), attempts=2)
 
     def test_between_two_processes(self) -> None:
@@ -229,7 +229,7 @@ class LaneContract(ProcessContract):
             self.send(listener, SMALL, {"a": "x" * (128 * 1024 - 8)})
 
     def test_another_token_is_refused(self, listener: Listener, keeper: Keeper) -> None:
-        with pytest.raises(TokenRefused, match="does not hold the same token"):
+        with pytest.raises(TokenRejected, match="does not hold the same token"):
             send(self.address(listener), SMALL, token="wrong horse battery", options=TransferOptions(lane=self.lane))
         assert keeper.allocated == []
 
@@ -272,7 +272,7 @@ class LaneContract(ProcessContract):
             first = threading.Thread(target=self.send, args=(listener, SMALL))
             first.start()
             assert keeper.has_allocated.wait(WAIT_S)
-            with pytest.raises(TransferBusy, match="taking another array"):
+            with pytest.raises(ReceiverBusy, match="taking another array"):
                 self.send(listener, SMALL, attempts=1)
             keeper.may_allocate.set()
             first.join(WAIT_S)
@@ -301,10 +301,10 @@ class LaneContract(ProcessContract):
         with self.listening(keeper, ReceiveLimits()) as listener:
             stall_receiver(monkeypatch, stalled, listener.is_closing, self.kept_before_stall)
             closing = after(stalled.wait, listener.close)
-            with pytest.raises((Cancelled, TransferBroken, Unreachable)):
+            with pytest.raises((Cancelled, TransferInterrupted, Unreachable)):
                 self.send(listener, voxels(), attempts=1)
             closing.join(WAIT_S)
-        with pytest.raises(TransferBroken, match="nothing arrived"):
+        with pytest.raises(TransferInterrupted, match="nothing arrived"):
             keeper.next(0)
 
     def test_the_sender_cancels_in_the_middle(

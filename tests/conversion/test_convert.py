@@ -16,7 +16,7 @@ from pellucid import progress
 from pellucid.box import Box
 from pellucid.conversion.partial_output import PartialOutput
 from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.errors import Cancelled, DiskFull, InvalidInput, OutputExists, PellucidError, TooLarge
+from pellucid.errors import Cancelled, DiskFull, InvalidInput, NotEnoughMemory, OutputExists, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.levels import reduce_voxels
@@ -264,7 +264,7 @@ def test_two_at_once_are_kept_apart(source: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_before_anything_is_written(source: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="same file"):
         pellucid.convert(source, source, overwrite=True)
-    with pytest.raises(TooLarge, match="smaller output chunks"):
+    with pytest.raises(NotEnoughMemory, match="smaller output chunks"):
         pellucid.convert(source, tmp_path / "a.zarr", engine=make_engine("serial", EngineOptions(1, 1000)))
     with pytest.raises(InvalidInput, match="inside"):
         pellucid.convert(source, tmp_path / "a.zarr", box=Box((0, 0, 0), (99, 9, 9)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pellucid.box import Shape
 from pellucid.engines.budget import check_chunk_alignment, choose_block, max_workers
 from pellucid.engines.engine import EngineOptions
-from pellucid.errors import SharedChunk, TooLarge
+from pellucid.errors import ChunkConflict, NotEnoughMemory
 from pellucid.volume.blocks import split
 from tests.contracts.engine_tasks import Invert
 
@@ -23,7 +23,7 @@ def test_a_block_is_whole_grains_within_the_budget(
 ) -> None:
     try:
         block = choose_block(shape, output_chunk, requested, prod, budget)
-    except TooLarge:
+    except NotEnoughMemory:
         assert prod(min(g, n) for g, n in zip(output_chunk, shape, strict=True)) > budget
         return
     assert prod(block) <= budget
@@ -40,7 +40,7 @@ def test_with_little_room_it_grows_where_it_lacks_most() -> None:
 
 def test_a_block_at_an_odd_place_is_refused() -> None:
     check_chunk_alignment(split((10, 4, 4), (4, 4, 4)), (2, 4, 4))
-    with pytest.raises(SharedChunk):
+    with pytest.raises(ChunkConflict):
         check_chunk_alignment(split((10, 4, 4), (3, 4, 4)), (2, 4, 4))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import (
-    Damaged,
+    Corrupted,
     DatasetAmbiguous,
     DatasetMissing,
     EmptyFile,
@@ -311,9 +311,9 @@ def _with(name: str, content: Any) -> Any:
         (Path.unlink, NotFound, "nothing at"),
         (lambda path: path.write_bytes(b""), EmptyFile, "is empty"),
         (_without_tail, Truncated, "cut short"),
-        (lambda path: path.write_bytes(b"hello" * 50), Damaged, "file signature not found"),
-        (_with_a_bad_chunk, Damaged, "a chunk cannot be decoded"),
-        (_with_a_bad_checksum, Damaged, "checksum"),
+        (lambda path: path.write_bytes(b"hello" * 50), Corrupted, "file signature not found"),
+        (_with_a_bad_chunk, Corrupted, "a chunk cannot be decoded"),
+        (_with_a_bad_checksum, Corrupted, "checksum"),
         (_with_an_unknown_filter, UnknownCodec, r"HDF5 filter 31999"),
         (_with("flat", np.zeros((3, 4))), WrongDimensions, r"has shape \(3, 4\)"),
         (_with("six", np.zeros((1,) * 6)), WrongDimensions, "not a volume"),

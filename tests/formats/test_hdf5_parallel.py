@@ -15,7 +15,7 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import (
-    Damaged,
+    Corrupted,
     DatasetMissing,
     InvalidInput,
     OutputExists,
@@ -190,7 +190,7 @@ def test_errors_come_back_from_the_workers(tmp_path: Path) -> None:
     with h5py.File(path, "a") as file:
         file["data"].id.write_direct_chunk((0, 0, 0), b"nonsense")
     before = children()
-    with pytest.raises(Damaged, match=r"a.h5 is damaged: a chunk cannot be decoded"):
+    with pytest.raises(Corrupted, match=r"a.h5 is damaged: a chunk cannot be decoded"):
         read_shared(path)
     with pytest.raises(DatasetMissing, match="no dataset '/other'"):
         read_shared(path, "other")

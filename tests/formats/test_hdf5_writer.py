@@ -14,11 +14,11 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import (
+    ChunkConflict,
     DiskFull,
+    Incomplete,
     InvalidInput,
     OutputExists,
-    SharedChunk,
-    Unfinished,
     UnknownCodec,
     UnsupportedType,
 )
@@ -116,7 +116,7 @@ def test_killed_writers_lose_nothing_and_several_share_an_output(tmp_path: Path,
     writers = [subprocess.Popen(command, env=environment) for command in commands]
     assert [writer.wait() for writer in writers] == [-signal.SIGKILL] * 2
     assert not path.exists()
-    with pytest.raises(Unfinished, match="never finished"):
+    with pytest.raises(Incomplete, match="never finished"):
         open_reader(Location.parse(path))
     resumed = open_writer(Location.parse(path), layout_of(codec), resume=True)
     resumed.finish()
@@ -168,7 +168,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedType, match="complex64"):
         open_writer(location, layout_of("gzip", "complex64"))
     writer = open_writer(location, layout_of("gzip"))
-    with pytest.raises(SharedChunk, match="would share chunks"):
+    with pytest.raises(ChunkConflict, match="would share chunks"):
         writer.write(Box((0, 0, 0), (2, 20, 33)), voxels_of((2, 20, 33)))
     writer.close()
 

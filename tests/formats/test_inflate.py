@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pellucid import settings
-from pellucid.errors import Damaged, EmptyFile, Truncated
+from pellucid.errors import Corrupted, EmptyFile, Truncated
 from pellucid.formats.flat import inflate
 from pellucid.formats.flat.inflate import InflatedBytes, inflated_head, make_room, numbers_in_text
 
@@ -107,7 +107,7 @@ def test_broken_stream(codec: str, tmp_path: Path, cache_folder: Path) -> None:
     stream[len(stream) // 2 : len(stream) // 2 + 50] = bytes(50)
     (tmp_path / "packed").write_bytes(stream)
     source = InflatedBytes(tmp_path / "packed", codec, len(CONTENT))
-    with pytest.raises(Damaged, match=f"its {codec} stream is broken"):
+    with pytest.raises(Corrupted, match=f"its {codec} stream is broken"):
         fill(source, 0, 10)
     assert entries(cache_folder) == []
 
@@ -116,7 +116,7 @@ def test_wrong_checksum_at_the_very_end_is_found(packed: Path) -> None:
     stream = bytearray(packed.read_bytes())
     stream[-6] ^= 1
     packed.write_bytes(stream)
-    with pytest.raises(Damaged, match="CRC"):
+    with pytest.raises(Corrupted, match="CRC"):
         fill(InflatedBytes(packed, "gzip", len(CONTENT)), 0, 10)
 
 
@@ -163,5 +163,5 @@ def test_numbers_in_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert fill(source, 0, 16) == numbers.tobytes()
     source.close()
     (tmp_path / "text").write_text("1 two 3")
-    with pytest.raises(Damaged, match="its text stream is broken"):
+    with pytest.raises(Corrupted, match="its text stream is broken"):
         fill(InflatedBytes(tmp_path / "text", "text", 6, 0, numbers_in_text(numbers.dtype)), 0, 6)

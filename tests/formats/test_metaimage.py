@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
-from pellucid.errors import Damaged, InvalidInput, NotFound, Truncated, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, InvalidInput, NotFound, Truncated, UnsupportedType, WrongDimensions
 from pellucid.formats.flat.metaimage import open_reader
 from pellucid.formats.location import Location
 from tests.contracts.formats import Case, numbers, read, read_all, same_bits, write
@@ -118,9 +118,9 @@ def test_written_header_names_its_voxels(tmp_path: Path) -> None:
     [
         ("DimSize = 7 5 3", "DimSize = 7 5 4", Truncated, "cut short"),
         ("DimSize = 7 5 3", "DimSize = 7 15", WrongDimensions, r"shape \(15, 7\)"),
-        ("DimSize = 7 5 3", "DimSize = many", Damaged, "no numbers in the line DimSize"),
+        ("DimSize = 7 5 3", "DimSize = many", Corrupted, "no numbers in the line DimSize"),
         ("MET_SHORT", "MET_STRING", UnsupportedType, "MET_STRING"),
-        ("ElementDataFile", "ElementFile", Damaged, "no line ElementDataFile"),
+        ("ElementDataFile", "ElementFile", Corrupted, "no line ElementDataFile"),
         ("LOCAL", "gone.raw", NotFound, r"gone\.raw"),
     ],
 )

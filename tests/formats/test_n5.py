@@ -12,12 +12,12 @@ import z5py
 
 from pellucid.box import Box
 from pellucid.errors import (
-    Damaged,
+    Corrupted,
     DatasetAmbiguous,
     DatasetMissing,
+    Incomplete,
     InvalidInput,
     NotFound,
-    Unfinished,
     UnknownCodec,
     UnsupportedType,
     WrongDimensions,
@@ -174,11 +174,11 @@ def test_what_is_no_volume_is_refused(tmp_path: Path) -> None:
 
 def test_unfinished_output_is_no_volume(tmp_path: Path) -> None:
     write(tmp_path / "scan.n5", layout(), is_finished=False)
-    with pytest.raises(Unfinished, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="begun and never finished"):
         open_at(tmp_path / "scan.n5")
     write(f"{tmp_path}/other.n5:/a", layout())
     write(f"{tmp_path}/other.n5:/b", layout(), is_finished=False)
-    with pytest.raises(Unfinished, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="begun and never finished"):
         open_at(f"{tmp_path}/other.n5:/b")
 
 
@@ -221,7 +221,7 @@ def test_a_block_cut_short_is_damaged(codec: str, left: int, tmp_path: Path) -> 
     write(tmp_path / "scan.n5", layout(codec))
     block = tmp_path / "scan.n5/s0/0/0/0"
     os.truncate(block, block.stat().st_size + left if left < 0 else left)
-    with pytest.raises(Damaged, match=r"s0/0/0/0 is damaged: .*Copy it again"):
+    with pytest.raises(Corrupted, match=r"s0/0/0/0 is damaged: .*Copy it again"):
         read(open_at(tmp_path / "scan.n5"))
 
 
@@ -229,7 +229,7 @@ def test_a_block_header_that_lies_is_damaged(tmp_path: Path) -> None:
     write(tmp_path / "scan.n5", layout("none"))
     block = tmp_path / "scan.n5/s0/0/0/0"
     block.write_bytes(b"\0\0\0\3" + b"\0\0\1\0" * 3)
-    with pytest.raises(Damaged, match=r"says \(256, 256, 256\) voxels where \(8, 16, 16\) are the most"):
+    with pytest.raises(Corrupted, match=r"says \(256, 256, 256\) voxels where \(8, 16, 16\) are the most"):
         read(open_at(tmp_path / "scan.n5"))
 
 
@@ -237,7 +237,7 @@ def test_a_block_header_that_lies_is_damaged(tmp_path: Path) -> None:
 def test_broken_metadata_is_damaged(text: str, why: str, tmp_path: Path) -> None:
     write(tmp_path / "scan.n5", layout())
     (tmp_path / "scan.n5/s0/attributes.json").write_text(text)
-    with pytest.raises(Damaged, match=why):
+    with pytest.raises(Corrupted, match=why):
         open_at(tmp_path / "scan.n5")
 
 

@@ -10,7 +10,7 @@ from scipy.io import netcdf_file
 
 from pellucid.box import Box
 from pellucid.errors import (
-    Damaged,
+    Corrupted,
     DatasetAmbiguous,
     DatasetMissing,
     Truncated,
@@ -158,11 +158,11 @@ def test_broken_header(tmp_path: Path) -> None:
     location = write(Case("a.nc"), tmp_path, numbers(SHAPE, "int16"))
     content = location.local.read_bytes()
     location.local.write_bytes(content[:11] + b"\x0d" + content[12:])
-    with pytest.raises(Damaged, match="lists what cannot be there"):
+    with pytest.raises(Corrupted, match="lists what cannot be there"):
         open_reader(location)
     location.local.write_bytes(content[:60])
     with pytest.raises(Truncated, match="60 are there"):
         open_reader(location)
     location.local.write_bytes(b"CDF\x07" + content[4:])
-    with pytest.raises(Damaged, match="begin with CDF and a version"):
+    with pytest.raises(Corrupted, match="begin with CDF and a version"):
         open_reader(location)

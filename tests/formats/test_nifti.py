@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
-from pellucid.errors import Damaged, InvalidInput, Truncated, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, InvalidInput, Truncated, UnsupportedType, WrongDimensions
 from pellucid.formats import registry
 from pellucid.formats.flat.nifti import open_reader
 from pellucid.formats.flat.nifti_header import CODES, parse_header
@@ -123,8 +123,8 @@ def test_units_that_nifti_lacks_become_micrometres(unit: str, factor: float, tmp
 @pytest.mark.parametrize(
     ("position", "stored", "error", "text"),
     [
-        (0, b"\0\0\0\0", Damaged, "does not begin with the size of a NIfTI header"),
-        (344, b"xxxx", Damaged, "lacks the word"),
+        (0, b"\0\0\0\0", Corrupted, "does not begin with the size of a NIfTI header"),
+        (344, b"xxxx", Corrupted, "lacks the word"),
         (70, b"\x20\0", UnsupportedType, r"the values are complex \(complex64, NIfTI code 32\)"),
         (70, b"\x80\x06", UnsupportedType, "NIfTI code 1664"),
         (40, b"\2\0", WrongDimensions, r"shape \(5, 7\)"),

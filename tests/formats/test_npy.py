@@ -7,7 +7,7 @@ import pytest
 
 import pellucid
 from pellucid.box import Box
-from pellucid.errors import Damaged, SelectionInvalid, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, SelectionInvalid, UnsupportedType, WrongDimensions
 from pellucid.formats.flat.npy import open_reader
 from pellucid.formats.location import Location
 from tests.contracts.formats import Case, numbers, random_boxes, read, same_bits, write
@@ -60,7 +60,7 @@ def test_what_is_no_volume_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedType, match="complex128"):
         open_reader(location)
     location.local.write_bytes(b"\x93NUMPY\x01\x00\x10\x00{'descr': nonsen")
-    with pytest.raises(Damaged, match=r"not a \.npy header"):
+    with pytest.raises(Corrupted, match=r"not a \.npy header"):
         open_reader(location)
 
 
@@ -71,5 +71,5 @@ def test_a_hostile_shape_is_refused_as_damage(shape: str, tmp_path: Path) -> Non
     text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}\n".encode()
     path = tmp_path / "a.npy"
     path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(8))
-    with pytest.raises(Damaged):
+    with pytest.raises(Corrupted):
         pellucid.open(path)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box
-from pellucid.errors import Damaged, InvalidInput, NotFound, Truncated, UnknownCodec, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, InvalidInput, NotFound, Truncated, UnknownCodec, UnsupportedType, WrongDimensions
 from pellucid.formats.flat.nrrd import open_reader
 from pellucid.formats.location import Location
 from tests.contracts.formats import SPACING, Case, numbers, read, read_all, same_bits, write
@@ -123,8 +123,8 @@ def test_skipped_bytes_and_lines(byte_skip: int, line_skip: int, tmp_path: Path)
         ("type: uint8", "type: block", UnsupportedType, "cannot hold voxels of type block"),
         ("sizes: 7 5 3", "sizes: 105", WrongDimensions, r"shape \(105,\)"),
         ("sizes: 7 5 3", "sizes: 7 5 4", Truncated, "cut short"),
-        ("sizes: 7 5 3", "sizes: 7 x 3", Damaged, "lacks the type or the sizes"),
-        ("NRRD", "NERD", Damaged, "does not begin with NRRD"),
+        ("sizes: 7 5 3", "sizes: 7 x 3", Corrupted, "lacks the type or the sizes"),
+        ("NRRD", "NERD", Corrupted, "does not begin with NRRD"),
     ],
 )
 def test_each_fault_has_its_error(old: str, new: str, error: type[Exception], text: str, tmp_path: Path) -> None:

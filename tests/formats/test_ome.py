@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zarr
 
-from pellucid.errors import Damaged, WrongDimensions
+from pellucid.errors import Corrupted, WrongDimensions
 from pellucid.formats.chunked.ome import compose_multiscale, parse_multiscale, parse_orientation
 from pellucid.formats.orientation import Orientation
 from tests.formats.chunk_stores import layout, open_at, ramp, read, write
@@ -122,7 +122,7 @@ def test_metadata_before_axes_had_names() -> None:
 
 @pytest.mark.parametrize("broken", [{"axes": axes("zyx")}, {"axes": [3], "datasets": []}, {"datasets": [{}]}])
 def test_broken_multiscales_are_damaged(broken: dict[str, Any]) -> None:
-    with pytest.raises(Damaged, match="multiscales metadata is not as OME-Zarr asks"):
+    with pytest.raises(Corrupted, match="multiscales metadata is not as OME-Zarr asks"):
         parse_multiscale("a.zarr", {"multiscales": [broken]})
 
 

@@ -9,7 +9,7 @@ import pytest
 import tensorstore
 
 from pellucid.box import Box
-from pellucid.errors import Damaged, NotFound, NotWritable, UnknownCodec
+from pellucid.errors import Corrupted, NotFound, NotWritable, UnknownCodec
 from pellucid.formats import registry
 from pellucid.formats.chunked import precomputed
 from pellucid.formats.location import Location
@@ -118,7 +118,7 @@ def test_a_chunk_cut_short_is_damaged(tmp_path: Path) -> None:
     put_scale(tmp_path, ramp((1, *SHAPE)), [4, 4, 4])
     chunk = next(path for path in tmp_path.rglob("0-16_0-16_0-8*"))
     chunk.write_bytes(chunk.read_bytes()[:-7])
-    with pytest.raises(Damaged, match=r"is damaged: .*Copy it again"):
+    with pytest.raises(Corrupted, match=r"is damaged: .*Copy it again"):
         read(open_at(tmp_path))
 
 
@@ -127,7 +127,7 @@ def test_a_chunk_cut_short_is_damaged(tmp_path: Path) -> None:
 )
 def test_a_broken_info_is_damaged(text: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "info").write_text(text)
-    with pytest.raises(Damaged, match=why):
+    with pytest.raises(Corrupted, match=why):
         open_at(tmp_path)
 
 

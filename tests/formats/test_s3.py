@@ -8,13 +8,13 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.errors import (
-    Damaged,
+    Corrupted,
     DiskFull,
+    Incomplete,
     InvalidInput,
     NotFound,
     NotWritable,
     PellucidError,
-    Unfinished,
     UnknownCodec,
     UnknownFormat,
     Unreadable,
@@ -71,7 +71,7 @@ def test_the_bucket_holds_the_same_objects_as_a_folder(name: str, s3: S3Server, 
 @pytest.mark.parametrize("name", NAMES)
 def test_unfinished_output_is_no_volume(name: str, s3: S3Server) -> None:
     write(s3.url(f"half/{name}"), layout(), is_finished=False)
-    with pytest.raises(Unfinished, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="begun and never finished"):
         open_at(s3.url(f"half/{name}"))
 
 
@@ -179,14 +179,14 @@ def test_a_damaged_chunk(name: str, s3: S3Server) -> None:
     write(s3.url(f"cut/{name}"), layout("gzip"))
     store, key = tensorstore_backend.RemoteStore(s3.url(f"cut/{name}")), f"{'s0' if name == 'scan.n5' else '0'}/0/0/0"
     store.write(key, (store.read(key) or b"")[:200])
-    with pytest.raises(Damaged, match=r"is damaged: .*Copy it again"):
+    with pytest.raises(Corrupted, match=r"is damaged: .*Copy it again"):
         read(open_at(s3.url(f"cut/{name}")))
 
 
 def test_broken_metadata(s3: S3Server) -> None:
     write(s3.url("broken/scan.zarr"), layout())
     tensorstore_backend.RemoteStore(s3.url("broken/scan.zarr")).write("0/zarr.json", b"{")
-    with pytest.raises(Damaged, match="it is not JSON"):
+    with pytest.raises(Corrupted, match="it is not JSON"):
         open_at(s3.url("broken/scan.zarr"))
 
 
@@ -232,7 +232,7 @@ def test_settings_from_the_environment(
         ("RESOURCE_EXHAUSTED: Failed to write: No space left on device", DiskFull, "disk is full"),
         ("PERMISSION_DENIED: Failed to open file [OS error 13: EACCES Permission denied]", NotWritable, "Permission"),
         ("NOT_FOUND: Metadata does not exist", NotFound, "nothing at"),
-        ("DATA_LOSS: Error decoding chunk [tensorstore_spec='{}']", Damaged, "Error decoding chunk. Copy"),
+        ("DATA_LOSS: Error decoding chunk [tensorstore_spec='{}']", Corrupted, "Error decoding chunk. Copy"),
         ('INVALID_ARGUMENT: Error parsing: "shrink" is not registered', UnknownCodec, "codec 'shrink'"),
         ("UNAVAILABLE: nobody", NotWritable, "does not answer"),
     ],

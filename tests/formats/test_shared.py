@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.errors import Damaged, InvalidInput
+from pellucid.errors import Corrupted, InvalidInput
 from pellucid.formats.shared_memory import SharedArray
 
 RECEIVER = """
@@ -84,7 +84,7 @@ def test_a_message_that_promises_too_much_is_refused(message: bytes) -> None:
         socket.send_fds(ours, [framed], [shared.descriptor])
         ours.close()
         before = len(memory_files())
-        with pytest.raises(Damaged, match="not what share_to sends"):
+        with pytest.raises(Corrupted, match="not what share_to sends"):
             SharedArray.receive_from(theirs)
         assert len(memory_files()) == before
 

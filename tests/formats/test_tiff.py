@@ -9,14 +9,14 @@ import tifffile
 
 from pellucid.box import Box
 from pellucid.errors import (
-    Damaged,
+    ChunkConflict,
+    Corrupted,
     DatasetAmbiguous,
     DatasetMissing,
     EmptyFile,
+    Incomplete,
     InvalidInput,
-    SharedChunk,
     Truncated,
-    Unfinished,
     UnsupportedType,
     WrongDimensions,
 )
@@ -192,7 +192,7 @@ def test_file_cut_short(options: dict[str, Any], tmp_path: Path) -> None:
     content = location.local.read_bytes()
     for part in (0.95, 0.6, 0.3):
         location.local.write_bytes(content[: int(len(content) * part)])
-        with pytest.raises((Truncated, Damaged), match=r"cut short|damaged"):
+        with pytest.raises((Truncated, Corrupted), match=r"cut short|damaged"):
             open_reader(location)
 
 
@@ -203,10 +203,10 @@ def test_damaged_piece_and_damaged_file(tmp_path: Path) -> None:
     content = bytearray(location.local.read_bytes())
     content[offset : offset + 40] = bytes(40)
     location.local.write_bytes(content)
-    with pytest.raises(Damaged, match="cannot be decoded"):
+    with pytest.raises(Corrupted, match="cannot be decoded"):
         read_all(location)
     location.local.write_bytes(b"II*\0\x08\0\0\0\xff\xff" + bytes(100))
-    with pytest.raises(Damaged, match="damaged"):
+    with pytest.raises(Corrupted, match="damaged"):
         open_reader(location)
 
 
@@ -329,10 +329,10 @@ def test_folder_wants_whole_slices_and_all_of_them(tmp_path: Path) -> None:
     voxels = numbers((3, 5, 7), "uint8")
     location = Location.parse(f"{tmp_path}/scan:format=tiff")
     writer = registry.open_writer(location, layout_of(Case("scan/"), voxels))
-    with pytest.raises(SharedChunk, match="would share chunks"):
+    with pytest.raises(ChunkConflict, match="would share chunks"):
         writer.write(Box((0, 0, 0), (1, 2, 7)), voxels[:1, :2])
     writer.write(Box((0, 0, 0), (2, 5, 7)), voxels[:2])
-    with pytest.raises(Unfinished, match="never finished"):
+    with pytest.raises(Incomplete, match="never finished"):
         writer.finish()
     writer.close()
 

@@ -13,15 +13,15 @@ import zarr
 
 from pellucid.box import Box
 from pellucid.errors import (
-    Damaged,
+    Corrupted,
     DatasetAmbiguous,
     DatasetMissing,
     DiskFull,
+    Incomplete,
     InvalidInput,
     NotFound,
     NotWritable,
     SelectionInvalid,
-    Unfinished,
     UnknownCodec,
     UnsupportedType,
     WrongDimensions,
@@ -221,7 +221,7 @@ def test_a_dataset_is_written_into_a_container_with_groups_above_it(name: str, t
 @pytest.mark.parametrize("name", NAMES)
 def test_unfinished_output_is_no_volume(name: str, tmp_path: Path) -> None:
     write(tmp_path / name, layout(), is_finished=False)
-    with pytest.raises(Unfinished, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="begun and never finished"):
         open_at(tmp_path / name)
 
 
@@ -254,7 +254,7 @@ def test_a_chunk_cut_short_is_damaged(name: str, codec: str, tmp_path: Path) -> 
     write(tmp_path / name, layout(codec))
     chunk = next(path for path in (tmp_path / name / "0").rglob("0") if path.is_file())
     os.truncate(chunk, chunk.stat().st_size - 5)
-    with pytest.raises(Damaged, match=r"is damaged: .*Copy it again"):
+    with pytest.raises(Corrupted, match=r"is damaged: .*Copy it again"):
         read(open_at(tmp_path / name))
 
 
@@ -264,7 +264,7 @@ def test_a_wrong_checksum_of_a_shard_is_damaged(tmp_path: Path) -> None:
     content = bytearray(shard.read_bytes())
     content[-10] ^= 1
     shard.write_bytes(content)
-    with pytest.raises(Damaged, match="checksum of its index is wrong"):
+    with pytest.raises(Corrupted, match="checksum of its index is wrong"):
         read(open_at(tmp_path / "scan.zarr"))
 
 
@@ -275,14 +275,14 @@ def test_a_wrong_checksum_of_a_shard_is_damaged(tmp_path: Path) -> None:
 def test_broken_metadata_is_damaged(key: str, text: str, tmp_path: Path) -> None:
     write(tmp_path / "scan.zarr", layout())
     (tmp_path / "scan.zarr" / key).write_text(text)
-    with pytest.raises(Damaged, match="is damaged: it"):
+    with pytest.raises(Corrupted, match="is damaged: it"):
         open_at(tmp_path / "scan.zarr")
 
 
 def test_a_level_that_is_missing_is_damaged(tmp_path: Path) -> None:
     write(tmp_path / "scan.zarr", layout())
     (tmp_path / "scan.zarr/1/zarr.json").unlink()
-    with pytest.raises(Damaged, match="names the level '1', and there is no such array"):
+    with pytest.raises(Corrupted, match="names the level '1', and there is no such array"):
         open_at(tmp_path / "scan.zarr")
 
 

@@ -13,9 +13,9 @@ from pellucid.client.viewer import Viewer
 from pellucid.errors import (
     Cancelled,
     InvalidInput,
-    TokenRefused,
-    TransferBroken,
-    TransferBusy,
+    ReceiverBusy,
+    TokenRejected,
+    TransferInterrupted,
     TransferTooLarge,
     UnsupportedType,
     WrongDimensions,
@@ -103,7 +103,7 @@ def test_what_cannot_be_shown_is_refused_first(
 
 def test_nobody_without_the_owners_token(instance: Instance, ball: Voxels) -> None:
     for token in ("a wrong secret", secret(instance, "steer"), secret(instance, "look")):
-        with pytest.raises(TokenRefused):
+        with pytest.raises(TokenRejected):
             send(address_of(instance), ball, token=token)
 
 
@@ -126,7 +126,7 @@ def test_no_more_than_the_viewer_was_started_for(folder: Path, ball: Voxels) -> 
 def test_a_broken_transfer_leaves_what_was_shown(fresh: Instance, large: Voxels) -> None:
     before = fresh.session.history.scene
     with open_page(fresh) as page, Relay(Address.parse(address_of(fresh)).port, cut_after=HALF) as relay:
-        with pytest.raises(TransferBroken):
+        with pytest.raises(TransferInterrupted):
             sent(fresh, large, address=relay.address)
         reply = told_of_break(page)
     assert "Scan did not arrive in full" in reply["what"] and "What was shown stays. Send it again" in reply["remedy"]
@@ -229,7 +229,7 @@ def test_two_senders_at_once(
         shown = Viewer(instance.url).retrieve_volume()
     assert not failures
     assert np.array_equal(shown, ball if is_waiting else large)
-    assert [type(error) for error in refusals] == ([] if is_waiting else [TransferBusy])
+    assert [type(error) for error in refusals] == ([] if is_waiting else [ReceiverBusy])
 
 
 def test_a_viewer_that_ends_says_so(folder: Path, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,5 +246,5 @@ def test_a_viewer_that_ends_says_so(folder: Path, large: Voxels, monkeypatch: py
         instance.stop()
     ending.join(120)
     sending.join(120)
-    assert isinstance(failures[0], Cancelled | TransferBroken | InvalidInput)
+    assert isinstance(failures[0], Cancelled | TransferInterrupted | InvalidInput)
     assert not any("pellucid" in path.name for path in Path("/dev/shm").iterdir())

@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.device import Device
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
@@ -168,7 +168,7 @@ def test_one_more_volume_lets_others_go(device: Device) -> None:
 
 def test_too_little_memory_for_the_coarsest_is_refused(device: Device) -> None:
     volume = Volume.from_array(waves())
-    with pytest.raises(TooLarge, match=r"needs .* KiB .* may be used\. Open a coarser level"):
+    with pytest.raises(NotEnoughMemory, match=r"needs .* KiB .* may be used\. Open a coarser level"):
         Renderer(device, 50_000).render(scene_of(volume), SIZE, SIZE)
 
 

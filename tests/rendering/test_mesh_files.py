@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.errors import Damaged, EmptyFile, InvalidInput, NotFound, Truncated, UnknownCodec
+from pellucid.errors import Corrupted, EmptyFile, InvalidInput, NotFound, Truncated, UnknownCodec
 from pellucid.rendering.geometry.mesh_files import load_mesh, save_mesh
 from pellucid.rendering.geometry.point_files import load_points
 from pellucid.rendering.geometry.shapes import Mesh, Points
@@ -134,7 +134,7 @@ def test_what_is_cut_short_is_refused(tmp_path: Path, suffix: str) -> None:
     whole = path.read_bytes()
     for length in (1, len(whole) // 3, len(whole) // 2, len(whole) - 40):
         path.write_bytes(whole[:length])
-        with pytest.raises((Truncated, Damaged, InvalidInput)) as reply:
+        with pytest.raises((Truncated, Corrupted, InvalidInput)) as reply:
             load_mesh(str(path))
         assert str(path) in reply.value.what
 
@@ -148,13 +148,13 @@ def test_what_is_no_mesh_is_refused(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(EmptyFile):
         load_mesh(str(path))
     path.write_bytes(bytes(range(256)) * 8)
-    with pytest.raises((Truncated, Damaged, InvalidInput)):
+    with pytest.raises((Truncated, Corrupted, InvalidInput)):
         load_mesh(str(path))
 
 
 def test_promises_that_cannot_be_kept_are_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.ply").write_text(PLY_TEXT.replace("vertex 4", "vertex 4000000000000"))
-    with pytest.raises(Damaged, match="promises 4,000,000,000,000 lines of vertex"):
+    with pytest.raises(Corrupted, match="promises 4,000,000,000,000 lines of vertex"):
         load_mesh(str(tmp_path / "a.ply"))
     (tmp_path / "a.ply").write_text(
         PLY_TEXT.replace("ascii", "binary_little_endian").replace("vertex 4", "vertex 9999")
@@ -199,13 +199,13 @@ def test_what_are_no_points_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no column 'z'; it has x, y, value"):
         load_points(str(tmp_path / "a.csv"))
     (tmp_path / "b.csv").write_text("1,2,3,4\n1,2,three,4\n")
-    with pytest.raises(Damaged, match="cannot be read as points"):
+    with pytest.raises(Corrupted, match="cannot be read as points"):
         load_points(str(tmp_path / "b.csv"))
     np.savez(tmp_path / "a.npz", x=np.zeros(3))
     with pytest.raises(InvalidInput, match="has no 'y'; it has x"):
         load_points(str(tmp_path / "a.npz"))
     np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
-    with pytest.raises(Damaged):
+    with pytest.raises(Corrupted):
         load_points(str(tmp_path / "o.npy"))
     with pytest.raises(NotFound):
         load_points(str(tmp_path / "none.csv"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.tomo.correction.rings import RingSettings
 from pellucid.tomo.pipeline.memory_model import CUDA_SHARE, SlabSize, card_bytes, slices_at_once
 from pellucid.tomo.recipe import Recipe
@@ -28,7 +28,7 @@ def test_a_smaller_card_takes_fewer_slices_and_the_least_is_refused() -> None:
     recipe = Recipe(method="gridding", rings=RingSettings("vo-all"))
     counts = [slices_at_once(size, recipe, gib * 2**30) for gib in (139, 80, 40, 24)]
     assert counts == sorted(counts, reverse=True) and counts[0] == 16 and counts[-1] < 8
-    with pytest.raises(TooLarge, match="--bin 2"):
+    with pytest.raises(NotEnoughMemory, match="--bin 2"):
         slices_at_once(size, recipe, 4 * 2**30)
 
 

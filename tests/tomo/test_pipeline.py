@@ -14,7 +14,7 @@ from pellucid.box import Box
 from pellucid.conversion.values import ValueMap
 from pellucid.device import Device
 from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.errors import InvalidInput, OutputExists, TooLarge
+from pellucid.errors import InvalidInput, NotEnoughMemory, OutputExists
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.tomo.correction.phase import Paganin
 from pellucid.tomo.correction.rings import RingSettings
@@ -245,7 +245,7 @@ def _noise(path: Path, shape: tuple[int, int, int]) -> Path:
 
 
 def test_what_cannot_be_is_refused_before_anything_runs(scan: Path, tmp_path: Path) -> None:
-    with pytest.raises(TooLarge):
+    with pytest.raises(NotEnoughMemory):
         reconstruct(scan, tmp_path / "a.zarr", RECIPE, THIN, OPTIONS, running(1, 100_000))
     with pytest.raises(InvalidInput, match=r"no rows 5:99.*0:20"):
         reconstruct(scan, tmp_path / "a.zarr", RECIPE, OutputOptions(rows=(5, 99)), OPTIONS, running())

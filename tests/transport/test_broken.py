@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pellucid import progress
-from pellucid.errors import TransferBroken, TransferInvalid
+from pellucid.errors import TransferInterrupted, TransferProtocolError
 from pellucid.transport.client import TransferClient, TransferOptions, retrieve, send, stream
 from pellucid.transport.host import OfferedArray, ReceiveLimits
 from pellucid.transport.lanes.tcp import END, PIECE
@@ -58,10 +58,10 @@ def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keepe
 
 def test_what_was_there_stays_until_all_has_arrived(listener: Listener, keeper: Keeper) -> None:
     with Relay(listener.address.port, cut_after=4 * 2**20) as relay:
-        with pytest.raises(TransferBroken, match="pieces that arrived are not sent twice"):
+        with pytest.raises(TransferInterrupted, match="pieces that arrived are not sent twice"):
             send(relay.address, voxels(), token=TOKEN, options=TransferOptions("tcp", attempts=1))
         assert keeper.has_broken.wait(WAIT_S)
-        with pytest.raises(TransferBroken, match="nothing arrived"):
+        with pytest.raises(TransferInterrupted, match="nothing arrived"):
             listener.receive(0)
 
 
@@ -185,7 +185,7 @@ def test_nothing_is_taken_beyond_what_was_announced(head: bytes, fault: str, lis
     link.control.expect("ready")
     channels = [link.join(), link.join()]
     channels[0].write_bytes(head)
-    with pytest.raises(TransferInvalid, match=fault):
+    with pytest.raises(TransferProtocolError, match=fault):
         link.control.expect("stored")
     for channel in (*channels, link.control):
         channel.close()
@@ -202,7 +202,7 @@ def test_a_sender_that_never_sends_what_is_missing(listener: Listener) -> None:
     link.control.write(announcement.message(lane=lane))
     link.control.expect("ready")
     channels = [link.join(), link.join()]
-    with pytest.raises(TransferInvalid, match="came wrong 4 times"):
+    with pytest.raises(TransferProtocolError, match="came wrong 4 times"):
         while True:
             for channel in channels:
                 channel.write_bytes(PIECE.pack(END, 0, 0))

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.transport import shared_pages
 from pellucid.transport.shared_pages import BufferPool, Mappings, reserve
@@ -36,7 +36,7 @@ def test_every_page_is_there(is_old_kernel: bool, monkeypatch: pytest.MonkeyPatc
 
 def test_memory_that_cannot_be_had_is_said_before_a_byte_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_pages, "_advised", lambda content, advice: errno.ENOMEM)
-    with pytest.raises(TooLarge, match="free memory at the receiving end"):
+    with pytest.raises(NotEnoughMemory, match="free memory at the receiving end"):
         PieceTarget.create(announce(SHAPE, "uint8", None, NO_LABEL, "none"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pellucid import progress
-from pellucid.errors import InvalidInput, TokenRefused, TransferInvalid, Unreachable, UnsupportedType
+from pellucid.errors import InvalidInput, TokenRejected, TransferProtocolError, Unreachable, UnsupportedType
 from pellucid.transport import acceptor
 from pellucid.transport.address import Address, Certificate
 from pellucid.transport.client import TransferOptions, send
@@ -77,7 +77,7 @@ def test_the_token_is_never_on_the_wire(listener: Listener) -> None:
 
         thread = threading.Thread(target=listen)
         thread.start()
-        with pytest.raises(TokenRefused, match="does not hold the same token"):
+        with pytest.raises(TokenRejected, match="does not hold the same token"):
             send(str(thief), SMALL, token=TOKEN)
         thread.join(WAIT_S)
     assert TOKEN.encode() not in heard[0]
@@ -136,7 +136,7 @@ def test_a_stranger_who_trickles(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_announcements_that_make_no_sense(fields: dict[str, str], fault: str) -> None:
     good = announce((2, 3, 4), "uint8", {}, ArrayInfo("a"), "xxh3").message()
-    with pytest.raises(TransferInvalid, match=fault.replace("|", r"\|")):
+    with pytest.raises(TransferProtocolError, match=fault.replace("|", r"\|")):
         Announcement.read(Message(good.kind, {**good.fields, **fields}, good.body))
 
 
@@ -151,7 +151,7 @@ def test_an_announcement_survives_the_wire() -> None:
 
 @pytest.mark.parametrize("text", ["1-0", "0-6", "a", "0-1-2", "-1-2"])
 def test_pieces_that_do_not_exist(text: str) -> None:
-    with pytest.raises(TransferInvalid, match="no pieces of this transfer"):
+    with pytest.raises(TransferProtocolError, match="no pieces of this transfer"):
         parse_ranges(text, 6)
 
 

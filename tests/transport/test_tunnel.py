@@ -16,7 +16,7 @@ from websockets.protocol import Protocol, Side, State
 from websockets.server import ServerProtocol
 
 from pellucid import progress
-from pellucid.errors import InvalidInput, TokenRefused, TransferBroken, TransferInvalid, Unreachable
+from pellucid.errors import InvalidInput, TokenRejected, TransferInterrupted, TransferProtocolError, Unreachable
 from pellucid.transport.client import TransferOptions, send, stream
 from pellucid.transport.lane_check import LaneTestHost, check_lanes
 from pellucid.transport.server import Listener
@@ -103,7 +103,7 @@ def test_frames_of_a_server_may_be_cut_anywhere(step: int) -> None:
     "frame", [b"\x82\x80", b"\x81\x01a", b"\x89\x7e\x00\x80"], ids=["masked", "text", "a long ping"]
 )
 def test_frames_that_are_none_of_ours(frame: bytes) -> None:
-    with pytest.raises(TransferInvalid, match="none of a transfer"):
+    with pytest.raises(TransferProtocolError, match="none of a transfer"):
         list(FrameReader().feed(memoryview(frame)))
 
 
@@ -133,7 +133,7 @@ def test_what_is_no_web_address(text: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "says"),
     [
-        (b"HTTP/1.1 403 Forbidden\r\n\r\n", TokenRefused, "does not hold the same token"),
+        (b"HTTP/1.1 403 Forbidden\r\n\r\n", TokenRejected, "does not hold the same token"),
         (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", Unreachable, "status 502"),
         (b"HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: no\r\n\r\n", Unreachable, "status 101"),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", Unreachable, "status 0"),
@@ -153,7 +153,7 @@ def test_a_web_server_that_does_not_hand_through(answer: bytes, error: type[Exce
 
 
 @pytest.mark.parametrize(
-    ("proof", "error"), [("0123", Unreachable), ("", TokenRefused)], ids=["another program", "another viewer"]
+    ("proof", "error"), [("0123", Unreachable), ("", TokenRejected)], ids=["another program", "another viewer"]
 )
 def test_a_web_server_gets_no_token_before_it_has_proved_that_it_holds_it(proof: str, error: type[Exception]) -> None:
     body = b'{"proof": "%s"}' % proof.encode()
@@ -166,7 +166,7 @@ def test_a_web_server_gets_no_token_before_it_has_proved_that_it_holds_it(proof:
 def test_only_the_pinned_certificate_is_believed(tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path)
     refusal = b"HTTP/1.1 403 Forbidden\r\n\r\n"
-    with web_server(refusal, certificate.context()) as (port, _), pytest.raises(TokenRefused):
+    with web_server(refusal, certificate.context()) as (port, _), pytest.raises(TokenRejected):
         send(f"https://127.0.0.1:{port}/#{certificate.pin}", SMALL, token=TOKEN)
 
 
@@ -263,5 +263,5 @@ def test_its_rate_is_measured(front: Front) -> None:
 def test_a_web_server_whose_listener_has_ended(front: Front) -> None:
     with Listener(token=TOKEN) as front.listener:
         pass
-    with pytest.raises(TransferBroken, match="closed the connection"):
+    with pytest.raises(TransferInterrupted, match="closed the connection"):
         send(front.address, SMALL, token=TOKEN, options=TransferOptions(attempts=1))

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict
 from pellucid.client.agent_client import AgentClient
 from pellucid.client.viewer import Viewer
 from pellucid.dataclass_json import from_json
-from pellucid.errors import InvalidInput, JobOver, PellucidError
+from pellucid.errors import InvalidInput, JobEnded, PellucidError
 from pellucid.instance.lifecycle.viewer_records import ViewerRecord
 from pellucid.jobs.job import Resources
 from pellucid.jobs.job_state import JobState
@@ -79,7 +79,7 @@ class PendingViewer:
         return self._agency.log(self.id)
 
     def wait(self, timeout_s: float | None = None) -> "JobViewer":
-        """Until it can be used; raises JobOver where it never will be, and TimeoutError where that takes too long."""
+        """Until it can be used; raises JobEnded where it never will be, and TimeoutError where that takes too long."""
         deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
         while not self._is_ready():
             left_s = deadline - time.monotonic()
@@ -91,7 +91,7 @@ class PendingViewer:
     def _is_ready(self) -> bool:
         state = _state(self._reply)
         if state.is_over or state.phase == "ending":
-            raise JobOver(self.name, state.reason or "It is being stopped.", state.log[-SHOWN_LINES:])
+            raise JobEnded(self.name, state.reason or "It is being stopped.", state.log[-SHOWN_LINES:])
         # Where the scheduler cannot be asked, a viewer that was there may well be.
         return bool(self._reply["path"]) and "running" in (state.phase, state.last)
 

@@ -18,7 +18,7 @@ from pellucid.engines.engine import Engine
 from pellucid.engines.markers import Markers, job_key
 from pellucid.engines.run import run
 from pellucid.engines.task import BlockResult, Task
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
 from pellucid.volume.blocks import Block, split
@@ -61,7 +61,7 @@ def plan_stage(name: str, task: VolumeTask, engine: Engine) -> Stage:
     options = engine.options
     try:
         block = _block(task, options.memory_bytes // options.workers)
-    except TooLarge:  # One block at a time may still fit.
+    except NotEnoughMemory:  # One block at a time may still fit.
         block = _block(task, options.memory_bytes)
     return Stage(name, task, split(task.shape, block))
 

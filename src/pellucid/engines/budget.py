@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pellucid.box import Shape, triple
 from pellucid.engines.task import Resources, Task
-from pellucid.errors import InvalidInput, SharedChunk, TooLarge
+from pellucid.errors import ChunkConflict, InvalidInput, NotEnoughMemory
 from pellucid.volume.blocks import Block
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def choose_block(
     """
     block = triple(min(g, n) for g, n in zip(output_chunk, shape, strict=True))
     if cost(block) > budget_bytes:
-        raise TooLarge(needs=cost(block), has=budget_bytes, remedy=SMALLER)
+        raise NotEnoughMemory(needs=cost(block), has=budget_bytes, remedy=SMALLER)
     while larger := _grown(block, shape, output_chunk, requested):
         fitting = [candidate for candidate in larger if cost(candidate) <= budget_bytes]
         if not fitting:
@@ -67,7 +67,7 @@ def check_fits(task: Task, blocks: Sequence[Block], capacity: Resources) -> None
         return
     needs = largest_need(task, blocks)
     if needs.memory_bytes > capacity.memory_bytes:
-        raise TooLarge(needs=needs.memory_bytes, has=capacity.memory_bytes, remedy=SMALLER)
+        raise NotEnoughMemory(needs=needs.memory_bytes, has=capacity.memory_bytes, remedy=SMALLER)
     if needs.gpus > capacity.gpus:
         raise InvalidInput(
             f"Each block needs {needs.gpus} GPU(s), and a worker here has {capacity.gpus}.",
@@ -84,4 +84,4 @@ def check_chunk_alignment(blocks: Sequence[Block], output_chunk: Shape) -> None:
             stop % g == 0 or stop == last for stop, g, last in zip(block.core.stop, output_chunk, end, strict=True)
         )
         if not (starts_whole and stops_whole):
-            raise SharedChunk(block.core.shape, output_chunk)
+            raise ChunkConflict(block.core.shape, output_chunk)

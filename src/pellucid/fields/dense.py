@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape, grid_shape
 from pellucid.device import Device, LaunchRange, launch, runtime
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.fields.cell_ranges import touched_cells
 from pellucid.fields.device_field import DeviceField
 from pellucid.fields.sizes import BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
@@ -105,4 +105,4 @@ def _check_fits(needs: int, device: Device) -> None:
     has = device.free_bytes()
     if needs > 0.9 * has:
         remedy = "Open a coarser level (FILE:level=1) or a part (pellucid convert --box)."
-        raise TooLarge(needs=needs, has=int(0.9 * has), remedy=remedy)
+        raise NotEnoughMemory(needs=needs, has=int(0.9 * has), remedy=remedy)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 
-from pellucid.errors import Damaged, InvalidInput, PellucidError
+from pellucid.errors import Corrupted, InvalidInput, PellucidError
 from pellucid.formats.protocol import Header
 
 MAX_AXIS = 2**48
@@ -44,19 +44,19 @@ def naming_damage(path: str, what: str) -> Iterator[None]:
         raise _damaged(path, what, error) from error
 
 
-def _damaged(path: str, what: str, error: Exception) -> Damaged:
-    return Damaged(path, f"{what} ({type(error).__name__}: {str(error)[:200]})")
+def _damaged(path: str, what: str, error: Exception) -> Corrupted:
+    return Corrupted(path, f"{what} ({type(error).__name__}: {str(error)[:200]})")
 
 
 def check_header(path: str, header: Header) -> None:
-    """Damaged where a header says what no volume can be."""
+    """Corrupted where a header says what no volume can be."""
     counts = (header.times, header.channels)
     for level in header.levels:
         if not all(type(n) is int and 0 < n < MAX_AXIS for n in (*level.shape, *level.chunk)):
-            raise Damaged(path, f"its shape would be {level.shape} in chunks of {level.chunk}")
+            raise Corrupted(path, f"its shape would be {level.shape} in chunks of {level.chunk}")
         if not all(math.isfinite(step) and step > 0 for step in level.spacing):
-            raise Damaged(path, f"the spacing of its voxels would be {level.spacing}")
+            raise Corrupted(path, f"the spacing of its voxels would be {level.spacing}")
     if not all(type(n) is int and 0 < n < MAX_AXIS for n in counts):
-        raise Damaged(path, f"it would have {header.times} time steps and {header.channels} channels")
+        raise Corrupted(path, f"it would have {header.times} time steps and {header.channels} channels")
     if prod((*header.levels[0].shape, *counts)) * header.dtype.itemsize > MAX_BYTES:
-        raise Damaged(path, f"its shape would be {header.levels[0].shape}")
+        raise Corrupted(path, f"its shape would be {header.levels[0].shape}")

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.errors import Damaged, DatasetMissing, EmptyFile, InvalidInput, NotWritable
+from pellucid.errors import Corrupted, DatasetMissing, EmptyFile, InvalidInput, NotWritable
 from pellucid.formats.byte_sources import FileBytes, local_path, read_errors
 from pellucid.formats.flat.placement import Placement, read_box
 from pellucid.formats.flat.reader_writer import check_selection, one_level
@@ -94,9 +94,9 @@ def _frame_at(file: FileBytes, position: int) -> tuple[HipicFrame, int]:
     file.fill(position, memoryview(head))
     magic, comment, columns, rows, _, _, kind, low, high = _FIELDS.unpack_from(head)
     if magic != MAGIC:
-        raise Damaged(str(file.path), f"there is no frame at byte {position:,}, where one should begin")
+        raise Corrupted(str(file.path), f"there is no frame at byte {position:,}, where one should begin")
     if kind not in BITS or rows <= 0 or columns <= 0:
-        raise Damaged(str(file.path), f"the frame at byte {position:,} says {columns} x {rows} pixels of type {kind}")
+        raise Corrupted(str(file.path), f"the frame at byte {position:,} says {columns} x {rows} pixels of type {kind}")
     frame = HipicFrame(file.path, position + HEADER_BYTES + comment, rows, columns, BITS[kind])
     is_sequence = file.path.suffix.lower() == ".his"
     return frame, max(1, low + 65536 * high) if is_sequence else 1

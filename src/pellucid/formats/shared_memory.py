@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import Damaged, InvalidInput
+from pellucid.errors import Corrupted, InvalidInput
 from pellucid.formats.protocol import Voxels
 
 _MAP_FIXED = 0x10
@@ -92,7 +92,7 @@ class SharedArray:
         except (ValueError, KeyError, TypeError, struct.error) as error:
             for descriptor in descriptors:
                 os.close(descriptor)
-            raise Damaged("A message with a shared array", "it is not what share_to sends") from error
+            raise Corrupted("A message with a shared array", "it is not what share_to sends") from error
 
     def make_private(self) -> None:
         """What is written here from now on, through any view, stays in this process: those that the array was handed to

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from pellucid.errors import PellucidError, TransferBroken
+from pellucid.errors import PellucidError, TransferInterrupted
 from pellucid.transport.address import Address, Certificate, listen, listen_locally, tune
 from pellucid.transport.async_acceptor import RETRY_S
 from pellucid.transport.connections import ConnectionRegistry
@@ -124,7 +124,7 @@ def _shake_hands(connection: socket.socket) -> None:
         try:
             connection.do_handshake()
         except ssl.SSLError as error:
-            raise TransferBroken(f"TLS failed: {error}") from error
+            raise TransferInterrupted(f"TLS failed: {error}") from error
 
 
 def _cut(connection: socket.socket) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import InvalidInput, PellucidError, TransferInvalid, TransferTooLarge, Unreachable
+from pellucid.errors import InvalidInput, PellucidError, TransferProtocolError, TransferTooLarge, Unreachable
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.transport.address import CONNECT_TIMEOUT_S, Address, connect, connect_local
@@ -191,7 +191,7 @@ class _Retrieve(TransferAttempt):
         if announcement.nbytes > self._options.limit_bytes:
             raise TransferTooLarge(announcement.nbytes, self._options.limit_bytes)
         if announcement.transfer != self.transfer:
-            raise TransferInvalid("it sends something else than what was asked for")
+            raise TransferProtocolError("it sends something else than what was asked for")
         if self._target is None or self._target.announcement != announcement:
             self._target = PieceTarget.create(announcement)
         reports: list[TransferReport] = []

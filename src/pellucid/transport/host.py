@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pellucid.box import Box
-from pellucid.errors import InvalidInput, PellucidError, TransferBroken
+from pellucid.errors import InvalidInput, PellucidError, TransferInterrupted
 from pellucid.formats.protocol import Voxels
 from pellucid.transport.wire.announcement import NO_LABEL, Announcement, ArrayInfo
 from pellucid.transport.wire.pieces import PieceTarget
@@ -107,4 +107,4 @@ class Mailbox(Host):
         try:
             return self._received.get(timeout=timeout_s)
         except queue.Empty:
-            raise TransferBroken(f"nothing arrived within {timeout_s:g} s") from None
+            raise TransferInterrupted(f"nothing arrived within {timeout_s:g} s") from None

@@ -16,7 +16,14 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
-from pellucid.errors import InvalidInput, PellucidError, TransferBroken, TransferBusy, TransferInvalid, TransferTooLarge
+from pellucid.errors import (
+    InvalidInput,
+    PellucidError,
+    ReceiverBusy,
+    TransferInterrupted,
+    TransferProtocolError,
+    TransferTooLarge,
+)
 from pellucid.transport.acceptor import Acceptor
 from pellucid.transport.address import Address, Certificate
 from pellucid.transport.host import DEFAULT_LIMITS, Host, Mailbox, ReceivedArray, ReceiveLimits
@@ -128,7 +135,7 @@ class Listener:
                 channel.timeout = Timeout(self._limits.timeout_s, active.cancel)
                 active.joined.put(channel)
                 return
-        channel.write(error_message(TransferInvalid("it joined a transfer that is not under way")))
+        channel.write(error_message(TransferProtocolError("it joined a transfer that is not under way")))
         channel.close()
 
     def _converse(self, channel: Channel) -> None:
@@ -140,7 +147,7 @@ class Listener:
                     self._take(Announcement.read(message), link, lane)
                 else:
                     self._give(message, link, lane)
-        except TransferBroken:
+        except TransferInterrupted:
             raise
         except PellucidError as error:
             with suppress(PellucidError):  # Said already, or nobody is there to hear it.
@@ -190,8 +197,8 @@ class Listener:
             self.host.on_started(target)
             try:
                 self._fill(target, link, lane)
-            except (TransferBroken, OSError) as error:
-                broken = error if isinstance(error, TransferBroken) else TransferBroken(str(error))
+            except (TransferInterrupted, OSError) as error:
+                broken = error if isinstance(error, TransferInterrupted) else TransferInterrupted(str(error))
                 is_dead = link.control.is_peer_dead
                 if not is_dead:  # Only the process that sent it can send the rest.
                     self._partials.keep(target)
@@ -215,7 +222,7 @@ class Listener:
     def _turn(self, announcement: Announcement, link: Link) -> Iterator[None]:
         if not self._turns.acquire(blocking=False):
             if not self._limits.is_waiting:
-                raise TransferBusy(announcement.label.name or "an array")
+                raise ReceiverBusy(announcement.label.name or "an array")
             while not self._turns.acquire(timeout=POLL_S):
                 link.check()
         try:
@@ -234,9 +241,9 @@ def _request(message: Message) -> dict[str, Any]:
     try:
         request = json.loads(message.body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise TransferInvalid("its request is no JSON") from error
+        raise TransferProtocolError("its request is no JSON") from error
     if not isinstance(request, dict):
-        raise TransferInvalid("its request is no JSON object")
+        raise TransferProtocolError("its request is no JSON object")
     return request
 
 

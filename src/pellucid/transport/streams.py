@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
-from pellucid.errors import InvalidInput, PellucidError, TransferBroken
+from pellucid.errors import InvalidInput, PellucidError, TransferInterrupted
 from pellucid.formats.protocol import Voxels
 from pellucid.transport.lanes.lane import Link
 from pellucid.transport.lanes.shm import attach
@@ -158,7 +158,7 @@ class _Reconnect:
                 pause.wait(POLL_S * 2**attempt)
             else:
                 return link
-        raise TransferBroken("the connection broke, and no further attempt was allowed")
+        raise TransferInterrupted("the connection broke, and no further attempt was allowed")
 
 
 class TcpBlockSender:
@@ -241,7 +241,7 @@ class TcpBlockSender:
     def _recover(self) -> None:
         failure = self._failure
         if failure is None or not failure.is_transient:
-            raise failure or TransferBroken("unknown")
+            raise failure or TransferInterrupted("unknown")
         self._lock.release()  # The threads need it to end.
         try:
             for channel in (*self._channels, self._link.control):
@@ -269,7 +269,7 @@ class TcpBlockSender:
                     unanswered -= 1
             channel.write_bytes(PIECE.pack(END, 0, 0) + bytes(PLACE.size))
         except PellucidError as error:
-            reason = self._link.reason(error) if isinstance(error, TransferBroken) else error
+            reason = self._link.reason(error) if isinstance(error, TransferInterrupted) else error
             with self._lock:
                 self._failure = self._failure or reason
                 self._work.notify_all()

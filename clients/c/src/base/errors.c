@@ -64,11 +64,11 @@ const char *pellucid_code_name(int code) {
 static const struct {
     const char *name;
     int code;
-} ERROR_NAMES[] = {{"InvalidInput", PELLUCID_INVALID},     {"Unreachable", PELLUCID_UNREACHABLE},
-                   {"TokenRefused", PELLUCID_TOKEN},       {"TransferTooLarge", PELLUCID_TOO_LARGE},
-                   {"TooLarge", PELLUCID_MEMORY},          {"TransferBroken", PELLUCID_BROKEN},
-                   {"TransferBusy", PELLUCID_BUSY},        {"Cancelled", PELLUCID_CANCELLED},
-                   {"TransferInvalid", PELLUCID_PROTOCOL}, {"PellucidError", PELLUCID_REFUSED}};
+} ERROR_NAMES[] = {{"InvalidInput", PELLUCID_INVALID},           {"Unreachable", PELLUCID_UNREACHABLE},
+                   {"TokenRejected", PELLUCID_TOKEN},            {"TransferTooLarge", PELLUCID_TOO_LARGE},
+                   {"NotEnoughMemory", PELLUCID_MEMORY},         {"TransferInterrupted", PELLUCID_BROKEN},
+                   {"ReceiverBusy", PELLUCID_BUSY},              {"Cancelled", PELLUCID_CANCELLED},
+                   {"TransferProtocolError", PELLUCID_PROTOCOL}, {"PellucidError", PELLUCID_REFUSED}};
 enum { ERROR_COUNT = sizeof ERROR_NAMES / sizeof *ERROR_NAMES };
 
 int code_from_name(const char *name) {

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.device.hardware import count_gpus
-from pellucid.errors import InvalidInput, TooLarge
+from pellucid.errors import InvalidInput, NotEnoughMemory
 from pellucid.jobs.job import Resources
 from pellucid.jobs.site import Site
 
@@ -62,4 +62,4 @@ def refuse_impossible(wanted: Resources, site: Site) -> None:
         raise InvalidInput(what, remedy="Show a level of lower resolution, crop it, or ask for fewer with gpus=.")
     if site.node.memory_bytes and wanted.memory_bytes > site.node.memory_bytes:
         remedy = "Show a level of lower resolution, crop it, or ask for less memory."
-        raise TooLarge(wanted.memory_bytes, site.node.memory_bytes, remedy=remedy)
+        raise NotEnoughMemory(wanted.memory_bytes, site.node.memory_bytes, remedy=remedy)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape, triple
 from pellucid.device import Device, never_cancelled, runtime
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.fields.bricks.pool import BRICK_VOXELS, BrickPool
 from pellucid.fields.bricks.pyramid import Pyramid, Resolution
 from pellucid.fields.bricks.reader import BrickBatch, BrickReader
@@ -155,7 +155,7 @@ class BrickField(DeviceField):
         slots = (budget_bytes - cell_bytes) // brick_bytes
         if slots < 2:
             remedy = "Open a coarser level (FILE:level=1) or a part (pellucid convert --box), or allow more memory."
-            raise TooLarge(needs=2 * brick_bytes + cell_bytes, has=budget_bytes, remedy=remedy)
+            raise NotEnoughMemory(needs=2 * brick_bytes + cell_bytes, has=budget_bytes, remedy=remedy)
         return min(slots, 2 * prod(self.bricks) + 8)
 
     def _fill_struct(self) -> None:

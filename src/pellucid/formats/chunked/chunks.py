@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunk_codec import ByteArray, ChunkCodec, CodecFault, room_for
 from pellucid.formats.chunked.levels import StoredArray
@@ -104,7 +104,7 @@ class FileChunks:
         try:
             decode_chunk(self.form, stored, inner, out[outer])
         except CodecFault as fault:
-            raise Damaged(str(self._path(cell)), str(fault)) from fault
+            raise Corrupted(str(self._path(cell)), str(fault)) from fault
 
     def _encode(self, cell: Index, start: Index, voxels: Voxels) -> list[Bytes] | None:
         """The bytes of a chunk, in this thread's memory; None where all of it is fill and needs no storing."""

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Shape
-from pellucid.errors import Damaged, DatasetAmbiguous, DatasetMissing, InvalidInput, NotFound, Unfinished, UnknownCodec
+from pellucid.errors import (
+    Corrupted,
+    DatasetAmbiguous,
+    DatasetMissing,
+    Incomplete,
+    InvalidInput,
+    NotFound,
+    UnknownCodec,
+)
 from pellucid.formats.axis_guess import refuse_empty_axes
 from pellucid.formats.chunked.axes import Index, unnamed_axes
 from pellucid.formats.chunked.chunk_codec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
@@ -50,7 +58,7 @@ def open_reader(location: Location) -> Reader:
     if attributes is None and not _is_inside_container(location):
         return _refuse_missing(store)
     if attributes and _BEGUN in attributes:
-        raise Unfinished(store.name)
+        raise Incomplete(store.name)
     levels = _levels(store, attributes or {})
     if levels:
         return _open_levels(store, attributes or {}, levels)
@@ -62,7 +70,7 @@ def open_reader(location: Location) -> Reader:
 
 def _refuse_missing(store: Store) -> Reader:
     if store.read(f"s0/{_ATTRIBUTES}") is not None:
-        raise Unfinished(store.name)
+        raise Incomplete(store.name)
     raise NotFound(store.name)
 
 
@@ -120,7 +128,7 @@ def _open_levels(store: Store, attributes: Json, stores: Sequence[Store]) -> Lev
 def _document(store: Store) -> Json:
     document = read_json(store, _ATTRIBUTES)
     if document is None or not {"dimensions", "blockSize", "dataType"} <= document.keys():
-        raise Damaged(f"{store.name}/{_ATTRIBUTES}", "it lacks dimensions, blockSize or dataType")
+        raise Corrupted(f"{store.name}/{_ATTRIBUTES}", "it lacks dimensions, blockSize or dataType")
     return document
 
 

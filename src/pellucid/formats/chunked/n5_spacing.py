@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pellucid.box import Shape
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.chunked.axes import SPATIAL
 from pellucid.formats.chunked.store import Json
 from pellucid.formats.protocol import Layout, Spacing
@@ -30,7 +30,7 @@ def parse_spacings(
             for level, document in enumerate(datasets)
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise Damaged(name, f"its resolution attributes are not as N5 tools write them ({error!r})") from error
+        raise Corrupted(name, f"its resolution attributes are not as N5 tools write them ({error!r})") from error
     return spacings, unit
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.chunked.axes import SPATIAL
 from pellucid.formats.chunked.store import Json
 from pellucid.formats.orientation import Orientation, from_along_axes, from_attributes, to_attributes
@@ -71,7 +71,7 @@ def parse_multiscale(name: str, attributes: Json) -> Multiscale | None:
     try:
         return _parse_image(images[0])
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise Damaged(name, f"its multiscales metadata is not as OME-Zarr asks ({error!r})") from error
+        raise Corrupted(name, f"its multiscales metadata is not as OME-Zarr asks ({error!r})") from error
 
 
 def _parse_image(image: Json) -> Multiscale:

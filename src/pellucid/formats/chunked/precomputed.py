@@ -4,7 +4,7 @@ Here: the info document, and one level per scale.
 Not here: chunks and their encodings (tensor: raw, compressed_segmentation, jpeg, png), meshes and skeletons.
 """
 
-from pellucid.errors import Damaged, NotFound, NotWritable, UnknownCodec
+from pellucid.errors import Corrupted, NotFound, NotWritable, UnknownCodec
 from pellucid.formats.chunked import tensorstore_backend
 from pellucid.formats.chunked.axes import Axes
 from pellucid.formats.chunked.levels import LevelReader, StoredLevel
@@ -28,9 +28,9 @@ def open_reader(location: Location) -> Reader:
         for scale in document["scales"]:
             inner_path(store.name, str(scale["key"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise Damaged(f"{store.name}/info", f"its scales are not as neuroglancer asks ({error!r})") from error
+        raise Corrupted(f"{store.name}/info", f"its scales are not as neuroglancer asks ({error!r})") from error
     if not spacings:
-        raise Damaged(f"{store.name}/info", "it lists no scales")
+        raise Corrupted(f"{store.name}/info", "it lists no scales")
     levels = [_open_scale(store, level, encoding) for level, encoding in enumerate(encodings)]
     return LevelReader(store.name, levels, spacings, "nm")
 

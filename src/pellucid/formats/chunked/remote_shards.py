@@ -9,7 +9,7 @@ then takes the part for the object and finds its bytes out of range, which never
 
 import numpy as np
 
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunk_codec import CodecFault
 from pellucid.formats.chunked.chunks import ChunkForm, decode_chunk, in_threads, overlap, touched_cells
@@ -33,7 +33,7 @@ class RemoteShards:
         if self._reads_parts:
             try:
                 return self._parts.read(start, stop, out)
-            except Damaged as error:
+            except Corrupted as error:
                 if _OUT_OF_RANGE not in error.what:
                     raise
         shards = touched_cells(start, stop, self._layout.shard)
@@ -58,8 +58,8 @@ class RemoteShards:
                 out[outer] = self._form.fill
                 continue
             if offset + length > len(content):
-                raise Damaged(name, "its index points past its end")
+                raise Corrupted(name, "its index points past its end")
             try:
                 decode_chunk(self._form, np.frombuffer(content, np.uint8, length, offset).data, inner, out[outer])
             except CodecFault as fault:
-                raise Damaged(name, str(fault)) from fault
+                raise Corrupted(name, str(fault)) from fault

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunks import ChunkForm, FileChunks, in_threads, read_part, touched_cells
 from pellucid.formats.chunked.levels import StoredArray
@@ -70,12 +70,12 @@ def parse_index(name: str, stored: bytes) -> ShardIndex:
     """Position and length of every chunk of a shard, once the checksum is right."""
     entries, checksum = stored[:-_CHECKSUM_BYTES], stored[-_CHECKSUM_BYTES:]
     if crc32c(entries) != int.from_bytes(checksum, "little"):
-        raise Damaged(name, "the checksum of its index is wrong")
+        raise Corrupted(name, "the checksum of its index is wrong")
     return np.frombuffer(entries, "<u8").reshape(-1, 2)
 
 
-def _too_short(name: str, size: int, needs: int) -> Damaged:
-    return Damaged(name, f"it has {size:,} bytes and its index alone needs {needs:,}")
+def _too_short(name: str, size: int, needs: int) -> Corrupted:
+    return Corrupted(name, f"it has {size:,} bytes and its index alone needs {needs:,}")
 
 
 class ShardedChunks(FileChunks):
@@ -109,7 +109,7 @@ class ShardedChunks(FileChunks):
         if offset == MISSING and length == MISSING:
             return None
         if offset + length > os.fstat(file).st_size:
-            raise Damaged(str(path), "its index points past its end")
+            raise Corrupted(str(path), "its index points past its end")
         return read_part(file, offset, length)
 
     def _index(self, path: Path, file: int) -> ShardIndex:

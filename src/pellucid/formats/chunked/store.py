@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from pellucid.errors import Damaged, DiskFull, NotAllowed, NotWritable, Unreadable
+from pellucid.errors import Corrupted, DiskFull, NotAllowed, NotWritable, Unreadable
 from pellucid.formats.local_files import open_local
 from pellucid.formats.location import Location
 
@@ -69,7 +69,7 @@ class LocalStore:
             with file:
                 content = file.read(MAX_METADATA_BYTES + 1)
         if len(content) > MAX_METADATA_BYTES:
-            raise Damaged(str(path), f"it has more than the {MAX_METADATA_BYTES >> 20} MiB that metadata may have")
+            raise Corrupted(str(path), f"it has more than the {MAX_METADATA_BYTES >> 20} MiB that metadata may have")
         return content
 
     def write(self, key: str, content: bytes) -> None:
@@ -118,9 +118,9 @@ def read_json(store: Store, key: str) -> Json | None:
     try:
         parsed = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"{store.name}/{key}", f"it is not JSON ({error})") from error
+        raise Corrupted(f"{store.name}/{key}", f"it is not JSON ({error})") from error
     if not isinstance(parsed, dict):
-        raise Damaged(f"{store.name}/{key}", "it holds no JSON object")
+        raise Corrupted(f"{store.name}/{key}", "it holds no JSON object")
     return parsed
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import tensorstore as ts
 
 from pellucid.errors import (
-    Damaged,
+    Corrupted,
     DiskFull,
     InvalidInput,
     NotFound,
@@ -283,7 +283,7 @@ def translate(text: str, path: str, *, is_writing: bool = False) -> PellucidErro
         return UnknownCodec(path, codec.group(1))
     if is_writing and status != "DATA_LOSS":
         return NotWritable(path, why)
-    return Damaged(path, why)
+    return Corrupted(path, why)
 
 
 def _shortened(text: str) -> str:

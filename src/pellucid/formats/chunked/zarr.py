@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from pellucid.box import Shape
-from pellucid.errors import Damaged, DatasetAmbiguous, DatasetMissing, InvalidInput, NotFound, Unfinished
+from pellucid.errors import Corrupted, DatasetAmbiguous, DatasetMissing, Incomplete, InvalidInput, NotFound
 from pellucid.formats.chunked.axes import Axes, named_axes, unnamed_axes
 from pellucid.formats.chunked.chunks import ChunkForm, FileChunks
 from pellucid.formats.chunked.levels import (
@@ -70,7 +70,7 @@ def _open_node(location: Location, node: ZarrNode) -> Reader:
 def _refuse_missing(location: Location) -> Reader:
     store = open_store(location)
     if any(store.read(f"0/{name}") for name in ("zarr.json", ".zarray")):
-        raise Unfinished(store.name)
+        raise Incomplete(store.name)
     root = read_node(open_store(location, dataset=False)) if location.dataset else None
     if root:
         raise DatasetMissing(location.path, location.dataset, [path for path, _ in _volumes(root, "")])
@@ -125,7 +125,7 @@ def _open_multiscale(group: ZarrNode, multiscale: Multiscale) -> LevelReader:
 def _multiscale_level(group: ZarrNode, multiscale: Multiscale, path: str) -> StoredLevel:
     node = read_node(group.store.child(inner_path(group.store.name, path)))
     if node is None or not node.is_array:
-        raise Damaged(group.store.name, f"its metadata names the level {path!r}, and there is no such array")
+        raise Corrupted(group.store.name, f"its metadata names the level {path!r}, and there is no such array")
     metadata = parse_array(node.store.name, node.document, node.version)
     return _stored_level(node.store, metadata, named_axes(node.store.name, multiscale.axes, metadata.shape))
 

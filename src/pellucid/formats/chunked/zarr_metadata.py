@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Shape
-from pellucid.errors import Damaged, UnknownCodec, UnsupportedType
+from pellucid.errors import Corrupted, UnknownCodec, UnsupportedType
 from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunk_codec import BLOSC_LEVEL, GZIP_LEVEL, ZSTD_LEVEL, ChunkCodec
 from pellucid.formats.chunked.levels import checked_dtype
@@ -49,7 +49,7 @@ def parse_array(name: str, document: Json, version: int) -> ArrayMetadata:
     try:
         return _parse_v3(name, document) if version == 3 else _parse_v2(name, document)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise Damaged(name, f"its metadata is not as Zarr asks ({error!r})") from error
+        raise Corrupted(name, f"its metadata is not as Zarr asks ({error!r})") from error
 
 
 def _parse_v2(name: str, document: Json) -> ArrayMetadata:

@@ -20,7 +20,7 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from pellucid.errors import Damaged, Truncated
+from pellucid.errors import Corrupted, Truncated
 from pellucid.formats.byte_sources import disk_full_errors, existing_file, fill_from, open_bytes
 from pellucid.formats.fingerprint import file_fingerprint
 from pellucid.settings import current
@@ -118,7 +118,7 @@ def decoded(path: Path, decoder: Decoder, codec: str, skip: int = 0) -> Generato
         except EOFError:
             return
         except (gzip.BadGzipFile, zlib.error, OSError, ValueError, OverflowError) as error:
-            raise Damaged(str(path), f"its {codec} stream is broken ({error})") from error
+            raise Corrupted(str(path), f"its {codec} stream is broken ({error})") from error
 
 
 def inflated_head(path: Path, codec: str, count: int) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import Damaged, InvalidInput, OutputExists, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, InvalidInput, OutputExists, UnsupportedType, WrongDimensions
 from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
 from pellucid.formats.byte_sources import (
     ByteSource,
@@ -137,7 +137,7 @@ def _parse(path: Path, head: bytes) -> tuple[dict[str, str], int]:
         fields[name.strip()] = value.strip()
         if name.strip() == "ElementDataFile":
             return fields, position
-    raise Damaged(str(path), "its header has no line ElementDataFile")
+    raise Corrupted(str(path), "its header has no line ElementDataFile")
 
 
 def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]:
@@ -153,7 +153,7 @@ def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]
     dtype: np.dtype[Any] = np.dtype(_TYPES[kind]).newbyteorder(">" if is_big else "<")
     channels = _whole(path, fields, "ElementNumberOfChannels", 1)
     if channels < 1:
-        raise Damaged(str(path), f"it would have {channels} channels")
+        raise Corrupted(str(path), f"it would have {channels} channels")
     return place(f"{axes}c", [*sizes[::-1], channels], dtype)
 
 
@@ -163,7 +163,7 @@ def _spacing(path: Path, fields: dict[str, str]) -> Spacing:
         return (1.0, 1.0, 1.0)
     numbers = _numbers(path, fields, name)
     if len(numbers) < 3:
-        raise Damaged(str(path), f"its header has {len(numbers)} numbers in the line {name}")
+        raise Corrupted(str(path), f"its header has {len(numbers)} numbers in the line {name}")
     x, y, z = (abs(number) or 1.0 for number in numbers[:3])
     return (z, y, x)
 
@@ -174,7 +174,7 @@ def _numbers(path: Path, fields: dict[str, str], name: str) -> list[float]:
     except (KeyError, ValueError):
         numbers = []
     if not all(map(math.isfinite, numbers)) or not numbers:
-        raise Damaged(str(path), f"its header has no numbers in the line {name}")
+        raise Corrupted(str(path), f"its header has no numbers in the line {name}")
     return numbers
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from pellucid.errors import Damaged, Truncated
+from pellucid.errors import Corrupted, Truncated
 from pellucid.formats.byte_sources import existing_file, open_bytes, read_errors
 from pellucid.formats.protocol import Layout, Level
 
@@ -100,7 +100,7 @@ class _Parser:
         magic = self._take(4)
         self.version = magic[3]
         if magic[:3] != b"CDF" or self.version not in (1, 2, 5):
-            raise Damaged(str(path), "it does not begin with CDF and a version")
+            raise Corrupted(str(path), "it does not begin with CDF and a version")
 
     def count(self) -> int:
         return self._number(8 if self.version == 5 else 4)
@@ -127,12 +127,12 @@ class _Parser:
     def _listed(self, tag: int) -> int:
         found, count = self._number(4), self.count()
         if (found, count) != (0, 0) and (found != tag or count > _MOST_NAMED):
-            raise Damaged(str(self._path), "its header lists what cannot be there")
+            raise Corrupted(str(self._path), "its header lists what cannot be there")
         return count
 
     def _bounded(self, count: int) -> int:
         if count > _MAX_DIMENSIONS:
-            raise Damaged(str(self._path), f"a variable would have {count:,} dimensions")
+            raise Corrupted(str(self._path), f"a variable would have {count:,} dimensions")
         return count
 
     def _name(self) -> str:
@@ -148,12 +148,12 @@ class _Parser:
     def _dtype(self) -> np.dtype[Any]:
         code = self._number(4)
         if code not in _DTYPES:
-            raise Damaged(str(self._path), f"its header has the type code {code}")
+            raise Corrupted(str(self._path), f"its header has the type code {code}")
         return _DTYPES[code]
 
     def _padded(self, length: int) -> bytes:
         if length > _MOST_NAMED:
-            raise Damaged(str(self._path), "its header has a name or value of absurd length")
+            raise Corrupted(str(self._path), "its header has a name or value of absurd length")
         return self._take(-(-length // 4) * 4)[:length]
 
     def _number(self, size: int) -> int:
@@ -174,7 +174,7 @@ def parse_header(path: Path) -> Contents:
         parser.attributes()
         variables = parser.variables()
     if any(index >= len(dimensions) for one in variables for index in one.dimensions):
-        raise Damaged(str(path), "a variable uses a dimension that is not there")
+        raise Corrupted(str(path), "a variable uses a dimension that is not there")
     return Contents(dimensions, variables, _known_records(path, Contents(dimensions, variables, 0), records))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.errors import Damaged, Truncated, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, Truncated, UnsupportedType, WrongDimensions
 from pellucid.formats.axis_guess import refuse_empty_axes
 from pellucid.formats.flat.placement import Placement, place
 from pellucid.formats.orientation import Orientation
@@ -107,7 +107,7 @@ class NiftiHeader:
         code = int(self.fields["datatype"])
         offset = float(self.fields["vox_offset"])
         if not 0 <= offset < 2**62:
-            raise Damaged(str(self.path), f"its voxels would begin at byte {offset}")
+            raise Corrupted(str(self.path), f"its voxels would begin at byte {offset}")
         axes, lengths = "ctzyx"[-min(count, 5) :], sizes[:5][::-1]
         if code in _RGB and "c" not in axes:
             return place(f"{axes}c", [*lengths, _RGB[code]], np.dtype(np.uint8), int(offset))
@@ -139,12 +139,12 @@ def parse_header(path: Path, head: bytes) -> NiftiHeader:
                     raise Truncated(str(path), layout.itemsize, len(head))
                 fields = np.frombuffer(head, layout.newbyteorder(order), 1)[0]
                 return _checked(NiftiHeader(path, fields, order))
-    raise Damaged(str(path), "it does not begin with the size of a NIfTI header")
+    raise Corrupted(str(path), "it does not begin with the size of a NIfTI header")
 
 
 def _checked(header: NiftiHeader) -> NiftiHeader:
     if not bytes(header.fields["magic"]).startswith((b"n+", b"ni")):
-        raise Damaged(str(header.path), "its header lacks the word n+1, n+2 or ni1")
+        raise Corrupted(str(header.path), "its header lacks the word n+1, n+2 or ni1")
     return header
 
 

@@ -13,7 +13,7 @@ from tokenize import TokenError
 import numpy as np
 from numpy.lib import format as npy_format
 
-from pellucid.errors import Damaged, UnsupportedType
+from pellucid.errors import Corrupted, UnsupportedType
 from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
 from pellucid.formats.byte_sources import FileBytes, local_path, read_head
 from pellucid.formats.flat.placement import Placement, place
@@ -59,7 +59,7 @@ def _parse(path: Path, head: bytes) -> tuple[Placement, int, int]:
         shape, is_fortran, dtype = read[npy_format.read_magic(file)](file)
     # Python's parser reports a header that is nested too deep as a lack of memory.
     except (ValueError, KeyError, SyntaxError, TokenError, MemoryError, RecursionError) as error:
-        raise Damaged(str(path), f"its header is not a .npy header ({error})") from error
+        raise Corrupted(str(path), f"its header is not a .npy header ({error})") from error
     dtype = np.dtype(np.uint8) if dtype == np.bool_ else dtype
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType(str(path), dtype, VOXEL_TYPES)

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from pellucid.errors import Damaged, InvalidInput, OutputExists, UnknownCodec
+from pellucid.errors import Corrupted, InvalidInput, OutputExists, UnknownCodec
 from pellucid.formats.byte_sources import (
     ByteSource,
     FileBytes,
@@ -115,14 +115,14 @@ def _joined(path: Path, parsed: NrrdHeader, codec: str, length: int) -> JoinedBy
 
 
 def _after_lines(path: Path, lines: int, start: int) -> int:
-    """The position after so many lines of text; Damaged where the file has fewer."""
+    """The position after so many lines of text; Corrupted where the file has fewer."""
     if lines <= 0:
         return start
     with open_bytes(path) as file:
         file.seek(start)
         for _ in range(lines):
             if not _has_skipped_line(file):
-                raise Damaged(str(path), f"{lines:,} lines should come before its voxels, and it has fewer")
+                raise Corrupted(str(path), f"{lines:,} lines should come before its voxels, and it has fewer")
         return file.tell()
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.errors import Damaged, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, UnsupportedType, WrongDimensions
 from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
 from pellucid.formats.flat.placement import Placement, place
 from pellucid.formats.orientation import Orientation, from_along_axes
@@ -80,7 +80,7 @@ class NrrdHeader:
         try:
             return int(self.fields.get(name, "0"))
         except ValueError:
-            raise Damaged(str(self.path), f"its header has no whole number for {name}") from None
+            raise Corrupted(str(self.path), f"its header has no whole number for {name}") from None
 
     def placement(self) -> tuple[Placement, int, int]:
         return place(self.axes()[::-1], self.sizes[::-1], self.dtype)
@@ -168,13 +168,13 @@ class NrrdHeader:
 def parse_header(path: Path, head: bytes) -> NrrdHeader:
     """Read the header at the beginning of a file."""
     if not head.startswith(b"NRRD"):
-        raise Damaged(str(path), "it does not begin with NRRD")
+        raise Corrupted(str(path), "it does not begin with NRRD")
     fields, files, end = _lines(head)
     try:
         sizes = tuple(int(size) for size in fields["sizes"].split())
         kind = fields["type"].lower()
     except (KeyError, ValueError):
-        raise Damaged(str(path), "its header lacks the type or the sizes") from None
+        raise Corrupted(str(path), "its header lacks the type or the sizes") from None
     if kind not in _DTYPES:
         raise UnsupportedType(str(path), kind, TYPE_NAMES)
     unnamed_letters(str(path), sizes[::-1])

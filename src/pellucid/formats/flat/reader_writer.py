@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.errors import InvalidInput, OutputExists, SelectionInvalid, Unfinished
+from pellucid.errors import Incomplete, InvalidInput, OutputExists, SelectionInvalid
 from pellucid.formats.byte_sources import UNFINISHED, ByteSource, disk_full_errors
 from pellucid.formats.flat.deflate import gzip_stream
 from pellucid.formats.flat.placement import FlatArray, Placement, allocate, read_box
@@ -166,9 +166,9 @@ def _check_same(path: Path, head: bytes, size: int) -> None:
 
 
 def refuse_unfinished(path: Path, head: bytes) -> None:
-    """Raise Unfinished where a writer of this module began the file and never completed it."""
+    """Raise Incomplete where a writer of this module began the file and never completed it."""
     if head.startswith(UNFINISHED):
-        raise Unfinished(str(path))
+        raise Incomplete(str(path))
 
 
 def check_selection(name: str, header: Header, *, level: int, t: int, c: int) -> None:

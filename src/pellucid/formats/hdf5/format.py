@@ -11,7 +11,7 @@ A file written here has its volume in ``/data`` (or the name given) with the att
 from typing import Any
 
 from pellucid.box import Box
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.byte_sources import local_path
 from pellucid.formats.flat.reader_writer import check_selection
 from pellucid.formats.hdf5.links import LinkedFile
@@ -44,7 +44,7 @@ class Hdf5Reader:
             self._open_levels(dataset)
         except _BROKEN as error:
             self.close()
-            raise Damaged(self._path, f"its structure cannot be read ({error})") from error
+            raise Corrupted(self._path, f"its structure cannot be read ({error})") from error
         except BaseException:
             self.close()
             raise

@@ -16,7 +16,7 @@ from weakref import ref
 
 import h5py
 
-from pellucid.errors import Damaged, Truncated, Unfinished, Unreadable
+from pellucid.errors import Corrupted, Incomplete, Truncated, Unreadable
 from pellucid.formats.byte_sources import FileBytes, existing_file
 
 _BEING_WRITTEN = "already open for"  # for SWMR write, says the library; readers have to say that they know it
@@ -30,7 +30,7 @@ def open_file(path: Path, named_in: str | Path = "") -> Any:
     file with h5py itself, because the library refuses two openings of a file that lock it differently.
     """
     if not path.exists() and staging_folder(path).exists():
-        raise Unfinished(str(path))
+        raise Incomplete(str(path))
     existing_file(path, named_in)
     with suppress(OSError):
         return _open_current(path)
@@ -102,14 +102,14 @@ def staging_folder(path: Path) -> Path:
     return path.with_name(f"{path.name}.chunks")
 
 
-def _explained(path: Path, message: str, error: OSError) -> Truncated | Unreadable | Damaged:
+def _explained(path: Path, message: str, error: OSError) -> Truncated | Unreadable | Corrupted:
     shorter = _SHORTER.search(message)
     if shorter:
         has, base, stored = map(int, shorter.groups())
         return Truncated(str(path), base + stored, has)
     if isinstance(error, PermissionError) or error.errno is not None:
         return Unreadable(str(path), error.strerror or message)
-    return Damaged(str(path), reason(message))
+    return Corrupted(str(path), reason(message))
 
 
 def reason(message: str) -> str:

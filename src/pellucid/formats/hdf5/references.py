@@ -16,7 +16,7 @@ from typing import Any
 
 import h5py
 
-from pellucid.errors import Damaged, InvalidInput, LinkBroken, PellucidError
+from pellucid.errors import Corrupted, InvalidInput, LinkBroken, PellucidError
 from pellucid.formats.byte_sources import existing_file
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.search import existing_candidates, find_file
@@ -82,7 +82,7 @@ def _require(dataset: Any, path: str, chain: tuple[Identity, ...]) -> None:
         return
     here = _identity(dataset)
     if here in chain or len(chain) >= MAX_DEPTH:
-        raise Damaged(path, f"the virtual dataset {dataset.name} refers to itself, or to too long a chain of others")
+        raise Corrupted(path, f"the virtual dataset {dataset.name} refers to itself, or to too long a chain of others")
     owner = Path(dataset.file.filename)
     named = dict.fromkeys((source.file_name, source.dset_name) for source in dataset.virtual_sources())
     by_file: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.damage import naming_damage
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.opening import reason
@@ -52,7 +52,7 @@ class Hdf5Tree:
         try:
             return np.asarray(found[()])
         except (OSError, RuntimeError, ValueError) as error:
-            raise Damaged(self._path, f"{name} cannot be read ({reason(str(error))})") from error
+            raise Corrupted(self._path, f"{name} cannot be read ({reason(str(error))})") from error
 
     def text(self, name: str) -> str:
         """The text of a dataset that holds one; empty where it is absent or holds something else."""

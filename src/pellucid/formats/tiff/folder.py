@@ -20,13 +20,13 @@ import tifffile
 from pellucid.box import Box, Shape
 from pellucid.errors import (
     MOST_LISTED,
+    ChunkConflict,
     DatasetAmbiguous,
     DatasetMissing,
     EmptyFile,
+    Incomplete,
     InvalidInput,
     OutputExists,
-    SharedChunk,
-    Unfinished,
 )
 from pellucid.formats.byte_sources import FileBytes, disk_full_errors, local_path, new_file, read_errors
 from pellucid.formats.flat.reader_writer import check_selection
@@ -51,7 +51,7 @@ def open_folder_reader(location: Location) -> "Reader | Path":
     """A reader of the slices, or the only file where it is a stack of its own."""
     folder = local_path(location)
     if (folder / _MARKER).exists():
-        raise Unfinished(str(folder))
+        raise Incomplete(str(folder))
     files = slices_in(location)
     with opened(files[0]) as tif:
         if len(files) == 1 and len(tif.pages) > 1:
@@ -187,7 +187,7 @@ class FolderWriter:
 
     def write(self, box: Box, voxels: Voxels, *, level: int = 0) -> None:
         if box.shape[1:] != self._level.shape[1:]:
-            raise SharedChunk(box.shape, self._level.shape)
+            raise ChunkConflict(box.shape, self._level.shape)
         for index in range(box.shape[0]):
             self._write_slice(self._path(box.start[0] + index), voxels[index])
 
@@ -203,7 +203,7 @@ class FolderWriter:
 
     def finish(self) -> None:
         if not all(self._path(index).exists() for index in range(self._count)):
-            raise Unfinished(str(self._folder))
+            raise Incomplete(str(self._folder))
         (self._folder / _MARKER).unlink(missing_ok=True)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from pellucid.errors import Damaged, LinkBroken
+from pellucid.errors import Corrupted, LinkBroken
 from pellucid.formats.byte_sources import existing_file
 from pellucid.formats.local_files import check_allowed
 from pellucid.formats.protocol import Layout, Level, Spacing
@@ -96,14 +96,14 @@ def check_ome(path: Path, tif: Any) -> None:
     try:
         elements = list(ElementTree.fromstring(tif.ome_metadata).iter())
     except ElementTree.ParseError as error:
-        raise Damaged(str(path), f"its OME metadata is not XML ({error})") from error
+        raise Corrupted(str(path), f"its OME metadata is not XML ({error})") from error
     for element in elements:
         for name in filter(None, (element.get(key) for key in ("FileName", "MetadataFile"))):
             if check_allowed(path.parent / name, path).exists():
                 existing_file(path.parent / name, path)
         planes = prod(_count(element, f"Size{axis}") for axis in "ZCT")
         if planes > MAX_PLANES:
-            raise Damaged(str(path), f"its OME metadata promises {planes:,} planes")
+            raise Corrupted(str(path), f"its OME metadata promises {planes:,} planes")
     if sum(element.tag.endswith("}Image") for element in elements) == 1:
         require_members(path, tif)
 

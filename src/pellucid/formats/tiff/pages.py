@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tifffile
 
-from pellucid.errors import Damaged, Truncated, UnknownCodec, UnsupportedType, WrongDimensions
+from pellucid.errors import Corrupted, Truncated, UnknownCodec, UnsupportedType, WrongDimensions
 from pellucid.formats.byte_sources import ByteSource, existing_file, open_bytes, read_errors, read_head
 from pellucid.formats.protocol import VOXEL_TYPES, Voxels
 
@@ -76,7 +76,7 @@ def opened(path: Path) -> Iterator[Any]:
         with read_errors(path), tifffile.TiffFile(existing_file(path)) as tif:
             yield tif
     except _BROKEN as error:
-        raise Damaged(str(path), f"it is not a complete TIFF file ({error})") from error
+        raise Corrupted(str(path), f"it is not a complete TIFF file ({error})") from error
 
 
 def geometry_of(path: Path, page: Any) -> PageLayout:
@@ -142,7 +142,7 @@ def _decoded(source: ByteSource, plane: Plane, index: int) -> Voxels | None:
     try:
         piece, _, _ = plane.geometry.decode(bytes(stored), index, jpegtables=plane.tables)
     except (RuntimeError, ValueError) as error:  # imagecodecs' errors are RuntimeErrors
-        raise Damaged(str(plane.path), f"a piece of it cannot be decoded ({error})") from error
+        raise Corrupted(str(plane.path), f"a piece of it cannot be decoded ({error})") from error
     decoded: Voxels = piece[0]
     return decoded
 
@@ -172,4 +172,4 @@ def _unpacked(path: Path, stored: bytes, code: str) -> int:
     try:
         return int(struct.unpack(code, stored)[0])
     except struct.error as error:
-        raise Damaged(str(path), "a directory of its pages is cut short") from error
+        raise Corrupted(str(path), "a directory of its pages is cut short") from error

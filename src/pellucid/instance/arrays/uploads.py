@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from pellucid.errors import InvalidInput, NotFound, TooLarge, TransferTooLarge, UnsupportedType
+from pellucid.errors import InvalidInput, NotEnoughMemory, NotFound, TransferTooLarge, UnsupportedType
 from pellucid.formats.protocol import VOXEL_TYPES
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.protocol.http_bodies import ArrayOffer
@@ -74,7 +74,7 @@ class ArrayUploads:
         nbytes = self.check(offer)
         has = available_memory_bytes()
         if nbytes > has:
-            raise TooLarge(nbytes, has, remedy="Send a part of it, or a smaller type.")
+            raise NotEnoughMemory(nbytes, has, remedy="Send a part of it, or a smaller type.")
         if len(self._coming) >= MOST_COMING:
             raise InvalidInput("Too many arrays are on their way.", remedy="Finish those that were announced before.")
         id = uuid4().hex

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from pellucid.errors import Damaged, InvalidInput, Truncated
+from pellucid.errors import Corrupted, InvalidInput, Truncated
 from pellucid.formats.byte_sources import open_bytes
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.polygons import fans, pieces
@@ -82,9 +82,9 @@ def _header(path: Path, file: IO[bytes]) -> tuple[str, list[Element]]:
     words: list[list[str]] = []
     while (line := file.readline(LONGEST_HEADER).decode("ascii", "replace").split()) != ["end_header"]:
         if not line and file.tell() >= path.stat().st_size:
-            raise Damaged(str(path), "its header has no end")
+            raise Corrupted(str(path), "its header has no end")
         if file.tell() > LONGEST_HEADER:
-            raise Damaged(str(path), "its header is too long")
+            raise Corrupted(str(path), "its header is too long")
         words.append(line)
     order = next((ORDERS[line[1]] for line in words if line[:1] == ["format"]), None)
     if order is None:
@@ -176,12 +176,12 @@ class _TextRows:
     def read(self, element: Element) -> Rows:
         lines = [self._lines.readline().split() for _ in range(min(element.count, len(self._lines.getbuffer())))]
         if len(lines) < element.count or (lines and not lines[-1]):
-            raise Damaged(str(self._path), f"it promises {element.count:,} lines of {element.name} and has fewer")
+            raise Corrupted(str(self._path), f"it promises {element.count:,} lines of {element.name} and has fewer")
         if not element.lists:
             table = np.array(lines, np.float64).reshape(element.count, len(element.scalars))
             return {name: table[:, column] for column, (name, _) in enumerate(element.scalars)}, None, None
         counts = np.array([int(line[0]) for line in lines], np.int64)
         if any(len(line) <= count for line, count in zip(lines, counts, strict=True)):
-            raise Damaged(str(self._path), "a face has fewer corners than it says")
+            raise Corrupted(str(self._path), "a face has fewer corners than it says")
         corners = [line[1 : 1 + count] for line, count in zip(lines, counts, strict=True)]
         return {}, np.array([int(corner) for row in corners for corner in row], np.int64), counts

@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from pellucid import settings
-from pellucid.errors import Damaged, InvalidInput, TooLarge
+from pellucid.errors import Corrupted, InvalidInput, NotEnoughMemory
 from pellucid.formats.byte_sources import existing_file, open_bytes, read_npy
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
@@ -45,7 +45,7 @@ def load_points(source: str) -> Points:
         NotImplementedError,
         zlib.error,
     ) as error:
-        raise Damaged(str(path), f"it cannot be read as points ({error})") from error
+        raise Corrupted(str(path), f"it cannot be read as points ({error})") from error
     return Points(columns[:, :3], columns[:, 3])
 
 
@@ -54,7 +54,7 @@ def checked_file(source: str) -> Path:
     path = Location.parse(source).local
     size, has = existing_file(path).stat().st_size, settings.available_memory_bytes()
     if 4 * size > has:  # Read, parsed, and ordered once more.
-        raise TooLarge(4 * size, has, remedy="Use a machine with more memory, or a smaller file.")
+        raise NotEnoughMemory(4 * size, has, remedy="Use a machine with more memory, or a smaller file.")
     return path
 
 
@@ -64,7 +64,7 @@ def _read_numpy(path: Path) -> Voxels:
     with open_bytes(path) as file, ZipFile(file) as archive:
         needs, has = sum(member.file_size for member in archive.infolist()), settings.available_memory_bytes()
         if 4 * needs > has:
-            raise TooLarge(4 * needs, has, remedy="Use a machine with more memory, or a smaller file.")
+            raise NotEnoughMemory(4 * needs, has, remedy="Use a machine with more memory, or a smaller file.")
         return _from_names(path, {name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()})
 
 

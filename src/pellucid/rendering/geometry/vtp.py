@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from pellucid.errors import Damaged, InvalidInput, Truncated, UnknownCodec
+from pellucid.errors import Corrupted, InvalidInput, Truncated, UnknownCodec
 from pellucid.formats.byte_sources import open_bytes
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.polygons import fans, pieces
@@ -52,7 +52,7 @@ def read(path: Path) -> Mesh:
     offsets = arrays["offsets"].astype(np.int64)
     counts = np.diff(offsets, prepend=0)
     if len(counts) and (counts.min() < 0 or offsets[-1] > len(arrays["connectivity"])):
-        raise Damaged(str(path), "its polygons have other corners than they say")
+        raise Corrupted(str(path), "its polygons have other corners than they say")
     vertices = file.array(points).reshape(-1, 3).astype(np.float32)
     return Mesh(vertices, fans(arrays["connectivity"].astype(np.int64), counts))
 
@@ -151,7 +151,7 @@ def _open(path: Path) -> _File:
     try:
         return _File(path, ElementTree.fromstring(xml), appended, encoding == b"base64")
     except ElementTree.ParseError as error:
-        raise Damaged(str(path), f"its XML does not end well ({error})") from error
+        raise Corrupted(str(path), f"its XML does not end well ({error})") from error
 
 
 def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:

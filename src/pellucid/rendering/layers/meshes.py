@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.device import Device, LaunchRange, launch, runtime
-from pellucid.errors import InvalidInput, TooLarge
+from pellucid.errors import InvalidInput, NotEnoughMemory
 from pellucid.rendering.geometry.shapes import Mesh, unit
 from pellucid.rendering.scene import MeshLayer
 
@@ -53,4 +53,4 @@ def _check_fits(mesh: Mesh, device: Device) -> None:
         raise InvalidInput(f"A mesh of {len(mesh.triangles):,} triangles is too large to be drawn.", remedy=remedy)
     needs, has = len(mesh.triangles) * BYTES_PER_TRIANGLE, int(0.9 * device.free_bytes())
     if needs > has:
-        raise TooLarge(needs, has, remedy="Extract it from a coarser level, or from a part (--box).")
+        raise NotEnoughMemory(needs, has, remedy="Extract it from a coarser level, or from a part (--box).")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.device import Device, LaunchRange, launch, runtime
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.scene import PointsLayer
@@ -79,4 +79,4 @@ def default_radius_scale(points: Points) -> float:
 def _check_fits(count: int, device: Device) -> None:
     needs, has = count * BYTES_PER_SPHERE, int(0.9 * device.free_bytes())
     if needs > has:
-        raise TooLarge(needs, has, remedy="Give fewer points, or make more of them transparent.")
+        raise NotEnoughMemory(needs, has, remedy="Give fewer points, or make more of them transparent.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from pellucid.device import Device, choose
-from pellucid.errors import TooLarge
+from pellucid.errors import NotEnoughMemory
 from pellucid.tomo.methods import gridding_cpu, gridding_cuda
 from pellucid.tomo.methods.filters import BATCH_BYTES, batch_slices, padded_length
 from pellucid.tomo.methods.gridding_window import grid_size
@@ -120,7 +120,7 @@ def slices_at_once(size: SlabSize, recipe: Recipe, free_bytes: int) -> int:
         if card_bytes(size, recipe, count) <= budget:
             return min(count, size.slices)
     remedy = "Bin the projections (--bin 2), choose another --method, or use --device cpu."
-    raise TooLarge(needs=card_bytes(size, recipe, 1), has=budget, remedy=remedy)
+    raise NotEnoughMemory(needs=card_bytes(size, recipe, 1), has=budget, remedy=remedy)
 
 
 def card_bytes(size: SlabSize, recipe: Recipe, count: int) -> int:

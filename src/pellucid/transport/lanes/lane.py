@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
-from pellucid.errors import InvalidInput, PellucidError, TransferBroken
+from pellucid.errors import InvalidInput, PellucidError, TransferInterrupted
 from pellucid.transport.wire.messages import REFUSED, Channel, Message, Timeout, error_from_message
 from pellucid.transport.wire.pieces import PieceSource, PieceTarget
 
@@ -47,7 +47,7 @@ class Link:
         """Raise where somebody cancelled, or the other end refused or went away, while this end is busy."""
         self.timeout.check()
         if self.control.has_data():
-            raise self.reason(TransferBroken("the other end spoke out of turn"))
+            raise self.reason(TransferInterrupted("the other end spoke out of turn"))
 
     def reason(self, broken: PellucidError) -> PellucidError:
         """Why bytes stopped: what the other end said before it closed, else what was seen."""

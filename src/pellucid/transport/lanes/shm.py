@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from pellucid.errors import TransferInvalid
+from pellucid.errors import TransferProtocolError
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.transport.lanes.lane import Link
@@ -33,7 +33,7 @@ MAPPED = Mappings(keep_s=2.0, most=2)
 class ShmLane:
     def __init__(self, link: Link) -> None:
         if not link.control.is_local:
-            raise TransferInvalid("memory can be handed over only through a local socket")
+            raise TransferProtocolError("memory can be handed over only through a local socket")
         self._link = link
         self._mapped: dict[tuple[int, int], Voxels] = {}
 
@@ -112,5 +112,5 @@ def checked_size(descriptor: int, nbytes: int) -> int:
     """The descriptor of memory that is large enough: touching beyond the end would kill this process."""
     if os.fstat(descriptor).st_size < nbytes:
         os.close(descriptor)
-        raise TransferInvalid("the memory that it handed over is smaller than what was announced")
+        raise TransferProtocolError("the memory that it handed over is smaller than what was announced")
     return descriptor

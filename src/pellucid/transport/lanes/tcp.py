@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from pellucid.errors import TransferBroken, TransferInvalid
+from pellucid.errors import TransferInterrupted, TransferProtocolError
 from pellucid.transport.lanes.lane import Link, together
 from pellucid.transport.wire.messages import Channel, Message
 from pellucid.transport.wire.pieces import PieceSource, PieceTarget, checksum
@@ -51,7 +51,7 @@ class TcpLane:
     def _all(self, jobs: list[partial[None]]) -> None:
         try:
             together(jobs, abort=self.close)
-        except TransferBroken as error:
+        except TransferInterrupted as error:
             raise self._link.reason(error) from error
 
 
@@ -98,8 +98,8 @@ def _receive(channel: Channel, target: PieceTarget) -> None:
 def _span(target: PieceTarget, number: int, length: int) -> tuple[int, int]:
     """Where a piece belongs; nothing is written beyond what was announced."""
     if number >= target.cut.count:
-        raise TransferInvalid(f"it sent piece {number} of {target.cut.count}")
+        raise TransferProtocolError(f"it sent piece {number} of {target.cut.count}")
     start, stop = target.cut.span(number)
     if stop - start != length:
-        raise TransferInvalid(f"it sent {length:,} bytes as piece {number}, which has {stop - start:,}")
+        raise TransferProtocolError(f"it sent {length:,} bytes as piece {number}, which has {stop - start:,}")
     return start, stop

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pellucid.errors import MissingPackage, TransferBroken, TransferInvalid
+from pellucid.errors import MissingPackage, TransferInterrupted, TransferProtocolError
 from pellucid.transport.lanes.lane import Link, has_rdma
 from pellucid.transport.lanes.shm import SENT
 from pellucid.transport.wire.messages import Message
@@ -125,7 +125,7 @@ class UcxLane:
         try:
             request.check_error()
         except self._ucx.UCXError as error:
-            raise self._link.reason(TransferBroken(str(error))) from error
+            raise self._link.reason(TransferInterrupted(str(error))) from error
 
 
 class _Agreement:
@@ -146,7 +146,7 @@ class _Agreement:
         if message.kind == SENT:
             self.is_complete = True
         elif message.number("number") >= self._target.cut.count:
-            raise TransferInvalid("it sent a piece that does not exist")
+            raise TransferProtocolError("it sent a piece that does not exist")
         else:
             self.found(message.number("number"), int(message.get("checksum")[:20]))
 

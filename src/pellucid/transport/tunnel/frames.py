@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.errors import TransferInvalid
+from pellucid.errors import TransferProtocolError
 
 CONTINUED, BINARY, CLOSE, PING, PONG = 0, 2, 8, 9, 10
 FRAME_BYTES = 2**17
@@ -97,10 +97,10 @@ class FrameReader:
         if len(self._head) < 2 + more:
             return False
         if kind not in (CONTINUED, BINARY, CLOSE, PING, PONG) or length & _MASKED:
-            raise TransferInvalid("the web server sent a frame that is none of a transfer")
+            raise TransferProtocolError("the web server sent a frame that is none of a transfer")
         self._kind = BINARY if kind == CONTINUED else kind
         self._left = int.from_bytes(self._head[2:], "big") if more else length
         if self._kind != BINARY and self._left >= _SHORT:
-            raise TransferInvalid("the web server sent a frame that is none of a transfer")
+            raise TransferProtocolError("the web server sent a frame that is none of a transfer")
         self._head.clear()
         return True

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from pellucid.errors import TransferInvalid
+from pellucid.errors import TransferProtocolError
 from pellucid.transport.tunnel.frames import (
     BINARY,
     CLOSE,
@@ -64,7 +64,7 @@ class Tunnel:
             while not (self._is_left and not self._outward) and not (self._is_over and not self._inward):
                 self._wait()
                 self._turn()
-        except (OSError, TransferInvalid):
+        except (OSError, TransferProtocolError):
             pass  # Both ends notice when their sockets are closed.
         finally:
             for connection in (self._remote, self._local):

@@ -13,7 +13,7 @@ import ssl
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from pellucid.errors import InvalidInput, TokenRefused, Unreachable
+from pellucid.errors import InvalidInput, TokenRejected, Unreachable
 from pellucid.transport.address import Address, connect
 from pellucid.transport.server_proof import request_proof
 
@@ -96,7 +96,7 @@ def open_web(address: WebAddress, bearer: str, timeout_s: float, *, has_proof: b
     if fault is not None:
         connection.close()
         raise (
-            TokenRefused(str(address))
+            TokenRejected(str(address))
             if fault in _CLOSED
             else Unreachable(str(address), f"the web server does not hand the connection through (status {fault})")
         )
@@ -120,7 +120,7 @@ def _proved(connection: socket.socket, address: WebAddress, bearer: str, timeout
     if proof != "proved":
         connection.close()
         raise (
-            TokenRefused(str(address))
+            TokenRejected(str(address))
             if proof == "unknown"
             else Unreachable(str(address), "another program answers there")
         )

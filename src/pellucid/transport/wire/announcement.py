@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import InvalidInput, TransferInvalid, UnsupportedType
+from pellucid.errors import InvalidInput, TransferProtocolError, UnsupportedType
 from pellucid.transport.wire.messages import LONGEST_BODY, Message
 
 MOST_AXES = 8
@@ -78,15 +78,15 @@ class Announcement:
 
     @classmethod
     def read(cls, message: Message) -> "Announcement":
-        """What the other end announced; raise TransferInvalid where it makes no sense."""
+        """What the other end announced; raise TransferProtocolError where it makes no sense."""
         shape = _whole_numbers(message.get("shape"))
         dtype = message.get("dtype")
         if len(shape) > MOST_AXES or dtype not in TYPES:
-            raise TransferInvalid(f"it announced shape {shape} of type {dtype[:20]!r}")
+            raise TransferProtocolError(f"it announced shape {shape} of type {dtype[:20]!r}")
         if message.get("checksum") not in CHECKSUMS or message.get("mode") not in MODES:
-            raise TransferInvalid("it announced a checksum or mode that is unknown here")
+            raise TransferProtocolError("it announced a checksum or mode that is unknown here")
         if not _TRANSFER.fullmatch(message.get("transfer")):
-            raise TransferInvalid("it announced no transfer number")
+            raise TransferProtocolError("it announced no transfer number")
         return cls(
             shape=shape,
             dtype=np.dtype(dtype),
@@ -138,7 +138,7 @@ def _metadata_text(metadata: Mapping[str, Any] | None) -> str:
 def _whole_numbers(text: str) -> tuple[int, ...]:
     parts = text.split()
     if not all(part.isdecimal() and len(part) < 16 for part in parts):
-        raise TransferInvalid(f"{text[:80]!r} are no whole numbers")
+        raise TransferProtocolError(f"{text[:80]!r} are no whole numbers")
     return tuple(map(int, parts))
 
 
@@ -146,14 +146,14 @@ def _spacing(text: str) -> tuple[float, ...]:
     try:
         return tuple(map(float, text.split()))
     except ValueError as error:
-        raise TransferInvalid(f"{text[:80]!r} is no spacing") from error
+        raise TransferProtocolError(f"{text[:80]!r} is no spacing") from error
 
 
 def _text(body: bytes) -> str:
     try:
         return body.decode() or "{}"
     except UnicodeDecodeError as error:
-        raise TransferInvalid("its metadata is not text") from error
+        raise TransferProtocolError("its metadata is not text") from error
 
 
 @dataclass(frozen=True)

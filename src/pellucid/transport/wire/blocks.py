@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.errors import TransferBroken, TransferInvalid
+from pellucid.errors import TransferInterrupted, TransferProtocolError
 from pellucid.formats.protocol import Voxels
 from pellucid.transport.lanes.lane import Link, together
 from pellucid.transport.lanes.tcp import END, PIECE
@@ -67,14 +67,14 @@ def read_placed(channel: Channel, target: PieceTarget) -> BlockHeader | None:
     z0, y0, x0, z1, y1, x1 = PLACE.unpack_from(head, PIECE.size)
     box = checked(Box((z0, y0, x0), (z1, y1, x1)), target.shared.array)
     if length != box.size * target.shared.dtype.itemsize or length > LARGEST_BLOCK:
-        raise TransferInvalid(f"it sent {length:,} bytes for a block of {box.shape} voxels")
+        raise TransferProtocolError(f"it sent {length:,} bytes for a block of {box.shape} voxels")
     return BlockHeader(number, length, expected, box)
 
 
 def checked(box: Box, array: Voxels) -> Box:
     z, y, x = array.shape
     if not Box.whole((z, y, x)).contains(box) or any(a > b for a, b in zip(box.start, box.stop, strict=True)):
-        raise TransferInvalid(f"it sent a block at {box.start} to {box.stop} into an array of {array.shape}")
+        raise TransferProtocolError(f"it sent a block at {box.start} to {box.stop} into an array of {array.shape}")
     return box
 
 
@@ -88,7 +88,7 @@ def receive_over_streams(link: Link, target: PieceTarget, arrived: Arrived) -> N
 
     try:
         together([partial(_receive_blocks, channel, target, arrived) for channel in channels], abort=close)
-    except TransferBroken as error:
+    except TransferInterrupted as error:
         raise link.reason(error) from error
     finally:
         close()
@@ -130,6 +130,6 @@ def parse_box(text: str) -> Box:
     """
     parts = text.split()
     if len(parts) != 6 or not all(part.isdecimal() and len(part) < 12 for part in parts):
-        raise TransferInvalid(f"{text[:80]!r} is no box")
+        raise TransferProtocolError(f"{text[:80]!r} is no box")
     z0, y0, x0, z1, y1, x1 = map(int, parts)
     return Box((z0, y0, x0), (z1, y1, x1))

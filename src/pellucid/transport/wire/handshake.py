@@ -12,7 +12,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Sequence
 
-from pellucid.errors import InvalidInput, TokenRefused, TransferInvalid
+from pellucid.errors import InvalidInput, TokenRejected, TransferProtocolError
 from pellucid.transport.wire.messages import Channel, Message, error_message
 
 Tokens = Callable[[], Sequence[str]]
@@ -37,13 +37,15 @@ def authenticate_client(channel: Channel, token: str, purpose: dict[str, str]) -
     """The connecting end's part. purpose: what this connection is for. Gives the listening end's welcome."""
     greeting = channel.expect(GREETING)
     if greeting.get("version") != VERSION:
-        raise TransferInvalid(f"it speaks version {greeting.get('version')[:10]} of the protocol, this end {VERSION}")
+        raise TransferProtocolError(
+            f"it speaks version {greeting.get('version')[:10]} of the protocol, this end {VERSION}"
+        )
     nonces = (greeting.get("nonce"), secrets.token_hex(32))
     proof = prove(token, "connect", nonces)
     channel.write(Message("open", {"version": VERSION, "nonce": nonces[1], "proof": proof, **purpose}))
     welcome = channel.expect("welcome")
     if not hmac.compare_digest(welcome.get("proof").encode(), prove(token, "listen", nonces).encode()):
-        raise TokenRefused("The listening end")
+        raise TokenRejected("The listening end")
     return welcome
 
 
@@ -57,7 +59,7 @@ def authenticate_server(channel: Channel, tokens: Sequence[str], offer: dict[str
     shown = opening.get("proof").encode()
     token = next((one for one in tokens if hmac.compare_digest(shown, prove(one, "connect", nonces).encode())), None)
     if token is None:
-        error = TokenRefused("The receiving end")
+        error = TokenRejected("The receiving end")
         channel.write(error_message(error))
         raise error
     channel.write(Message("welcome", {"proof": prove(token, "listen", nonces), **offer}))

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pellucid import errors
-from pellucid.errors import Cancelled, PellucidError, TransferBroken, TransferInvalid
+from pellucid.errors import Cancelled, PellucidError, TransferInterrupted, TransferProtocolError
 
 MAGIC = b"PLT1"
 LONGEST_HEAD = 64 * 1024
@@ -47,24 +47,24 @@ class Message:
 
     @classmethod
     def decoded(cls, head: bytes, body: bytes) -> "Message":
-        """Raise TransferInvalid where the head is no text."""
+        """Raise TransferProtocolError where the head is no text."""
         try:
             kind, *lines = head.decode().split("\n")
         except UnicodeDecodeError as error:
-            raise TransferInvalid("a message is not text") from error
+            raise TransferProtocolError("a message is not text") from error
         pairs = (line.partition(": ") for line in lines)
         return cls(kind, {key: value for key, _, value in pairs}, body)
 
     def get(self, key: str) -> str:
         """The value of a field that has to be there."""
         if key not in self.fields:
-            raise TransferInvalid(f"the message {self.kind!r} says nothing about {key!r}")
+            raise TransferProtocolError(f"the message {self.kind!r} says nothing about {key!r}")
         return self.fields[key]
 
     def number(self, key: str) -> int:
         text = self.get(key)
         if not (text.isdecimal() and len(text) < 20):
-            raise TransferInvalid(f"{key!r} is {text[:40]!r}, which is no whole number")
+            raise TransferProtocolError(f"{key!r} is {text[:40]!r}, which is no whole number")
         return int(text)
 
 
@@ -98,7 +98,7 @@ class Timeout:
         """To be called when nothing came for a while: raise where that is too long."""
         self.check()
         if time.monotonic() - since > self.timeout_s:
-            raise TransferBroken(f"the other end said nothing for {self.timeout_s:g} s")
+            raise TransferInterrupted(f"the other end said nothing for {self.timeout_s:g} s")
 
 
 def _peer_of(connection: socket.socket) -> int:
@@ -168,7 +168,7 @@ class Channel:
         self.read_into(memoryview(prefix), is_patient=is_patient)
         magic, head_length, body_length = _PREFIX.unpack(prefix)
         if magic != MAGIC or head_length > LONGEST_HEAD or body_length > LONGEST_BODY:
-            raise TransferInvalid("what it said is no message of this protocol")
+            raise TransferProtocolError("what it said is no message of this protocol")
         content = bytearray(head_length + body_length)
         self.read_into(memoryview(content))
         return Message.decoded(bytes(content[:head_length]), bytes(content[head_length:]))
@@ -177,7 +177,7 @@ class Channel:
         """The next message, which has to be one of these."""
         message = self.read(is_patient=is_patient)
         if message.kind not in kinds:
-            raise TransferInvalid(f"it said {message.kind[:40]!r} where {' or '.join(kinds)} belongs")
+            raise TransferProtocolError(f"it said {message.kind[:40]!r} where {' or '.join(kinds)} belongs")
         return message
 
     def write_bytes(self, *parts: bytes | memoryview) -> None:
@@ -191,13 +191,13 @@ class Channel:
             except NOTHING_YET:
                 self.timeout.wait(since)
             except OSError as error:
-                raise TransferBroken(error.strerror or str(error)) from error
+                raise TransferInterrupted(error.strerror or str(error)) from error
 
     def _send(self, parts: list[memoryview]) -> int:
         return self.connection.send(parts[0]) if len(parts) == 1 or self._is_tls else self.connection.sendmsg(parts)
 
     def read_into(self, *targets: memoryview, is_patient: bool = False) -> None:
-        """Fill the targets one after the other, or raise TransferBroken."""
+        """Fill the targets one after the other, or raise TransferInterrupted."""
         left = [target for target in targets if len(target)]
         since = time.monotonic()
         while left:
@@ -207,9 +207,9 @@ class Channel:
                 self.timeout.wait(time.monotonic() if is_patient else since)
                 continue
             except OSError as error:
-                raise TransferBroken(error.strerror or str(error)) from error
+                raise TransferInterrupted(error.strerror or str(error)) from error
             if count == 0:
-                raise TransferBroken("the other end closed the connection")
+                raise TransferInterrupted("the other end closed the connection")
             left = _beyond(left, count)
             since = time.monotonic()
 
@@ -231,7 +231,7 @@ class Channel:
     def take_descriptor(self) -> int:
         """The descriptor that came with the last message."""
         if not self._descriptors:
-            raise TransferInvalid("no memory came with the message")
+            raise TransferProtocolError("no memory came with the message")
         return self._descriptors.pop()
 
     def has_data(self) -> bool:

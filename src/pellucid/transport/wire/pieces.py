@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import xxhash
 
-from pellucid.errors import TooLarge, TransferInvalid
+from pellucid.errors import NotEnoughMemory, TransferProtocolError
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.progress import Bar
@@ -61,7 +61,7 @@ def format_ranges(numbers: Sequence[int]) -> str:
 
 
 def parse_ranges(text: str, count: int) -> list[int]:
-    """What spell wrote, where every number is below count; raise TransferInvalid otherwise.
+    """What spell wrote, where every number is below count; raise TransferProtocolError otherwise.
 
     >>> parse_ranges("0-2 5-5", 6)
     [0, 1, 2, 5]
@@ -70,7 +70,7 @@ def parse_ranges(text: str, count: int) -> list[int]:
     for part in text.split():
         first, _, last = part.partition("-")
         if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < count):
-            raise TransferInvalid(f"{part[:40]!r} are no pieces of this transfer")
+            raise TransferProtocolError(f"{part[:40]!r} are no pieces of this transfer")
         numbers += range(int(first), int(last) + 1)
     return numbers
 
@@ -160,7 +160,9 @@ class PieceTarget:
 
 def _reserved(announcement: Announcement) -> SharedArray:
     has = available_memory_bytes()
-    too_large = TooLarge(announcement.nbytes, has, remedy="Send a part of it, or free memory at the receiving end.")
+    too_large = NotEnoughMemory(
+        announcement.nbytes, has, remedy="Send a part of it, or free memory at the receiving end."
+    )
     if announcement.nbytes > has:
         raise too_large
     shared = SharedArray.create(announcement.shape, announcement.dtype)

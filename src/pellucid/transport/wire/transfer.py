@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from pellucid import progress
-from pellucid.errors import PellucidError, TransferBroken, TransferInvalid
+from pellucid.errors import PellucidError, TransferInterrupted, TransferProtocolError
 from pellucid.formats.protocol import Voxels
 from pellucid.transport.lanes.lane import Lane, Link, make_lane
 from pellucid.transport.wire.announcement import Announcement, PieceLayout
@@ -61,7 +61,7 @@ def opened(lane_name: str, link: Link) -> Iterator[Lane]:
     lane = make_lane(lane_name, link)
     try:
         yield lane
-    except TransferBroken:
+    except TransferInterrupted:
         raise
     except PellucidError as error:
         report_error(link, error)
@@ -79,7 +79,7 @@ def report_error(link: Link, error: PellucidError) -> None:
 
 
 def send_array(link: Link, announcement: Announcement, array: Voxels, lane_name: str) -> TransferReport:
-    """Send an array. Raise what the receiving end refuses with, and TransferBroken where it goes away."""
+    """Send an array. Raise what the receiving end refuses with, and TransferInterrupted where it goes away."""
     start = perf_counter()
     link.control.write(announcement.message(lane=lane_name))
     with opened(lane_name, link) as lane:
@@ -105,7 +105,7 @@ def send_array(link: Link, announcement: Announcement, array: Voxels, lane_name:
 def _piece_bytes(answer: Message, announcement: Announcement) -> int:
     count = answer.number("piece")
     if count == 0 or count % announcement.dtype.itemsize:
-        raise TransferInvalid(f"it asked for pieces of {count} bytes")
+        raise TransferProtocolError(f"it asked for pieces of {count} bytes")
     return count
 
 
@@ -134,7 +134,7 @@ def _rounds(link: Link, lane: Lane, target: PieceTarget) -> None:
         lane.receive(target, missing)
         link.timeout.check()
     if target.ledger.missing():
-        raise TransferInvalid(
+        raise TransferProtocolError(
             f"pieces came wrong {MOST_ROUNDS} times; the network or a memory module is damaging bytes"
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.box import Box
 from pellucid.conversion.convert import convert
-from pellucid.errors import InvalidInput, TooLarge
+from pellucid.errors import InvalidInput, NotEnoughMemory
 from pellucid.fields.device_field import DeviceField
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
@@ -125,7 +125,7 @@ def retrieve(request: Retrieve, sources: Sources) -> tuple[Volume, SharedArray]:
     box = request.box or volume.box
     needs, has = box.size * volume.dtype.itemsize, available_memory_bytes()
     if needs > has:
-        raise TooLarge(needs, has, remedy="Retrieve it in boxes, or export it to a file.")
+        raise NotEnoughMemory(needs, has, remedy="Retrieve it in boxes, or export it to a file.")
     shared = SharedArray.create(box.shape, volume.dtype)
     try:
         volume.read(box, shared.array)

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.byte_sources import ByteSource, FileBytes, JoinedBytes, Piece
 from pellucid.formats.flat.placement import Placement, place, read_box
 from pellucid.formats.hdf5.metadata import pipeline_of, stored_type
@@ -108,7 +108,7 @@ class LibraryArray:
             else:
                 out[...] = np.asarray(self._dataset[selection]).transpose(self._axes.order)
         except OSError as error:
-            raise Damaged(self._path, reason(str(error))) from error
+            raise Corrupted(self._path, reason(str(error))) from error
 
     def close(self) -> None:
         """The file belongs to the reader."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pellucid.box import Box, Shape
-from pellucid.errors import Damaged
+from pellucid.errors import Corrupted
 from pellucid.formats.hdf5.filters import Bytes, Pipeline
 from pellucid.formats.protocol import Voxels
 
@@ -84,8 +84,8 @@ class ChunkGrid:
 
 
 def decoded(pipeline: Pipeline, stored: Bytes, mask: int, path: str) -> Bytes:
-    """Voxel bytes of a chunk; Damaged where the codec cannot make sense of it."""
+    """Voxel bytes of a chunk; Corrupted where the codec cannot make sense of it."""
     try:
         return pipeline.decode(stored, mask)
     except (RuntimeError, ValueError) as error:
-        raise Damaged(path, f"a chunk cannot be decoded ({error})") from error
+        raise Corrupted(path, f"a chunk cannot be decoded ({error})") from error

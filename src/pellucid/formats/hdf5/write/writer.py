@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.errors import NotWritable, OutputExists, SharedChunk
+from pellucid.errors import ChunkConflict, NotWritable, OutputExists
 from pellucid.formats.byte_sources import local_path
 from pellucid.formats.flat.placement import as_bytes
 from pellucid.formats.hdf5.filters import Bytes, scratch
@@ -69,7 +69,7 @@ class Hdf5Writer:
     def _refuse_parts(self, box: Box, level: int) -> None:
         edges = zip(box.start, box.stop, self.grains[level], self._plan.levels[level].shape, strict=True)
         if any(start % chunk or (stop % chunk and stop != length) for start, stop, chunk, length in edges):
-            raise SharedChunk(box.shape, self.grains[level])
+            raise ChunkConflict(box.shape, self.grains[level])
 
     def _write_chunk(self, box: Box, voxels: Voxels, level: int, cell: Shape) -> None:
         whole = self._box_of(cell, level)
