@@ -1,4 +1,4 @@
-"""In a real browser: log in at the Hub, start a viewer from the form (on Slurm, where it is), see the picture."""
+"""In a real browser: log in at the Hub, start a viewer from the form (on Slurm, where it is), see the image."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tests.agent.test_home import card, choose, press
 from tests.web.browsing import FLAGS, TIMEOUT_MS, browser_program, pixels, wait_for_rest
 
 
-def test_a_person_logs_in_and_sees_a_picture(hub: RunningHub, ada: Person) -> None:
+def test_a_person_logs_in_and_sees_an_image(hub: RunningHub, ada: Person) -> None:
     program = browser_program()
     if program is None:
         pytest.skip("needs a browser: install chromium")
