@@ -135,7 +135,7 @@ def test_a_shading_is_shown_whole_and_the_line_of_a_mistake_said_once(page: Page
         assert own == listed
         assert cut_off(page) == []
     page.get_by_role("button", name="Compile and use").click()
-    message = page.locator(".said")
+    message = page.locator(".compiler-message")
     expect(message).to_contain_text("Line 4", timeout=TIMEOUT_MS)
     assert message.inner_text().count("Line 4") == 1
 

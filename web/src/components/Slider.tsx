@@ -1,4 +1,4 @@
-// A slider with its name and its number. Here: held and let go are told apart. Not here: what the number means.
+// A slider with its name and its number. Here: held and released are distinguished. Not here: what the number means.
 
 import { useId, useRef, type CSSProperties, type ReactNode } from "react";
 import { clamp } from "../geometry/vector";

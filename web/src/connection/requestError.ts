@@ -16,7 +16,7 @@ export class RequestError extends Error {
 /** The error in a reply of the viewer or the agent. */
 export async function errorFrom(reply: Response, peer: string): Promise<RequestError> {
   try {
-    const { what, remedy: remedy, line } = (await reply.json()) as Partial<ErrorBody>;
+    const { what, remedy, line } = (await reply.json()) as Partial<ErrorBody>;
     if (what) return new RequestError(what, remedy ?? "", line ?? 0);
   } catch {
     // A reply that is not JSON has only its status.

@@ -21,7 +21,7 @@ float lit = ambient + (1.0f - ambient) * abs(dot(normal, light));
 return color * lit * (1.0f + strength * rim);
 `;
 
-type Said = { tone: "good" | "bad"; text: string; remedy: string; line: number } | null;
+type CompilerMessage = { tone: "good" | "bad"; text: string; remedy: string; line: number } | null;
 
 export function ShadingEditor(): ReactNode {
   const session = useSession();
@@ -29,11 +29,11 @@ export function ShadingEditor(): ReactNode {
   const shadings = useSelect((state) => state.shadings);
   const present = shadings.find((one) => one.hash === chosen?.layer.user_shading && one.source !== "");
   const [source, setSource] = useState(present?.source ?? EXAMPLE);
-  const [said, setSaid] = useState<Said>(null);
+  const [message, setMessage] = useState<CompilerMessage>(null);
   const [isBusy, setBusy] = useState(false);
   const make = async (): Promise<void> => {
     setBusy(true);
-    setSaid(await compiled(session, source, chosen));
+    setMessage(await compiled(session, source, chosen));
     setBusy(false);
   };
   return (
@@ -45,11 +45,11 @@ export function ShadingEditor(): ReactNode {
         </Button>
         <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none" })} />
       </header>
-      <CodeField source={source} badLine={said?.tone === "bad" ? said.line : 0} onChange={setSource} onCompile={() => void make()} />
-      {said ? (
-        <div className={`said is-${said.tone}`} role="status">
-          <p>{said.text}</p>
-          {said.remedy ? <p className="hint">{said.remedy}</p> : null}
+      <CodeField source={source} badLine={message?.tone === "bad" ? message.line : 0} onChange={setSource} onCompile={() => void make()} />
+      {message ? (
+        <div className={`compiler-message is-${message.tone}`} role="status">
+          <p>{message.text}</p>
+          {message.remedy ? <p className="hint">{message.remedy}</p> : null}
         </div>
       ) : null}
       <div className="drawer-foot scrolls">
@@ -83,7 +83,7 @@ function Known({ shading, onEdit }: { shading: Shading; onEdit: () => void }): R
   );
 }
 
-async function compiled(session: Session, source: string, chosen: ChosenVolume | null): Promise<Said> {
+async function compiled(session: Session, source: string, chosen: ChosenVolume | null): Promise<CompilerMessage> {
   if (!chosen) return null;
   try {
     const made = await compile(source);

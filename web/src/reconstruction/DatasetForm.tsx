@@ -19,13 +19,13 @@ const EVENLY: readonly Option<string>[] = [
 
 interface DatasetFormProps {
   suggestion: Suggestion;
-  /** What was said before. */
-  said: ScanOptions;
-  onSay: (options: ScanOptions) => void;
+  /** What was chosen before. */
+  options: ScanOptions;
+  onSubmit: (options: ScanOptions) => void;
 }
 
-export function DatasetForm({ suggestion, said, onSay }: DatasetFormProps): ReactNode {
-  const [draft, setDraft] = useState<ScanOptions>(() => (said.projections ? said : suggestion.options));
+export function DatasetForm({ suggestion, options, onSubmit }: DatasetFormProps): ReactNode {
+  const [draft, setDraft] = useState<ScanOptions>(() => (options.projections ? options : suggestion.options));
   const frames = suggestion.frames.map(named);
   const set = (part: Part, value: string): void => setDraft({ ...draft, [part]: value });
   const choices = (part: Part): readonly Option<string>[] => {
@@ -43,7 +43,7 @@ export function DatasetForm({ suggestion, said, onSay }: DatasetFormProps): Reac
       {row("flats", "Flats")}
       {row("darks", "Darks")}
       <PixelField known={null} value={draft.pixel_size_um} onChange={(pixel_size_um) => setDraft({ ...draft, pixel_size_um })} />
-      <Button look="main" isWide isDisabled={!isComplete} onClick={() => onSay(draft)}>
+      <Button look="main" isWide isDisabled={!isComplete} onClick={() => onSubmit(draft)}>
         Read as a scan
       </Button>
     </div>

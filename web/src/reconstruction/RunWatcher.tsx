@@ -1,4 +1,4 @@
-// Reconstructions under way. Here: how each ended, asked for once it has; whoever looks elsewhere is told. Draws nothing.
+// Reconstructions under way. Here: how each ended, requested once it has; a notice where it is not on screen. Renders nothing.
 
 import { useEffect, type ReactNode } from "react";
 import { RequestError } from "../connection/requestError";
@@ -8,7 +8,7 @@ import { statusOf } from "./requests";
 
 export function RunWatcher(): ReactNode {
   const runs = useSelect((state) => state.runs);
-  // Asked at the beginning, for it may have ended before anybody here knew of it, and once more when it has.
+  // Requested at the start, because it may have ended already, and once more when it has ended.
   return Object.entries(runs).map(([scan, run]) => <Follower key={`${run.task}-${run.isOver}`} scan={scan} task={run.task} />);
 }
 

@@ -5,7 +5,7 @@ import { Section } from "../components/Section";
 import type { ScanDescription, ScanOptions } from "../protocol";
 import { PixelField, TextField } from "./fields";
 
-const SAID: readonly { name: "angles" | "flats" | "darks" | "projections"; label: string; example: string }[] = [
+const FIELDS: readonly { name: "angles" | "flats" | "darks" | "projections"; label: string; example: string }[] = [
   { name: "angles", label: "Angles", example: "0:180, a dataset or a file" },
   { name: "flats", label: "Flats", example: "none, frames:0:10, a dataset" },
   { name: "darks", label: "Darks", example: "none, frames:0:10, a dataset" },
@@ -19,13 +19,13 @@ interface ScanSectionProps {
 }
 
 /** What the files do not say. */
-export function ScanSection({ options: said, scan, onChange }: ScanSectionProps): ReactNode {
+export function ScanSection({ options, scan, onChange }: ScanSectionProps): ReactNode {
   return (
     <Section title="Scan" isOpenAtFirst={scan === null}>
-      {SAID.map(({ name, label, example }) => (
-        <TextField key={name} label={label} example={example} value={said[name]} onChange={(text) => onChange({ ...said, [name]: text })} />
+      {FIELDS.map(({ name, label, example }) => (
+        <TextField key={name} label={label} example={example} value={options[name]} onChange={(text) => onChange({ ...options, [name]: text })} />
       ))}
-      <PixelField known={scan?.pixel_size_um ?? null} value={said.pixel_size_um} onChange={(pixel_size_um) => onChange({ ...said, pixel_size_um })} />
+      <PixelField known={scan?.pixel_size_um ?? null} value={options.pixel_size_um} onChange={(pixel_size_um) => onChange({ ...options, pixel_size_um })} />
       {scan?.assumptions.map((sentence) => (
         <p key={sentence} className="hint">
           {sentence}

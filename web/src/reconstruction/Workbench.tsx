@@ -18,30 +18,30 @@ import { isBusy, errorOf, PreviewStore, type Previews } from "./previewStore";
 import { changed, firstDraft, NO_OPTIONS, withAxis } from "./draft";
 
 /** Of an image, whatever the screen: larger ones travel longer than they are worth. */
-const LARGEST_EDGE = 2048;
+const MAX_EDGE = 2048;
 
 export function Workbench({ path }: { path: string }): ReactNode {
   const session = useSession();
   const element = useRef<HTMLElement>(null);
   const [draft, setDraft] = useState<ReconstructionDraft | null>(() => session.store.get().drafts[path] ?? null);
   const [options, setOptions] = useState<ScanOptions>(() => draft?.options ?? NO_OPTIONS);
-  const { scan, refusal } = useScan(path, options, (known) => setDraft((before) => (before ? { ...before, options } : firstDraft(known, options))));
+  const { scan, problem } = useScan(path, options, (known) => setDraft((before) => (before ? { ...before, options } : firstDraft(known, options))));
   const close = (): void => session.page({ scan: "" });
   useEffect(() => element.current?.focus(), []);
-  useKept(path, draft);
+  useSavedDraft(path, draft);
   return (
     <section ref={element} className="workbench grows" aria-label="Reconstruction" tabIndex={-1}>
       <header className="workbench-head">
         <div className="title">
           <h1>Reconstruct {path.slice(path.lastIndexOf("/") + 1)}</h1>
-          <p className="hint number">{scan ? factsOf(scan) : refusal ? "More information is needed." : "Opening…"}</p>
+          <p className="hint number">{scan ? factsOf(scan) : problem ? "More information is needed." : "Opening…"}</p>
         </div>
         <IconButton icon="close" label="Close reconstruction" shortcut="Esc" onClick={close} />
       </header>
       {scan && draft ? (
-        <Bench path={path} scan={scan} draft={draft} setDraft={setDraft} onOptions={setOptions} problem={refusal} />
+        <Editor path={path} scan={scan} draft={draft} setDraft={setDraft} onOptions={setOptions} problem={problem} />
       ) : (
-        <Missing path={path} options={options} refusal={refusal} onOptions={setOptions} />
+        <Missing path={path} options={options} problem={problem} onOptions={setOptions} />
       )}
     </section>
   );
@@ -50,31 +50,31 @@ export function Workbench({ path }: { path: string }): ReactNode {
 interface MissingProps {
   path: string;
   options: ScanOptions;
-  refusal: RequestError | null;
+  problem: RequestError | null;
   onOptions: (options: ScanOptions) => void;
 }
 
-/** What has to be said before anything can be seen. */
-function Missing({ path, options, refusal, onOptions }: MissingProps): ReactNode {
-  const suggestion = useSuggestion(refusal ? path : "");
-  if (!refusal || suggestion === "asked") return null;
-  const isAsked = suggestion !== null && !suggestion.is_recognised;
+/** What is needed before anything can be shown. */
+function Missing({ path, options, problem, onOptions }: MissingProps): ReactNode {
+  const suggestion = useSuggestion(problem ? path : "");
+  if (!problem || suggestion === "loading") return null;
+  const isUnmarked = suggestion !== null && !suggestion.is_recognised;
   return (
     <div className="workbench-missing">
-      {isAsked && options === NO_OPTIONS ? null : <Problem problem={refusal} />}
-      <div className="pane">{isAsked ? <DatasetForm suggestion={suggestion} said={options} onSay={onOptions} /> : <ScanSection options={options} scan={null} onChange={onOptions} />}</div>
+      {isUnmarked && options === NO_OPTIONS ? null : <Problem problem={problem} />}
+      <div className="pane">{isUnmarked ? <DatasetForm suggestion={suggestion} options={options} onSubmit={onOptions} /> : <ScanSection options={options} scan={null} onChange={onOptions} />}</div>
     </div>
   );
 }
 
 /** What the datasets of a file might be; null where it has none. */
-function useSuggestion(path: string): Suggestion | "asked" | null {
-  const [suggestion, setSuggestion] = useState<Suggestion | "asked" | null>("asked");
+function useSuggestion(path: string): Suggestion | "loading" | null {
+  const [suggestion, setSuggestion] = useState<Suggestion | "loading" | null>("loading");
   useEffect(() => {
     if (!path) return undefined;
     let isWanted = true;
-    const told = (found: Suggestion | null): void => (isWanted ? setSuggestion(found) : undefined);
-    datasetsOf(path).then(told, () => told(null));
+    const onFound = (found: Suggestion | null): void => (isWanted ? setSuggestion(found) : undefined);
+    datasetsOf(path).then(onFound, () => onFound(null));
     return () => {
       isWanted = false;
     };
@@ -82,7 +82,7 @@ function useSuggestion(path: string): Suggestion | "asked" | null {
   return suggestion;
 }
 
-interface BenchProps {
+interface EditorProps {
   path: string;
   scan: ScanDescription;
   draft: ReconstructionDraft;
@@ -91,7 +91,7 @@ interface BenchProps {
   problem: RequestError | null;
 }
 
-function Bench({ path, scan, draft, setDraft, onOptions, problem }: BenchProps): ReactNode {
+function Editor({ path, scan, draft, setDraft, onOptions, problem }: EditorProps): ReactNode {
   const change: Change = useCallback((part) => setDraft((before) => before && changed(before, typeof part === "function" ? part(before) : part)), [setDraft]);
   const previews = usePreviews(path, draft, setDraft);
   useAxis(path, draft, setDraft);
@@ -116,13 +116,13 @@ function Bench({ path, scan, draft, setDraft, onOptions, problem }: BenchProps):
   );
 }
 
-/** What is wished outlives this page: the viewer keeps it for the next one. */
-function useKept(path: string, draft: ReconstructionDraft | null): void {
+/** The draft outlives this page: the viewer keeps it for the next one. */
+function useSavedDraft(path: string, draft: ReconstructionDraft | null): void {
   const session = useSession();
   const client = useSelect((state) => state.welcome?.client);
   useEffect(() => {
     if (draft) session.store.dispatch({ type: "draft", scan: path, draft });
-    // Said again to a viewer that welcomes the page anew: it may have been started again, and know nothing.
+    // Sent again to a viewer that accepts the page anew: it may have been restarted.
     if (client) session.send({ type: "set_up", scan: path, draft: draft, is_open: true });
   }, [session, client, path, draft]);
   const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, draft: draft, is_open: false }));
@@ -130,11 +130,11 @@ function useKept(path: string, draft: ReconstructionDraft | null): void {
   useLayoutEffect(() => close, []);
 }
 
-/** Look for the axis thoroughly while the first guess is looked at; who moves it meanwhile keeps it. */
-function useAxis(path: string, draft: ReconstructionDraft, setDraft: BenchProps["setDraft"]): void {
+/** Search for the axis thoroughly while the first guess is shown; an axis that the user moves meanwhile stays. */
+function useAxis(path: string, draft: ReconstructionDraft, setDraft: EditorProps["setDraft"]): void {
   const { axis, options } = draft;
   const session = useSession();
-  const ask = useEffectEvent((said: ScanOptions) => findAxis(path, said, draft.recipe));
+  const ask = useEffectEvent((scanOptions: ScanOptions) => findAxis(path, scanOptions, draft.recipe));
   useEffect(() => {
     if (axis !== "guessed") return undefined;
     let isWanted = true;
@@ -147,11 +147,11 @@ function useAxis(path: string, draft: ReconstructionDraft, setDraft: BenchProps[
   }, [session, axis, options, setDraft]);
 }
 
-function usePreviews(path: string, draft: ReconstructionDraft, setDraft: BenchProps["setDraft"]): Previews {
+function usePreviews(path: string, draft: ReconstructionDraft, setDraft: EditorProps["setDraft"]): Previews {
   const client = useSelect((state) => state.welcome?.client ?? "");
   const [store] = useState(() => {
     const found = (axis: AxisResult): void => setDraft((before) => before && withAxis(before, axis, before.axis));
-    return new PreviewStore(path, { client, edge: Math.min(LARGEST_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
+    return new PreviewStore(path, { client, edge: Math.min(MAX_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
   });
   useEffect(() => store.show(draft, client), [store, draft, client]);
   useEffect(() => () => store.close(), [store]);
@@ -176,20 +176,20 @@ function factsOf(scan: ScanDescription): string {
 
 interface Known {
   scan: ScanDescription | null;
-  refusal: RequestError | null;
+  problem: RequestError | null;
 }
 
 function useScan(path: string, options: ScanOptions, onKnown: (scan: ScanDescription) => void): Known {
-  const [known, setKnown] = useState<Known>({ scan: null, refusal: null });
-  const told = useEffectEvent((scan: ScanDescription) => {
-    setKnown({ scan, refusal: null });
+  const [known, setKnown] = useState<Known>({ scan: null, problem: null });
+  const onFound = useEffectEvent((scan: ScanDescription) => {
+    setKnown({ scan, problem: null });
     onKnown(scan);
   });
   useEffect(() => {
     let isWanted = true;
     describeScan(path, options).then(
-      (scan) => (isWanted ? told(scan) : undefined),
-      (error: unknown) => (isWanted && error instanceof RequestError ? setKnown((before) => ({ ...before, refusal: error })) : undefined),
+      (scan) => (isWanted ? onFound(scan) : undefined),
+      (error: unknown) => (isWanted && error instanceof RequestError ? setKnown((before) => ({ ...before, problem: error })) : undefined),
     );
     return () => {
       isWanted = false;

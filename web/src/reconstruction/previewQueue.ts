@@ -1,5 +1,5 @@
-// Asking for images of settings. Here: one question at a time for each place, the latest wins: rough at once, exact at rest.
-// Not here: what is asked (draft.ts), where the images stand (PreviewImages.tsx).
+// Requests for previews. Here: one at a time for each place, the latest wins: rough at once, exact at rest.
+// Not here: what is requested (draft.ts), how previews are shown (PreviewImages.tsx).
 
 import { unpackAs } from "../connection/packet";
 import { ask } from "../connection/requests";
@@ -14,27 +14,27 @@ export interface Preview {
   header: PreviewHeader;
   image: ImageBitmap;
   isExact: boolean;
-  /** What it was asked for with. */
+  /** The recipe that it was requested with. */
   recipe: Recipe;
 }
 
 export interface PreviewListener {
   onPreview: (place: PreviewPosition, preview: Preview) => void;
   /** null: nothing is wrong any more. */
-  onError: (place: PreviewPosition, refusal: RequestError | null) => void;
+  onError: (place: PreviewPosition, error: RequestError | null) => void;
   onBusy: (place: PreviewPosition, isBusy: boolean) => void;
 }
 
 export type Fetch = (request: PreviewRequest, signal: AbortSignal) => Promise<Pick<Preview, "header" | "image">>;
 
-interface Asked {
+interface QueuedRequest {
   request: PreviewRequest;
   isExact: boolean;
 }
 
 export class PreviewQueue {
-  private readonly running = new Map<PreviewPosition, { asked: Asked; abort: AbortController }>();
-  private readonly next = new Map<PreviewPosition, Asked>();
+  private readonly running = new Map<PreviewPosition, { queued: QueuedRequest; abort: AbortController }>();
+  private readonly next = new Map<PreviewPosition, QueuedRequest>();
   private count = 0;
   private readonly resting = new Map<PreviewPosition, ReturnType<typeof setTimeout>>();
 
@@ -55,7 +55,7 @@ export class PreviewQueue {
     );
   }
 
-  /** Nobody looks at this place any more. */
+  /** This place is no longer shown. */
   forget(place: PreviewPosition): void {
     clearTimeout(this.resting.get(place));
     this.next.delete(place);
@@ -68,27 +68,27 @@ export class PreviewQueue {
   }
 
   /** Show this, just so. */
-  ask(asked: Asked): void {
-    const { place } = asked.request;
+  ask(queued: QueuedRequest): void {
+    const { place } = queued.request;
     const now = this.running.get(place);
     // A rough image is there soon, and shows that something moves: it is waited for. An exact one is not.
-    if (now && !now.asked.isExact) {
-      this.next.set(place, asked);
+    if (now && !now.queued.isExact) {
+      this.next.set(place, queued);
       return;
     }
     now?.abort.abort();
     const abort = new AbortController();
-    this.running.set(place, { asked, abort });
+    this.running.set(place, { queued, abort });
     this.listener.onBusy(place, true);
-    void this.run(asked, abort);
+    void this.run(queued, abort);
   }
 
-  private async run(asked: Asked, abort: AbortController): Promise<void> {
-    const { place } = asked.request;
+  private async run(queued: QueuedRequest, abort: AbortController): Promise<void> {
+    const { place } = queued.request;
     try {
-      const preview = await this.fetch({ ...asked.request, is_moving: !asked.isExact, number: ++this.count }, abort.signal);
+      const preview = await this.fetch({ ...queued.request, is_moving: !queued.isExact, number: ++this.count }, abort.signal);
       if (abort.signal.aborted) return;
-      this.listener.onPreview(place, { ...preview, isExact: asked.isExact, recipe: asked.request.recipe });
+      this.listener.onPreview(place, { ...preview, isExact: queued.isExact, recipe: queued.request.recipe });
       this.listener.onError(place, null);
     } catch (error) {
       if (abort.signal.aborted) return;
@@ -103,8 +103,8 @@ export class PreviewQueue {
   }
 }
 
-async function fetchPreview(asked: PreviewRequest, signal: AbortSignal): ReturnType<Fetch> {
-  const answer = await ask("api/scans/try", "POST", JSON.stringify(asked), signal);
+async function fetchPreview(request: PreviewRequest, signal: AbortSignal): ReturnType<Fetch> {
+  const answer = await ask("api/scans/try", "POST", JSON.stringify(request), signal);
   const { header, image } = unpackAs<PreviewHeader>(await answer.arrayBuffer());
   return { header, image: await createImageBitmap(new Blob([image], { type: `image/${header.encoding}` })) };
 }

@@ -1,4 +1,4 @@
-// The images of a draft. Here: asking for those that a change touches, and what came of it. Not here: how they look.
+// The images of a draft. Here: requesting those that a change affects, and the results. Not here: how they look.
 
 import type { RequestError } from "../connection/requestError";
 import type { AxisResult, PreviewPosition, PreviewRequest, ReconstructionDraft } from "../protocol";
@@ -18,11 +18,11 @@ export interface Previews {
 export const errorOf = ({ errors }: Previews): RequestError | null => PLACES.map((place) => errors[place]).find(Boolean) ?? null;
 export const isBusy = ({ busy }: Previews): boolean => Object.values(busy).some(Boolean);
 
-/** onAxis: told where the axis is, when it was looked for. */
+/** onAxis: called with the axis, where it was searched for. */
 export class PreviewStore {
   private previews: Previews = { images: {}, errors: {}, busy: {} };
   private draft: ReconstructionDraft | null = null;
-  private readonly asked = new Map<PreviewPosition, string>();
+  private readonly requested = new Map<PreviewPosition, string>();
   private readonly listeners = new Set<() => void>();
   private readonly queue: PreviewQueue;
 
@@ -33,8 +33,8 @@ export class PreviewStore {
     fetch?: Fetch,
   ) {
     const listener = {
-      onPreview: (place: PreviewPosition, preview: Preview) => this.came(place, preview),
-      onError: (place: PreviewPosition, refusal: RequestError | null) => this.set({ errors: { ...this.previews.errors, [place]: refusal } }),
+      onPreview: (place: PreviewPosition, preview: Preview) => this.onPreview(place, preview),
+      onError: (place: PreviewPosition, error: RequestError | null) => this.set({ errors: { ...this.previews.errors, [place]: error } }),
       onBusy: (place: PreviewPosition, isIt: boolean) => this.set({ busy: { ...this.previews.busy, [place]: isIt } }),
     };
     this.queue = fetch ? new PreviewQueue(listener, fetch) : new PreviewQueue(listener);
@@ -47,27 +47,27 @@ export class PreviewStore {
     return () => this.listeners.delete(listener);
   };
 
-  /** Ask for what is another image than before; for all of them where the line was lost meanwhile. */
+  /** Ask for what is another image than before; for all of them where the connection was lost meanwhile. */
   show(draft: ReconstructionDraft, client: string): void {
-    if (client !== this.common.client) this.asked.clear();
+    if (client !== this.common.client) this.requested.clear();
     this.common = { ...this.common, client };
     this.draft = draft;
     for (const place of PLACES) {
       const request = previewRequestOf(place, this.path, draft);
       // What a slice is compared with follows it.
       const key = JSON.stringify([request, place === "slice" ? draft.compare : ""]);
-      if (!request || this.asked.get(place) === key) continue;
-      this.asked.set(place, key);
+      if (!request || this.requested.get(place) === key) continue;
+      this.requested.set(place, key);
       this.queue.want({ ...request, ...this.common });
     }
   }
 
   close(): void {
-    this.asked.clear();
+    this.requested.clear();
     this.queue.close();
   }
 
-  private came(place: PreviewPosition, preview: Preview): void {
+  private onPreview(place: PreviewPosition, preview: Preview): void {
     this.set({ images: { ...this.previews.images, [place]: preview } });
     if (place !== "slice" || !this.draft) return;
     const { center, slope, low, high } = preview.header;

@@ -8,7 +8,7 @@ import { isEmptyScene, isOwner } from "../state/selectors";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
 
-interface Words {
+interface Status {
   what: string;
   remedy: string;
   isBusy: boolean;
@@ -25,7 +25,7 @@ export function LoadingScreen(): ReactNode {
   if (hasImage) return null;
   return (
     <div className="loading-screen">
-      <Message words={wordsFor(connection, worker)} />
+      <Message status={statusOf(connection, worker)} />
     </div>
   );
 }
@@ -42,7 +42,7 @@ function Disconnected({ connection, isThin }: { connection: PageState["connectio
   return (
     // Escape must not close it: nothing behind it works without the connection.
     <dialog ref={element} className={isThin ? "loading-screen is-thin" : "loading-screen"} aria-label="Connection" onCancel={(event) => event.preventDefault()} onClose={(event) => showModal(event.currentTarget)}>
-      <Message words={wordsFor(connection, null)}>
+      <Message status={statusOf(connection, null)}>
         {connection.phase === "waiting" ? <Countdown atMs={connection.retryAtMs} /> : null}
         {connection.phase === "waiting" ? <Button onClick={() => session.reconnect()}>Reconnect now</Button> : null}
         {connection.phase === "closed" ? <Button onClick={() => location.reload()}>Reload</Button> : null}
@@ -55,18 +55,18 @@ function showModal(dialog: HTMLDialogElement | null): void {
   if (dialog && !dialog.open) dialog.showModal();
 }
 
-function Message({ words, children }: { words: Words; children?: ReactNode }): ReactNode {
+function Message({ status, children }: { status: Status; children?: ReactNode }): ReactNode {
   return (
     <div className="loading-screen-text grows" role="status">
-      <Mark isBusy={words.isBusy} />
-      <p>{words.what}</p>
-      {words.remedy ? <p className="hint">{words.remedy}</p> : null}
+      <Mark isBusy={status.isBusy} />
+      <p>{status.what}</p>
+      {status.remedy ? <p className="hint">{status.remedy}</p> : null}
       {children}
     </div>
   );
 }
 
-function wordsFor(connection: PageState["connection"], worker: PageState["worker"]): Words {
+function statusOf(connection: PageState["connection"], worker: PageState["worker"]): Status {
   if (connection.phase === "waiting" || connection.phase === "closed") return { what: connection.what, remedy: connection.remedy, isBusy: connection.phase === "waiting" };
   if (connection.phase === "connecting") return { what: "Connecting", remedy: "", isBusy: true };
   if (worker && worker.state !== "ready") {
