@@ -40,10 +40,10 @@ ANSWERS = {
     + b'", "socket": "'
     + b"b" * 10_000
     + b'"}',
-    "a refusal that is none": b'HTTP/1.1 403 No\r\n\r\n{"what": {"what": 1}, "do": []}',
+    "a refusal that is none": b'HTTP/1.1 403 No\r\n\r\n{"what": {"what": 1}, "remedy": []}',
     "a long refusal": b'HTTP/1.1 400 No\r\n\r\n{"kind": "InvalidInput", "what": "'
     + b"a" * 5000
-    + b'", "do": "\\ud800"}',
+    + b'", "remedy": "\\ud800"}',
     "somewhere else": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
 }
 

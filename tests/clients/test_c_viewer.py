@@ -55,6 +55,7 @@ def check(text: dict[str, str], lane: str, beginning: str = "connect") -> None:
         assert text[step] == f"the same {lane}"
     assert int(text["pixels"]) > 200
     assert "/nowhere/at/all.npy" in text["missing"]
+    assert text["remedy"].endswith(".")
 
 
 @contextmanager

@@ -117,6 +117,7 @@ static void show_other_things(pellucid_viewer *viewer, const char *file) {
     report_step("render_points", pellucid_viewer_render_points(viewer, positions, values, 3, "add", &error));
     report_step("load", pellucid_viewer_load(viewer, file, "replace", &error));
     report_step("missing", pellucid_viewer_load(viewer, "/nowhere/at/all.npy", NULL, &error));
+    printf("remedy: %s\n", error.remedy);
 }
 
 /* More than the viewer was started for. */

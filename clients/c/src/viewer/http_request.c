@@ -12,7 +12,7 @@
 #include <string.h>
 
 int error_from_response(const struct response *response, pellucid_error *error) {
-    char *what = json_text(response->body, "what"), *remedy = json_text(response->body, "do");
+    char *what = json_text(response->body, "what"), *remedy = json_text(response->body, "remedy");
     char *kind = json_text(response->body, "kind");
     int code = kind != NULL ? code_from_name(kind) : response->status == 403 ? PELLUCID_TOKEN : PELLUCID_REFUSED;
     if (what != NULL)
