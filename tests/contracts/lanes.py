@@ -72,7 +72,7 @@ class Keeper(Mailbox):
         self.may_allocate.wait(WAIT_S)
         return super().allocate(announcement)
 
-    def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
+    def on_interrupted(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
         self.breaks.append(kept)
         self.has_broken.set()
 

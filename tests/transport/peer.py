@@ -38,14 +38,14 @@ def say(*words: object) -> None:
 class Teller(Host):
     """Says what arrives."""
 
-    def stored(self, received: ReceivedArray) -> None:
+    def on_stored(self, received: ReceivedArray) -> None:
         is_right = received.array.shape == voxels().shape and bool((received.array == voxels()).all())
         report = received.report
         lane, resumed = (report.lane, report.resumed_bytes) if report else ("stream", 0)
         say("stored", received.label.name, lane, resumed, "right" if is_right else "wrong")
         received.target.shared.close()
 
-    def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
+    def on_interrupted(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
         say("broken", kept)
 
     def find(self, request: Any) -> OfferedArray:

@@ -30,7 +30,7 @@ class Watcher(Keeper):
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def arrived(self, target: PieceTarget, box: Box) -> None:
+    def on_block(self, target: PieceTarget, box: Box) -> None:
         self.boxes.append(box)
         self.has_arrived.set()
         self.may_go_on.wait(WAIT_S)

@@ -43,7 +43,7 @@ class LaneTestHost(Host):
     def allocate(self, announcement: Announcement) -> PieceTarget:
         return PieceTarget.create(announcement, self._store)
 
-    def stored(self, received: ReceivedArray) -> None:
+    def on_stored(self, received: ReceivedArray) -> None:
         self._store.put(received.target.shared)
 
     def find(self, request: Mapping[str, Any]) -> OfferedArray:

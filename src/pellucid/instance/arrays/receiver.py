@@ -66,7 +66,7 @@ class ArrayReceiver(Host):
             clear(target.shared, value)
         return target
 
-    def begun(self, target: PieceTarget) -> None:
+    def on_started(self, target: PieceTarget) -> None:
         announcement = target.announcement
         number, name = announcement.transfer, announcement.label.name or "an array"
         count = lambda: kept_bytes(target)  # noqa: E731
@@ -79,17 +79,17 @@ class ArrayReceiver(Host):
             count = self._filling[number].count
         self.receiving.begin(Transfer(number, name, announcement.nbytes, count))
 
-    def arrived(self, target: PieceTarget, box: Box) -> None:
+    def on_block(self, target: PieceTarget, box: Box) -> None:
         self._filling[target.announcement.transfer].arrived(box)
 
-    def stored(self, received: ReceivedArray) -> None:
+    def on_stored(self, received: ReceivedArray) -> None:
         number = received.target.announcement.transfer
         filling = self._filling.get(number)
         self._session.relay.wait_for(self._show(received) if filling is None else filling.finish())
         self._filling.pop(number, None)
         self.receiving.end(number)
 
-    def broken(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
+    def on_interrupted(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
         self.receiving.end(announcement.transfer, error, kept)
 
     def find(self, request: Mapping[str, Any]) -> OfferedArray:
