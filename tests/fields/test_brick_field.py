@@ -57,17 +57,17 @@ def test_the_most_visible_bricks_come_first(volume: Volume) -> None:
     field = BrickField(volume, choose("cpu"), 6 * BRICK_BYTES + 40_000)
     assert field.slots == 6
     see(field, {0: 1.0, 21: 5.0, 42: 3.0})
-    assert field.improve()
+    assert field.load_missing()
     assert field.bricks_read == 4
     assert field.visible().is_full.all()
     assert field.visible().weights.tolist() == [5, 3, 1]
-    assert not field.improve()
+    assert not field.load_missing()
 
 
 def test_where_there_is_no_room_coarser_bricks_cover_all(volume: Volume) -> None:
     field = BrickField(volume, choose("cpu"), 12 * BRICK_BYTES + 40_000)
     see(field, {number: 1.0 + (number in (5, 6)) for number in range(64)})
-    assert field.improve()
+    assert field.load_missing()
     seen = field.visible()
     # One of the coarsest level, eight of level 1, and three of level 0: the two that are seen most and one more.
     assert field.bricks_read == 12
@@ -80,7 +80,7 @@ def test_bricks_come_in_the_background(volume: Volume) -> None:
     field = BrickField(volume, choose("cpu"), 80 * BRICK_BYTES + 40_000)
     see(field, dict.fromkeys(range(64), 1.0))
     rounds = 0
-    while field.improve(wait=False):
+    while field.load_missing(wait=False):
         rounds += 1
     assert rounds > 1
     assert field.visible().is_full.all()

@@ -44,7 +44,7 @@ def field_of(kind: str, volume: Volume, device: Device, *, is_texture: bool = Tr
     field = BrickField(volume, device, 8 * volume.nbytes + 2**20, is_texture=is_texture)
     field.prepare_frame()
     field._wanted.fill_(1.0)
-    field.improve()
+    field.load_missing()
     return field
 
 

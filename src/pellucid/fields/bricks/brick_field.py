@@ -56,7 +56,7 @@ class BrickField(DeviceField):
         """How many bricks there is room for."""
         return self._pool.slots
 
-    def improve(self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled) -> bool:
+    def load_missing(self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled) -> bool:
         pages = self._targets()
         self._pool.use(pages)
         missing = pages[~self._pool.holds(pages)]
