@@ -1,5 +1,6 @@
 """Secrets: what works once, what can be revoked, and what a program that took over a port could do with them."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from pellucid.instance.access.sessions import (
 from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.instance.server import Instance
 from pellucid.instance.websocket import message_rates
-from tests.instance.loopback import Page, address, begun, http, open_page, proved, running
+from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running
 
 OWN = "http://127.0.0.1:8000/"
 DIRECT = Channel(OWN)
@@ -325,6 +326,46 @@ def test_a_revoked_link_ends_open_pages(viewer: Instance) -> None:
         assert request(viewer, share=share["url"].removeprefix("#share=")).status_code == 403
         other.say("prolong")
         assert other.hear_text("idle")["seconds_left"] > 0
+
+
+def test_a_link_that_is_revoked_during_the_greeting_opens_no_page(viewer: Instance) -> None:
+    share = viewer.session.access.share("look", "for Ben")
+    opened = request(viewer, share=share.secret).json()
+    with connect(address(viewer)) as line:
+        page = Page(line)
+        proof = proved(page, opened, viewer.address)
+        viewer.session.revoke(share.id)
+        page.say("hello", version=VERSION, width=9, height=9, proof=proof)
+        with pytest.raises(ConnectionClosed) as closed:
+            page.hear()
+    assert closed.value.rcvd is not None and closed.value.rcvd.code == 4004
+    headers = {"Pellucid-Session": opened["token"]}
+    assert httpx.get(f"{viewer.address}api/scene", headers=headers).status_code == 403
+
+
+def test_a_link_that_is_revoked_while_a_body_comes_makes_no_other_link(
+    viewer: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access, was_let_in = viewer.session.access, threading.Event()
+    share, find_grant = access.share("own", "for Cem"), access.grant
+
+    def grant(secret: str, channel: Channel) -> Grant | None:
+        found = find_grant(secret, channel)
+        was_let_in.set()
+        return found
+
+    def body() -> Iterator[bytes]:
+        yield b'{"capability": "own", '
+        assert was_let_in.wait(TIMEOUT_S)
+        viewer.session.revoke(share.id)
+        yield b'"name": "for later"}'
+
+    monkeypatch.setattr(access, "grant", grant)
+    answer = httpx.post(
+        f"{viewer.address}api/shares", content=body(), headers={"Authorization": f"Bearer {share.secret}"}
+    )
+    assert answer.status_code == 403 and "was revoked" in answer.json()["what"]
+    assert "for later" not in {one.name for one in access.shares}
 
 
 def test_a_download_has_an_address_of_its_own(viewer: Instance) -> None:

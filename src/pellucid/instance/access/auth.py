@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 from starlette._utils import get_route_path
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.errors import NotAllowed
-from pellucid.instance.access.sessions import Access, Channel, Grant
+from pellucid.instance.access.sessions import ASK_OWNER, Access, Channel, Grant
 from pellucid.instance.process import error_body
 
 FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
@@ -54,7 +55,20 @@ class TokenMiddleware:
         except NotAllowed as error:
             await _refuse(scope, receive, send, error)
             return
-        await self._app(scope, receive, _marked(scope, send))
+        await self._app(scope, self._while_current(scope["grant"], receive), _marked(scope, send))
+
+    def _while_current(self, grant: Grant | None, receive: Receive) -> Receive:
+        """Receive, until the link that the request came with is revoked: its body may take long to come."""
+        if grant is None or not grant.link:
+            return receive
+
+        async def receive_current() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not self._access.is_current(grant):
+                raise HTTPException(403, f"The link of this request was revoked. {ASK_OWNER}", {"Connection": "close"})
+            return message
+
+        return receive_current
 
     def _identify(self, scope: Scope) -> None:
         headers = Headers(scope=scope)

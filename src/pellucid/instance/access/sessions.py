@@ -125,16 +125,6 @@ class Access:
             raise NotAllowed("The request did not come through your agent.", remedy="Open the viewer again.")
         return Channel(address, run, "own" in more)
 
-    def _is_own(self, address: str, channel: Channel) -> bool:
-        """Whether a page's address is the one at which this process, or its agent, is reached."""
-        if address == channel.address:
-            return True
-        page, own = urlsplit(address), urlsplit(channel.address)
-        if (page.scheme, page.port, page.path) != (own.scheme, own.port, own.path):
-            return False
-        # By TLS the certificate tells who it is, whatever the machine is called; on this machine the port tells.
-        return not channel.agent if own.scheme == "https" else _is_here(page.hostname) and _is_here(own.hostname)
-
     # Programs
 
     def grant(self, secret: str, channel: Channel) -> Grant | None:
@@ -180,7 +170,7 @@ class Access:
     def begin(self, grant: Grant, address: str, channel: Channel) -> PageSession:
         """A session for a page at an address, as the page sees itself."""
         id = secrets.token_urlsafe(12)
-        is_lasting = self._is_own(address, channel)
+        is_lasting = _is_own(address, channel)
         # A key that can be made again from the root would open a session that has ended.
         key = self._key(id) if is_lasting and not grant.link else make_secret()
         session = PageSession(id, grant, address, is_lasting, key, make_secret())
@@ -212,10 +202,10 @@ class Access:
         """
         session = self._sessions.get(id)
         if session is None:
-            if not self._is_own(address, channel):
+            if not _is_own(address, channel):
                 return None
             session = PageSession(id, Grant("own", channel.agent), address, True, self._key(id), make_secret())
-        elif not self._is_own(session.address, channel):
+        elif not _is_own(session.address, channel):
             return None if session.is_lasting or session.grant.agent != channel.agent else session
         elif session.grant.agent != channel.agent:
             if session.grant.link:
@@ -224,9 +214,11 @@ class Access:
             session = PageSession(id, grant, session.address, True, session.key, make_secret())
         return session
 
-    def keep(self, session: PageSession) -> None:
-        """The page has proved that it holds the key."""
-        self._sessions[session.id] = session
+    def keep(self, session: PageSession) -> bool:
+        """The page has proved that it holds the key. Whether it may stay: its link may have been revoked meanwhile."""
+        if self.is_current(session.grant):
+            self._sessions[session.id] = session
+        return self.is_current(session.grant)
 
     def leave(self, session: PageSession) -> None:
         """Its connection has ended. Behind an address that is not the viewer's own, so has the session: nothing there
@@ -235,6 +227,10 @@ class Access:
             self._sessions.pop(session.id, None)
 
     # Share links
+
+    def is_current(self, grant: Grant) -> bool:
+        """Whether the share link that it came from, if any, still works. A request that takes long checks it again."""
+        return not grant.link or grant.link in self._shares
 
     def share(
         self, capability: Capability, name: str = "", agent: str = "", state: str = "", maker: str = ""
@@ -298,6 +294,17 @@ class Access:
         if grant is None or wanted != target or until < self._clock() or grant.agent != channel.agent:
             return None
         return grant
+
+
+def _is_own(address: str, channel: Channel) -> bool:
+    """Whether a page's address is the one at which this process, or its agent, is reached."""
+    if address == channel.address:
+        return True
+    page, own = urlsplit(address), urlsplit(channel.address)
+    if (page.scheme, page.port, page.path) != (own.scheme, own.port, own.path):
+        return False
+    # By TLS the certificate tells who it is, whatever the machine is called; on this machine the port tells.
+    return not channel.agent if own.scheme == "https" else _is_here(page.hostname) and _is_here(own.hostname)
 
 
 def _make_room(kept: dict[str, Kept], link_of: Callable[[Kept], str], link: str) -> None:

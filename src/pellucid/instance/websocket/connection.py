@@ -92,10 +92,9 @@ async def _handshake(
     except TimeoutError:
         await websocket.close(WRONG_GREETING, "No greeting came.")
         return None, None
-    if page is None:
+    if page is None or not access.keep(page):
         await websocket.close(UNKNOWN, "This viewer does not know the page.")
         return None, None
-    access.keep(page)
     client = Client(uuid4().hex[:8], hello.name, page.grant.capability)
     size = limited_size((hello.width, hello.height), page.grant.capability)
     return page, ConnectedClient(client, size, hello.encodings, link=page.grant.link, token=page.token)
