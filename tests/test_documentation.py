@@ -1,5 +1,6 @@
 """Documentation holds together: links lead somewhere, Python in it compiles and uses names that exist."""
 
+import argparse
 import ast
 import re
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import pellucid
+from pellucid.cli.main import _parser
 from tests.suite_report import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -51,3 +53,26 @@ def test_every_layer_that_exists_has_a_page() -> None:
 def test_every_decision_is_in_the_list() -> None:
     folder = ROOT / "docs" / "decisions"
     assert sorted(path.name for path in folder.glob("0*.md")) == sorted(links(folder / "README.md"))
+
+
+def test_every_page_is_in_the_index() -> None:
+    folder = ROOT / "docs"
+    pages = {str(path.relative_to(folder)) for path in folder.glob("*.md") if path.name != "README.md"}
+    assert pages - set(links(folder / "README.md")) == set()
+
+
+def test_every_command_is_in_the_synopsis() -> None:
+    (synopsis, *_) = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "cli.md").read_text(), re.DOTALL)
+    listed = re.findall(r"(?:^pellucid|\|) ([a-z]+)", synopsis, re.MULTILINE)
+    assert set(command_names()) - set(listed) == set()
+
+
+def command_names() -> list[str]:
+    (commands,) = (action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return list(commands.choices)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_benchmarks_that_are_named_can_be_run(page: Path) -> None:
+    named = set(re.findall(r"python -m benchmarks\.([a-z_]+)", page.read_text()))
+    assert [one for one in named if "def main(" not in (ROOT / "benchmarks" / f"{one}.py").read_text()] == []

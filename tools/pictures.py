@@ -1,11 +1,13 @@
-"""Make the pictures of the README again: ``python tools/pictures.py [--data FOLDER] [NAME ...]``.
+"""Make the images of the README again: ``python tools/pictures.py [--data FOLDER] [NAME ...]``.
 
-Here: what is on each picture, from which scan, in which light.
+Here: what is on each image, from which scan, in which light; and the animation of a volume being turned, from the
+volume that ``make demo`` reconstructs.
 Not here: the scans, which are not part of the repository (bonsai, engine: Open SciVis Datasets; head: ICBM 152;
 FIB-SEM: Janelia FlyEM).
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -168,16 +170,46 @@ def _panels(
         yield smoothest.rgba
 
 
+@dataclass(frozen=True)
+class Turntable:
+    """An animated image of one turn of the camera around the demo's volume."""
+
+    name: str = "turning"
+    frames: int = 60
+    frame_ms: int = 70
+    width: int = 440
+    height: int = 400
+    quality: int = 76
+
+
+def make_turntable(turntable: Turntable, demo: Path, renderer: Renderer) -> Path:
+    """Render one turn of the scene that ``pellucid demo`` left in a folder, and write it as an animated WebP."""
+    scene = Scene.from_json(json.dumps(json.loads((demo / "view.json").read_text())["scene"]))
+    images = []
+    for number in range(turntable.frames):
+        turned = replace(scene, camera=scene.camera.orbited(360 * number / turntable.frames, 0).zoomed(1.1))
+        *_, smoothest = renderer.render_progressive(turned, turntable.width, turntable.height, budget_ms=1e6)
+        images.append(Image.fromarray(smoothest.rgba[..., :3]))
+    path = FOLDER / f"{turntable.name}.webp"
+    options = {"duration": turntable.frame_ms, "loop": 0, "quality": turntable.quality, "method": 6}
+    images[0].save(path, save_all=True, append_images=images[1:], **options)
+    return path
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder with the scans")
-    parser.add_argument("names", nargs="*", help="only these pictures")
+    parser.add_argument("--demo", type=Path, default=ROOT / "demo-output", help="folder that make demo filled")
+    parser.add_argument("names", nargs="*", help="only these images")
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     renderer = Renderer()
-    for image in IMAGES:
+    for image in (*IMAGES, Turntable()):
         if not options.names or image.name in options.names:
-            path = make(image, options.data, renderer)
+            if isinstance(image, Turntable):
+                path = make_turntable(image, options.demo, renderer)
+            else:
+                path = make(image, options.data, renderer)
             sys.stdout.write(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB\n")
 
 
