@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pellucid
+from pellucid.formats.registry import KINDS
 from tests.suite_report import ROOT
 
 HEAVY = ("torch", "warp", "h5py", "hdf5plugin", "tensorstore", "tifffile", "imagecodecs", "scipy", "rich", "PIL")
@@ -38,3 +40,13 @@ def test_every_name_at_the_front_has_a_home() -> None:
     homes = {name: home.rpartition(":")[2] for name, home in pellucid.HOMES.items()}
     assert {name: getattr(pellucid, name).__name__ for name in homes} == homes
     assert "reconstruct" in homes
+
+
+def test_every_format_is_found() -> None:
+    modules = {name: f"pellucid.formats.{spec.module}" for name, spec in KINDS.items()}
+    assert [name for name, module in modules.items() if find_spec(module) is None] == []
+
+
+def test_every_command_is_found() -> None:
+    listed = subprocess.run([sys.executable, "-m", "pellucid", "--help"], check=True, capture_output=True, text=True)
+    assert [name for name in ("info", "reconstruct", "render", "view", "doctor") if name not in listed.stdout] == []
