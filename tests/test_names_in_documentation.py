@@ -80,7 +80,7 @@ def modules_elsewhere(docstring: str) -> Iterator[str]:
     """
     for listed in re.findall(r"\(([^)]*)\)", docstring.partition("Not here:")[2].partition("\n\n")[0]):
         for one in re.split(r"[,;]\s+", listed.replace("\n", " ")):
-            if re.fullmatch(r"[a-z_][\w./]*", one):
+            if re.fullmatch(r"[a-z_][\w./]*", one) and not one.endswith(".md"):
                 yield re.split(r"[./]", one.strip("/").removesuffix(".py"))[-1]
 
 

@@ -1,7 +1,7 @@
 """How far the work is, how fast it goes and how long it will take.
 
 Here: task(), which counts; the reporters that show it: bars in a terminal, lines in a log, callbacks, silence.
-Not here: what the work is; log messages (logging).
+Not here: what the work is; log messages (Python's logging).
 
     with progress.task("Converting", total=nbytes, unit="B") as bar:
         bar.advance(n)

@@ -1,7 +1,7 @@
 """What the agent answers: its routes.
 
 Here: the application: starting, listing, ending, logs, estimates, metrics.
-Not here: who may ask (instance.guard, instance.sessions), ways to viewers (proxy), what happens (keeper).
+Not here: who may ask (instance.auth, instance.sessions), ways to viewers (proxy), what happens (supervisor).
 """
 
 import asyncio

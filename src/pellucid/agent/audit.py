@@ -1,7 +1,7 @@
 """Who did what, when, and where: one line each, for whoever has to answer for it later.
 
 Here: Audit, which appends to a file that only its owner can read.
-Not here: what happened (keeper).
+Not here: what happened (supervisor).
 """
 
 import errno

@@ -1,7 +1,7 @@
 """Waiting for something to become different.
 
 Here: ChangeNotifier, told from any thread, waited for on the event loop.
-Not here: what changed (keeper).
+Not here: what changed (supervisor).
 """
 
 import asyncio

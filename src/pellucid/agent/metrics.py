@@ -1,7 +1,7 @@
 """What Prometheus can ask of the agent.
 
 Here: text, the metrics as it reads them.
-Not here: what is counted (keeper).
+Not here: what is counted (supervisor).
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """The agent's own page: files, and what runs, waits and has ended.
 
 Here: where the built page is. Its sources are in ``web/``.
-Not here: what the page requests (app), how its files are served (instance.routes.page).
+Not here: what the page requests (app), how its files are served (instance.routes.static_page).
 """
 
 from importlib.resources import files

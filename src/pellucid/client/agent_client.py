@@ -1,7 +1,7 @@
 """Talking to this person's agent.
 
 Here: AgentClient: found, or started where none is there; what it is asked.
-Not here: the agent (agent), viewers that it starts (pending).
+Not here: the agent (agent), viewers that it starts (job_viewers).
 """
 
 import os

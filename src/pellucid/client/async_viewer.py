@@ -2,7 +2,7 @@
 
 Here: AsyncViewer, AsyncStream and the twins of start and connect, each made from the blocking one, which runs on a
 thread meanwhile.
-Not here: what they do (viewer, starting).
+Not here: what they do (viewer, launch).
 
     viewer = await pellucid.start_async()
     await viewer.render_volume(array)

@@ -1,7 +1,7 @@
 """Viewers that the agent starts: on their way, and when they are there.
 
 Here: JobOptions, PendingViewer, JobViewer, AgentViewer, and asking the agent for one.
-Not here: viewers of this program's own (starting), talking to the agent (agency).
+Not here: viewers of this program's own (launch), talking to the agent (agent_client).
 """
 
 import time

@@ -1,7 +1,7 @@
 """What programs on the viewer's own machine do: memory changes hands over a Unix socket, and any file is opened.
 
 Here: LocalSocketClient, the program's end of it.
-Not here: the viewer's end (instance.handover), arrays that are copied (transport).
+Not here: the viewer's end (instance.local_socket), arrays that are copied (transport).
 """
 
 import os

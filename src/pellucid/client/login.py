@@ -1,7 +1,7 @@
 """The site's Hub, for programs: who this person is there.
 
 Here: login and logout; the token, which only its owner can read; the agent behind the Hub, started where it is not.
-Not here: log-in in a browser (agent.hub), what the agent is asked (agency).
+Not here: log-in in a browser (agent.hub), what the agent is asked (agent_client).
 """
 
 import getpass

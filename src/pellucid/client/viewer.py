@@ -1,8 +1,8 @@
 """Viewer: the object through which a program drives an instance.
 
 Here: what is shown, how, pictures of it, voxels back.
-Not here: where it is and when it ends (running), starting and finding instances (starting), waiting without blocking
-(asynchronous), notebooks (notebook).
+Not here: where it is and when it ends (launch), starting and finding instances (launch), waiting without blocking
+(async_viewer), notebooks (notebook).
 """
 
 import json

@@ -1,7 +1,7 @@
 """Any volume in, any volume out: converting, cropping, changing type, adding levels.
 
 Here: convert and pyramid: the plan, and carrying it out.
-Not here: what is wished (wish), the work on one block (tasks), names of unfinished outputs (partial).
+Not here: what is wished (options), the work on one block (tasks), names of unfinished outputs (partial_output).
 """
 
 import errno

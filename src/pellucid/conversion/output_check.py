@@ -1,7 +1,7 @@
 """Whether an output would replace, or lie in, what it is made from.
 
 Here: check_output, which every command and function calls before anything is opened for writing.
-Not here: which files a volume comes from (formats.fingerprint), outputs that exist (partial).
+Not here: which files a volume comes from (formats.fingerprint), outputs that exist (partial_output).
 """
 
 from collections.abc import Iterable

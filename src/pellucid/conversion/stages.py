@@ -1,7 +1,7 @@
 """The stages of a job that makes a volume: its first task, then one task for each coarser level.
 
 Here: Stage, planning stages with blocks that fit into memory, running one with markers.
-Not here: the tasks, the output's name and place (partial).
+Not here: the tasks, the output's name and place (partial_output).
 """
 
 import threading

@@ -1,7 +1,7 @@
 """The devices of this machine: its CPU, and the CUDA cards that Warp can use.
 
 Here: Device, devices(), choose().
-Not here: what runs on them (launches, primitives).
+Not here: what runs on them (kernel_launch, primitives).
 """
 
 import os

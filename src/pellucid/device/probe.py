@@ -1,7 +1,7 @@
 """Whether a kernel compiles and runs: asked by ``pellucid doctor``.
 
 Here: one small kernel and its check.
-Not here: launching in general (launches).
+Not here: launching in general (kernel_launch).
 """
 
 # mypy: disable-error-code="untyped-decorator, valid-type"

@@ -1,7 +1,7 @@
 """Warp, started once per process: quietly, and with our folder for compiled kernels.
 
 Here: start(), stream(), the lock around everything in Warp that is not safe in threads, what is said while it compiles.
-Not here: launching (launches), devices (hardware).
+Not here: launching (kernel_launch), devices (hardware).
 """
 
 import os

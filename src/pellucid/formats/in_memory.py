@@ -1,7 +1,7 @@
 """Volumes that are already in memory, findable by a name such as ``memory:5f2a...`` within this process.
 
 Here: a Reader over a NumPy array, so that an array is opened, cut and converted like a file.
-Not here: arrays shared between processes (shared).
+Not here: arrays shared between processes (shared_memory).
 """
 
 from uuid import uuid4

@@ -1,7 +1,7 @@
 """The routes of an instance, put together.
 
 Here: the application, its beginning and end, the WebSocket.
-Not here: who may use it (guard), what each route requires (route_rules), the routes (routes), the port (server).
+Not here: who may use it (auth), what each route requires (route_rules), the routes (routes), the port (server).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The session: everything that one running viewer knows, and what happens to it.
 
 Here: Session: who is there, the scene and its revisions; telling everybody.
-Not here: messages of a page (dialogue), HTTP (routes), what the Worker reports (worker_events), each part's own work
+Not here: messages of a page (handlers), HTTP (routes), what the Worker reports (worker_events), each part's own work
 (its module).
 
 Everything runs on one event loop; threads (of the Worker, of encoders) post to it.

@@ -1,7 +1,7 @@
 """What the Worker reports, and what a session makes of it.
 
 Here: WorkerEvents: ready, lost, compiling, frames, failures, progress; which shading a lost Worker is blamed on.
-Not here: from the Worker's threads to the event loop (relay), replacing a lost Worker (workers.supervision).
+Not here: from the Worker's threads to the event loop (worker_relay), replacing a lost Worker (workers.supervisor).
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """What is to be run, and what it may use.
 
 Here: Resources, Job, and SubmittedJob, by which a job is found again; the files that a job leaves in its folder.
-Not here: running it (local, slurm), the text that runs it (script).
+Not here: running it (local, slurm), the text that runs it (batch_script).
 """
 
 import json

@@ -1,7 +1,7 @@
 """Jobs as processes of this machine, which outlive whoever started them.
 
 Here: LocalScheduler.
-Not here: telling processes apart (processes), the script (script).
+Not here: telling processes apart (processes), the script (batch_script).
 """
 
 import os

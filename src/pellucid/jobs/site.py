@@ -1,7 +1,7 @@
 """What the site has decided about jobs.
 
 Here: Site and NodeSpec, read from the site file; what a person may choose differently.
-Not here: what one person decided (settings), the script made from it (script).
+Not here: what one person decided (settings), the script made from it (batch_script).
 
     scheduler = "slurm"                  # or "local", which is also what holds without a file
     partition = "gpu"

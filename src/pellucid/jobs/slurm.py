@@ -1,7 +1,7 @@
 """Jobs on Slurm, submitted as the person who asks.
 
 Here: SlurmScheduler.
-Not here: the batch script (script), what squeue's lines mean (squeue).
+Not here: the batch script (batch_script), what squeue's lines mean (squeue).
 
 A job is one of this user's, with the number that Slurm gave it and the name that has our id: Slurm uses numbers again,
 and any user may give a job any name. Where the number was never written down, because the process that submitted the

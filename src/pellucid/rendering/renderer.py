@@ -1,7 +1,7 @@
 """From a Scene to Frames, on one device or on several.
 
 Here: Renderer, which keeps what it has loaded; render and render_progressive for one scene.
-Not here: the mathematics (reference, kernels), one device (painter), when which picture is drawn (progressive).
+Not here: the mathematics (reference, kernels), one device (device_renderer), when which picture is drawn (refinement).
 """
 
 import time

@@ -1,7 +1,7 @@
 """Numbers that a reconstruction can work with.
 
 Here: check_number, which refuses NaN, infinity, text and numbers out of range, for every setting in the same words.
-Not here: what the numbers mean (recipe, phase, rings, scan_options).
+Not here: what the numbers mean (recipe, phase, rings, assembly).
 """
 
 from math import inf, isfinite

@@ -1,7 +1,7 @@
 """Where connections come in: listening sockets, and the check of the token before anything else.
 
 Here: Acceptor.
-Not here: what a connection that was let in does (listening), the proof itself (handshake).
+Not here: what a connection that was let in does (server), the proof itself (handshake).
 """
 
 import logging

@@ -1,7 +1,7 @@
 """The end that connects: it sends arrays to a listening end, and asks it for some.
 
 Here: send, retrieve, allocate, stream, TransferOptions, the choice of a lane.
-Not here: the end that listens (listening), one transfer (session).
+Not here: the end that listens (server), one transfer (session).
 """
 
 import json

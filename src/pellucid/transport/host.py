@@ -1,7 +1,7 @@
 """What becomes of arrays that arrive, and where those come from that are asked for.
 
 Here: Host, which a listener asks and tells; Mailbox, the simplest one; ReceiveLimits; ReceivedArray and OfferedArray.
-Not here: connections (listening), memory and pieces (pieces).
+Not here: connections (server), memory and pieces (pieces).
 """
 
 import json

@@ -1,7 +1,7 @@
 """The end that listens: it takes arrays that are sent to it, and hands out those that are asked for.
 
 Here: Listener, receive.
-Not here: who may come in (door), what becomes of arrays (host), one transfer (session), the other end (connecting).
+Not here: who may come in (acceptor), what becomes of arrays (host), one transfer (session), the other end (client).
 """
 
 import json

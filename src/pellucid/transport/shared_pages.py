@@ -1,7 +1,7 @@
 """Pages of shared memory: there before bytes come, mapped many at a time, and used again.
 
 Here: reserve, clear, map_pages, in_parallel, BufferPool, Mappings.
-Not here: shared memory itself (formats.shared), what is written into it (pieces).
+Not here: shared memory itself (formats.shared_memory), what is written into it (pieces).
 """
 
 import ctypes

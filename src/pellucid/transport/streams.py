@@ -1,7 +1,7 @@
 """A volume sent while it is being made: blocks or slices, in any order, as they are produced.
 
 Here: StreamWriter, and the receiving side's choice between lanes.
-Not here: blocks on the wire (blocks), connecting (connecting).
+Not here: blocks on the wire (blocks), connecting (client).
 
 Memory is bounded: a block is copied when it is handed over, and the copy is kept until the other end has it. When too
 much is under way, write waits. After a broken connection the same blocks are sent again, and no others.

@@ -1,7 +1,7 @@
 """One Worker process, seen from its supervisor.
 
 Here: WorkerProcess: started, spoken to, watched, ended.
-Not here: replacing one that was lost (supervision), what it does (main).
+Not here: replacing one that was lost (supervisor), what it does (main).
 """
 
 import logging

@@ -1,7 +1,7 @@
 """What the Hub tells an agent that it starts.
 
 Here: HubEnvironment, read from the environment.
-Not here: asking the Hub (people), letting people in (guard, login).
+Not here: asking the Hub (users), letting people in (auth, login).
 """
 
 import json

@@ -1,7 +1,7 @@
 """JupyterHub's settings file: ``jupyterhub --config`` this one, or ``pellucid hub``, which does that.
 
 Here: reading the site file and handing it over.
-Not here: what follows from it (configuration).
+Not here: what follows from it (jupyterhub_settings).
 
 A site with a JupyterHub of its own takes the last lines into its settings file.
 """

@@ -1,7 +1,7 @@
 """JupyterHub's settings, from the site file.
 
 Here: configure, which ``jupyterhub_config.py`` calls; the secrets that Hub and proxy share.
-Not here: starting them (running), what the settings mean (JupyterHub's own documentation).
+Not here: starting them (launch), what the settings mean (JupyterHub's own documentation).
 """
 
 import os

@@ -1,7 +1,7 @@
 """The two processes of a Hub: the proxy, through which everything goes, and the Hub itself.
 
 Here: their commands, running one in the place of this process, and a proxy that outlives it.
-Not here: what they are told (configuration), their settings (site).
+Not here: what they are told (jupyterhub_settings), their settings (site).
 """
 
 import os

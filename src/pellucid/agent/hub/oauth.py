@@ -1,7 +1,7 @@
 """A browser's way in: to the Hub and back.
 
 Here: OAuthLogin: OAuth 2 with PKCE (RFC 7636), where the Hub is who decides.
-Not here: what a token allows (people), cookies and answers (guard).
+Not here: what a token allows (users), cookies and answers (auth).
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Whether a Hub could run here.
 
 Here: faults, each with what to do; making what is lacking and can be made.
-Not here: running it (running), what one machine can do (cli.doctor).
+Not here: running it (launch), what one machine can do (cli.doctor).
 """
 
 import os

@@ -1,7 +1,7 @@
 """What the site has decided about its Hub.
 
 Here: HubSite, read from the table ``hub`` of the site file.
-Not here: what that means for JupyterHub (configuration), jobs (jobs.site).
+Not here: what that means for JupyterHub (jupyterhub_settings), jobs (jobs.site).
 
     [hub]
     address = "https://0.0.0.0:443"              # where people come in

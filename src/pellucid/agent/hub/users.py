@@ -1,7 +1,7 @@
 """Whose token it is: the Hub is asked, and believed.
 
 Here: HubUsers, who may come in; requests to the Hub.
-Not here: where tokens come from (guard, login).
+Not here: where tokens come from (auth, login).
 
 The class HubOAuth of the package jupyterhub does the same, and would double the agent's memory: it brings a database
 with it.

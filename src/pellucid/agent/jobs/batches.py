@@ -1,7 +1,7 @@
 """The same for many files.
 
 Here: BatchRequest, and the tasks that it comes to; starting and ending them together.
-Not here: each of them (keeper).
+Not here: each of them (supervisor).
 """
 
 import re

@@ -41,8 +41,8 @@ def gpus_per_node(site: Site) -> int | None:
 def estimate(nbytes: int, site: Site) -> Resources:
     """What a viewer of so many bytes is asked for; without a description of the nodes, one GPU.
 
-    >>> from pellucid.jobs.site import Node
-    >>> eighty = Node(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
+    >>> from pellucid.jobs.site import NodeSpec
+    >>> eighty = NodeSpec(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
     >>> estimate(3072**3 * 4, Site("slurm", node=eighty)).gpus
     2
     """

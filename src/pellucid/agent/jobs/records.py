@@ -1,7 +1,7 @@
 """What the agent knows of each instance and task: one small file in a folder of its own.
 
 Here: JobRecord, and RecordStore, which reads and writes them; ViewerAddress, which a viewer writes beside its record.
-Not here: what follows from them (keeper), who may write them (lease).
+Not here: what follows from them (supervisor), who may write them (lease).
 
 Two never write one file: the agent writes ``record.json``; the job writes ``address.json``, ``progress.json`` and
 what every job leaves behind. So nothing is lost where no agent is there when a job begins or ends.

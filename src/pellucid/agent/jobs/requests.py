@@ -1,7 +1,7 @@
 """What a person asks the agent for.
 
 Here: ViewerRequest and TaskRequest, and the resources that they come to.
-Not here: starting it (keeper), how it arrives (app), what the site allows (jobs.site).
+Not here: starting it (supervisor), how it arrives (app), what the site allows (jobs.site).
 """
 
 import os

@@ -1,7 +1,7 @@
 """The schedulers that are in use, and how they answer.
 
 Here: Schedulers: made when one is needed, asked as often as is due; SchedulerStatus, what is known of their answers.
-Not here: each of them (jobs), what follows from an answer (keeper).
+Not here: each of them (jobs), what follows from an answer (supervisor).
 """
 
 import time

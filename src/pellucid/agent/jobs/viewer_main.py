@@ -1,7 +1,7 @@
 """A viewer inside a job.
 
 Here: main, which ``python -m pellucid.agent.jobs.viewer_main FOLDER`` runs on whatever machine the job got.
-Not here: starting the job (keeper), the viewer (instance).
+Not here: starting the job (supervisor), the viewer (instance).
 
 The wish is in the folder, and the address goes there when the viewer listens: nobody has to be there to take it.
 """

@@ -1,7 +1,7 @@
 """One port for everything: each connection is led to the agent's own pages, or to a viewer on whatever machine.
 
 Here: ReverseProxy, which listens; after the head of a request it only moves bytes.
-Not here: heads (heads), who may come in (whoever a connection is led to asks for its token).
+Not here: heads (request_head), who may come in (whoever a connection is led to asks for its token).
 
 One request per connection: so nothing has to be known of what follows the head, HTTP or WebSocket.
 """

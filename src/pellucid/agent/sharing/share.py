@@ -1,7 +1,7 @@
 """A file for somebody elsewhere.
 
 Here: share: written to S3, and a link that expires.
-Not here: talking to the server (storage).
+Not here: talking to the server (s3).
 """
 
 import secrets

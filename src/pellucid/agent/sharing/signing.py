@@ -1,7 +1,7 @@
 """Addresses of S3 that carry their own permission, for a while.
 
 Here: S3Credentials, and signed: an address with a signature (version 4), as anybody can open it until it expires.
-Not here: where keys come from, and what is sent (storage).
+Not here: where keys come from, and what is sent (s3).
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """``pellucid start``, ``run``, ``list``, ``show``, ``stop``, ``logs``, ``open``: what one person has running.
 
 Here: these commands' arguments, and what they print.
-Not here: the agent that does it (agent), talking to it (client.agency).
+Not here: the agent that does it (agent), talking to it (client.agent_client).
 """
 
 import argparse

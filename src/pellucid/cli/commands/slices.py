@@ -1,7 +1,7 @@
 """``pellucid slices``: a picture of the three middle slices.
 
 Here: the command, and writing the picture with its captions as PNG.
-Not here: cutting and laying out (volume.picture).
+Not here: cutting and laying out (volume.slice_sheet).
 """
 
 import argparse

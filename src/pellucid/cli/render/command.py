@@ -1,7 +1,7 @@
 """``pellucid render``: a picture or a movie of a volume, or of a saved scene.
 
 Here: the command's arguments, and what is written.
-Not here: the scene that the arguments describe (render_scene), drawing (rendering).
+Not here: the scene that the arguments describe (scene), drawing (rendering).
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """The value range of every cell of a volume in a CPU's memory, at the pace of that memory.
 
 Here: one kernel, which goes along whole rows of voxels so that the compiler can take many at once.
-Not here: the same on CUDA, cell by cell (sampling), volumes that are not in memory (cells).
+Not here: the same on CUDA, cell by cell (sampling), volumes that are not in memory (cell_ranges).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """Which stored axis is which: from any order of t, c, z, y, x to (z, y, x) and back.
 
 Here: Axes.
-Not here: where the names come from (ome, zarr, n5), the guess for arrays that do not name theirs (dimensions).
+Not here: where the names come from (ome, zarr, n5), the guess for arrays that do not name theirs (axis_guess).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Volumes whose levels are arrays of a chunk store: one Reader and one Writer for all such formats.
 
 Here: StoredArray (what a level must be able to do), LevelReader, LevelWriter, and the checks that they share.
-Not here: how an array is stored (chunks, shards, tensor), what metadata says (zarr, n5, precomputed).
+Not here: how an array is stored (chunks, shards, tensorstore_backend), what metadata says (zarr, n5, precomputed).
 """
 
 from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 Here: finding the volume in a container (dataset, multiscale group, or the only one of either); N5's own metadata;
 writing groups s0, s1, ... that n5-viewer recognises.
-Not here: chunks (chunks, tensor), where the spacing is kept (n5_spacing).
+Not here: chunks (chunks, tensorstore_backend), where the spacing is kept (n5_spacing).
 
 N5 names axes fastest first (x, y, z) in all its metadata and keys. Everything that leaves this module is (z, y, x).
 """

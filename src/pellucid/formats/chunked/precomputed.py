@@ -1,7 +1,7 @@
 """Neuroglancer's precomputed volumes, read only, local or on S3.
 
 Here: the info document, and one level per scale.
-Not here: chunks and their encodings (tensor: raw, compressed_segmentation, jpeg, png), meshes and skeletons.
+Not here: chunks and their encodings (tensorstore_backend), meshes and skeletons.
 """
 
 from pellucid.errors import Corrupted, NotFound, NotWritable, UnknownCodec

@@ -1,7 +1,7 @@
 """Zarr v3 shards in a bucket, also on servers that do not answer requests for a part of an object as they should.
 
 Here: RemoteShards, which reads parts of shards, and whole shards where the server sends parts wrongly.
-Not here: shards in files (shards), requests to the server (tensor).
+Not here: shards in files (shards), requests to the server (tensorstore_backend).
 
 Some servers (rclone serve s3, for one) send the part that was asked for with the status of a whole object. tensorstore
 then takes the part for the object and finds its bytes out of range, which never goes unnoticed.

@@ -1,7 +1,7 @@
 """Zarr v2 and v3, with or without OME-Zarr multiscales, local or on S3.
 
 Here: finding the volume in a store (array, multiscale group, or the only array in a group); writing OME-Zarr.
-Not here: documents of arrays (zarr_metadata) and of multiscales (ome), chunks (chunks, shards, tensor).
+Not here: documents of arrays (zarr_metadata) and of multiscales (ome), chunks (chunks, shards, tensorstore_backend).
 
 ``x.zarr`` is written as sharded Zarr v3 with OME-Zarr 0.5, ``x.zarr2`` as Zarr v2 with OME-Zarr 0.4.
 """

@@ -1,7 +1,7 @@
 """Compressing one long stream on all cores.
 
 Here: a gzip stream of pieces that threads deflate on their own, joined into one member that every reader takes.
-Not here: inflating (inflate), chunks (chunkcodec, codecs).
+Not here: inflating (inflate), chunks (chunk_codec).
 """
 
 import struct

@@ -1,7 +1,7 @@
 """NumPy's .npy files.
 
 Here: reading them in either order and byte order, without loading them; writing version 1.0.
-Not here: .npz archives, pickled objects (refused).
+Not here: .npz archives, pickled objects, which are refused.
 
 The file holds no spacing and no unit: both may be given with the location (``spacing=z,y,x``, ``unit=um``).
 """

@@ -1,7 +1,7 @@
 """Voxels at regular distances in a file: where they lie, and reading and writing boxes of them.
 
 Here: Placement (offset and strides in bytes), reading a box of it from any ByteSource, and FlatArray for plain files.
-Not here: headers (npy, raw, nrrd, nifti, metaimage, netcdf, tiff), Reader and Writer over them (flatfile).
+Not here: headers (npy, raw, nrrd, nifti, metaimage, netcdf, tiff), Reader and Writer over them (reader_writer).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """HDF5: any dataset of a file, read on all cores; volumes and their levels written so that a kill loses nothing.
 
 Here: the Reader, and the two functions every format has.
-Not here: names and links (names), attributes (header), stored bytes (arrays, chunks), the writers
+Not here: names and links (lookup), attributes (header), stored bytes (arrays, chunks), the writers
 (writer), reading by several processes (parallel).
 
 A file written here has its volume in ``/data`` (or the name given) with the attributes ``spacing`` (z, y, x) and

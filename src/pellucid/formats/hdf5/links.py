@@ -1,7 +1,7 @@
 """Names inside HDF5 files, followed link by link here and not by the library.
 
 Here: LinkedFile: an open file with those that its links lead to; every one is checked before it is opened.
-Not here: virtual datasets and external storage (references), choosing a volume (names), opening one file (opening).
+Not here: virtual datasets and external storage (references), choosing a volume (lookup), opening one file (opening).
 
 The library would open whatever an external link names: a file outside the allowed folders, or a pipe that never ends.
 """

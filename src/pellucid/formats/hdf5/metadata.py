@@ -1,7 +1,7 @@
 """What an HDF5 dataset says of itself.
 
 Here: which axis is which, spacing and unit, the coarser levels, the filters.
-Not here: finding the dataset (names), its voxels (chunks, arrays).
+Not here: finding the dataset (lookup), its voxels (chunks, arrays).
 
 Axes: labels of the dimension scales where every axis has one of t, c, z, y, x; otherwise (z, y, x), (t, z, y, x) or
 (t, c, z, y, x) by their number. Spacing: the attribute ``spacing`` with ``unit``, else ``element_size_um``,

@@ -1,7 +1,7 @@
 """Opening one HDF5 file for reading, and what the library says where it cannot.
 
 Here: open_file, and the library's errors in our words; files that changed since this process opened them.
-Not here: files that it refers to (links, references), finding a volume in it (names).
+Not here: files that it refers to (links, references), finding a volume in it (lookup).
 """
 
 import os

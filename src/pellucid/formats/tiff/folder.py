@@ -1,7 +1,7 @@
 """A folder of TIFF slices, one file for each plane.
 
 Here: which files are the slices and their order, reading them, writing them one by one.
-Not here: stacks in one file (tiff), pieces of pages (planes), numbers in names (numbering).
+Not here: stacks in one file (tiff), pieces of pages (pages), numbers in names (file_numbers).
 """
 
 import fnmatch

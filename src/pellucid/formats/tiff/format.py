@@ -1,7 +1,7 @@
 """TIFF: one file of many pages, or a folder of slices.
 
 Here: stacks in one file (plain, BigTIFF, ImageJ hyperstack, OME with levels): reading all, writing uncompressed.
-Not here: folders (folder), pieces of pages (planes), descriptions and heads (header).
+Not here: folders (folder), pieces of pages (pages), descriptions and heads (header).
 """
 
 import logging

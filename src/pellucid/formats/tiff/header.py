@@ -1,7 +1,7 @@
 """The parts of a TIFF file around its pixels: what descriptions say, and the head of an uncompressed stack.
 
 Here: spacing and unit from ImageJ, OME and our own descriptions; printing the head of a stack, classic or BigTIFF.
-Not here: pixels (planes), folders (folder).
+Not here: pixels (pages), folders (folder).
 
 The head holds every page's directory, so that the voxels after it are one flat array.
 """

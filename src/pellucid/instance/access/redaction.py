@@ -1,7 +1,7 @@
 """Texts for those who may not see where files are.
 
 Here: without_paths; redacted, an error for those with a given capability; refuse, which tells a client of one.
-Not here: scenes without paths (edits.shortened).
+Not here: scenes without paths (edits).
 """
 
 import re

@@ -1,7 +1,7 @@
 """What each route requires and accepts, checked before any of the request's body is read.
 
 Here: RouteRule, needs and public, which declare one, RouteTable and RouteMiddleware.
-Not here: who sent the request (guard), what the routes do (routes).
+Not here: who sent the request (auth), what the routes do (routes).
 
 A route without a rule is a mistake of ours: the application then does not start.
 """

@@ -1,7 +1,7 @@
 """Who may use a viewer or an agent: codes that work once, share links, sessions of pages, tickets for downloads.
 
 Here: Access, which issues and checks them; make_code, for every program that holds the owner's token.
-Not here: reading them from requests (guard), the routes that hand them out (routes.sharing), what each capability
+Not here: reading them from requests (auth), the routes that hand them out (routes.sharing), what each capability
 allows (capabilities).
 
 The rule: a secret that is sent to a port before that port has proved itself is worth nothing once the process that

@@ -1,8 +1,8 @@
 """Arrays that programs send, from this machine and others, and voxels that they ask for.
 
 Here: ArrayReceiver: what is taken through the transport, and what becomes of it.
-Not here: the wire (transport), a volume that is shown while it fills (filling), what pages see of it (receiving),
-memory that changes hands (handover).
+Not here: the wire (transport), a volume that is shown while it fills (live_volume), what pages see of it (transfers),
+memory that changes hands (local_socket).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """What is on its way to this viewer, as pages see it.
 
 Here: TransferMonitor: how far each transfer is, stopping one, and what is said of one that broke off.
-Not here: the transfers (transport), what becomes of them (arrivals).
+Not here: the transfers (transport), what becomes of them (receiver).
 """
 
 import asyncio

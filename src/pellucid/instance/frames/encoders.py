@@ -1,7 +1,7 @@
 """Pictures as bytes for a page.
 
 Here: PNG, and H.264 as a stream.
-Not here: JPEG (jpeg), when which is wanted (delivery), movie files (rendering.movie).
+Not here: JPEG (jpeg), when which is wanted (sender), movie files (rendering.movie).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """One JPEG, made by several threads.
 
 Here: JpegEncoder; strips of a picture that are encoded side by side and joined.
-Not here: other codecs (encoding), when which is wanted (delivery).
+Not here: other codecs (encoders), when which is wanted (sender).
 
 After a restart marker a JPEG goes on as if it had just begun. So strips of whole blocks, each encoded as a picture, are
 one picture once they stand behind one another with such markers in between: the same pixels, bit by bit.

@@ -1,7 +1,7 @@
 """What is drawn when: rough pictures while something moves, the exact one at rest.
 
 Here: FrameScheduler: the latest wish, what is under way, the rest that brings the exact picture.
-Not here: drawing (workers), encoding and sending (delivery), the scene (history).
+Not here: drawing (workers), encoding and sending (sender), the scene (history).
 
 A rough picture that was begun is finished, or a hand that never rests would see none. The exact picture is abandoned as
 soon as anything else is wanted.

@@ -1,7 +1,7 @@
 """From drawn pictures to encoded frames at every client.
 
 Here: FrameSender: encoding beside the next drawing, once for everybody who takes the same encoding; the newest wins.
-Not here: what is drawn and when (picturing), codecs (encoding), the wire (connection).
+Not here: what is drawn and when (scheduler), codecs (encoders), the wire (connection).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """How long every stage of a frame takes.
 
 Here: FrameTiming, which keeps the last frames of each stage.
-Not here: measuring (delivery, the page).
+Not here: measuring (sender, the page).
 """
 
 import time

@@ -1,7 +1,7 @@
 """Folders for temporary files, which are gone when this process is, however it ends.
 
 Here: scratch_folder, for files; socket_folder, for Unix sockets; short_parent, where the latter are.
-Not here: what is in the folders (tasks, handover).
+Not here: what is in the folders (tasks, local_socket).
 
 A shell waits for the end of this process at the other end of a pipe, and then removes everything: a process that is
 killed cannot do so itself. Where the shell is killed too, such as with all of a user's processes, the next process that

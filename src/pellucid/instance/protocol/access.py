@@ -1,7 +1,7 @@
 """What travels in HTTP bodies when a page or a program asks for access.
 
 Here: sessions of pages, proofs, codes, tickets, share links.
-Not here: the secrets themselves (sessions), other bodies (http).
+Not here: the secrets themselves (sessions), other bodies (http_bodies).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """What a page says to an instance over the WebSocket.
 
 Here: every message in that direction. Each is one JSON text with a ``type``.
-Not here: the answers (outgoing), requests over HTTP (http).
+Not here: the answers (server_messages), requests over HTTP (http_bodies).
 
 ``NEEDED`` says which capability a message needs; those in ``NEEDS_CONTROLS`` are refused from somebody who has not got
 the controls.

@@ -1,7 +1,7 @@
 """Messages as text and bytes.
 
 Here: reading what a page says, writing what the instance says.
-Not here: the messages themselves (incoming, outgoing).
+Not here: the messages themselves (client_messages, server_messages).
 """
 
 import json

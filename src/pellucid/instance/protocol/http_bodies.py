@@ -1,7 +1,7 @@
 """What travels in the bodies of HTTP requests and answers.
 
 Here: bodies of requests, bodies of answers.
-Not here: the routes (instance/routes), the WebSocket (incoming, outgoing).
+Not here: the routes (instance/routes), the WebSocket (client_messages, server_messages).
 
 A refusal has status 4xx and the body ErrorBody. Bodies of pictures and arrays are plain bytes.
 """

@@ -1,7 +1,7 @@
 """What travels about scans and their reconstruction.
 
 Here: bodies of requests and answers, and the header of a trial's picture.
-Not here: the routes (instance/routes), other bodies (http).
+Not here: the routes (instance/routes), other bodies (http_bodies).
 
 What is wished of a reconstruction is ``tomo.recipe.Recipe``; what is said of a scan, its ScanOptions.
 """

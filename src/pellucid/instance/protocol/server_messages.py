@@ -1,7 +1,7 @@
 """What an instance says to a page over the WebSocket.
 
 Here: every message in that direction, and the headers of pictures.
-Not here: what pages say (incoming), answers over HTTP (http), text and bytes (wire).
+Not here: what pages say (client_messages), answers over HTTP (http_bodies), text and bytes (wire).
 
 Everything is one JSON text with a ``type``, but for pictures: those are binary, four bytes with the length of the
 header (little-endian), the header as JSON, the encoded picture.

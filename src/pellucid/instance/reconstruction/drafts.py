@@ -1,7 +1,7 @@
 """What people have set up for the reconstruction of scans, so that it outlives the page that they did it on.
 
 Here: DraftStore: the wish for every scan, which one is in front, and the run of each.
-Not here: what is done with it (trials, reconstruction).
+Not here: what is done with it (previews, reconstruction).
 """
 
 from contextlib import suppress

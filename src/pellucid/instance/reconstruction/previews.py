@@ -1,7 +1,7 @@
 """Settings of a reconstruction, tried on the Worker's device.
 
 Here: PreviewRequests: the pictures that somebody waits for, the latest for each place; what is known of a scan.
-Not here: making them (workers.trials), making the volume (reconstruction).
+Not here: making them (workers.previews), making the volume (reconstruction).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Making the volume of a scan while people look: a command in a process of its own, as a task.
 
 Here: start: the process, its progress, its log, its end.
-Not here: what it does (tomo, by way of the command line), trying settings before (trials).
+Not here: what it does (tomo, by way of the command line), trying settings before (previews).
 
 The process is the one that the shown command would start. Stopped, or left by a viewer that ends, it can be started
 again and goes on where it was.

@@ -1,7 +1,7 @@
 """What every route shares: the session, the capability of a request, and how it refuses.
 
 Here: the session of a request, what it may do and how it came, refusals as answers.
-Not here: secrets (guard, sessions), what a route requires (route_rules), the routes.
+Not here: secrets (auth, sessions), what a route requires (route_rules), the routes.
 """
 
 import logging

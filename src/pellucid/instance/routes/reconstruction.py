@@ -1,7 +1,7 @@
 """Scans and their reconstruction over HTTP.
 
 Here: describing a scan, trying settings, making the volume, saying how to repeat it.
-Not here: what is done (trials, reconstruction), how far it is (work: tasks).
+Not here: what is done (previews, reconstruction), how far it is (work: tasks).
 """
 
 from fastapi import APIRouter

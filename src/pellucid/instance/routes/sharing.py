@@ -1,7 +1,7 @@
 """Links to give away, over HTTP.
 
 Here: share links, short links of saved states.
-Not here: the secrets in them (sessions), saving states (states, work).
+Not here: the secrets in them (sessions), saving states (saved_states, tasks).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Code, exports and states over HTTP.
 
 Here: shadings, exports, movies, tasks, saved states, the end.
-Not here: what they do (loading, exports, states), links to them (sharing).
+Not here: what they do (loading, exports, saved_states), links to them (sharing).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """One page's WebSocket.
 
 Here: the proofs of both ends, the greeting, reading its messages, sending it what is in its outbox.
-Not here: what the messages mean (dialogue), how proofs are made (sessions).
+Not here: what the messages mean (handlers), how proofs are made (sessions).
 
 Reading and sending are two tasks: input never waits behind a picture.
 """

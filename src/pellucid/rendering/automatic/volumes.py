@@ -2,7 +2,7 @@
 
 Here: a window and a transfer function from the histogram (air transparent), labels in their colours, and a camera that
 sees all of it.
-Not here: which side of a scan is up (standing), what a person chooses afterwards (scene).
+Not here: which side of a scan is up (orientation), what a person chooses afterwards (scene).
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """One device, and what it has in its memory.
 
 Here: DeviceRenderer: loading what a scene names, and preparing a scene for drawing: views, layers, and which kernel.
-Not here: drawing it (drawing), several devices (shared), when a picture is good enough (renderer).
+Not here: drawing it (drawing), several devices (multi_device), when a picture is good enough (renderer).
 """
 
 from collections.abc import Callable

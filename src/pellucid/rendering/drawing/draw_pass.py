@@ -1,7 +1,7 @@
 """A picture in the making on one device.
 
 Here: what of a scene is drawn and how patiently; DrawPass, whose rows are drawn in any portions; a stopwatch.
-Not here: getting a scene ready for it (painter), several devices (shared), the finished Frame (frame).
+Not here: getting a scene ready for it (device_renderer), several devices (multi_device), the finished Frame (frame).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Light that depends on what is around: shadows and ambient occlusion, worked out beforehand on a coarse grid.
 
 Here: LightCache, the brightness at every third voxel, and when it must be worked out anew.
-Not here: how much light reaches a point (kernels.light; reference.light is the definition), using it (kernels).
+Not here: how much light reaches a point (kernels.light_grid; reference.light is the definition), using it (kernels).
 
 Cost: one float for every 27 voxels, and for each of them a march to the light (shadows) or 14 short ones (occlusion).
 """

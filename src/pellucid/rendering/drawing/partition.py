@@ -1,7 +1,7 @@
 """A volume cut into convex parts, one for each of several devices.
 
 Here: where the cuts are, in which order a ray meets the parts, and what a kernel must know of the part it draws.
-Not here: drawing them (painter), handing rays from one to the next (shared).
+Not here: drawing them (device_renderer), handing rays from one to the next (multi_device).
 
 Cuts lie between bricks, so that a brick is drawn from one device. They are planes in the world: whatever else is in the
 scene is cut by the same ones.

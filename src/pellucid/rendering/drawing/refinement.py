@@ -1,7 +1,7 @@
 """One picture after another, each better than the one before.
 
 Here: how large the first may be (FrameCostModel), which follow (refine), where in their pixels the rays of each pass.
-Not here: drawing them (renderer), the bytes (finishing).
+Not here: drawing them (renderer), the bytes (postprocess).
 
 First a small picture that fits the budget, enlarged; then larger ones; then the exact picture, as soon as all that it
 shows is loaded; then more of the same with rays through other places of each pixel, averaged, which smooths its edges.

@@ -1,7 +1,7 @@
 """Points in files: ``.npy``, ``.npz`` and ``.csv`` with columns x, y, z and value.
 
 Here: load_points.
-Not here: points in memory (geometry), drawing them (points).
+Not here: points in memory (geometry), drawing them (spheres).
 """
 
 import zlib

@@ -1,7 +1,7 @@
 """Points and meshes: positions with values; triangles.
 
 Here: Points, Mesh, and finding those that a program holds in memory by a name such as ``memory:5f2a...``.
-Not here: files (point_files, mesh_files), drawing them (points, meshes), making a mesh of a volume (isosurfaces).
+Not here: files (point_files, mesh_files), drawing them (spheres, meshes), making a mesh of a volume (isosurfaces).
 """
 
 from dataclasses import dataclass, field

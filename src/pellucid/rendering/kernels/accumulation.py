@@ -1,7 +1,7 @@
 """What a ray gathers on its way: colour and opacity, front to back.
 
 Here: Accumulated, adding a sample to it, and what lies behind.
-Not here: the way of the ray (rays, composite), light (lighting).
+Not here: the way of the ray (rays, composite), light (shading).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """Several pictures made one.
 
 Here: the kernels that add them up and divide.
-Not here: who asks for it (finishing).
+Not here: who asks for it (postprocess).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """One volume through a transfer function with a second axis, or with whole steps instead of samples.
 
 Here: the colour and opacity of a step by values and gradient, and the kernel that draws with them.
-Not here: one value, one row of the table (gathering), the definition (reference.classification).
+Not here: one value, one row of the table (accumulation), the definition (reference.classification).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """Surfaces of equal value, met by rays.
 
 Here: the kernel, and finding where exactly a ray meets a surface.
-Not here: surfaces as meshes (geometry.isosurfaces), light (lighting).
+Not here: surfaces as meshes (geometry.isosurfaces), light (shading).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """Meshes drawn by kernels: for every pixel the nearest triangle, with normals that turn smoothly over it.
 
 Here: the kernel.
-Not here: the mesh on the device (meshes), rays and light (sphere_tree, lighting).
+Not here: the mesh on the device (meshes), rays and light (sphere_bvh, shading).
 """
 
 # mypy: ignore-errors

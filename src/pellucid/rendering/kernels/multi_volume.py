@@ -1,7 +1,7 @@
 """Several volumes, labels and surfaces that are seen through in one picture, composited sample by sample.
 
 Here: the kernel, and one ray through all of them.
-Not here: one volume alone (composite), what is gathered (gathering, labels), the surfaces (surfaces).
+Not here: one volume alone (composite), what is gathered (accumulation, labels), the surfaces (surfaces).
 """
 
 # mypy: ignore-errors

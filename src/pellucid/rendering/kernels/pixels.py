@@ -1,7 +1,7 @@
 """From gathered light to the bytes of a picture.
 
 Here: to_bytes.
-Not here: its definition (frame.to_rgba8), who asks for it (finishing).
+Not here: its definition (frame.to_rgba8), who asks for it (postprocess).
 """
 
 # mypy: ignore-errors

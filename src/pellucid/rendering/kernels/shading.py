@@ -1,7 +1,7 @@
 """Light on a surface and in a volume, as kernels see it.
 
 Here: how bright a sample is: by its gradient, in shadow, under an open sky.
-Not here: how much light reaches a place (light_kernels), shadings of users (user_shading).
+Not here: how much light reaches a place (light_grid), shadings of users (user_shading).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """Spheres drawn by kernels: for every pixel the nearest one, found through a tree of boxes.
 
 Here: the kernel.
-Not here: walking through the tree (sphere_tree), the tree and its arrays (points), the definition (reference_geometry).
+Not here: walking through the tree (sphere_bvh), the tree and its arrays (spheres), the definition (reference.geometry).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """What is drawn before the volumes of a scene: points, meshes and slices.
 
 Here: OpaqueLayers, which keeps the layers of the latest scene on the device.
-Not here: volumes (renderer), how one layer is drawn (points, meshes, slices).
+Not here: volumes (renderer), how one layer is drawn (spheres, meshes, slices).
 """
 
 from typing import Any

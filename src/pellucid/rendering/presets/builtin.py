@@ -1,7 +1,7 @@
 """Whole looks by name: colours, opacity and shading that suit a kind of picture.
 
 Here: the presets that come with Pellucid, and which one a name stands for.
-Not here: colour maps (colors), where air ends in a volume (automatic), files of other programs (preset_files).
+Not here: colour maps (color_maps), where air ends in a volume (automatic), files of other programs (files).
 """
 
 from dataclasses import dataclass, replace

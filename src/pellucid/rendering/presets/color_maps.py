@@ -1,7 +1,7 @@
 """Named colour maps.
 
 Here: the maps that come with Pellucid, as control points.
-Not here: opacity (transfer), whole looks (presets), files of other programs (preset_files).
+Not here: opacity (transfer), whole looks (presets), files of other programs (files).
 
 viridis, magma, inferno, plasma and cividis are matplotlib's (CC0), taken at 33 places each.
 """

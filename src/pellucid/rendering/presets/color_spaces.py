@@ -1,7 +1,7 @@
 """Colours between two colours, in the colour spaces that ParaView's presets name.
 
 Here: resampling control points so that straight lines in RGB between them follow the other space.
-Not here: reading the presets (preset_files).
+Not here: reading the presets (files).
 """
 
 import colorsys

@@ -1,7 +1,7 @@
 """Transfer functions in the files of other programs.
 
 Here: reading ParaView's JSON and XML, VTK's lookup tables and 3D Slicer's volume properties; writing ParaView's JSON.
-Not here: presets that come with Pellucid (presets), colour maps by name (colors).
+Not here: presets that come with Pellucid (presets), colour maps by name (color_maps).
 
 Opacity is that of one voxel here and that of one world unit there: what looks too thick or too thin has other voxels.
 """

@@ -1,7 +1,7 @@
 """The definition of points and meshes in pictures, in plain NumPy: their kernels are compared with this.
 
 Here: the nearest sphere and the nearest triangle along every ray, lit, cut by planes.
-Not here: volumes, and light itself (reference), speed (point_kernels, mesh_kernels).
+Not here: volumes, and light itself (reference), speed (kernels.spheres, kernels.meshes).
 
 A sphere or a triangle that a plane cuts is hollow: behind the plane its other side is seen from within.
 """

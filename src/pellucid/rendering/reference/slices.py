@@ -1,7 +1,7 @@
 """The definition of slices, in plain NumPy.
 
 Here: a volume's value where a plane cuts it, through the colours.
-Not here: what lies before and behind (reference.scenery), speed (kernels.slices).
+Not here: what lies before and behind (reference.surfaces), speed (kernels.slices).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Steps that need whole projections, done before slices are made of some rows at a time.
 
 Here: Preparation, the task that writes prepared transmissions to a volume, and that volume as a scan.
-Not here: the steps (correction, offset_scans, phase), slices (slabs).
+Not here: the steps (correction, offset, phase), slices (slabs).
 
 A few projections are in memory at once. Rows without light are written as 0, which the correction of the new scan takes
 for what it is and replaces.

@@ -1,7 +1,7 @@
 """One row of prepared projections, made of as few rows of the detector as it takes.
 
 Here: RowWindow: which rows those are, and the row made of them.
-Not here: whole prepared projections (preparation), slices (trial).
+Not here: whole prepared projections (preparation), slices (preview).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Where the axis of rotation is: from two opposite views, or from a whole sinogram.
 
 Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three; AxisLine.
-Not here: a tilted axis (tilt), one at the border of the detector (offset_scans), using the axis (backprojection).
+Not here: a tilted axis (tilt), one at the border of the detector (offset), using the axis (direct).
 
 The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
 it: what is at column j from the front is at column 2 axis - j from behind. Mirrored in the middle of the detector

@@ -1,7 +1,7 @@
 """Whether a full turn that is reconstructed as an ordinary scan looks like an offset scan.
 
 Here: offset_warnings(), which compares views with those from behind, about every column.
-Not here: finding the axis of an offset scan exactly, and joining its views (offset_scans).
+Not here: finding the axis of an offset scan exactly, and joining its views (offset).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Which views of a scan are opposite each other.
 
 Here: OppositeViews, found by angle: a view, and the two between which the one from behind lies.
-Not here: joining them (offset_scans).
+Not here: joining them (offset).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Views put together and turned, in kernels.
 
 Here: opposite views joined to one wide one; frames turned in their plane.
-Not here: where the axis is, and how far the detector is turned (axis, offset_scans).
+Not here: where the axis is, and how far the detector is turned (axis, offset).
 """
 
 # mypy: ignore-errors

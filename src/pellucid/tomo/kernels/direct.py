@@ -2,7 +2,7 @@
 
 Here: the kernels, on the CPU and on CUDA for slices that share an axis (packed side by side), and one for slices that
 have an axis each. All of them also as the transpose of projection (kernels.projection).
-Not here: filtering, weights of angles, memory (backprojection).
+Not here: filtering, weights of angles, memory (direct).
 """
 
 # mypy: ignore-errors

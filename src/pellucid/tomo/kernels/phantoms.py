@@ -1,7 +1,7 @@
 """What rays lose in many ellipsoids, in a kernel.
 
 Here: add_lengths.
-Not here: the definition (phantoms.Ellipsoid.lengths).
+Not here: the definition (phantoms.Ellipsoid).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """What has to be known of a scan before slabs of it are made: where the axis is, and what is prepared.
 
 Here: plan_slabs, plan_preparation, and the plan for the slabs of what was prepared.
-Not here: ways to find an axis (axis, tilt, offset_scans), making slabs (slabs).
+Not here: ways to find an axis (axis, tilt, offset), making slabs (slabs).
 """
 
 from dataclasses import replace

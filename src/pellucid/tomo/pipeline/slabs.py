@@ -1,7 +1,7 @@
 """From the raw rows of a scan to the slices of a slab: all steps of a recipe, a few slices at a time.
 
 Here: make_slab, and the two halves that it consists of.
-Not here: the steps themselves, how much memory they take (memory), files (slab_task).
+Not here: the steps themselves, how much memory they take (memory_model), files (slab_task).
 """
 
 import threading

@@ -1,7 +1,7 @@
 """The file of angles that lies beside the frames of a scan.
 
 Here: find_angles, which looks for angles.txt, logs and tables beside a folder of frames.
-Not here: what such a file says (angle_tables), angles in HDF5 (hdf5_scans).
+Not here: what such a file says (angle_tables), angles in HDF5 (hdf5).
 """
 
 from collections.abc import Iterable

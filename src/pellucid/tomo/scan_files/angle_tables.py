@@ -1,7 +1,7 @@
 """Angles in text files: one per line, a table with a column of angles, or a log that names them.
 
 Here: AngleTable, read from a file: the column of angles, in the order of the frames.
-Not here: cells (table_text), which file belongs to a scan (angle_files), ranges such as 0:180 (angles).
+Not here: cells (text_tables), which file belongs to a scan (angle_files), ranges such as 0:180 (angles).
 """
 
 import re

@@ -1,7 +1,7 @@
 """What the datasets of an HDF5 file might be to a scan, where the file does not say.
 
 Here: may_be_scan, and suggest(): what there is to choose from, and what is probably what.
-Not here: files that follow a convention (hdf5_scans), what a person says (assembly).
+Not here: files that follow a convention (hdf5), what a person says (assembly).
 
 Names are judged by their words, shapes by what fits: flats and darks are as large as projections, and there are at
 least as many angles.

@@ -1,7 +1,7 @@
 """What the names of files and folders say about frames: projections, flats or darks, before or after the scan.
 
 Here: FrameName, read from a path by the words in it; when_of a name.
-Not here: which files there are (folders), datasets in HDF5 (suggestion).
+Not here: which files there are (tiff_folders), datasets in HDF5 (dataset_guess).
 
 Words are told apart by punctuation, digits and capitals: Flat_Before, flat-before and FlatBefore are the same.
 """

@@ -1,7 +1,7 @@
 """Two processes on one machine: the receiving end's memory is handed to the sender, who writes into it.
 
 Here: ShmLane.
-Not here: the memory (formats.shared), who is on the same machine (connecting).
+Not here: the memory (formats.shared_memory), who is on the same machine (client).
 
 One copy for an ordinary array, none for a sender who asked for the memory first. There is no checksum: nothing travels.
 A receiver that asks for it is told now and then which pieces are in their place.

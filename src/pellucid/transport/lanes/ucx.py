@@ -1,7 +1,7 @@
 """Pieces through UCX: RDMA where a site has it, else UCX's own sockets and shared memory.
 
 Here: UcxLane.
-Not here: when it is chosen (connecting).
+Not here: when it is chosen (client).
 
 Only worker addresses, exchanged over the authenticated connection, lead to an endpoint: nothing listens. UCX uses
 shared memory only without its own error handling; so a peer that died is noticed on the control connection instead.

@@ -1,7 +1,7 @@
 """Bytes in WebSocket frames, as RFC 6455 spells them.
 
 Here: FrameWriter and FrameReader, for the end that connects.
-Not here: asking a web server for such a connection (web), moving the bytes (tunnel).
+Not here: asking a web server for such a connection (upgrade), moving the bytes (tunnel).
 """
 
 import os

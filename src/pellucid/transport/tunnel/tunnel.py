@@ -1,7 +1,7 @@
 """A conversation through a web server: the same bytes, in frames of a WebSocket, to whoever stands behind a proxy.
 
 Here: connect_through, for the end that connects, and relay, for the web server at the other end.
-Not here: frames (frames), the agreement with the web server (web), what is said (messages).
+Not here: frames (frames), the agreement with the web server (upgrade), what is said (messages).
 
 Either end talks over one of two joined sockets, as over any other connection; the other one is pumped.
 """

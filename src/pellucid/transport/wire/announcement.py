@@ -1,7 +1,7 @@
 """What is going to be sent, said before a byte of it is.
 
 Here: ArrayInfo and Announcement, their limits, their words on the wire, and how the bytes are cut into numbered pieces.
-Not here: which pieces have arrived (ledger), how they travel (the lanes).
+Not here: which pieces have arrived (resume), how they travel (the lanes).
 """
 
 import json

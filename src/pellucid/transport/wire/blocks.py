@@ -1,7 +1,7 @@
 """Blocks of a stream on the wire: where each belongs, and that it arrived.
 
 Here: the bytes before a block and the answer to it, cutting large blocks, receiving blocks over TCP and shared memory.
-Not here: producing them (streaming), whole arrays (session).
+Not here: producing them (streams), whole arrays (session).
 """
 
 import struct

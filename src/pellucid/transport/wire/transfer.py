@@ -1,7 +1,7 @@
 """One transfer, from its announcement to the last piece: the same talk whoever connected, on whatever lane.
 
 Here: deliver (the sending side) and take (the receiving side), and what a transfer was like afterwards.
-Not here: connections (connecting, listening), the bytes themselves (lanes).
+Not here: connections (client, server), the bytes themselves (lanes).
 
     sender                       receiver
     announce ------------------>            allocates, maps

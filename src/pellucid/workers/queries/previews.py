@@ -1,7 +1,7 @@
 """Settings of a reconstruction, tried by somebody who looks.
 
 Here: PreviewRenderer: the scan that is open, and grey pictures of it.
-Not here: slices (tomo.trial), the window of the page (instance).
+Not here: slices (tomo.preview), the window of the page (instance).
 """
 
 import threading

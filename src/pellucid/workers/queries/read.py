@@ -1,7 +1,7 @@
 """What a Worker reads from volumes for somebody who looks: facts, values, slices, boxes, exports.
 
 Here: one function per question.
-Not here: pictures of the scene (drawing), describing what was never seen before (describing).
+Not here: pictures of the scene (drawing), describing what was never seen before (describe).
 """
 
 import threading

@@ -1,7 +1,7 @@
 """How large a rough picture is.
 
 Here: FrameSizer, which learns from pictures what the next will cost, and keeps their size.
-Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.progressive).
+Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.refinement).
 """
 
 from collections import OrderedDict, deque

@@ -1,8 +1,8 @@
 """Which pictures are drawn of a wish: a rough one while something moves, better ones until it is exact.
 
 Here: FrameRefiner; LastFrame, the picture before.
-Not here: the thread that draws (drawing), how large a rough picture is (sizing), how one gets better
-(rendering.progressive).
+Not here: the thread that draws (drawing), how large a rough picture is (frame_size), how one gets better
+(rendering.refinement).
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """What an HDF5 output will be: its datasets, their chunks and filters.
 
 Here: OutputPlan, kept as JSON beside an unfinished output, and creating the file it describes.
-Not here: the voxels (writer), where chunks wait (stores).
+Not here: the voxels (writer), where chunks wait (chunk_stores).
 """
 
 import json

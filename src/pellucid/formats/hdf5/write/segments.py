@@ -1,7 +1,7 @@
 """Compressed chunks that wait beside an unfinished HDF5 file.
 
 Here: Segments, append-only files of chunks, one per writer, that survive a kill at any moment.
-Not here: what is in a chunk (filters), putting them into the HDF5 file (stores).
+Not here: what is in a chunk (filters), putting them into the HDF5 file (chunk_stores).
 
 HDF5 keeps its index in memory until the file is closed, so a killed writer would lose every chunk. A record here is a
 head (level, cell, size) and the chunk. Records are appended one at a time: only the last can be cut short, and a cut

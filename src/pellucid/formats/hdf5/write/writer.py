@@ -1,7 +1,7 @@
 """Writing volumes and their levels into HDF5, compressed on all cores.
 
 Here: the Writer, which cuts boxes into chunks, and what resuming a finished output means.
-Not here: where chunks wait (stores), the file's structure (plan), compression (filters).
+Not here: where chunks wait (chunk_stores), the file's structure (plan), compression (filters).
 """
 
 from functools import partial

@@ -2,7 +2,7 @@
 
 Here: the kernels, for volumes that are whole and for volumes in bricks, around what rays.cpp, samples.cpp and cells.cpp
 say in C++.
-Not here: volumes on CUDA (textured), users' shadings, which are drawn ray by ray (composite).
+Not here: volumes on CUDA (composite_texture), users' shadings, which are drawn ray by ray (composite).
 """
 
 # mypy: ignore-errors
