@@ -28,9 +28,9 @@ def arguments(
 ) -> list[str]:
     """What to write behind ``pellucid``. Settings that are as they are by default are left out.
 
-    >>> arguments("a.h5", "a.zarr", Parameters(recipe=Recipe(center=505.5, filter="hann")))[1:]
+    >>> arguments("a.h5", "a.zarr", ReconstructionParameters(recipe=Recipe(center=505.5, filter="hann")))[1:]
     ['a.h5', '-o', 'a.zarr', '--pyramid', '--center', '505.5', '--filter', 'hann']
-    >>> arguments("a.h5", "a.zarr", Parameters(recipe=Recipe(roll_deg=-0.25)))[5:]
+    >>> arguments("a.h5", "a.zarr", ReconstructionParameters(recipe=Recipe(roll_deg=-0.25)))[5:]
     ['--roll=-0.25']
     """
     words = ["reconstruct", source, "-o", target, "--pyramid"]

@@ -17,7 +17,7 @@ MOST_VOXELS = 2**21
 def subsampled(volume: Volume) -> Volume:
     """Every n-th voxel along each axis of an array in memory; small ones, and files, as they are.
 
-    >>> thinned(Volume.from_array(np.zeros((400, 200, 200), np.uint8))).shape
+    >>> subsampled(Volume.from_array(np.zeros((400, 200, 200), np.uint8))).shape
     (200, 100, 100)
     """
     array = volume.array

@@ -91,8 +91,10 @@ class TokenMiddleware:
 def is_cross_origin(origin: str | None, host: str, forwarded: str) -> bool:
     """Whether a page from elsewhere asks. forwarded: what a proxy says it was asked for, which no page can say.
 
-    >>> is_foreign("https://site.org", "node:8443", "site.org"), is_foreign("https://elsewhere.org", "site.org", "")
-    (False, True)
+    >>> is_cross_origin("https://site.org", "node:8443", "site.org")
+    False
+    >>> is_cross_origin("https://elsewhere.org", "site.org", "")
+    True
     """
     known = {host, *(name.strip() for name in forwarded.split(","))} - {""}
     return origin is not None and _host_of(origin) not in known

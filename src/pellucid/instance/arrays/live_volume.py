@@ -259,7 +259,7 @@ def _touched(layer: VolumeLayer, before: VolumeLayer | None, chosen: VolumeLayer
 def missing_value(dtype: np.dtype[Any]) -> float:
     """What a voxel is that has not come: no number, or the least that there is; zero would be material in many scans.
 
-    >>> nothing_yet(np.dtype("uint8")), nothing_yet(np.dtype("int8")), nothing_yet(np.dtype("float32"))
+    >>> missing_value(np.dtype("uint8")), missing_value(np.dtype("int8")), missing_value(np.dtype("float32"))
     (0, -128, nan)
     """
     return float("nan") if dtype.kind == "f" else int(np.iinfo(dtype).min)
@@ -276,7 +276,7 @@ def transparent_below_range(transfer: TransferFunction) -> TransferFunction:
 def merge_boxes(boxes: list[Box], box: Box) -> list[Box]:
     """Boxes, and one more: with the last one where they make one box, and not too many of them.
 
-    >>> joined([Box((0, 0, 0), (1, 4, 4))], Box((1, 0, 0), (2, 4, 4)))
+    >>> merge_boxes([Box((0, 0, 0), (1, 4, 4))], Box((1, 0, 0), (2, 4, 4)))
     [Box(start=(0, 0, 0), stop=(2, 4, 4))]
     """
     last = boxes[-1] if boxes else box

@@ -31,7 +31,7 @@ LEVELS = (
 class AdaptiveQuality:
     """Goes down a level when frames take long to arrive, and up when they do not.
 
-    >>> quality = Quality()
+    >>> quality = AdaptiveQuality()
     >>> for _ in range(4):
     ...     quality.measured(300.0)
     >>> quality.level.jpeg < 85

@@ -18,7 +18,7 @@ class IdleTimer:
     """Counts down from the last use. An open page that nobody touches is no use; running work is, until it is done.
 
     >>> now = [0.0]
-    >>> idleness = Idleness(600.0, 60.0, clock=lambda: now[0])
+    >>> idleness = IdleTimer(600.0, 60.0, clock=lambda: now[0])
     >>> now[0] = 550.0
     >>> idleness.message().is_warning, idleness.is_over
     (True, False)

@@ -22,7 +22,7 @@ from pellucid.rendering.validation import check_layers
 def with_changes(scene: Scene, changes: Sequence[Change]) -> Scene:
     """The scene with every change made; what it cannot be is refused, and then nothing is changed.
 
-    >>> changed(Scene(), [Change(("background", 0), 1.0)]).background
+    >>> with_changes(Scene(), [Change(("background", 0), 1.0)]).background
     (1.0, 0.0, 0.0, 1.0)
     """
     document = json.loads(json.dumps(asdict(scene)))

@@ -63,7 +63,7 @@ def shares(
     Which device has which part does not depend on that order.
 
     >>> [(share.number, share.sides) for share in shares((32, 32, 128), 2)]
-    [(0, ((Cut(axis=2, at=64), -1),)), (1, ((Cut(axis=2, at=64), 1),))]
+    [(0, ((SplitPlane(axis=2, at=64), -1),)), (1, ((SplitPlane(axis=2, at=64), 1),))]
     """
     return _shares(Box.whole(shape), range(count), (), is_low_first)
 

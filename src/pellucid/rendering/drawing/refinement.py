@@ -84,7 +84,7 @@ class FrameCost:
 class FrameCostModel:
     """What pictures of scenes cost last, and how large one may be.
 
-    >>> pace = Pace()
+    >>> pace = FrameCostModel()
     >>> pace.measured("scene", (900, 1600), drawing_s=1.44, beside_s=0.01)
     >>> pace.affordable("scene", (900, 1600), budget_s=0.1, otherwise=Cost(1.0))
     (184, 327)

@@ -43,7 +43,7 @@ def project_transposed(sinograms: Array, geometry: ParallelGeometry, device: Dev
 def rays_of(geometry: ParallelGeometry) -> Floats:
     """(view, 3): by how many pixels rays move from line to line, and from bin to bin; 1 where lines are columns.
 
-    >>> rays_of(Geometry.shared(np.array([0.0, np.pi / 2]), 1.5, 1)).round(6).tolist()
+    >>> rays_of(ParallelGeometry.shared(np.array([0.0, np.pi / 2]), 1.5, 1)).round(6).tolist()
     [[0.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
     """
     cosine, sine = geometry.turns.T

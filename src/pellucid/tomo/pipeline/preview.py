@@ -239,8 +239,8 @@ class PreviewReduction:
 
         Views are left out only where there are more of them than so few columns need.
 
-        >>> Thinning.within(1e7, 900, 512)
-        Thinning(columns=4, views=4, iterations=0)
+        >>> PreviewReduction.within(1e7, 900, 512)
+        PreviewReduction(columns=4, views=4, iterations=0)
         """
         for factor in range(1, columns + 1):
             left = columns // factor

@@ -43,7 +43,7 @@ class TicketLock:
     """Of several who work on slabs, the one that began first is served first, so that slabs are finished one by one and
     not all at the end.
 
-    >>> turns = Turns()
+    >>> turns = TicketLock()
     >>> number = turns.begin()
     >>> with turns.taken(number):
     ...     pass

@@ -160,7 +160,7 @@ def _text(body: bytes) -> str:
 class PieceLayout:
     """How bytes are cut into numbered pieces: all of one size but the last.
 
-    >>> Cut(nbytes=10, piece_bytes=4).span(2)
+    >>> PieceLayout(nbytes=10, piece_bytes=4).span(2)
     (8, 10)
     """
 
@@ -180,7 +180,7 @@ class PieceLayout:
     def total(self, numbers: Sequence[int]) -> int:
         """The bytes of ascending pieces.
 
-        >>> Cut(nbytes=10, piece_bytes=4).total([0, 2])
+        >>> PieceLayout(nbytes=10, piece_bytes=4).total([0, 2])
         6
         """
         has_last = bool(numbers) and numbers[-1] == self.count - 1

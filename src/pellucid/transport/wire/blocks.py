@@ -125,7 +125,7 @@ def format_box(box: Box) -> str:
 def parse_box(text: str) -> Box:
     """What format_box wrote.
 
-    >>> read_box(format_box(Box((0, 1, 2), (3, 4, 5))))
+    >>> parse_box(format_box(Box((0, 1, 2), (3, 4, 5))))
     Box(start=(0, 1, 2), stop=(3, 4, 5))
     """
     parts = text.split()

@@ -50,7 +50,7 @@ class Ledger:
 def format_ranges(numbers: Sequence[int]) -> str:
     """Ascending numbers as ranges.
 
-    >>> spell([0, 1, 2, 5]), spell([])
+    >>> format_ranges([0, 1, 2, 5]), format_ranges([])
     ('0-2 5-5', '')
     """
     ends = [(a, b) for a, b in pairwise(numbers) if b != a + 1]
