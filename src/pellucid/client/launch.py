@@ -1,7 +1,8 @@
 """Instances: started, found, attached to.
 
 Here: start, connect, instances.
-Not here: what to do with one (viewer), the process itself (instance.process), those that the agent starts (job_viewers).
+Not here: what to do with one (viewer), the process itself (instance.process), those that the agent starts
+(job_viewers).
 """
 
 import os

@@ -1,7 +1,8 @@
 """Arrays of which every chunk is a file of its own, read and written by several threads.
 
 Here: ChunkForm (how chunks are laid out and encoded) and FileChunks, for N5 and Zarr on a local disk.
-Not here: several chunks in one file (shards), metadata (zarr_metadata, n5), remote stores and rare codecs (tensorstore_backend).
+Not here: several chunks in one file (shards), metadata (zarr_metadata, n5), remote stores and rare codecs
+(tensorstore_backend).
 
 tensorstore reads the same files, and does so where this path cannot. This path exists for reading straight into the
 caller's array and for gzip, which libdeflate compresses faster than tensorstore's zlib. It names damaged files itself.

@@ -1,7 +1,8 @@
 """Folders of small objects: on a local disk, or under a prefix of an S3 bucket.
 
 Here: Store and its local kind; opening the store of a Location; refusals of the operating system as our errors.
-Not here: the remote kind (tensorstore_backend, which brings tensorstore with it), what the objects mean (zarr, n5, precomputed).
+Not here: the remote kind (tensorstore_backend, which brings tensorstore with it), what the objects mean (zarr, n5,
+precomputed).
 """
 
 import errno

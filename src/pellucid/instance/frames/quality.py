@@ -33,7 +33,7 @@ class AdaptiveQuality:
 
     >>> quality = AdaptiveQuality()
     >>> for _ in range(4):
-    ...     quality.measured(300.0)
+    ...     quality.add_sample(300.0)
     >>> quality.level.jpeg < 85
     True
     """

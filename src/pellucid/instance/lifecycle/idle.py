@@ -20,7 +20,7 @@ class IdleTimer:
     >>> now = [0.0]
     >>> idleness = IdleTimer(600.0, 60.0, clock=lambda: now[0])
     >>> now[0] = 550.0
-    >>> idleness.message().is_warning, idleness.is_over
+    >>> idleness.message().is_warning, idleness.is_expired
     (True, False)
     """
 

@@ -86,7 +86,7 @@ class FrameCostModel:
 
     >>> pace = FrameCostModel()
     >>> pace.measured("scene", (900, 1600), drawing_s=1.44, beside_s=0.01)
-    >>> pace.affordable("scene", (900, 1600), budget_s=0.1, otherwise=Cost(1.0))
+    >>> pace.affordable("scene", (900, 1600), budget_s=0.1, otherwise=FrameCost(1.0))
     (184, 327)
     """
 

@@ -1,7 +1,8 @@
 """A volume of values, a volume of labels, or labels over values, with surfaces that are seen through.
 
 Here: the kernel for what is drawn most of all that is not one volume alone.
-Not here: one volume of values alone (composite), other volumes together (multi_volume), what is gathered (accumulation).
+Not here: one volume of values alone (composite), other volumes together (multi_volume), what is gathered
+(accumulation).
 
 What it draws, the kernel for several volumes draws as well, bit for bit, in 2.6 times the time: there a layer is copied
 for every sample. Here each function is called from one place, on a volume with a name, and becomes part of the loop.

@@ -44,8 +44,8 @@ class TicketLock:
     not all at the end.
 
     >>> turns = TicketLock()
-    >>> number = turns.begin()
-    >>> with turns.taken(number):
+    >>> number = turns.ticket()
+    >>> with turns.hold(number):
     ...     pass
     """
 

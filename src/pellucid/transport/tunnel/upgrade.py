@@ -1,7 +1,8 @@
 """A listening end behind a web server: its address, and a connection that the server hands through.
 
 Here: WebAddress, asking for the connection.
-Not here: frames on it (frames), moving bytes through it (tunnel), the route at the other end (instance.routes.transfer_socket).
+Not here: frames on it (frames), moving bytes through it (tunnel), the route at the other end
+(instance.routes.transfer_socket).
 """
 
 import base64

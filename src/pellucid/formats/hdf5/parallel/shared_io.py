@@ -1,7 +1,8 @@
 """HDF5 read into shared memory, and written from memory, by several processes.
 
 Here: read_shared and write_parallel.
-Not here: the memory (shared_memory), the processes (process_pool), how the work is divided (pieces), reading in this process
+Not here: the memory (shared_memory), the processes (process_pool), how the work is divided (pieces), reading in this
+process
 on threads (hdf5).
 
 The usual HDF5 library lets one thread work at a time; processes have a lock each. What is left behind after a kill of a
