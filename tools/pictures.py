@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from PIL import Image
@@ -130,7 +130,7 @@ def first(name: str) -> Describe:
 
 
 @dataclass(frozen=True)
-class EncodedImage:
+class ReadmeImage:
     """A file, and the scenes that stand in it from left to right."""
 
     name: str
@@ -138,22 +138,22 @@ class EncodedImage:
 
 
 IMAGES = (
-    EncodedImage(
+    ReadmeImage(
         "first-pictures",
         (
             first("volumes/bonsai.nrrd"), first("volumes/engine.nii.gz"), first("volumes/spm152.nii.gz"),
             first("em/fibsem_1.h5:/raw"),
         ),
     ),
-    *(EncodedImage(f"bonsai-{name}", (bonsai(name),)) for name in ("none", "gradient", "shadow", "occlusion")),
-    EncodedImage("isosurface", (isosurface,)),
-    EncodedImage("spheres", (spheres,)),
-    EncodedImage("labels", (labels,)),
-    EncodedImage("slices", (slices,)),
+    *(ReadmeImage(f"bonsai-{name}", (bonsai(name),)) for name in ("none", "gradient", "shadow", "occlusion")),
+    ReadmeImage("isosurface", (isosurface,)),
+    ReadmeImage("spheres", (spheres,)),
+    ReadmeImage("labels", (labels,)),
+    ReadmeImage("slices", (slices,)),
 )  # fmt: skip
 
 
-def make(image: EncodedImage, data: Path, renderer: Renderer) -> Path:
+def make(image: ReadmeImage, data: Path, renderer: Renderer) -> Path:
     """Draw a picture with smooth edges and write it."""
     panels = list(_panels(image, data, renderer))
     path = FOLDER / f"{image.name}.jpg"
@@ -162,7 +162,7 @@ def make(image: EncodedImage, data: Path, renderer: Renderer) -> Path:
 
 
 def _panels(
-    image: EncodedImage, data: Path, renderer: Renderer
+    image: ReadmeImage, data: Path, renderer: Renderer
 ) -> Iterator["np.ndarray[tuple[int, ...], np.dtype[np.uint8]]"]:
     for describe in image.scenes:
         scene = replace(describe(data), background=BACKGROUND)
@@ -191,8 +191,8 @@ def make_turntable(turntable: Turntable, demo: Path, renderer: Renderer) -> Path
         *_, smoothest = renderer.render_progressive(turned, turntable.width, turntable.height, budget_ms=1e6)
         images.append(Image.fromarray(smoothest.rgba[..., :3]))
     path = FOLDER / f"{turntable.name}.webp"
-    options = {"duration": turntable.frame_ms, "loop": 0, "quality": turntable.quality, "method": 6}
-    images[0].save(path, save_all=True, append_images=images[1:], **options)
+    timing: dict[str, Any] = {"save_all": True, "duration": turntable.frame_ms, "loop": 0}
+    images[0].save(path, append_images=images[1:], quality=turntable.quality, method=6, **timing)
     return path
 
 
@@ -204,7 +204,8 @@ def main() -> None:
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     renderer = Renderer()
-    for image in (*IMAGES, Turntable()):
+    everything: list[ReadmeImage | Turntable] = [*IMAGES, Turntable()]
+    for image in everything:
         if not options.names or image.name in options.names:
             if isinstance(image, Turntable):
                 path = make_turntable(image, options.demo, renderer)

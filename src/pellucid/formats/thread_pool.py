@@ -18,7 +18,7 @@ class ThreadPool:
     """Threads that are started when they are first needed. The caller's own thread works too.
 
     >>> found: list[int] = []
-    >>> ThreadPool(2).spread(found.append, [1, 2, 3])
+    >>> ThreadPool(2).map(found.append, [1, 2, 3])
     >>> sorted(found)
     [1, 2, 3]
     """
