@@ -38,6 +38,16 @@ def test_a_scan_becomes_a_volume(scan: str, tmp_path: Path, capsys: pytest.Captu
     assert (tmp_path / "a.zarr.report.json").exists()
 
 
+def test_zarr_v2_is_written_in_plain_chunks(scan: str, tmp_path: Path) -> None:
+    common = ("--center", AXIS, "--pixel-size", PIXEL_UM, "--ring", "none", "--chunk", "4,16,16")
+    for name in ("a.zarr", "a.zarr2", "A.ZARR2"):
+        assert run(scan, "-o", tmp_path / name, *common) == 0
+    document = json.loads((tmp_path / "a.zarr2" / "0" / ".zarray").read_text())
+    assert (document["zarr_format"], document["chunks"]) == (2, [4, 16, 16])
+    with open_volume(tmp_path / "a.zarr") as sharded, open_volume(tmp_path / "a.zarr2") as plain:
+        np.testing.assert_array_equal(plain.read(), sharded.read())
+
+
 def test_phase_is_retrieved_and_said(scan: str, tmp_path: Path) -> None:
     arguments = ("--center", AXIS, "--pixel-size", PIXEL_UM, "--phase", "20,5,500", "--filter", "ramachandran")
     assert run(scan, "-o", tmp_path / "a.zarr", *arguments) == 0

@@ -124,6 +124,11 @@ def format_for_writing(location: Location) -> str:
     return name
 
 
+def has_shards(location: Location) -> bool:
+    """Whether an output of this name can be written in shards: Zarr v3, but not Zarr v2 (``.zarr2``)."""
+    return format_for_writing(location) == "zarr" and not location.path.rstrip("/").lower().endswith(".zarr2")
+
+
 def writable_formats() -> list[str]:
     return [name for name, kind in KINDS.items() if kind.is_writable]
 

@@ -27,7 +27,7 @@ from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, Vector
 from pellucid.formats.protocol import Layout, Level, Voxels
-from pellucid.formats.registry import format_for_writing, open_writer
+from pellucid.formats.registry import has_shards, open_writer
 from pellucid.tomo.correction.beam import check_light, check_share, light_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings
 from pellucid.tomo.correction.preparation import Preparation, PreparationTask
@@ -111,7 +111,7 @@ def reconstruct(
             options or ScanOptions(),
             recipe or Recipe(),
             output or OutputOptions(),
-            is_sharded=format_for_writing(place) == "zarr",
+            is_sharded=has_shards(place),
         )
         job = _Job.planned(scan, request, running.engine or make_engine(), choose(running.device))
         with PartialOutput(place, overwrite=running.overwrite) as partial, partial.naming_target():
