@@ -128,7 +128,7 @@ def _add_company(group: "argparse._ArgumentGroup") -> None:
 
 def _add_movie(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--turntable", type=count_argument, metavar="N", help=f"once around in N pictures, to {MOVIES}")
-    group.add_argument("--path", type=Path, metavar="JSON", help="through these key frames (docs/rendering.md)")
+    group.add_argument("--path", type=Path, metavar="JSON", help="through these key frames (docs/reference/scenes.md)")
     group.add_argument("--fps", type=positive_argument, default=30.0, help="pictures a second")
 
 

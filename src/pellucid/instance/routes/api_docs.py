@@ -1,7 +1,7 @@
 """The HTTP interface for people to read.
 
 Here: one page made from the OpenAPI document, with nothing from elsewhere.
-Not here: the document (FastAPI makes it), the WebSocket's messages (docs/protocol.md).
+Not here: the document (FastAPI makes it), the WebSocket's messages (docs/reference/protocol.md).
 """
 
 from html import escape
