@@ -21,7 +21,7 @@ EXAMPLES = [
     errors.TokenRejected("node7:5100"),
     errors.TransferTooLarge(announced=2**31, limit=2**30),
     errors.TransferProtocolError("it sent piece 9 of 6"),
-    errors.TransferInterrupted("the other end closed the connection", done=2**20, total=2**30),
+    errors.TransferInterrupted("the peer closed the connection", done=2**20, total=2**30),
     errors.ReceiverBusy("scan"),
 ]
 
@@ -43,5 +43,5 @@ def test_an_error_crosses_a_process_border(error: errors.PellucidError) -> None:
 def test_choices_are_listed() -> None:
     assert "/x (3, 3, 3), /y (4, 4, 4)" in str(errors.DatasetAmbiguous("a.h5", ["/x (3, 3, 3)", "/y (4, 4, 4)"]))
     assert "a.tif:t=0,c=0" in str(errors.SelectionNeeded("a.tif", 3, 2))
-    assert "1.0 GiB of memory and 1.0 MiB" in str(errors.NotEnoughMemory(2**30, 2**20, remedy="Open level 1."))
+    assert "1.0 GiB needed, 1.0 MiB available" in str(errors.NotEnoughMemory(2**30, 2**20, remedy="Open level 1."))
     assert "credentials" in str(errors.Unreadable("s3://bucket/a.zarr", "no answer"))

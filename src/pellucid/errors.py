@@ -1,6 +1,6 @@
-"""Every error a user can meet: what happened, and what to do about it.
+"""Every error a user can see: what happened, and what to do about it.
 
-Here: the error classes, and the sentence each one says.
+Here: the error classes and their messages.
 Not here: when to raise them (the layer that finds the fault), how to print them (cli).
 """
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pellucid.printable import printable
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 REMOTE_REMEDY = "Check the address, AWS_ENDPOINT_URL, the credentials and the network."
 
 
 class PellucidError(Exception):
-    """An error that says what happened and what to do.
+    """An error with two sentences: what happened, and what to do.
 
     >>> raise PellucidError("The lens cap is on.", remedy="Take it off.")
     Traceback (most recent call last):
@@ -41,10 +41,10 @@ def _rebuild(kind: type[PellucidError], what: str, remedy: str) -> PellucidError
 
 
 def error_named(kind: str, what: str, remedy: str, line: int = 0) -> PellucidError:
-    """The error that another process told of, as one of the same class; InvalidInput where there is none here.
+    """The error that another process reported, of the same class; InvalidInput if the class is unknown.
 
-    >>> error_named("NotAllowed", "The door is closed.", "Knock.")
-    NotAllowed('The door is closed.', 'Knock.')
+    >>> error_named("NotAllowed", "This link is read-only.", "Use the owner link.")
+    NotAllowed('This link is read-only.', 'Use the owner link.')
     """
     named = globals().get(kind)
     ours = named if isinstance(named, type) and issubclass(named, PellucidError) else InvalidInput
@@ -55,80 +55,78 @@ def error_named(kind: str, what: str, remedy: str, line: int = 0) -> PellucidErr
 
 
 class InvalidInput(PellucidError):
-    """An argument, option or setting that cannot mean anything."""
+    """An invalid argument, option or setting."""
 
 
 class NotAllowed(PellucidError):
-    """Something that this link, token or person may not do."""
+    """An action that this link, token or user has no permission for."""
 
 
 class TooManyRequests(PellucidError):
-    """More at once, or more often, than a server does for those who are not its owner."""
+    """More requests than a server accepts from clients that are not its owner."""
 
     is_transient = True
 
 
 class NotFound(PellucidError):
-    """No file, folder or object by that name."""
+    """No file, folder or object has that name."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(
-            f"There is nothing at {path}.", remedy="Check the spelling and that the disk or bucket is mounted."
-        )
+        super().__init__(f"{path} does not exist.", remedy="Check the spelling and that the disk or bucket is mounted.")
 
 
 class Unreadable(PellucidError):
-    """The operating system or the store refused to hand over the bytes."""
+    """The operating system or the store did not return the bytes."""
 
     is_transient = True
 
     def __init__(self, path: str, why: str) -> None:
         here = "Check its permissions and that the disk is healthy."
-        super().__init__(f"{path} cannot be read: {why}.", remedy=REMOTE_REMEDY if "://" in path else here)
+        super().__init__(f"Could not read {path}: {why}.", remedy=REMOTE_REMEDY if "://" in path else here)
 
 
 class UnknownFormat(PellucidError):
-    """Neither content nor name says what kind of file it is."""
+    """Neither the content nor the name identifies the format of a file."""
 
     def __init__(self, path: str, known: Iterable[str]) -> None:
         super().__init__(
-            f"{path} is in no format known here, by content or by name.",
-            remedy=f"Known: {', '.join(sorted(known))}. For headerless data give --shape and --source-dtype.",
+            f"The format of {path} was not recognised from its content or its name.",
+            remedy=f"Known formats: {', '.join(sorted(known))}. For headerless data pass --shape and --source-dtype.",
         )
 
 
 class EmptyFile(PellucidError):
-    """Zero bytes, or a folder with nothing to read in it."""
+    """A file of zero bytes, or a folder with nothing to read in it."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is empty.", remedy="The program that wrote it failed: write or copy it again.")
+        super().__init__(f"{path} is empty.", remedy="Write or copy it again; the program that wrote it failed.")
 
 
 class Truncated(PellucidError):
-    """Shorter than its header promises."""
+    """A file that is shorter than its header states."""
 
     def __init__(self, path: str, needs: int, has: int) -> None:
         super().__init__(
-            f"{path} is cut short: its header promises {needs:,} bytes and {has:,} are there.",
-            remedy="Copy it again, or wait until it is written completely.",
+            f"{path} is truncated: expected {needs:,} bytes, found {has:,}.",
+            remedy="Copy it again, or wait until it is fully written.",
         )
 
 
 class Incomplete(PellucidError):
-    """An output whose writer never came to the end."""
+    """An output whose writer was interrupted."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"{path} was begun and never finished.",
-            remedy="Give the command that wrote it again: it continues where it stopped.",
+            f"{path} is incomplete: writing it was interrupted.",
+            remedy="Run the same command again; it continues where it stopped.",
         )
 
 
 class Corrupted(PellucidError):
-    """The bytes contradict themselves."""
+    """A file whose bytes are inconsistent."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} is damaged: {why}.", remedy="Copy it again from where it was written.")
+        super().__init__(f"{path} is corrupted: {why}.", remedy="Copy it again from its source.")
 
 
 class WrongDimensions(PellucidError):
@@ -137,12 +135,12 @@ class WrongDimensions(PellucidError):
     def __init__(self, path: str, shape: Sequence[int]) -> None:
         super().__init__(
             f"{path} has shape {tuple(shape)}, which is not a volume.",
-            remedy="A volume has three axes (z, y, x), optionally with time and channel before them.",
+            remedy="Use an array of three axes (z, y, x), optionally with time and channel before them.",
         )
 
 
 class DatasetMissing(PellucidError):
-    """The container has no dataset by that name."""
+    """The container has no dataset of that name."""
 
     def __init__(self, path: str, name: str, choices: Iterable[str] | Mapping[str, str]) -> None:
         super().__init__(f"{path} has no dataset {name!r}.", remedy=_choose(path, choices))
@@ -151,13 +149,13 @@ class DatasetMissing(PellucidError):
 class DatasetAmbiguous(PellucidError):
     """The container has several volumes, or none, and no name was given.
 
-    choices: names, or names with what is there. ``names`` keeps them for whoever wants to go through all.
+    choices: names, or names with a description. ``names`` keeps them for callers that go through all of them.
     """
 
     def __init__(self, path: str, choices: Iterable[str] | Mapping[str, str]) -> None:
         choices = choices if isinstance(choices, Mapping) else list(choices)
         self.names = tuple(choices)
-        what = f"{path} holds {len(choices)} volumes." if choices else f"{path} holds no dataset of three axes."
+        what = f"{path} contains {len(choices)} volumes." if choices else f"{path} contains no dataset of three axes."
         super().__init__(what, remedy=_choose(path, choices))
 
 
@@ -165,17 +163,17 @@ def _choose(path: str, choices: Iterable[str] | Mapping[str, str]) -> str:
     named = [f"{name} {what}" for name, what in choices.items()] if isinstance(choices, Mapping) else list(choices)
     if not named:
         return "Choose another file."
-    rest = f", and {len(named) - MOST_LISTED} more" if len(named) > MOST_LISTED else ""
-    return f"Choose one by {path}:/NAME; there are: {', '.join(named[:MOST_LISTED])}{rest}."
+    rest = f", and {len(named) - MAX_LISTED} more" if len(named) > MAX_LISTED else ""
+    return f"Choose one with {path}:/NAME. Datasets: {', '.join(named[:MAX_LISTED])}{rest}."
 
 
 class LinkBroken(PellucidError):
-    """A name that points to something which is not there, often in another file."""
+    """A link to something that does not exist, often in another file."""
 
     def __init__(self, path: str, name: str, target: str) -> None:
         super().__init__(
             f"{name} in {path} points to {target}, which is missing.",
-            remedy="Put the file that it names beside this one, as it was when it was written.",
+            remedy="Restore the linked file next to this one, under its original name.",
         )
 
 
@@ -185,8 +183,8 @@ class SelectionNeeded(PellucidError):
     def __init__(self, path: str, times: int, channels: int) -> None:
         example = ",".join(f"{axis}=0" for axis, length in (("t", times), ("c", channels)) if length > 1)
         super().__init__(
-            f"{path} holds {times} time steps and {channels} channels, not one volume.",
-            remedy=f"Select one by {path}:{example}, or open all of them with pellucid.open_series.",
+            f"{path} contains {times} time steps and {channels} channels, not one volume.",
+            remedy=f"Select one with {path}:{example}, or open all of them with pellucid.open_series.",
         )
 
 
@@ -198,19 +196,19 @@ class SelectionInvalid(PellucidError):
 
 
 class UnknownCodec(PellucidError):
-    """Compressed by something that is not installed or not known."""
+    """Compressed with a codec that is not installed or not known."""
 
     def __init__(self, path: str, codec: str, known: Iterable[str] = ()) -> None:
         listed = ", ".join(sorted(known))
-        remedy = f"Known: {listed}." if listed else "Install the plugin for it, or write the file with gzip or zstd."
-        super().__init__(f"{path} uses the codec {codec!r}, which is not available here.", remedy=remedy)
+        remedy = f"Use one of: {listed}." if listed else "Install its plugin, or write the file with gzip or zstd."
+        super().__init__(f"{path} uses the codec {codec!r}, which is not available.", remedy=remedy)
 
 
 class UnsupportedType(PellucidError):
-    """A voxel type that the format, or Pellucid, cannot hold."""
+    """A voxel type that the format, or Pellucid, does not support."""
 
     def __init__(self, where: str, dtype: object, known: Iterable[str]) -> None:
-        what = f"{where} cannot hold voxels of type {dtype}."
+        what = f"{where} does not support voxels of type {dtype}."
         remedy = f"Convert with --dtype to one of: {', '.join(known)}."
         if str(dtype).lstrip("<>=|").startswith(("complex", "c8", "c16", "c32")):
             what = f"{where}: the values are complex ({dtype}), and voxels must be real numbers."
@@ -219,37 +217,37 @@ class UnsupportedType(PellucidError):
 
 
 class NotWritable(PellucidError):
-    """A format that is only read, or a place that cannot be written."""
+    """A format that is read-only, or a path that is not writable."""
 
     def __init__(self, path: str, why: str, writable: Iterable[str] = ()) -> None:
         listed = ", ".join(sorted(writable))
-        place = REMOTE_REMEDY if "://" in path else "Choose a folder that you may write to."
-        remedy = f"Writable formats: {listed}." if listed else place
-        super().__init__(f"{path} cannot be written: {why}.", remedy=remedy)
+        place = REMOTE_REMEDY if "://" in path else "Choose a folder that you have permission to write to."
+        remedy = f"Use a writable format: {listed}." if listed else place
+        super().__init__(f"Could not write {path}: {why}.", remedy=remedy)
 
 
 class OutputExists(PellucidError):
-    """The output is already there, and was not asked to be replaced."""
+    """The output exists, and replacing it was not requested."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} exists already.", remedy="Choose another name, or add --overwrite to replace it.")
+        super().__init__(f"{path} already exists.", remedy="Choose another name, or add --overwrite to replace it.")
 
 
 class DiskFull(PellucidError):
-    """No space left while writing; the input is as it was."""
+    """No space left while writing; the input is unchanged."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
             f"The disk is full: {path} could not be completed. The input is untouched.",
-            remedy="Free some space and give the same command again: it continues where it stopped.",
+            remedy="Free some space and run the same command again; it continues where it stopped.",
         )
 
 
 class NotEnoughMemory(PellucidError):
-    """More memory than there is; said before anything was started."""
+    """More memory is needed than is available; reported before any work starts."""
 
     def __init__(self, needs: int, has: int, remedy: str) -> None:
-        super().__init__(f"This needs {_size(needs)} of memory and {_size(has)} may be used.", remedy=remedy)
+        super().__init__(f"Not enough memory: {_size(needs)} needed, {_size(has)} available.", remedy=remedy)
 
 
 def _size(count: int) -> str:
@@ -268,14 +266,14 @@ class ChunkConflict(PellucidError):
 
 
 class WorkerLost(PellucidError):
-    """A process that was working for us died."""
+    """A worker process died."""
 
     is_transient = True
 
     def __init__(self, doing: str, why: str) -> None:
         super().__init__(
-            f"A worker process was lost while {doing}: {why}.",
-            remedy="If memory ran out, lower the memory budget or the number of processes; then try again.",
+            f"A worker process died while {doing}: {why}.",
+            remedy="If it ran out of memory, lower the memory budget or the number of processes, then try again.",
         )
 
 
@@ -283,111 +281,113 @@ class Cancelled(PellucidError):
     """Stopped on request."""
 
     def __init__(self, doing: str) -> None:
-        super().__init__(f"{doing} was cancelled.", remedy="Give the same command again to continue where it stopped.")
+        super().__init__(f"{doing} was cancelled.", remedy="Run the same command again to continue.")
 
 
 class Unreachable(PellucidError):
-    """Nobody answers at an address, or somebody who does not speak our language."""
+    """No server responds at an address, or one with another protocol."""
 
     is_transient = True
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(
-            f"{address} cannot be reached: {why}.",
-            remedy="Check that it is running there, the address and port, and the firewall between the two machines.",
+            f"Could not reach {address}: {why}.",
+            remedy="Check that it is running, the address and port, and the firewall between the two machines.",
         )
 
 
 class TokenRejected(PellucidError):
-    """The two ends do not hold the same token."""
+    """The two ends do not have the same token."""
 
     def __init__(self, address: str) -> None:
-        remedy = "Give the token that the receiving end was started with; nothing was sent."
-        super().__init__(f"{address} does not hold the same token.", remedy=remedy)
+        remedy = "Use the token the receiver was started with; nothing was sent."
+        super().__init__(f"{address} rejected the token.", remedy=remedy)
 
 
 class TransferTooLarge(PellucidError):
-    """More than the receiving end was started for; said before a byte is sent."""
+    """An array above the limit of the receiver; reported before a byte is sent."""
 
     def __init__(self, announced: int, limit: int) -> None:
         super().__init__(
-            f"The array has {_size(announced)} ({announced:,} bytes), and the receiving end takes at most "
+            f"The array has {_size(announced)} ({announced:,} bytes), but the receiver accepts at most "
             f"{_size(limit)} ({limit:,} bytes).",
-            remedy="Send a part of it or a smaller type, or start the receiving end for more.",
+            remedy="Send a part of it or a smaller type, or start the receiver with a larger limit.",
         )
 
 
 class TransferProtocolError(PellucidError):
-    """The other end broke the rules of a transfer, such as more bytes than it announced."""
+    """The peer violated the transfer protocol, for example with more bytes than it announced."""
 
     def __init__(self, why: str) -> None:
-        remedy = "Check that both ends have the same version."
-        super().__init__(f"The other end broke the rules of the transfer: {why}.", remedy=remedy)
+        remedy = "Check that both ends run the same version of Pellucid."
+        super().__init__(f"Transfer protocol error: {why}.", remedy=remedy)
 
 
 class TransferInterrupted(PellucidError):
-    """The connection went away in the middle. What the receiving end had before is as it was."""
+    """The connection was lost during a transfer. The receiver keeps what it had before."""
 
     is_transient = True
 
     def __init__(self, why: str, done: int = 0, total: int = 0) -> None:
-        kept = f" after {_size(done)} of {_size(total)}" if total else ""
+        progress = f" after {_size(done)} of {_size(total)}" if total else ""
         super().__init__(
-            f"The transfer broke off{kept}: {why}.",
-            remedy="Check that the other end is running, and send again: pieces that arrived are not sent twice.",
+            f"The transfer was interrupted{progress}: {why}.",
+            remedy="Check that the peer is running and send again; pieces already received are not resent.",
         )
 
 
 class ReceiverBusy(PellucidError):
-    """The receiving end is taking another array, and was told to refuse meanwhile."""
+    """The receiver is busy with another array, and rejects further ones meanwhile."""
 
     is_transient = True
 
     def __init__(self, name: str) -> None:
-        remedy = "Send again when that one has arrived."
-        super().__init__(f"The receiving end is taking another array ({name}).", remedy=remedy)
+        remedy = "Try again when it has finished."
+        super().__init__(f"The receiver is busy with another array ({name}).", remedy=remedy)
 
 
 class MissingPackage(PellucidError):
-    """An optional part that is not installed. extra: the name it has among our extras, if it has one."""
+    """An optional package is not installed. extra: the extra of pellucid that installs it, if there is one."""
 
     def __init__(self, package: str, extra: str = "") -> None:
         wanted = f"'pellucid[{extra}]'" if extra else package
-        super().__init__(f"This needs the package {package}.", remedy=f"Install it with: pip install {wanted}.")
+        super().__init__(f"The package {package} is not installed.", remedy=f"Install it with: pip install {wanted}.")
 
 
 class ViewerUnreachable(PellucidError):
-    """A viewer that has ended, or never was at that address."""
+    """A viewer that has ended, or was never at that address."""
 
     is_transient = True
 
     def __init__(self, address: str, why: str) -> None:
-        remedy = "Start another with pellucid.start(); pellucid.instances() lists those that run."
-        super().__init__(f"The viewer at {address} does not answer: {why}.", remedy=remedy)
+        remedy = "Start another one with pellucid.start(); pellucid.instances() lists the running ones."
+        super().__init__(f"The viewer at {address} does not respond: {why}.", remedy=remedy)
 
 
 class JobEnded(PellucidError):
-    """A viewer or task that ended before it could be used. log: the last lines that it wrote."""
+    """A viewer or task that ended before it could be used. log: the last lines it wrote."""
 
     def __init__(self, name: str, why: str, log: Iterable[str] = ()) -> None:
         text = "; ".join(line.strip() for line in log)
-        super().__init__(f"{name} will not start. {why}", remedy=f"Its log ends: {text}" if text else "Start another.")
+        super().__init__(
+            f"{name} did not start: {why}", remedy=f"Last lines of its log: {text}" if text else "Start another one."
+        )
 
 
 class SchedulerUnreachable(PellucidError):
-    """The scheduler could not be asked. Nothing is known about the jobs; they may well run."""
+    """The scheduler did not respond. The state of the jobs is unknown; they may be running."""
 
     is_transient = True
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} cannot be asked: {why}.", remedy="Jobs go on meanwhile. Try again in a while.")
+        super().__init__(f"{name} did not respond: {why}.", remedy="Try again later; running jobs are not affected.")
 
 
 class DeviceUnavailable(PellucidError):
-    """A device was asked for that this machine does not have."""
+    """A device was requested that this machine does not have."""
 
     def __init__(self, request: str, available: Iterable[str]) -> None:
-        super().__init__(f"There is no device {request!r} here.", remedy=f"Available: {', '.join(available)}.")
+        super().__init__(f"The device {request!r} is not available.", remedy=f"Use one of: {', '.join(available)}.")
 
 
 class ShadingInvalid(PellucidError):

@@ -33,7 +33,7 @@ def test_without_a_description_of_nodes_one_gpu_is_asked_for() -> None:
 def test_what_no_node_has_is_refused() -> None:
     with pytest.raises(InvalidInput, match="8 GPUs are asked for, and a node has 4"):
         refuse_impossible(Resources(gpus=8), SLURM)
-    with pytest.raises(NotEnoughMemory, match=r"600.0 GiB of memory and 512.0 GiB"):
+    with pytest.raises(NotEnoughMemory, match=r"600.0 GiB needed, 512.0 GiB available"):
         refuse_impossible(Resources(memory_bytes=600 * 2**30), SLURM)
 
 

@@ -185,16 +185,16 @@ def test_files_are_sent_and_fetched(page: Page, scans: Path) -> None:
         page.get_by_role("button", name="Download").click()
     assert Path(fetched.value.path()).read_bytes() == b"voxels"
     send(page, "notes.txt", b"other")
-    expect(page.get_by_role("alert")).to_contain_text("notes.txt exists already")
+    expect(page.get_by_role("alert")).to_contain_text("notes.txt already exists")
     assert (scans / "notes.txt").read_bytes() == b"voxels"
 
 
 def test_a_task_that_fails_shows_why(running: AgentProcess, page: Page, scans: Path) -> None:
     running.until(running.run(scans, "convert", "none.npy", "none.zarr"), "failed")
     task = card(page, "convert none.npy none.zarr")
-    expect(task).to_contain_text("There is nothing at", timeout=TIMEOUT_MS)
+    expect(task).to_contain_text("does not exist", timeout=TIMEOUT_MS)
     task.get_by_role("button", name="Log").click()
-    expect(page.get_by_role("dialog", name="Log")).to_contain_text("There is nothing at")
+    expect(page.get_by_role("dialog", name="Log")).to_contain_text("does not exist")
     press(page, "Close")
 
 

@@ -93,4 +93,4 @@ def test_without_a_file_the_hub_is_for_this_machine_alone(tmp_path: Path) -> Non
 def test_a_site_file_that_is_named_has_to_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = tmp_path / "site.toml"
     assert main(["hub", "check", "--config", str(missing)]) == 1
-    assert f"There is nothing at {missing}" in capsys.readouterr().err
+    assert f"{missing} does not exist" in capsys.readouterr().err

@@ -148,8 +148,8 @@ def test_a_task_that_fails_says_why(running: AgentProcess, scans: Path) -> None:
     id = running.run(scans, "convert", "none.npy", "none.zarr")
     state = running.until(id, "failed")["state"]
     assert state["reason"] == "It ended with code 1."
-    assert "There is nothing at" in state["log"][0]
-    assert "There is nothing at" in running.client.get(f"/api/jobs/{id}/log").text
+    assert "does not exist" in state["log"][0]
+    assert "does not exist" in running.client.get(f"/api/jobs/{id}/log").text
 
 
 def test_what_makes_no_sense_is_refused(running: AgentProcess) -> None:

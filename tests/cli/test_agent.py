@@ -62,7 +62,7 @@ def test_a_task_runs_and_is_waited_for(state: Path, capsys: pytest.CaptureFixtur
     assert done.split()[1:3] == ["task", "ended"] and Path("ball.zarr").exists()
     assert main(["run", "--wait", "--", "convert", "none.npy", "none.zarr"]) == 1
     failed = capsys.readouterr().out.split()[0]
-    assert "There is nothing at" in text(capsys, "logs", failed)
+    assert "does not exist" in text(capsys, "logs", failed)
     assert main(["run", "--", "view", "ball.npy"]) == 1
     assert "cannot run as a task" in capsys.readouterr().err
 

@@ -97,7 +97,7 @@ def test_mesh_and_points_are_made_and_drawn(scan: Path, tmp_path: Path, capsys: 
     assert main(["mesh", str(scan), "--isovalue", "1.5", "-o", surface]) == 0
     assert "triangles)" in capsys.readouterr().out
     assert main(["mesh", str(scan), "--isovalue", "1.5", "-o", surface]) == 1
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     points.write_text("x,y,z,value\n0,0,0,1\n40,40,80,2\n")
     size = ["--size", "60x60"]
     assert main(["render", "--mesh", surface, "--points", str(points), "-o", output, *size]) == 0
@@ -187,7 +187,7 @@ def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("arguments", "reply"),
     [
-        (["info", "nowhere.h5"], "There is nothing at nowhere.h5."),
+        (["info", "nowhere.h5"], "nowhere.h5 does not exist."),
         (["convert", "{scan}", "{folder}/out.xyz"], "its name asks for no format known here"),
         (["convert", "{scan}", "{folder}/out.zarr", "--dtype", "uint8"], "Add --range LOW,HIGH"),
         (["convert", "{scan}", "{folder}/out.zarr", "--memory", "plenty"], "plenty"),

@@ -207,7 +207,7 @@ def test_a_path_into_a_folder(scan: Path, tmp_path: Path) -> None:
         (["-o", "{folder}/a.png", "--slice", "z=40"], "Choose z from 0 to 39."),
         (["-o", "{folder}/a.png", "--clip", "0:99,:,:"], "0 <= start < stop <= 40"),
         (["-o", "{folder}/a.png", "--preset", "rust"], "There is no preset 'rust'"),
-        (["-o", "{folder}/a.png", "--beside", "nowhere"], "There is nothing at nowhere."),
+        (["-o", "{folder}/a.png", "--beside", "nowhere"], "nowhere does not exist."),
         (["-o", "{folder}/a.mp4", "--path", "nowhere.json"], "No such file"),
         (["-o", "{folder}/a.png", "--parameter", "strength=1"], "Give --shading-file too."),
         (["-o", "{folder}/a.mp4", "--path", "p.json", "--turntable", "3"], "either --turntable or --path"),

@@ -56,12 +56,12 @@ def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
     viewer.shutdown()
     assert str(viewer.state.phase) == "ended"
     assert pellucid.instances() == []
-    with pytest.raises(JobEnded, match=r"mine will not start\. It"):
+    with pytest.raises(JobEnded, match=r"mine did not start: "):
         pending.wait()
 
 
 def test_a_viewer_that_cannot_be_says_why(state: Path) -> None:
-    with pytest.raises(JobEnded, match="There is no device 'cuda:77' here"):
+    with pytest.raises(JobEnded, match="The device 'cuda:77' is not available"):
         pellucid.start(device="cuda:77", scheduler="local")
 
 

@@ -97,7 +97,7 @@ def test_what_a_dead_viewer_left_behind_is_cleared_away(state: Path) -> None:
 
 
 def test_a_viewer_that_cannot_be_says_why() -> None:
-    with pytest.raises(DeviceUnavailable, match="Available: cpu"):
+    with pytest.raises(DeviceUnavailable, match="Use one of: cpu"):
         pellucid.start(device="cuda:77")
     with pytest.raises(InvalidInput, match="Port 99999"):
         pellucid.start(device="cpu", port=99999)

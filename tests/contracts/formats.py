@@ -312,7 +312,7 @@ class RefusalContract:
         if dtype in case.dtypes:
             return
         layout = replace(layout_of(case, numbers(SHAPE, "uint8")), dtype=np.dtype(dtype))
-        reply = f"cannot hold voxels of type {dtype}.*--dtype.*float32"
+        reply = f"does not support voxels of type {dtype}.*--dtype.*float32"
         if dtype == "complex64":  # No type of voxels holds these: they have to be made real first.
             reply = r"the values are complex \(complex64\), and voxels must be real numbers.*np\.abs"
         with pytest.raises(UnsupportedType, match=reply):
@@ -338,7 +338,7 @@ class RefusalContract:
     def test_existing_output_is_not_replaced(self, case: Case, tmp_path: Path) -> None:
         voxels = numbers(SHAPE, "uint8")
         location = write(case, tmp_path, voxels)
-        with pytest.raises(OutputExists, match="exists already"):
+        with pytest.raises(OutputExists, match="already exists"):
             registry.open_writer(location, layout_of(case, voxels))
         assert same_bits(read_all(location), voxels)
 
@@ -349,7 +349,7 @@ class RefusalContract:
         write_boxes(writer, voxels)
         writer.close()
         if location.local.exists():
-            with pytest.raises(Incomplete, match="was begun and never finished"):
+            with pytest.raises(Incomplete, match="is incomplete"):
                 registry.open_reader(location)
 
     @every(lambda case: case.is_recognised)
@@ -366,7 +366,7 @@ class RefusalContract:
         for length in (size * 2 // 3, 40):
             with location.local.open("r+b") as file:
                 file.truncate(length)
-            with pytest.raises(PellucidError, match=r"cut short|damaged"):
+            with pytest.raises(PellucidError, match=r"truncated|corrupted"):
                 read_all(location)
 
     @every(lambda case: case.is_one_file)

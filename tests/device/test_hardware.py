@@ -36,14 +36,14 @@ def test_choice_among_cards(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose("cuda:1").index == 1
     with settings.use(replace(settings.current(), device="cuda:1")):
         assert choose() == CARDS[2]
-    with pytest.raises(DeviceUnavailable, match=r"no device 'cuda:7' here\. Available: cpu, cuda:0, cuda:1\."):
+    with pytest.raises(DeviceUnavailable, match=r"'cuda:7' is not available\. Use one of: cpu, cuda:0, cuda:1\."):
         choose("cuda:7")
 
 
 def test_without_a_card_the_choice_is_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pellucid.device.hardware._found", lambda: CARDS[:1])
     assert choose("auto").name == "cpu"
-    with pytest.raises(DeviceUnavailable, match="Available: cpu"):
+    with pytest.raises(DeviceUnavailable, match="Use one of: cpu"):
         choose("cuda")
 
 

@@ -46,7 +46,7 @@ class TestProcesses(EngineContract):
 
     def test_what_cannot_be_opened_is_said(self, task: Invert, tmp_path: Path) -> None:
         (tmp_path / "in.npy").unlink()
-        with pytest.raises(Exception, match="There is nothing at"):
+        with pytest.raises(Exception, match="does not exist"):
             list(run(task, blocks(), self.engine()))
 
 

@@ -47,7 +47,7 @@ def test_link_is_what_it_points_to(tmp_path: Path) -> None:
 
 
 def test_nothing_has_none(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="nothing at"):
+    with pytest.raises(NotFound, match="does not exist"):
         fingerprint(Location(str(tmp_path / "absent")))
 
 

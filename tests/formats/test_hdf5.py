@@ -308,9 +308,9 @@ def _with(name: str, content: Any) -> Any:
 @pytest.mark.parametrize(
     ("damage", "error", "words"),
     [
-        (Path.unlink, NotFound, "nothing at"),
+        (Path.unlink, NotFound, "does not exist"),
         (lambda path: path.write_bytes(b""), EmptyFile, "is empty"),
-        (_without_tail, Truncated, "cut short"),
+        (_without_tail, Truncated, "is truncated"),
         (lambda path: path.write_bytes(b"hello" * 50), Corrupted, "file signature not found"),
         (_with_a_bad_chunk, Corrupted, "a chunk cannot be decoded"),
         (_with_a_bad_checksum, Corrupted, "checksum"),

@@ -96,7 +96,7 @@ def test_stream_cut_short(codec: str, tmp_path: Path, cache_folder: Path) -> Non
     stream = COMPRESSORS[codec](CONTENT)
     (tmp_path / "packed").write_bytes(stream[: len(stream) // 2])
     source = InflatedBytes(tmp_path / "packed", codec, len(CONTENT))
-    with pytest.raises(Truncated, match=r"promises 3,000,000 bytes and [\d,]+ are there"):
+    with pytest.raises(Truncated, match=r"expected 3,000,000 bytes, found [\d,]+"):
         fill(source, 0, 10)
     assert entries(cache_folder) == []
 

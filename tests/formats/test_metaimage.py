@@ -116,7 +116,7 @@ def test_written_header_names_its_voxels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "error", "text"),
     [
-        ("DimSize = 7 5 3", "DimSize = 7 5 4", Truncated, "cut short"),
+        ("DimSize = 7 5 3", "DimSize = 7 5 4", Truncated, "is truncated"),
         ("DimSize = 7 5 3", "DimSize = 7 15", WrongDimensions, r"shape \(15, 7\)"),
         ("DimSize = 7 5 3", "DimSize = many", Corrupted, "no numbers in the line DimSize"),
         ("MET_SHORT", "MET_STRING", UnsupportedType, "MET_STRING"),

@@ -151,9 +151,9 @@ def test_several_volumes_are_listed(tmp_path: Path) -> None:
     put(tmp_path / "a.n5", {"n5": "2.5.1"})
     put_dataset(tmp_path / "a.n5/raw/s0")
     put_dataset(tmp_path / "a.n5/labels")
-    with pytest.raises(DatasetAmbiguous, match=r"holds 2 volumes.*there are: /labels, /raw\."):
+    with pytest.raises(DatasetAmbiguous, match=r"contains 2 volumes.*Datasets: /labels, /raw\."):
         open_at(tmp_path / "a.n5")
-    with pytest.raises(DatasetMissing, match=r"no dataset '/mask'.*there are: /labels, /raw\."):
+    with pytest.raises(DatasetMissing, match=r"no dataset '/mask'.*Datasets: /labels, /raw\."):
         open_at(f"{tmp_path}/a.n5:/mask")
 
 
@@ -174,11 +174,11 @@ def test_what_is_no_volume_is_refused(tmp_path: Path) -> None:
 
 def test_unfinished_output_is_no_volume(tmp_path: Path) -> None:
     write(tmp_path / "scan.n5", layout(), is_finished=False)
-    with pytest.raises(Incomplete, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="is incomplete"):
         open_at(tmp_path / "scan.n5")
     write(f"{tmp_path}/other.n5:/a", layout())
     write(f"{tmp_path}/other.n5:/b", layout(), is_finished=False)
-    with pytest.raises(Incomplete, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="is incomplete"):
         open_at(f"{tmp_path}/other.n5:/b")
 
 
@@ -189,7 +189,7 @@ def test_a_dataset_is_written_into_a_container(tmp_path: Path) -> None:
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="There is nothing at"):
+    with pytest.raises(NotFound, match="does not exist"):
         n5.open_reader(Location.parse(tmp_path / "none.n5"))
 
 
@@ -221,7 +221,7 @@ def test_a_block_cut_short_is_damaged(codec: str, left: int, tmp_path: Path) -> 
     write(tmp_path / "scan.n5", layout(codec))
     block = tmp_path / "scan.n5/s0/0/0/0"
     os.truncate(block, block.stat().st_size + left if left < 0 else left)
-    with pytest.raises(Corrupted, match=r"s0/0/0/0 is damaged: .*Copy it again"):
+    with pytest.raises(Corrupted, match=r"s0/0/0/0 is corrupted: .*Copy it again"):
         read(open_at(tmp_path / "scan.n5"))
 
 
@@ -243,8 +243,8 @@ def test_broken_metadata_is_damaged(text: str, why: str, tmp_path: Path) -> None
 
 def test_unknown_codec_and_type_are_named(tmp_path: Path) -> None:
     put_dataset(tmp_path / "a.n5", compression={"type": "shrink"})
-    with pytest.raises(UnknownCodec, match=r"uses the codec 'shrink'.*Known: .*gzip"):
+    with pytest.raises(UnknownCodec, match=r"uses the codec 'shrink'.*Use one of: .*gzip"):
         open_at(tmp_path / "a.n5")
-    with pytest.raises(UnsupportedType, match="N5 cannot hold voxels of type float16"):
+    with pytest.raises(UnsupportedType, match="N5 does not support voxels of type float16"):
         write(tmp_path / "b.n5", layout(dtype="float16"))
     assert not (tmp_path / "b.n5").exists()

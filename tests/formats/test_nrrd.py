@@ -119,10 +119,10 @@ def test_skipped_bytes_and_lines(byte_skip: int, line_skip: int, tmp_path: Path)
 @pytest.mark.parametrize(
     ("old", "new", "error", "text"),
     [
-        ("encoding: raw", "encoding: hex", UnknownCodec, "uses the codec 'hex'.*Known: .*gzip"),
-        ("type: uint8", "type: block", UnsupportedType, "cannot hold voxels of type block"),
+        ("encoding: raw", "encoding: hex", UnknownCodec, "uses the codec 'hex'.*Use one of: .*gzip"),
+        ("type: uint8", "type: block", UnsupportedType, "does not support voxels of type block"),
         ("sizes: 7 5 3", "sizes: 105", WrongDimensions, r"shape \(105,\)"),
-        ("sizes: 7 5 3", "sizes: 7 5 4", Truncated, "cut short"),
+        ("sizes: 7 5 3", "sizes: 7 5 4", Truncated, "is truncated"),
         ("sizes: 7 5 3", "sizes: 7 x 3", Corrupted, "lacks the type or the sizes"),
         ("NRRD", "NERD", Corrupted, "does not begin with NRRD"),
     ],

@@ -76,9 +76,9 @@ def test_each_fault_has_its_error(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"anything")
     (tmp_path / "empty.h5").touch()
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UnknownFormat, match=r"no format known here.*hdf5.*--shape and --(source-)?dtype"):
+    with pytest.raises(UnknownFormat, match=r"was not recognised.*hdf5.*--shape and --(source-)?dtype"):
         registry.recognise(Location(str(tmp_path / "a")))
-    with pytest.raises(NotFound, match="nothing at"):
+    with pytest.raises(NotFound, match="does not exist"):
         registry.recognise(Location(str(tmp_path / "absent.h5")))
     for name in ("empty.h5", "folder"):
         with pytest.raises(EmptyFile, match="is empty"):
@@ -111,7 +111,7 @@ def test_output_by_its_name(name: str, expected: str) -> None:
 def test_output_that_cannot_be_written() -> None:
     with pytest.raises(NotWritable, match=r"asks for no format.*a folder/ of TIFF, hdf5"):
         registry.format_for_writing(Location("a.jpg"))
-    with pytest.raises(NotWritable, match=r"precomputed is only read.*Writable formats: hdf5"):
+    with pytest.raises(NotWritable, match=r"precomputed is only read.*Use a writable format: hdf5"):
         registry.format_for_writing(Location("a.precomputed"))
 
 

@@ -71,7 +71,7 @@ def test_the_bucket_holds_the_same_objects_as_a_folder(name: str, s3: S3Server, 
 @pytest.mark.parametrize("name", NAMES)
 def test_unfinished_output_is_no_volume(name: str, s3: S3Server) -> None:
     write(s3.url(f"half/{name}"), layout(), is_finished=False)
-    with pytest.raises(Incomplete, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="is incomplete"):
         open_at(s3.url(f"half/{name}"))
 
 
@@ -110,14 +110,14 @@ def test_precomputed(s3: S3Server, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [*NAMES, "scan.precomputed"])
 def test_nothing_there(name: str, s3: S3Server) -> None:
-    with pytest.raises(NotFound, match=f"There is nothing at s3://volumes/none/{name}"):
+    with pytest.raises(NotFound, match=f"s3://volumes/none/{name} does not exist"):
         open_at(s3.url(f"none/{name}"))
-    with pytest.raises(NotFound, match="There is nothing at s3://no-such-bucket"):
+    with pytest.raises(NotFound, match="s3://no-such-bucket.* does not exist"):
         open_at(f"s3://no-such-bucket/{name}")
 
 
 def test_nothing_there_without_a_telling_name(s3: S3Server) -> None:
-    with pytest.raises(UnknownFormat, match="in no format known here"):
+    with pytest.raises(UnknownFormat, match="was not recognised from its content"):
         open_at(s3.url("none/at-all"))
 
 
@@ -125,9 +125,9 @@ def test_nothing_there_without_a_telling_name(s3: S3Server) -> None:
 def test_wrong_keys_are_refused(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     write(s3.url("keys/scan.zarr"), layout())
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-    with pytest.raises(Unreadable, match=r"cannot be read: the server refused; check AWS_ACCESS_KEY_ID"):
+    with pytest.raises(Unreadable, match=r"Could not read .*: the server refused; check AWS_ACCESS_KEY_ID"):
         open_at(s3.url("keys/scan.zarr"))
-    with pytest.raises(NotWritable, match=r"cannot be written: the server refused; check AWS_ACCESS_KEY_ID"):
+    with pytest.raises(NotWritable, match=r"Could not write .*: the server refused; check AWS_ACCESS_KEY_ID"):
         write(s3.url("keys/new.n5"), layout())
 
 
@@ -143,11 +143,11 @@ def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
         for name in ("scan.zarr", "scan"):
-            with pytest.raises(Unreadable, match=r"cannot be read: the server did not answer in 0\.2 s\."):
+            with pytest.raises(Unreadable, match=r"Could not read .*: the server did not answer in 0\.2 s\."):
                 open_at(f"s3://volumes/{name}")
         with pytest.raises(NotWritable, match=r"the server did not answer in 0\.2 s\."):
             write("s3://volumes/scan.n5", layout())
-        with pytest.raises(NotWritable, match=r"cannot be written: the server did not answer in 0\.2 s\."):
+        with pytest.raises(NotWritable, match=r"Could not write .*: the server did not answer in 0\.2 s\."):
             tensorstore_backend.RemoteStore("s3://volumes/scan").write("key", b"1")
         with pytest.raises(Unreadable, match=r"did not answer in 0\.2 s"):
             tensorstore_backend.remote_fingerprint(Location("s3://volumes/scan.zarr"))
@@ -179,7 +179,7 @@ def test_a_damaged_chunk(name: str, s3: S3Server) -> None:
     write(s3.url(f"cut/{name}"), layout("gzip"))
     store, key = tensorstore_backend.RemoteStore(s3.url(f"cut/{name}")), f"{'s0' if name == 'scan.n5' else '0'}/0/0/0"
     store.write(key, (store.read(key) or b"")[:200])
-    with pytest.raises(Corrupted, match=r"is damaged: .*Copy it again"):
+    with pytest.raises(Corrupted, match=r"is corrupted: .*Copy it again"):
         read(open_at(s3.url(f"cut/{name}")))
 
 
@@ -197,7 +197,7 @@ def test_fingerprint_changes_with_the_metadata(s3: S3Server) -> None:
     assert tensorstore_backend.remote_fingerprint(where) == first
     write(str(where), layout("gzip"))
     assert tensorstore_backend.remote_fingerprint(where) != first
-    with pytest.raises(NotFound, match="nothing at"):
+    with pytest.raises(NotFound, match="does not exist"):
         tensorstore_backend.remote_fingerprint(Location.parse(s3.url("print/none.zarr")))
 
 
@@ -231,7 +231,7 @@ def test_settings_from_the_environment(
     [
         ("RESOURCE_EXHAUSTED: Failed to write: No space left on device", DiskFull, "disk is full"),
         ("PERMISSION_DENIED: Failed to open file [OS error 13: EACCES Permission denied]", NotWritable, "Permission"),
-        ("NOT_FOUND: Metadata does not exist", NotFound, "nothing at"),
+        ("NOT_FOUND: Metadata does not exist", NotFound, "does not exist"),
         ("DATA_LOSS: Error decoding chunk [tensorstore_spec='{}']", Corrupted, "Error decoding chunk. Copy"),
         ('INVALID_ARGUMENT: Error parsing: "shrink" is not registered', UnknownCodec, "codec 'shrink'"),
         ("UNAVAILABLE: nobody", NotWritable, "does not answer"),

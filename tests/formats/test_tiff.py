@@ -179,7 +179,7 @@ def test_several_series_are_chosen_by_number(tmp_path: Path) -> None:
         tif.write(numbers((3, 5, 7), "uint8"), photometric="minisblack")
         tif.write(numbers((2, 9, 9), "uint8"), photometric="minisblack")
     location = Location(str(tmp_path / "a.tif"))
-    with pytest.raises(DatasetAmbiguous, match=r"holds 2 volumes.*/0, /1"):
+    with pytest.raises(DatasetAmbiguous, match=r"contains 2 volumes.*/0, /1"):
         open_reader(location)
     with pytest.raises(DatasetMissing, match=r"no dataset '/2'"):
         open_reader(Location(location.path, "/2"))
@@ -192,7 +192,7 @@ def test_file_cut_short(options: dict[str, Any], tmp_path: Path) -> None:
     content = location.local.read_bytes()
     for part in (0.95, 0.6, 0.3):
         location.local.write_bytes(content[: int(len(content) * part)])
-        with pytest.raises((Truncated, Corrupted), match=r"cut short|damaged"):
+        with pytest.raises((Truncated, Corrupted), match=r"truncated|corrupted"):
             open_reader(location)
 
 
@@ -293,7 +293,7 @@ def test_several_kinds_of_names_are_chosen_by_pattern(tmp_path: Path) -> None:
     voxels = numbers((3, 5, 7), "uint8")
     location = slices(tmp_path / "scan", voxels, "raw_{:03}.tif")
     slices(tmp_path / "scan", voxels[:1], "dark_{:03}.tif")
-    with pytest.raises(DatasetAmbiguous, match=r"holds 2 volumes.*/dark_\*.tif, /raw_\*.tif"):
+    with pytest.raises(DatasetAmbiguous, match=r"contains 2 volumes.*/dark_\*.tif, /raw_\*.tif"):
         open_reader(location)
     assert same_bits(read_all(Location(location.path, "/raw_*.tif")), voxels)
     with pytest.raises(DatasetMissing, match=r"/dark_\*.tif"):
@@ -332,7 +332,7 @@ def test_folder_wants_whole_slices_and_all_of_them(tmp_path: Path) -> None:
     with pytest.raises(ChunkConflict, match="would share chunks"):
         writer.write(Box((0, 0, 0), (1, 2, 7)), voxels[:1, :2])
     writer.write(Box((0, 0, 0), (2, 5, 7)), voxels[:2])
-    with pytest.raises(Incomplete, match="never finished"):
+    with pytest.raises(Incomplete, match="is incomplete"):
         writer.finish()
     writer.close()
 

@@ -198,16 +198,16 @@ def test_several_volumes_of_a_group_are_listed(tmp_path: Path) -> None:
     group = zarr.open_group(tmp_path / "g.zarr", mode="w")
     group.create_array("one", data=ramp())
     write(f"{tmp_path}/g.zarr:/two", layout())
-    with pytest.raises(DatasetAmbiguous, match=r"holds 2 volumes.*:/NAME; there are: /one, /two\."):
+    with pytest.raises(DatasetAmbiguous, match=r"contains 2 volumes.*:/NAME. Datasets: /one, /two\."):
         open_at(tmp_path / "g.zarr")
-    with pytest.raises(DatasetMissing, match=r"no dataset '/three'.*there are: /one, /two\."):
+    with pytest.raises(DatasetMissing, match=r"no dataset '/three'.*Datasets: /one, /two\."):
         open_at(f"{tmp_path}/g.zarr:/three")
     np.testing.assert_array_equal(read(open_at(f"{tmp_path}/g.zarr:/two")), ramp())
 
 
 def test_a_group_without_volumes_says_so(tmp_path: Path) -> None:
     zarr.open_group(tmp_path / "g.zarr", mode="w")
-    with pytest.raises(DatasetAmbiguous, match="holds no dataset of three axes"):
+    with pytest.raises(DatasetAmbiguous, match="contains no dataset of three axes"):
         open_at(tmp_path / "g.zarr")
 
 
@@ -221,12 +221,12 @@ def test_a_dataset_is_written_into_a_container_with_groups_above_it(name: str, t
 @pytest.mark.parametrize("name", NAMES)
 def test_unfinished_output_is_no_volume(name: str, tmp_path: Path) -> None:
     write(tmp_path / name, layout(), is_finished=False)
-    with pytest.raises(Incomplete, match="begun and never finished"):
+    with pytest.raises(Incomplete, match="is incomplete"):
         open_at(tmp_path / name)
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"There is nothing at .*none\.zarr"):
+    with pytest.raises(NotFound, match=r"none\.zarr does not exist"):
         zarr_format.open_reader(Location.parse(tmp_path / "none.zarr"))
 
 
@@ -254,7 +254,7 @@ def test_a_chunk_cut_short_is_damaged(name: str, codec: str, tmp_path: Path) -> 
     write(tmp_path / name, layout(codec))
     chunk = next(path for path in (tmp_path / name / "0").rglob("0") if path.is_file())
     os.truncate(chunk, chunk.stat().st_size - 5)
-    with pytest.raises(Corrupted, match=r"is damaged: .*Copy it again"):
+    with pytest.raises(Corrupted, match=r"is corrupted: .*Copy it again"):
         read(open_at(tmp_path / name))
 
 
@@ -275,7 +275,7 @@ def test_a_wrong_checksum_of_a_shard_is_damaged(tmp_path: Path) -> None:
 def test_broken_metadata_is_damaged(key: str, text: str, tmp_path: Path) -> None:
     write(tmp_path / "scan.zarr", layout())
     (tmp_path / "scan.zarr" / key).write_text(text)
-    with pytest.raises(Corrupted, match="is damaged: it"):
+    with pytest.raises(Corrupted, match="is corrupted: it"):
         open_at(tmp_path / "scan.zarr")
 
 
@@ -318,7 +318,7 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(NotWritable, match=r"cannot be written: Not a directory"):
+    with pytest.raises(NotWritable, match=r"Could not write .*: Not a directory"):
         write(tmp_path / "file" / "a.zarr", layout())
 
 

@@ -357,7 +357,7 @@ SPACED = st.text(string.ascii_letters + " ", min_size=3, max_size=12).map(lambda
 @given(st.lists(NAME, min_size=2, max_size=6, unique=True), st.sampled_from(["", "s3:/", "file:/", "~"]))
 def test_guests_see_the_name_of_a_file_and_not_its_path(parts: list[str], start: str) -> None:
     path = f"{start}/{'/'.join(parts)}.h5"
-    for text in (f"{path} cannot be read.", f"There is nothing at {path}.", f"See '{path}', ({path}); {path}:/entry."):
+    for text in (f"{path} cannot be read.", f"{path} does not exist.", f"See '{path}', ({path}); {path}:/entry."):
         shown = without_paths(text)
         assert f"{parts[-1]}.h5" in shown
         assert not any(f"/{part}" in shown or f"{part}/" in shown for part in parts)
@@ -366,8 +366,8 @@ def test_guests_see_the_name_of_a_file_and_not_its_path(parts: list[str], start:
 @given(st.lists(SPACED, min_size=2, max_size=5, unique=True))
 def test_paths_with_spaces_that_the_viewer_knows_are_left_out(parts: list[str]) -> None:
     path = "/" + "/".join(parts)
-    shown = without_paths(f"{path} is damaged: it ends.", [path])
-    assert shown == f"{parts[-1]} is damaged: it ends."
+    shown = without_paths(f"{path} is corrupted: it ends.", [path])
+    assert shown == f"{parts[-1]} is corrupted: it ends."
 
 
 @pytest.mark.parametrize("text", ["Look at /api/docs.", "It has 1/2 of it, and/or more.", "Use 3:4, 5 / 6 or a//b."])
@@ -389,4 +389,4 @@ def test_a_drawing_that_fails_is_told_to_guests_without_its_path(fresh: Instance
         error = Unreadable(source, "Input/output error")
         fresh.session.relay.drawing_failed(0, error)
         reply = page.hear_text("refusal")["what"]
-    assert "ball.npy cannot be read" in reply and (source in reply) == (has == "own")
+    assert "Could not read ball.npy" in reply and (source in reply) == (has == "own")

@@ -125,13 +125,13 @@ def test_nothing_outside_the_roots_is_opened(instance: Instance, folder: Path, p
     link.unlink()
     for answer in requests:
         assert answer.status_code in (403, 404), answer.text
-        assert "lies outside" in answer.text or "nothing at" in answer.text
+        assert "lies outside" in answer.text or "does not exist" in answer.text
 
 
 @pytest.mark.parametrize(
     ("layers", "name", "status", "says"),
     [
-        ("meshes", "nowhere.stl", 404, "nothing at"),
+        ("meshes", "nowhere.stl", 404, "does not exist"),
         ("meshes", "ball.npy", 400, "ball.npy is not a mesh."),
         ("meshes", "below/deep-ball.npy", 400, "deep-ball.npy is not a mesh."),
         ("points", "below/deep-ball.npy", 400, "deep-ball.npy is not points."),

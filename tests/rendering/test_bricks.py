@@ -168,7 +168,7 @@ def test_one_more_volume_lets_others_go(device: Device) -> None:
 
 def test_too_little_memory_for_the_coarsest_is_refused(device: Device) -> None:
     volume = Volume.from_array(waves())
-    with pytest.raises(NotEnoughMemory, match=r"needs .* KiB .* may be used\. Open a coarser level"):
+    with pytest.raises(NotEnoughMemory, match=r"KiB needed, .* available\. Open a coarser level"):
         Renderer(device, 50_000).render(scene_of(volume), SIZE, SIZE)
 
 

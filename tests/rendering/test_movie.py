@@ -91,7 +91,7 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path) -> None:
     save_movie(folder, lambda number: draw(number, -1), COUNT, describe="this")
     assert drawn == list(range(COUNT))
     assert (np.asarray(Image.open(folder / "0005.png")) == image(5)).all()
-    with pytest.raises(OutputExists, match="exists already"):
+    with pytest.raises(OutputExists, match="already exists"):
         save_movie(folder, image, COUNT, describe="that")
 
 

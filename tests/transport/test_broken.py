@@ -58,7 +58,7 @@ def test_a_cut_transfer_is_taken_up(lane: str, listener: Listener, keeper: Keepe
 
 def test_what_was_there_stays_until_all_has_arrived(listener: Listener, keeper: Keeper) -> None:
     with Relay(listener.address.port, cut_after=4 * 2**20) as relay:
-        with pytest.raises(TransferInterrupted, match="pieces that arrived are not sent twice"):
+        with pytest.raises(TransferInterrupted, match="pieces already received are not resent"):
             send(relay.address, voxels(), token=TOKEN, options=TransferOptions("tcp", attempts=1))
         assert keeper.has_broken.wait(WAIT_S)
         with pytest.raises(TransferInterrupted, match="nothing arrived"):

@@ -133,7 +133,7 @@ def test_what_is_no_web_address(text: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "says"),
     [
-        (b"HTTP/1.1 403 Forbidden\r\n\r\n", TokenRejected, "does not hold the same token"),
+        (b"HTTP/1.1 403 Forbidden\r\n\r\n", TokenRejected, "rejected the token"),
         (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", Unreachable, "status 502"),
         (b"HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: no\r\n\r\n", Unreachable, "status 101"),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", Unreachable, "status 0"),

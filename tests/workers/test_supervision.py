@@ -73,7 +73,7 @@ def test_a_device_that_is_not_there_is_given_up(ear: Ear) -> None:
 
 
 def test_an_unknown_file_is_refused_with_its_own_error(worker: SupervisedWorker) -> None:
-    with pytest.raises(Exception, match="There is nothing at") as refused:
+    with pytest.raises(Exception, match="does not exist") as refused:
         worker.send_request("describing", lambda request: Describe(request, "/nowhere/scan.h5")).result(TIMEOUT_S)
     assert type(refused.value).__name__ == "NotFound"
 

@@ -43,7 +43,7 @@ int out_of_memory(pellucid_error *error, uint64_t bytes) {
 
 int token_rejected(pellucid_error *error, const char *who) {
     return fail(error, PELLUCID_TOKEN, "Use the token that the receiver was started with; nothing was sent.",
-                "%s does not hold the same token.", who);
+                "%s rejected the token.", who);
 }
 
 int transfer_too_large(pellucid_error *error, uint64_t announced, uint64_t limit) {

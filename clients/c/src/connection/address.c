@@ -41,6 +41,6 @@ void append_host(struct text *text, const struct address *address) {
 
 int unreachable(pellucid_error *error, const struct address *address, const char *why) {
     return fail(error, PELLUCID_UNREACHABLE,
-                "Check that it is running there, the address and port, and the firewall between the two machines.",
-                "%s:%s cannot be reached: %s.", address->host, address->port, why);
+                "Check that it is running, the address and port, and the firewall between the two machines.",
+                "Could not reach %s:%s: %s.", address->host, address->port, why);
 }

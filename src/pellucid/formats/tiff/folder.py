@@ -19,7 +19,7 @@ import tifffile
 
 from pellucid.box import Box, Shape
 from pellucid.errors import (
-    MOST_LISTED,
+    MAX_LISTED,
     ChunkConflict,
     DatasetAmbiguous,
     DatasetMissing,
@@ -63,10 +63,10 @@ def open_folder_reader(location: Location) -> "Reader | Path":
 
 def _warn_of_gaps(folder: Path, files: list[Path]) -> None:
     """Say which numbers are missing: without them every later slice lies closer than it was."""
-    missing = list(islice(missing_numbers(path.name for path in files), MOST_LISTED + 1))
+    missing = list(islice(missing_numbers(path.name for path in files), MAX_LISTED + 1))
     if missing:
-        listed = ", ".join(map(str, missing[:MOST_LISTED]))
-        rest = " and more" if len(missing) > MOST_LISTED else ""
+        listed = ", ".join(map(str, missing[:MAX_LISTED]))
+        rest = " and more" if len(missing) > MAX_LISTED else ""
         _log.warning("The slices in %s lack the numbers %s%s: the volume is read without them.", folder, listed, rest)
 
 

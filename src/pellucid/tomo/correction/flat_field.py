@@ -22,7 +22,7 @@ BAD_SHARE = 0.4
 """A row of a projection with more of its pixels clipped than this is replaced. Without light, noise about the dark
 level clips a little more than half of them."""
 
-MOST_LISTED = 10
+MAX_LISTED = 10
 """Rows or views in a sentence."""
 FLATS_AT_ONCE = 32
 BATCH_PIXELS, BATCHES = 2**17, 64
@@ -149,7 +149,7 @@ def black_sentences(black_rows: Iterable[int], dim_rows: Iterable[int], mended_v
 
 
 def _listed(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers[:MOST_LISTED])) + (" and more" if len(numbers) > MOST_LISTED else "")
+    return ", ".join(map(str, numbers[:MAX_LISTED])) + (" and more" if len(numbers) > MAX_LISTED else "")
 
 
 def attenuate(projections: Array, times: Floats, calibration: Calibration, device: Device | None = None) -> Correction:
