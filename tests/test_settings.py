@@ -85,35 +85,37 @@ def test_sizes(text: str | int, size: int) -> None:
         ("threads", "many", "whole number from 1"),
         ("threads", 0, "whole number from 1"),
         ("device", "gpu", "cuda:1"),
-        ("cache_folder", 3, "path of a folder"),
+        ("cache_folder", 3, "a folder path"),
     ],
 )
 def test_bad_argument_is_named(name: str, value: object, valid: str) -> None:
-    with pytest.raises(InvalidInput, match=f"setting {name} cannot be.*the argument {name}.*{valid}"):
+    with pytest.raises(InvalidInput, match=f"Invalid value .* for the setting {name} .*the argument {name}.*{valid}"):
         settings.load(**{name: value})
 
 
 def test_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PELLUCID_THREADS", "two")
-    with pytest.raises(InvalidInput, match=r"threads cannot be 'two' \(from the variable PELLUCID_THREADS\)"):
+    with pytest.raises(InvalidInput, match=r"'two' for the setting threads \(from the variable PELLUCID_THREADS\)"):
         settings.load()
 
 
 def test_bad_value_in_the_file_names_the_file(bare: Path) -> None:
     bare.write_text("threads = 0.5\n")
-    with pytest.raises(InvalidInput, match=rf"threads cannot be 0.5 \(from {bare}\)"):
+    with pytest.raises(InvalidInput, match=rf"Invalid value 0.5 for the setting threads \(from {bare}\)"):
         settings.load()
 
 
 def test_unknown_names_are_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidInput, match=r"no setting thread .*Valid: cache_folder, .*threads"):
+    with pytest.raises(InvalidInput, match=r"Unknown setting 'thread' in .*Valid settings: cache_folder, .*threads"):
         settings.load(thread=2)
     monkeypatch.setenv("PELLUCID_THREAD", "2")
-    with pytest.raises(InvalidInput, match=r"no setting PELLUCID_THREAD .*Valid: .*PELLUCID_THREADS"):
+    with pytest.raises(
+        InvalidInput, match=r"Unknown setting 'PELLUCID_THREAD' in .*Valid settings: .*PELLUCID_THREADS"
+    ):
         settings.load()
     monkeypatch.delenv("PELLUCID_THREAD")
     bare.write_text("colour = 1\n")
-    with pytest.raises(InvalidInput, match=rf"no setting colour \(in {bare}\)"):
+    with pytest.raises(InvalidInput, match=rf"Unknown setting 'colour' in {bare}"):
         settings.load()
 
 

@@ -39,7 +39,7 @@ class Box:
         """
         parts = text.split(",")
         if len(parts) != 3:
-            raise InvalidInput(f"{text!r} is not a box.", remedy="Write three ranges: z0:z1,y0:y1,x0:x1.")
+            raise InvalidInput(f"Invalid box {text!r}.", remedy="Write three ranges: z0:z1,y0:y1,x0:x1.")
         ranges = [_parse_range(part, length) for part, length in zip(parts, shape, strict=True)]
         (z0, z1), (y0, y1), (x0, x1) = ranges
         return cls((z0, y0, x0), (z1, y1, x1))
@@ -125,12 +125,10 @@ def _parse_range(text: str, length: int) -> tuple[int, int]:
         first = int(start) if start else 0
         last = int(stop) if stop else (length if colon else first + 1)
     except ValueError:
-        raise InvalidInput(
-            f"{text!r} is not a range of voxels.", remedy="Write start:stop with whole numbers."
-        ) from None
+        raise InvalidInput(f"Invalid range {text!r}.", remedy="Write start:stop with whole numbers.") from None
     if not 0 <= first < last <= length:
         raise InvalidInput(
-            f"The range {text!r} does not lie in an axis of {length} voxels.",
+            f"The range {text!r} is outside an axis of {length} voxels.",
             remedy=f"Write start:stop with 0 <= start < stop <= {length}.",
         )
     return first, last

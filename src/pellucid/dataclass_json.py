@@ -33,12 +33,14 @@ def _build_dataclass(kind: Any, value: Any, where: str) -> Any:
         _refuse(where, value, "an object")
     known = {field.name for field in fields(kind)}
     if unknown := sorted(set(value) - known):
-        raise InvalidInput(f"{where} has no {unknown[0]!r}.", remedy=f"It has: {', '.join(sorted(known))}.")
+        raise InvalidInput(
+            f"Unknown field {unknown[0]!r} in {where}.", remedy=f"Valid fields: {', '.join(sorted(known))}."
+        )
     types = get_type_hints(kind)
     try:
         return kind(**{name: from_json(types[name], one, f"{where}.{name}") for name, one in value.items()})
     except TypeError as error:
-        raise InvalidInput(f"{where} is incomplete: {error}.", remedy="Give the missing part.") from error
+        raise InvalidInput(f"{where} is incomplete: {error}.", remedy="Add the missing fields.") from error
 
 
 def _build_tuple(inner: tuple[Any, ...], value: Any, where: str) -> Any:
@@ -66,7 +68,7 @@ def _build_plain(kind: Any, value: Any, where: str) -> Any:
 
 
 def check_storable(value: Any, where: str) -> None:
-    """Refuse what can be sent as JSON and breaks whoever reads it later: numbers without end, halves of letters.
+    """Reject JSON values that other readers do not support: huge numbers and unpaired surrogates.
 
     value: what JSON can hold, or a dataclass of it.
     """
@@ -97,7 +99,7 @@ def _fitting(kinds: tuple[Any, ...], value: Any) -> Any:
 
 
 def _refuse(where: str, value: Any, wanted: str) -> Any:
-    raise InvalidInput(f"{where} is {_shortened(value)}.", remedy=f"Give {wanted}.")
+    raise InvalidInput(f"Invalid value for {where}: {_shortened(value)}.", remedy=f"Use {wanted}.")
 
 
 def _shortened(value: Any) -> str:

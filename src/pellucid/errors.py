@@ -98,8 +98,9 @@ class UnknownFormat(PellucidError):
 class EmptyFile(PellucidError):
     """A file of zero bytes, or a folder with nothing to read in it."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is empty.", remedy="Write or copy it again; the program that wrote it failed.")
+    def __init__(self, path: str, lacks: str = "") -> None:
+        what = f"The folder {path} contains no {lacks}." if lacks else f"{path} is empty."
+        super().__init__(what, remedy="Check the path." if lacks else "Write or copy it again.")
 
 
 class Truncated(PellucidError):
@@ -342,8 +343,7 @@ class ReceiverBusy(PellucidError):
     is_transient = True
 
     def __init__(self, name: str) -> None:
-        remedy = "Try again when it has finished."
-        super().__init__(f"The receiver is busy with another array ({name}).", remedy=remedy)
+        super().__init__(f"The receiver is busy with another array ({name}).", "Try again when it has finished.")
 
 
 class MissingPackage(PellucidError):

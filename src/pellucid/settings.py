@@ -178,8 +178,8 @@ def _from_file() -> dict[str, _Given]:
             raise InvalidInput(f"The settings file {file} does not exist.", remedy=remedy) from None
         return {}
     except OSError as error:
-        remedy = f"Correct its permissions, or name another in {CONFIG_VARIABLE}."
-        raise InvalidInput(f"The settings file {file} cannot be read: {error.strerror}.", remedy=remedy) from error
+        remedy = f"Correct its permissions, or set {CONFIG_VARIABLE} to another file."
+        raise InvalidInput(f"Could not read the settings file {file}: {error.strerror}.", remedy=remedy) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"The settings file {file} is not TOML: {error}.", remedy="Correct that line.") from error
     _refuse_unknown(table, VARIABLES, str(file))
@@ -191,7 +191,7 @@ def _refuse_unknown(
 ) -> None:
     for name in sorted(names):
         if name not in known:
-            raise InvalidInput(f"There is no setting {name} (in {where}).", remedy=f"Valid: {', '.join(known)}.")
+            raise InvalidInput(f"Unknown setting {name!r} in {where}.", remedy=f"Valid settings: {', '.join(known)}.")
 
 
 # What a value may be
@@ -217,19 +217,19 @@ def _count(given: _Given) -> int:
 def _device(given: _Given) -> str:
     text = str(given.value)
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
-        raise _invalid(given, "auto, cpu, cuda, or cuda: with a number such as cuda:1")
+        raise _invalid(given, "auto, cpu, cuda, or a numbered device such as cuda:1")
     return text
 
 
 def _folder(given: _Given) -> Path:
     if not isinstance(given.value, str | Path) or not str(given.value):
-        raise _invalid(given, "the path of a folder")
+        raise _invalid(given, "a folder path")
     return given.folder / Path(given.value).expanduser()
 
 
 def _invalid(given: _Given, valid: str) -> InvalidInput:
-    what = f"The setting {given.name} cannot be {given.value!r} (from {given.where})."
-    return InvalidInput(what, remedy=f"Give {valid}.")
+    what = f"Invalid value {given.value!r} for the setting {given.name} (from {given.where})."
+    return InvalidInput(what, remedy=f"Use {valid}.")
 
 
 PARSERS: Mapping[str, Callable[[_Given], object]] = {

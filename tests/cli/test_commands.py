@@ -188,7 +188,7 @@ def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.Captu
     ("arguments", "reply"),
     [
         (["info", "nowhere.h5"], "nowhere.h5 does not exist."),
-        (["convert", "{scan}", "{folder}/out.xyz"], "its name asks for no format known here"),
+        (["convert", "{scan}", "{folder}/out.xyz"], "its name does not match a known format"),
         (["convert", "{scan}", "{folder}/out.zarr", "--dtype", "uint8"], "Add --range LOW,HIGH"),
         (["convert", "{scan}", "{folder}/out.zarr", "--memory", "plenty"], "plenty"),
         (["convert", "{scan}", "{folder}/out.zarr", "--box", "0:99,:,:"], "0 <= start < stop <= 40"),

@@ -140,9 +140,10 @@ def test_a_bad_setting_is_one_of_the_findings(
     assert doctor.run(parse()) == 1
     printed = capsys.readouterr().out
     assert (
-        "bad     settings         The setting threads cannot be 'none' (from the variable PELLUCID_THREADS)." in printed
+        "bad     settings         Invalid value 'none' for the setting threads (from the variable PELLUCID_THREADS)."
+        in printed
     )
-    assert "-> Give a whole number from 1." in printed
+    assert "-> Use a whole number from 1." in printed
 
 
 def test_a_folder_that_takes_no_files(tmp_path: Path) -> None:

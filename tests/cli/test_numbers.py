@@ -46,7 +46,7 @@ def test_what_is_not_finite_is_refused(words: str, scan: Path, capsys: pytest.Ca
 def test_spacing_of_a_headerless_file(spacing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.raw").write_bytes(bytes(24))
     assert main(["info", f"{tmp_path}/a.raw:shape=2,3,4,dtype=uint8,spacing={spacing}"]) == 1
-    assert f"{spacing!r} is not a spacing." in capsys.readouterr().err
+    assert f"Invalid spacing {spacing!r}." in capsys.readouterr().err
 
 
 def test_a_range_may_begin_with_a_minus(scan: Path) -> None:

@@ -84,5 +84,5 @@ def test_every_name_of_a_type_is_taken(given: Any, name: str) -> None:
 
 @pytest.mark.parametrize("given", ["uint9", "complex64", "str", "", "O"])
 def test_other_types_are_refused(given: str) -> None:
-    with pytest.raises(InvalidInput, match="is not a voxel type"):
+    with pytest.raises(InvalidInput, match="Unknown voxel type"):
         ConversionOptions(dtype=given)

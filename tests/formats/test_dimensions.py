@@ -139,4 +139,4 @@ def test_a_folder_with_a_gap_is_read_with_a_warning(tmp_path: Path, caplog: pyte
     with caplog.at_level(logging.WARNING):
         reader = registry.open_reader(Location(str(tmp_path)))
     assert reader.header.levels[0].shape == (5, 4, 5)
-    assert caplog.messages == [f"The slices in {tmp_path} lack the numbers 3, 4: the volume is read without them."]
+    assert caplog.messages == [f"The slices numbered 3, 4 are missing in {tmp_path}; the volume is read without them."]

@@ -312,7 +312,7 @@ def _with(name: str, content: Any) -> Any:
         (lambda path: path.write_bytes(b""), EmptyFile, "is empty"),
         (_without_tail, Truncated, "is truncated"),
         (lambda path: path.write_bytes(b"hello" * 50), Corrupted, "file signature not found"),
-        (_with_a_bad_chunk, Corrupted, "a chunk cannot be decoded"),
+        (_with_a_bad_chunk, Corrupted, "a chunk could not be decoded"),
         (_with_a_bad_checksum, Corrupted, "checksum"),
         (_with_an_unknown_filter, UnknownCodec, r"HDF5 filter 31999"),
         (_with("flat", np.zeros((3, 4))), WrongDimensions, r"has shape \(3, 4\)"),

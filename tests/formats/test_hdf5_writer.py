@@ -146,7 +146,7 @@ def test_a_record_cut_short_does_not_count(tmp_path: Path) -> None:
 def test_resuming_needs_the_same_layout_and_a_finished_output_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "out.h5"
     open_writer(Location.parse(path), layout_of("gzip")).close()
-    with pytest.raises(InvalidInput, match="begun with another"):
+    with pytest.raises(InvalidInput, match="started with another"):
         open_writer(Location.parse(path), layout_of("zstd"), resume=True)
     write_all(path, layout_of("gzip"), voxels_of())
     with pytest.raises(OutputExists):

@@ -66,7 +66,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
         open_volume(path)
     write_img(tmp_path / "b.img", frames_of(16)[0])
     write_img(tmp_path / "c.img", frames_of(16)[0, 1:])
-    with pytest.raises(InvalidInput, match="7 x 4 pixels of 16 bits, and the first is one of 7 x 5"):
+    with pytest.raises(InvalidInput, match="7 x 4 pixels of 16 bits, but the first frame has 7 x 5"):
         open_volume(f"{tmp_path}:/?.img")
 
 

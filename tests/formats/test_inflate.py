@@ -107,7 +107,7 @@ def test_broken_stream(codec: str, tmp_path: Path, cache_folder: Path) -> None:
     stream[len(stream) // 2 : len(stream) // 2 + 50] = bytes(50)
     (tmp_path / "packed").write_bytes(stream)
     source = InflatedBytes(tmp_path / "packed", codec, len(CONTENT))
-    with pytest.raises(Corrupted, match=f"its {codec} stream is broken"):
+    with pytest.raises(Corrupted, match=f"its {codec} stream is invalid"):
         fill(source, 0, 10)
     assert entries(cache_folder) == []
 
@@ -163,5 +163,5 @@ def test_numbers_in_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert fill(source, 0, 16) == numbers.tobytes()
     source.close()
     (tmp_path / "text").write_text("1 two 3")
-    with pytest.raises(Corrupted, match="its text stream is broken"):
+    with pytest.raises(Corrupted, match="its text stream is invalid"):
         fill(InflatedBytes(tmp_path / "text", "text", 6, 0, numbers_in_text(numbers.dtype)), 0, 6)

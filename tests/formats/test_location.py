@@ -37,9 +37,9 @@ def test_options() -> None:
     assert location.number("c") is None
     assert location.option("format") == "hdf5"
     assert str(location.with_options(t=None, c=2)) == "a.h5:format=hdf5,c=2"
-    with pytest.raises(InvalidInput, match=r"t=-1 is not a whole number. Write t=0"):
+    with pytest.raises(InvalidInput, match=r"Invalid t=-1: it must be a whole number. Write t=0"):
         Location.parse("a.h5:t=-1").number("t")
-    with pytest.raises(InvalidInput, match="names no file"):
+    with pytest.raises(InvalidInput, match="is not a valid path"):
         Location.parse(":t=1")
 
 

@@ -118,9 +118,9 @@ def test_written_header_names_its_voxels(tmp_path: Path) -> None:
     [
         ("DimSize = 7 5 3", "DimSize = 7 5 4", Truncated, "is truncated"),
         ("DimSize = 7 5 3", "DimSize = 7 15", WrongDimensions, r"shape \(15, 7\)"),
-        ("DimSize = 7 5 3", "DimSize = many", Corrupted, "no numbers in the line DimSize"),
+        ("DimSize = 7 5 3", "DimSize = many", Corrupted, "line DimSize has no numbers"),
         ("MET_SHORT", "MET_STRING", UnsupportedType, "MET_STRING"),
-        ("ElementDataFile", "ElementFile", Corrupted, "no line ElementDataFile"),
+        ("ElementDataFile", "ElementFile", Corrupted, "no ElementDataFile line"),
         ("LOCAL", "gone.raw", NotFound, r"gone\.raw"),
     ],
 )

@@ -203,7 +203,7 @@ def test_a_fresh_writer_removes_remains(tmp_path: Path) -> None:
 
 def test_resume_with_another_layout_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "scan.n5", layout("gzip"))
-    with pytest.raises(InvalidInput, match="begun with another shape"):
+    with pytest.raises(InvalidInput, match="started with another shape"):
         registry.open_writer(Location.parse(tmp_path / "scan.n5"), layout("zstd"), resume=True)
 
 
@@ -229,7 +229,7 @@ def test_a_block_header_that_lies_is_damaged(tmp_path: Path) -> None:
     write(tmp_path / "scan.n5", layout("none"))
     block = tmp_path / "scan.n5/s0/0/0/0"
     block.write_bytes(b"\0\0\0\3" + b"\0\0\1\0" * 3)
-    with pytest.raises(Corrupted, match=r"says \(256, 256, 256\) voxels where \(8, 16, 16\) are the most"):
+    with pytest.raises(Corrupted, match=r"states \(256, 256, 256\) voxels, but the maximum is \(8, 16, 16\)"):
         read(open_at(tmp_path / "scan.n5"))
 
 

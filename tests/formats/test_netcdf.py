@@ -158,7 +158,7 @@ def test_broken_header(tmp_path: Path) -> None:
     location = write(Case("a.nc"), tmp_path, numbers(SHAPE, "int16"))
     content = location.local.read_bytes()
     location.local.write_bytes(content[:11] + b"\x0d" + content[12:])
-    with pytest.raises(Corrupted, match="lists what cannot be there"):
+    with pytest.raises(Corrupted, match="contains an invalid list"):
         open_reader(location)
     location.local.write_bytes(content[:60])
     with pytest.raises(Truncated, match="found 60"):

@@ -122,7 +122,7 @@ def test_metadata_before_axes_had_names() -> None:
 
 @pytest.mark.parametrize("broken", [{"axes": axes("zyx")}, {"axes": [3], "datasets": []}, {"datasets": [{}]}])
 def test_broken_multiscales_are_damaged(broken: dict[str, Any]) -> None:
-    with pytest.raises(Corrupted, match="multiscales metadata is not as OME-Zarr asks"):
+    with pytest.raises(Corrupted, match="multiscales metadata is not valid OME-Zarr"):
         parse_multiscale("a.zarr", {"multiscales": [broken]})
 
 

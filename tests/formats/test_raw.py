@@ -47,21 +47,23 @@ def test_any_name_will_do_where_the_shape_is_given(tmp_path: Path) -> None:
 def test_wrong_length_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a_5x4x3_uint8.raw"
     path.write_bytes(bytes(59))
-    with pytest.raises(InvalidInput, match=r"cut short, or of .*: 5x4x3 voxels of uint8 need 60 bytes, and it has 59"):
+    with pytest.raises(
+        InvalidInput, match=r"is truncated, or has .*: 5x4x3 voxels of uint8 need 60 bytes, but it has 59"
+    ):
         registry.open_reader(Location(str(path)))
     path.write_bytes(bytes(72))
-    with pytest.raises(InvalidInput, match=r"has 72 bytes, and 5x4x3 voxels of uint8 need 60 bytes.*offset=12"):
+    with pytest.raises(InvalidInput, match=r"has 72 bytes, but 5x4x3 voxels of uint8 need 60 bytes.*offset=12"):
         registry.open_reader(Location(str(path)))
 
 
 def test_what_is_not_said_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "a.raw").write_bytes(bytes(60))
-    with pytest.raises(InvalidInput, match=r"shape and dtype is not known. Write .*a.raw:shape=Z,Y,X,dtype=uint16"):
+    with pytest.raises(InvalidInput, match=r"shape and dtype was not given. Write .*a.raw:shape=Z,Y,X,dtype=uint16"):
         registry.open_reader(Location(str(tmp_path / "a.raw")))
-    for options, text in (("shape=3,4", "not the shape"), ("shape=3,4,5,dtype=int12", "not a voxel type")):
+    for options, text in (("shape=3,4", "Invalid shape"), ("shape=3,4,5,dtype=int12", "Unknown voxel type")):
         with pytest.raises(InvalidInput, match=text):
             registry.open_reader(Location.parse(f"{tmp_path / 'a.raw'}:{options}"))
-    with pytest.raises(InvalidInput, match="not a byte order"):
+    with pytest.raises(InvalidInput, match="Unknown byte order"):
         registry.open_reader(Location.parse(f"{tmp_path / 'a.raw'}:shape=3,4,5,dtype=int16,order=middle"))
 
 

@@ -112,7 +112,7 @@ def test_precomputed(s3: S3Server, tmp_path: Path) -> None:
 def test_nothing_there(name: str, s3: S3Server) -> None:
     with pytest.raises(NotFound, match=f"s3://volumes/none/{name} does not exist"):
         open_at(s3.url(f"none/{name}"))
-    with pytest.raises(NotFound, match="s3://no-such-bucket.* does not exist"):
+    with pytest.raises(NotFound, match=r"s3://no-such-bucket.* does not exist"):
         open_at(f"s3://no-such-bucket/{name}")
 
 
@@ -125,16 +125,16 @@ def test_nothing_there_without_a_telling_name(s3: S3Server) -> None:
 def test_wrong_keys_are_refused(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     write(s3.url("keys/scan.zarr"), layout())
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-    with pytest.raises(Unreadable, match=r"Could not read .*: the server refused; check AWS_ACCESS_KEY_ID"):
+    with pytest.raises(Unreadable, match=r"Could not read .*: the server denied access; check AWS_ACCESS_KEY_ID"):
         open_at(s3.url("keys/scan.zarr"))
-    with pytest.raises(NotWritable, match=r"Could not write .*: the server refused; check AWS_ACCESS_KEY_ID"):
+    with pytest.raises(NotWritable, match=r"Could not write .*: the server denied access; check AWS_ACCESS_KEY_ID"):
         write(s3.url("keys/new.n5"), layout())
 
 
 @pytest.mark.usefixtures("few_retries")
 def test_no_server(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(Unreadable, match=r"the server does not answer .*AWS_ENDPOINT_URL"):
+    with pytest.raises(Unreadable, match=r"the server does not respond .*AWS_ENDPOINT_URL"):
         open_at(s3.url("a/scan.zarr"))
 
 
@@ -143,30 +143,30 @@ def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
         for name in ("scan.zarr", "scan"):
-            with pytest.raises(Unreadable, match=r"Could not read .*: the server did not answer in 0\.2 s\."):
+            with pytest.raises(Unreadable, match=r"Could not read .*: the server did not respond within 0\.2 s\."):
                 open_at(f"s3://volumes/{name}")
-        with pytest.raises(NotWritable, match=r"the server did not answer in 0\.2 s\."):
+        with pytest.raises(NotWritable, match=r"the server did not respond within 0\.2 s\."):
             write("s3://volumes/scan.n5", layout())
-        with pytest.raises(NotWritable, match=r"Could not write .*: the server did not answer in 0\.2 s\."):
+        with pytest.raises(NotWritable, match=r"Could not write .*: the server did not respond within 0\.2 s\."):
             tensorstore_backend.RemoteStore("s3://volumes/scan").write("key", b"1")
-        with pytest.raises(Unreadable, match=r"did not answer in 0\.2 s"):
+        with pytest.raises(Unreadable, match=r"did not respond within 0\.2 s"):
             tensorstore_backend.remote_fingerprint(Location("s3://volumes/scan.zarr"))
 
 
 @pytest.mark.parametrize("endpoint", ["localhost:9000", "nonsense", "http://", "http://a b", "ftp://host"])
 def test_an_endpoint_that_is_none(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-    with pytest.raises(InvalidInput, match=r"AWS_ENDPOINT_URL is '.*', which is no address.*http://HOST:PORT"):
+    with pytest.raises(InvalidInput, match=r"Invalid server address in AWS_ENDPOINT_URL: '.*http://HOST:PORT"):
         open_at("s3://volumes/scan.zarr")
 
 
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("s3://", r"names no bucket\. Write s3://BUCKET/KEY"),
-        ("s3:///scan.zarr", r"names no bucket\. Write s3://BUCKET/KEY"),
-        ("s3://ab/scan.zarr", r"The bucket of s3://ab/scan\.zarr/zarr\.json cannot exist\. Names .* 3 to 63"),
-        ("s3://Not_One!/scan", r"The bucket of s3://Not_One!/scan/.* cannot exist\."),
+        ("s3://", r"has no bucket\. Write s3://BUCKET/KEY"),
+        ("s3:///scan.zarr", r"has no bucket\. Write s3://BUCKET/KEY"),
+        ("s3://ab/scan.zarr", r"s3://ab/scan\.zarr/zarr\.json has an invalid bucket name\. Use 3 to 63"),
+        ("s3://Not_One!/scan", r"s3://Not_One!/scan/.* has an invalid bucket name\."),
     ],
 )
 def test_an_address_that_is_none(where: str, says: str, s3: S3Server) -> None:

@@ -84,7 +84,7 @@ def test_a_message_that_promises_too_much_is_refused(message: bytes) -> None:
         socket.send_fds(ours, [framed], [shared.descriptor])
         ours.close()
         before = len(memory_files())
-        with pytest.raises(Corrupted, match="not what share_to sends"):
+        with pytest.raises(Corrupted, match="not sent by share_to"):
             SharedArray.receive_from(theirs)
         assert len(memory_files()) == before
 

@@ -203,10 +203,10 @@ def test_damaged_piece_and_damaged_file(tmp_path: Path) -> None:
     content = bytearray(location.local.read_bytes())
     content[offset : offset + 40] = bytes(40)
     location.local.write_bytes(content)
-    with pytest.raises(Corrupted, match="cannot be decoded"):
+    with pytest.raises(Corrupted, match="could not be decoded"):
         read_all(location)
     location.local.write_bytes(b"II*\0\x08\0\0\0\xff\xff" + bytes(100))
-    with pytest.raises(Corrupted, match="damaged"):
+    with pytest.raises(Corrupted, match="corrupted"):
         open_reader(location)
 
 
@@ -219,7 +219,7 @@ def test_what_is_no_volume_of_numbers(tmp_path: Path) -> None:
 
 def test_one_file_is_not_written_compressed(tmp_path: Path) -> None:
     layout = layout_of(Case("a.tif", codec="gzip"), numbers(SHAPE, "uint8"))
-    with pytest.raises(InvalidInput, match=r"one compressed TIFF file.*folder of slices \(.*/a/\)"):
+    with pytest.raises(InvalidInput, match=r"does not support compression.*folder of slices \(.*/a/\)"):
         open_writer(Location(str(tmp_path / "a.tif")), layout)
 
 
@@ -311,7 +311,7 @@ def test_names_without_numbers_are_slices_too(tmp_path: Path) -> None:
 
 def test_folder_without_slices(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
-    with pytest.raises(EmptyFile, match="as far as TIFF files go, is empty"):
+    with pytest.raises(EmptyFile, match="contains no TIFF files"):
         open_reader(Location(str(tmp_path)))
 
 

@@ -244,7 +244,7 @@ def test_a_fresh_writer_removes_remains_and_only_them(name: str, tmp_path: Path)
 
 def test_resume_with_another_layout_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "scan.zarr", layout("gzip"))
-    with pytest.raises(InvalidInput, match=r"begun with another shape, type, chunk or codec.*--overwrite"):
+    with pytest.raises(InvalidInput, match=r"started with another shape, type, chunk or codec.*--overwrite"):
         registry.open_writer(Location.parse(tmp_path / "scan.zarr"), layout("zstd"), resume=True)
 
 
@@ -282,7 +282,7 @@ def test_broken_metadata_is_damaged(key: str, text: str, tmp_path: Path) -> None
 def test_a_level_that_is_missing_is_damaged(tmp_path: Path) -> None:
     write(tmp_path / "scan.zarr", layout())
     (tmp_path / "scan.zarr/1/zarr.json").unlink()
-    with pytest.raises(Corrupted, match="names the level '1', and there is no such array"):
+    with pytest.raises(Corrupted, match="lists the level '1', but that array does not exist"):
         open_at(tmp_path / "scan.zarr")
 
 

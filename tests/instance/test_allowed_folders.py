@@ -47,7 +47,7 @@ def test_a_page_reads_nothing_outside_the_roots(instance: Instance, folder: Path
             for name in names:
                 answer = client.post("/api/load", json={"path": name})
                 assert answer.status_code == 403, answer.text
-                assert "outside the folders that may be read here" in answer.json()["what"]
+                assert "outside the allowed folders" in answer.json()["what"]
                 facts = client.get("/api/files/facts", params={"path": name}).json()
                 assert facts["shape"] == [] or facts["shape"] is None, facts
                 assert "outside the folders" in facts["problem"]

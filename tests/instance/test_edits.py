@@ -36,7 +36,7 @@ def test_lists_grow_at_their_end_and_lose_what_is_null() -> None:
         (("volumes", 2), {}, "no place volumes.2"),
         (("volumes", -1, "mode"), "max", "no place"),
         (("volumes", 0, "colour"), "red", "no place volumes.0.colour"),
-        (("volumes", 0, "mode"), "sideways", "scene.volumes[0].mode is 'sideways'"),
+        (("volumes", 0, "mode"), "sideways", "scene.volumes[0].mode: 'sideways'"),
         (("volumes", 0, "transfer", "value_range"), [3, 3], "is empty"),
         ((), 1, "names no place"),
         (("light", "ambient"), float("nan"), "a number that is none"),

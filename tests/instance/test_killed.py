@@ -177,7 +177,7 @@ def test_a_viewer_of_the_agent_whose_address_cannot_be_written_is_stopped(place:
     (job / "wish.json").write_text(json.dumps(request))
     viewer = place.start("-m", "pellucid.agent.jobs.viewer_main", str(job))
     _, complained = viewer.communicate(timeout=TIMEOUT_S)
-    assert viewer.returncode == 2 and "The operating system refused" in complained
+    assert viewer.returncode == 2 and "The operating system could not access" in complained
     place.expect_nothing()
 
 

@@ -91,7 +91,7 @@ def test_to_and_from_json() -> None:
         ("{}", "no camera path of version 1"),
         ('{"version": 1, "keys": []}', "Give at least two"),
         ('{"version": 1, "keys": [{"at_s": 1, "camera": {}}, {"at_s": 1, "camera": {}}]}', "later than the one before"),
-        ('{"version": 1, "keys": [{"at": 1, "camera": {}}]}', r"path.keys\[0\] has no 'at'"),
+        ('{"version": 1, "keys": [{"at": 1, "camera": {}}]}', r"Unknown field 'at' in path.keys\[0\]"),
         (
             '{"version": 1, "keys": [{"at_s": 0, "camera": {}}, {"at_s": 1, "camera": {"field_of_view_deg": null}}]}',
             "all cameras of one kind",

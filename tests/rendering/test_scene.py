@@ -53,13 +53,13 @@ def test_a_scene_is_read_back_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("change", "reply"),
     [
-        ({"colour": 3}, r"scene has no 'colour'\. It has: annotations, background, camera"),
-        ({"camera": {"position": [0, 0, 1], "zoom": 2}}, r"scene.camera has no 'zoom'"),
-        ({"camera": {"position": [0, 1]}}, r"scene.camera.position is \[0, 1\]\. Give 3 numbers"),
-        ({"step": "fine"}, r"scene.step is 'fine'\. Give a number"),
+        ({"colour": 3}, r"Unknown field 'colour' in scene\. Valid fields: annotations, background, camera"),
+        ({"camera": {"position": [0, 0, 1], "zoom": 2}}, r"Unknown field 'zoom' in scene.camera"),
+        ({"camera": {"position": [0, 1]}}, r"scene.camera.position: \[0, 1\]\. Use 3 numbers"),
+        ({"step": "fine"}, r"scene.step: 'fine'\. Use a number"),
         (
             {"volumes": [{"source": "a", "mode": "x-ray"}]},
-            r"scene.volumes\[0\].mode is 'x-ray'\. Give one of",
+            r"scene.volumes\[0\].mode: 'x-ray'\. Use one of",
         ),
         ({"volumes": [{}]}, r"scene.volumes\[0\] is incomplete"),
         ({"step": 0}, r"Steps of 0.0 voxels"),
@@ -121,7 +121,7 @@ def test_a_scene_of_version_1_opens() -> None:
     assert scene.volumes == (VolumeLayer("scan.zarr", mode="max", shading="none"),)
     assert scene.meshes == (MeshLayer("bone.ply", (1.0, 0.0, 0.0), opacity=1.0),)
     assert (scene.step, scene.slices, scene.time) == (0.25, (), 0.0)
-    with pytest.raises(InvalidInput, match="scene has no 'colour'"):
+    with pytest.raises(InvalidInput, match="Unknown field 'colour' in scene"):
         Scene.from_json('{"version": 1, "colour": 3}')
 
 

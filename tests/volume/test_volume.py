@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_refused(volume: Volume) -> None:
     with pytest.raises(InvalidInput, match="Index with a Box"):
         volume[1, 2, 3, 4]
     for wrong in ("a", 1.9, True, np.True_, None, np.float32(1), np.array([0, 1]), (0, False)):
-        with pytest.raises(InvalidInput, match=r"is not a position in a volume\. Index with a Box"):
+        with pytest.raises(InvalidInput, match=r"Invalid position .*\. Index with a Box"):
             volume[wrong]  # type: ignore[index]
     with pytest.raises(InvalidInput, match="not whole numbers"):
         volume[0.5:2.5]

@@ -129,8 +129,8 @@ def local_path(location: Location) -> Path:
     """The local path of a location whose format is not read or written over the network."""
     if location.is_remote:
         raise InvalidInput(
-            f"{location.path} is in a bucket, and its format is only read and written on a local disk.",
-            remedy="Copy it here first, or use Zarr or N5 there.",
+            f"{location.path} is in a bucket, but its format is supported only on local disks.",
+            remedy="Copy it to a local disk first, or use Zarr or N5 in the bucket.",
         )
     return location.local
 
@@ -177,7 +177,7 @@ def missing_error(path: Path) -> NotFound | InvalidInput:
     if not path.is_symlink():
         return NotFound(str(path))
     return InvalidInput(
-        f"{path} is a link to {path.readlink()}, which is not there.",
+        f"{path} is a link to {path.readlink()}, which does not exist.",
         remedy="Mount the disk it points to, or correct the link.",
     )
 

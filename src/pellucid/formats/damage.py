@@ -33,8 +33,8 @@ def naming_damage(path: str, what: str) -> Iterator[None]:
         raise
     except MemoryError as error:
         raise InvalidInput(
-            f"There is not enough memory to read {path}.",
-            remedy="Read a box or a coarser level of it, if it is not damaged.",
+            f"Not enough memory to read {path}.",
+            remedy="Read a box or a coarser level of it; if that fails too, the file may be corrupted.",
         ) from error
     except OSError as error:
         if error.errno is not None:  # The system's own refusals are not the file's fault.
@@ -49,14 +49,14 @@ def _damaged(path: str, what: str, error: Exception) -> Corrupted:
 
 
 def check_header(path: str, header: Header) -> None:
-    """Corrupted where a header says what no volume can be."""
+    """Raise Corrupted if the values of a header are invalid."""
     counts = (header.times, header.channels)
     for level in header.levels:
         if not all(type(n) is int and 0 < n < MAX_AXIS for n in (*level.shape, *level.chunk)):
-            raise Corrupted(path, f"its shape would be {level.shape} in chunks of {level.chunk}")
+            raise Corrupted(path, f"its shape {level.shape} or chunk {level.chunk} is invalid")
         if not all(math.isfinite(step) and step > 0 for step in level.spacing):
-            raise Corrupted(path, f"the spacing of its voxels would be {level.spacing}")
+            raise Corrupted(path, f"its spacing {level.spacing} is invalid")
     if not all(type(n) is int and 0 < n < MAX_AXIS for n in counts):
-        raise Corrupted(path, f"it would have {header.times} time steps and {header.channels} channels")
+        raise Corrupted(path, f"its {header.times} time steps and {header.channels} channels are invalid")
     if prod((*header.levels[0].shape, *counts)) * header.dtype.itemsize > MAX_BYTES:
-        raise Corrupted(path, f"its shape would be {header.levels[0].shape}")
+        raise Corrupted(path, f"its shape {header.levels[0].shape} is invalid")

@@ -37,4 +37,4 @@ def within_limit(path: str, work: Callable[[], Result]) -> Result:
     except TimeoutError:
         if done.done():  # It was the work that raised it.
             raise
-        raise Unreadable(path, f"opening it took over {timeout_s} s") from None
+        raise Unreadable(path, f"opening it took longer than {timeout_s} s") from None

@@ -51,7 +51,7 @@ def open_reader(location: Location) -> "HiPicReader":
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
-    raise NotWritable(location.path, "HiPic is only read")
+    raise NotWritable(location.path, "HiPic is read-only")
 
 
 def _files(location: Location) -> list[Path]:
@@ -65,7 +65,7 @@ def _files(location: Location) -> list[Path]:
     if names and not wanted:
         raise DatasetMissing(str(path), location.dataset, [f"/{name}" for name in names])
     if not wanted:
-        raise EmptyFile(f"The folder {path}, as far as HiPic files go,")
+        raise EmptyFile(str(path), "HiPic files")
     return [path / name for name in wanted]
 
 
@@ -94,9 +94,12 @@ def _frame_at(file: FileBytes, position: int) -> tuple[HipicFrame, int]:
     file.fill(position, memoryview(head))
     magic, comment, columns, rows, _, _, kind, low, high = _FIELDS.unpack_from(head)
     if magic != MAGIC:
-        raise Corrupted(str(file.path), f"there is no frame at byte {position:,}, where one should begin")
+        raise Corrupted(str(file.path), f"expected a frame at byte {position:,}, found none")
     if kind not in BITS or rows <= 0 or columns <= 0:
-        raise Corrupted(str(file.path), f"the frame at byte {position:,} says {columns} x {rows} pixels of type {kind}")
+        raise Corrupted(
+            str(file.path),
+            f"the frame at byte {position:,} has an invalid size or type: {columns} x {rows} pixels of type {kind}",
+        )
     frame = HipicFrame(file.path, position + HEADER_BYTES + comment, rows, columns, BITS[kind])
     is_sequence = file.path.suffix.lower() == ".his"
     return frame, max(1, low + 65536 * high) if is_sequence else 1
@@ -112,8 +115,8 @@ class HiPicReader:
         for frame in frames:
             if (frame.rows, frame.columns, frame.bits) != (first.rows, first.columns, first.bits):
                 raise InvalidInput(
-                    f"{frame.path} has a frame of {_text(frame)}, and the first is one of {_text(first)}.",
-                    remedy="Choose frames of one kind by name: FOLDER:/q*.img.",
+                    f"{frame.path} has a frame of {_text(frame)}, but the first frame has {_text(first)}.",
+                    remedy="Choose frames of one size by name: FOLDER:/q*.img.",
                 )
         shape = (len(frames), first.rows, first.columns)
         dtype = np.dtype(np.uint8 if first.bits == 8 else np.uint16)

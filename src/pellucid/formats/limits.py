@@ -25,7 +25,7 @@ class FormatLimits:
         """The only level of the layout, once all of it is known to fit."""
         if len(layout.levels) != 1:
             raise InvalidInput(
-                f"{location.path} would hold {len(layout.levels)} levels, and {self.name} has room for one.",
+                f"{self.name} supports one level, but {location.path} would have {len(layout.levels)}.",
                 remedy="Write the full resolution only, or write Zarr, N5 or HDF5.",
             )
         dtype = np.dtype(layout.dtype).newbyteorder("=").name
@@ -48,6 +48,6 @@ def refuse_shards(name: str, location: Location, layout: Layout) -> None:
     """Raise where shards are wished for in a format that has none."""
     if layout.shard is not None:
         raise InvalidInput(
-            f"{location.path} would have shards, and {name} has none.",
+            f"{name} does not support shards ({location.path}).",
             remedy="Leave out --shard, or write Zarr v3 (a name that ends in .zarr).",
         )

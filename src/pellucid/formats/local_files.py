@@ -52,7 +52,7 @@ def _parsed(text: str) -> tuple[str, ...]:
         return tuple(folder.rstrip("/") for folder in folders)
     except (ValueError, TypeError, AttributeError):
         raise InvalidInput(
-            f"The variable {VARIABLE} is {text!r}, which is not a JSON list of folders.",
+            f"Invalid JSON list of folders in {VARIABLE}: {text!r}.",
             remedy=f'Write it like {VARIABLE}=\'["/data", "/scratch"]\', or unset it.',
         ) from None
 
@@ -84,9 +84,9 @@ def _require_inside(real: str, path: str, named_in: str = "") -> None:
     folders = allowed_folders()
     if folders is None or any(real == folder or real.startswith(f"{folder}/") for folder in folders):
         return
-    what = f"{named_in} refers to {path}, which lies" if named_in else f"{path} lies"
+    what = f"{named_in} refers to {path}, which is" if named_in else f"{path} is"
     raise NotAllowed(
-        f"{what} outside the folders that may be read here.",
+        f"{what} outside the allowed folders.",
         remedy=f"Move it below {' or '.join(folders) or 'an allowed folder'}, or start the viewer with --root FOLDER.",
     )
 

@@ -44,7 +44,7 @@ class Location:
         path, options = _split_options(str(text))
         path, dataset = (path, "") if _exists(path) else _split_dataset(path)
         if not path:
-            raise InvalidInput(f"{str(text)!r} names no file.", remedy="Give a path, or an s3:// address.")
+            raise InvalidInput(f"{str(text)!r} is not a valid path.", remedy="Use a path or an s3:// address.")
         return cls(path, dataset, options)
 
     def option(self, name: str) -> str | None:
@@ -55,7 +55,9 @@ class Location:
         if text is None:
             return None
         if not text.isdecimal():
-            raise InvalidInput(f"{name}={text} is not a whole number.", remedy=f"Write {name}=0, {name}=1 and so on.")
+            raise InvalidInput(
+                f"Invalid {name}={text}: it must be a whole number.", remedy=f"Write {name}=0, {name}=1 and so on."
+            )
         return int(text)
 
     def with_options(self, **options: str | int | None) -> "Location":

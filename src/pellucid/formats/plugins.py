@@ -37,8 +37,8 @@ def load_plugin(name: str) -> PluggedFormat:
     plugin = _loaded(name)
     if plugin is None:
         raise InvalidInput(
-            f"The plugin for the format {name!r} cannot be loaded.",
-            remedy="The log says why: repair or remove the package that brings it.",
+            f"Could not load the plugin for the format {name!r}.",
+            remedy="Repair or remove the package that provides it; the log has the reason.",
         )
     return plugin
 
@@ -64,7 +64,7 @@ def _recognises(name: str, path: str, head: bytes) -> bool:
     try:
         return plugin is not None and bool(plugin.recognises(path, head))
     except Exception as error:  # noqa: BLE001  somebody else's code, asked about a file that need not be its own
-        _log.warning("The format plugin %s failed to look at %s and was left out: %r.", name, path, error)
+        _log.warning("The format plugin %s failed to inspect %s and was skipped: %r.", name, path, error)
         return False
 
 
@@ -74,5 +74,5 @@ def _loaded(name: str) -> PluggedFormat | None:
     try:
         return cast(PluggedFormat, next(iter(entry_points(group=GROUP, name=name))).load())
     except Exception as error:  # noqa: BLE001  importing somebody else's module may raise anything
-        _log.warning("The format plugin %s cannot be loaded and is left out: %r.", name, error)
+        _log.warning("Could not load the format plugin %s; it is skipped: %r.", name, error)
         return None

@@ -77,7 +77,7 @@ def open_reader(location: Location) -> Reader:
     """Open what is there, whatever its format."""
     name = recognise(location)
     opening = _load(name).open_reader
-    with naming_damage(location.path, f"it cannot be read as {name}"):
+    with naming_damage(location.path, f"it could not be read as {name}"):
         reader = opening(location)
     try:
         check_header(location.path, reader.header)
@@ -120,7 +120,7 @@ def format_for_writing(location: Location) -> str:
     by_name = _by_name(location.path) or plugin_by_suffix(location.path)
     name = _checked(request) if request else by_name or _folder_of_slices(location)
     if name in KINDS and not KINDS[name].is_writable:
-        raise NotWritable(location.path, f"{name} is only read", writable_formats())
+        raise NotWritable(location.path, f"{name} is read-only", writable_formats())
     return name
 
 
@@ -142,8 +142,8 @@ def _refuse_other_schemes(location: Location) -> None:
     scheme, colon, _ = location.path.partition("://")
     if colon and not location.is_remote:
         raise InvalidInput(
-            f"{location.path} is an address of the kind {scheme}://, and only local paths and s3:// are known here.",
-            remedy="Copy it to a disk or to an S3 bucket, or mount it.",
+            f"Addresses with {scheme}:// are not supported ({location.path}).",
+            remedy="Use a local path or an s3:// address, or mount it as a folder.",
         )
 
 
@@ -153,10 +153,10 @@ def _refuse_bad_colon(location: Location) -> None:
     if not colon or not file or not Location(file).local.exists():
         return
     if "=" in rest:
-        remedy = f"Known options are: {', '.join(OPTIONS)}, written {file}:t=0,c=1."
+        remedy = f"Valid options: {', '.join(OPTIONS)}, written {file}:t=0,c=1."
     else:
         remedy = f"Write {file}:/{rest or 'NAME'} for a dataset in it{'' if rest else ', or leave out the colon'}."
-    raise InvalidInput(f"{location.path} is not there, but {file} is.", remedy=remedy)
+    raise InvalidInput(f"{location.path} does not exist, but {file} does.", remedy=remedy)
 
 
 def _folder_of_slices(location: Location) -> str:
@@ -164,7 +164,7 @@ def _folder_of_slices(location: Location) -> str:
     if location.path.endswith("/"):
         return "tiff"
     raise NotWritable(
-        location.path, "its name asks for no format known here", [*writable_formats(), "a folder/ of TIFF"]
+        location.path, "its name does not match a known format", [*writable_formats(), "a folder/ of TIFF"]
     )
 
 
@@ -196,7 +196,7 @@ def _refuse_voxels_of_pair(path: Path) -> None:
     header = path.with_suffix(".hdr")
     if path.suffix.lower() == ".img" and header.is_file():
         raise InvalidInput(
-            f"{path} has its header in {header.name}, which is not a NIfTI header.",
+            f"The header of {path}, {header.name}, is not a NIfTI header.",
             remedy=f"Convert the pair to NIfTI, or open its voxels with {path}:format=raw,shape=Z,Y,X,dtype=int16.",
         )
 
@@ -208,10 +208,10 @@ def _is_false_name(named: str, head: bytes) -> bool:
 
 
 def _refuse_false_name(path: Path, named: str) -> str:
-    what = "is a file of another kind" if KINDS[named].is_folder else "its content is not"
+    what = "it has another format" if KINDS[named].is_folder else "its content does not match"
     raise InvalidInput(
         f"{path} is named like {named}, but {what}.",
-        remedy="Check what wrote it; if you know its format, name it so, or add :format=NAME.",
+        remedy="Check the program that wrote it. If you know the format, rename the file or add :format=NAME.",
     )
 
 
@@ -275,7 +275,7 @@ def _refuse(path: str) -> str:
 
 def _checked(name: str) -> str:
     if name not in KINDS and name not in plugin_names():
-        raise InvalidInput(f"There is no format {name!r}.", remedy=f"Known: {', '.join(known_formats())}.")
+        raise InvalidInput(f"Unknown format {name!r}.", remedy=f"Use one of: {', '.join(known_formats())}.")
     return name
 
 

@@ -71,7 +71,7 @@ class SharedArray:
     def array(self) -> Voxels:
         if self._array is None:
             raise InvalidInput(
-                "This shared array is closed.", remedy="Use it before close, or copy what you need from it."
+                "This shared array is closed.", remedy="Use it before calling close(), or copy the values you need."
             )
         return self._array
 
@@ -92,7 +92,7 @@ class SharedArray:
         except (ValueError, KeyError, TypeError, struct.error) as error:
             for descriptor in descriptors:
                 os.close(descriptor)
-            raise Corrupted("A message with a shared array", "it is not what share_to sends") from error
+            raise Corrupted("A message with a shared array", "it was not sent by share_to") from error
 
     def make_private(self) -> None:
         """What is written here from now on, through any view, stays in this process: those that the array was handed to

@@ -26,4 +26,4 @@ def system_error(error: OSError, path: str = "") -> PellucidError:
     if error.errno in CLOSED:
         return NotWritable(path, why)
     remedy = "Check that the disk is mounted and healthy, and try again."
-    return PellucidError(f"The operating system refused to use {path}: {why}.", remedy=remedy)
+    return PellucidError(f"The operating system could not access {path}: {why}.", remedy=remedy)

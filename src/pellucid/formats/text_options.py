@@ -27,7 +27,7 @@ def parse_shape(text: str) -> Shape:
     """
     numbers = text.split(",") if "," in text else text.lower().split("x")[::-1]
     if len(numbers) != 3 or not all(re.fullmatch(r"\s*[1-9]\d*\s*", number) for number in numbers):
-        raise InvalidInput(f"{text!r} is not the shape of a volume.", remedy="Write shape=Z,Y,X or shape=XxYxZ.")
+        raise InvalidInput(f"Invalid shape {text!r}.", remedy="Write shape=Z,Y,X or shape=XxYxZ.")
     z, y, x = map(int, numbers)
     return (z, y, x)
 
@@ -52,7 +52,7 @@ def type_name(dtype: Any) -> str:
     except (TypeError, ValueError):
         name = ""
     if name not in VOXEL_TYPES:
-        raise InvalidInput(f"{dtype!r} is not a voxel type.", remedy=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
+        raise InvalidInput(f"Unknown voxel type {dtype!r}.", remedy=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
     return name
 
 
@@ -61,7 +61,7 @@ def parse_dtype(name: str, order: str = "le") -> np.dtype[Any]:
     order = "be" if name.startswith(">") else order
     name = type_name(name)
     if order not in _ORDERS:
-        raise InvalidInput(f"{order!r} is not a byte order.", remedy="Write order=le (little endian) or order=be.")
+        raise InvalidInput(f"Unknown byte order {order!r}.", remedy="Write order=le (little endian) or order=be.")
     return np.dtype(name).newbyteorder(_ORDERS[order])
 
 
@@ -73,12 +73,12 @@ def numbered_names(text: str) -> tuple[str, ...]:
     """
     found = re.match(r"(\S*?)%(0\d{1,2})?d(\S*)\s+(-?\d{1,15})\s+(-?\d{1,15})(?:\s+([1-9]\d{0,14}))?(?!\d)", text)
     if found is None:
-        raise InvalidInput(f"{text!r} is no pattern of names.", remedy="Write it like plane%03d.raw 1 100 1.")
+        raise InvalidInput(f"Invalid file name pattern {text!r}.", remedy="Write it like plane%03d.raw 1 100 1.")
     head, width, tail, first, last, step = found.groups()
     numbers = range(int(first), int(last) + 1, int(step or "1"))
     if len(numbers) > MAX_NAMED_FILES:
         raise InvalidInput(
-            f"{text!r} names {len(numbers):,} files, and at most {MAX_NAMED_FILES:,} are read as one volume.",
+            f"{text!r} refers to {len(numbers):,} files; the maximum for one volume is {MAX_NAMED_FILES:,}.",
             remedy="Correct the numbers in the header, or put the planes into one file.",
         )
     return tuple(f"{head}{number:{width or ''}}{tail}" for number in numbers)
@@ -95,5 +95,5 @@ def spacing_option(location: Location) -> Spacing:
     except ValueError:
         z = y = x = 0.0
     if not all(0 < step < inf for step in (z, y, x)):
-        raise InvalidInput(f"{text!r} is not a spacing.", remedy="Write spacing=Z,Y,X or one number for all, above 0.")
+        raise InvalidInput(f"Invalid spacing {text!r}.", remedy="Write spacing=Z,Y,X or one number for all, above 0.")
     return (z, y, x)

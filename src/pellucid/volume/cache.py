@@ -41,7 +41,7 @@ def store(location: Location, name: str, arrays: tuple[Voxels, Voxels]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write_whole(path, arrays)
     except OSError as error:
-        log.warning("%s is not kept: %s. Set cache_folder to a folder that can be written.", name, error)
+        log.warning("%s was not cached: %s. Set cache_folder to a writable folder.", name, error)
 
 
 def _write_whole(path: Path, arrays: tuple[Voxels, Voxels]) -> None:

@@ -41,7 +41,7 @@ def _three(index: Part | tuple[Part, ...]) -> list[slice | int]:
     parts = list(index) if isinstance(index, tuple) else [index]
     gaps = [at for at, part in enumerate(parts) if part is ...]  # An array is equal to nothing in particular.
     if len(gaps) > 1 or len(parts) - len(gaps) > 3:
-        raise InvalidInput(f"{index!r} is not a region of a volume.", remedy="Index with a Box, or with [z, y, x].")
+        raise InvalidInput(f"Invalid index {index!r}.", remedy="Index with a Box, or with [z, y, x].")
     at = gaps[0] if gaps else len(parts)
     missing = 3 - len(parts) + len(gaps)
     filled = [*parts[:at], *[slice(None)] * missing, *parts[at + 1 :]]
@@ -52,7 +52,9 @@ def _ends(part: slice | int, length: int) -> tuple[int, int]:
     if isinstance(part, slice):
         start, stop, step = _slice_ends(part, length)
         if step != 1:
-            raise InvalidInput("A volume is not read with a step.", remedy="Read a coarser level: volume.at_level(1).")
+            raise InvalidInput(
+                "Volumes cannot be indexed with a step.", remedy="Read a coarser level instead: volume.at_level(1)."
+            )
         return start, stop
     position = _whole_number(part)
     position += length if position < 0 else 0
@@ -63,7 +65,7 @@ def _slice_ends(part: slice, length: int) -> tuple[int, int, int]:
     try:
         return part.indices(length)
     except TypeError:
-        raise InvalidInput(f"{part!r} has ends that are not whole numbers.", remedy="Round them first.") from None
+        raise InvalidInput(f"The limits of {part!r} are not whole numbers.", remedy="Round them first.") from None
 
 
 def _whole_number(part: Any) -> int:
@@ -72,4 +74,4 @@ def _whole_number(part: Any) -> int:
         with suppress(TypeError):
             return as_whole(part)
     remedy = "Index with a Box, or with whole numbers and slices: [z, y, x]."
-    raise InvalidInput(f"{part!r} is not a position in a volume.", remedy=remedy)
+    raise InvalidInput(f"Invalid position {part!r}.", remedy=remedy)

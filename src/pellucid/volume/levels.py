@@ -47,7 +47,7 @@ def reduce_voxels(voxels: Voxels, factors: Shape, how: str) -> Voxels:
     [[[2, 7]]]
     """
     if how not in REDUCTIONS:
-        raise InvalidInput(f"There is no reduction {how!r}.", remedy=f"Choose one of: {', '.join(REDUCTIONS)}.")
+        raise InvalidInput(f"Unknown reduction {how!r}.", remedy=f"Choose one of: {', '.join(REDUCTIONS)}.")
     # A doubled border voxel weighs as much as the pair that is not there: mean, max and mode stay right.
     widths = [(0, -n % f) for n, f in zip(voxels.shape, factors, strict=True)]
     padded = np.pad(voxels, widths, mode="edge") if any(high for _, high in widths) else voxels

@@ -33,7 +33,7 @@ class _StackReader:
         for volume in volumes:
             if volume.shape[1:] != first.shape[1:]:
                 raise InvalidInput(
-                    f"{volume.location} has slices of {volume.shape[1:]} and {first.location} of {first.shape[1:]}.",
+                    f"{volume.location} has slices of {volume.shape[1:]}, but {first.location} of {first.shape[1:]}.",
                     remedy="Choose volumes with slices of the same size.",
                 )
         self._volumes = tuple(volumes)

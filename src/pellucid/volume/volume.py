@@ -130,16 +130,16 @@ class Volume:
         box = self.box if box is None else box
         if not self.box.contains(box) or box.is_empty:
             raise InvalidInput(
-                f"The box {box} does not lie in a volume of {self.shape}.", remedy=f"Stay within {self.box}."
+                f"The box {box} is outside a volume of {self.shape}.", remedy=f"Choose a box within {self.box}."
             )
         if out is None:
             out = np.empty(box.shape, self.dtype)
         elif not _can_take(out, box, self.dtype):
             raise InvalidInput(
-                f"{_described(out)} cannot take the box {box} of {self.dtype}.",
-                remedy=f"Give a writable array of shape {box.shape} and type {self.dtype}.",
+                f"{_described(out)} does not fit the box {box} of {self.dtype}.",
+                remedy=f"Pass a writable array of shape {box.shape} and type {self.dtype}.",
             )
-        with naming_damage(self.location.path, "its voxels cannot be read"):
+        with naming_damage(self.location.path, "its voxels could not be read"):
             self._opened.reader.read(box, out, level=self._level, **self._frame)
         return out
 
@@ -223,7 +223,9 @@ def _described(out: object) -> str:
 def open_volume(path: str | Path | Location) -> Volume:
     """Open a volume by name: ``file.h5:/entry/data``, ``folder/``, ``s3://bucket/scan.zarr``, ``stack.tif:t=3,c=0``."""
     if isinstance(path, np.ndarray):
-        raise InvalidInput("An array is no path.", remedy="Use pellucid.Volume.from_array(array).")
+        raise InvalidInput(
+            "pellucid.open() takes a path, not an array.", remedy="Use pellucid.Volume.from_array(array)."
+        )
     location = Location.parse(path)
     reader = open_reader(location)
     try:

@@ -58,7 +58,7 @@ class ChunkCodec:
         try:
             decoded = _DECODERS[self.name](stored, out)
         except (RuntimeError, ValueError) as error:
-            raise CodecFault(f"{self.name} does not decode ({error})") from error
+            raise CodecFault(f"a chunk could not be decoded with {self.name} ({error})") from error
         if len(decoded) != len(out):
             raise CodecFault(f"a chunk decodes to {len(decoded):,} bytes instead of {len(out):,}")
 

@@ -246,8 +246,8 @@ def _unframe(stored: Bytes, chunk: Index) -> tuple[Index, Bytes]:
     length = 4 + 4 * len(chunk)
     mode, count = np.frombuffer(stored[:4], ">u2") if len(stored) >= length else (None, None)
     if mode != 0 or count != len(chunk):
-        raise CodecFault("its block header is cut short or not that of a plain N5 block")
+        raise CodecFault("its block header is truncated or not that of a plain N5 block")
     extent = tuple(int(n) for n in np.frombuffer(stored[4:length], ">u4")[::-1])
     if any(not 0 < n <= most for n, most in zip(extent, chunk, strict=True)):
-        raise CodecFault(f"its block header says {extent} voxels where {chunk} are the most")
+        raise CodecFault(f"its block header states {extent} voxels, but the maximum is {chunk}")
     return extent, memoryview(stored)[length:]

@@ -128,7 +128,7 @@ def _open_levels(store: Store, attributes: Json, stores: Sequence[Store]) -> Lev
 def _document(store: Store) -> Json:
     document = read_json(store, _ATTRIBUTES)
     if document is None or not {"dimensions", "blockSize", "dataType"} <= document.keys():
-        raise Corrupted(f"{store.name}/{_ATTRIBUTES}", "it lacks dimensions, blockSize or dataType")
+        raise Corrupted(f"{store.name}/{_ATTRIBUTES}", "dimensions, blockSize or dataType is missing")
     return document
 
 
@@ -231,8 +231,8 @@ def _level_array(store: Store, document: Json) -> StoredArray:
         write_json(store, _ATTRIBUTES, document)
     elif present != document:
         raise InvalidInput(
-            f"{store.name} was begun with another shape, type, chunk or codec.",
-            remedy="Give the same options as the first time, or start over with --overwrite.",
+            f"{store.name} was started with another shape, type, chunk or codec.",
+            remedy="Use the same options as the first time, or start over with --overwrite.",
         )
     return _open_array(store, document, _codec(store.name, document)[0])
 

@@ -30,7 +30,7 @@ def parse_spacings(
             for level, document in enumerate(datasets)
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise Corrupted(name, f"its resolution attributes are not as N5 tools write them ({error!r})") from error
+        raise Corrupted(name, f"its resolution attributes are invalid ({error!r})") from error
     return spacings, unit
 
 

@@ -71,7 +71,7 @@ def parse_multiscale(name: str, attributes: Json) -> Multiscale | None:
     try:
         return _parse_image(images[0])
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise Corrupted(name, f"its multiscales metadata is not as OME-Zarr asks ({error!r})") from error
+        raise Corrupted(name, f"its multiscales metadata is not valid OME-Zarr ({error!r})") from error
 
 
 def _parse_image(image: Json) -> Multiscale:

@@ -28,7 +28,7 @@ def open_reader(location: Location) -> Reader:
         for scale in document["scales"]:
             inner_path(store.name, str(scale["key"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise Corrupted(f"{store.name}/info", f"its scales are not as neuroglancer asks ({error!r})") from error
+        raise Corrupted(f"{store.name}/info", f"its scales are not valid ({error!r})") from error
     if not spacings:
         raise Corrupted(f"{store.name}/info", "it lists no scales")
     levels = [_open_scale(store, level, encoding) for level, encoding in enumerate(encodings)]

@@ -75,7 +75,7 @@ def parse_index(name: str, stored: bytes) -> ShardIndex:
 
 
 def _too_short(name: str, size: int, needs: int) -> Corrupted:
-    return Corrupted(name, f"it has {size:,} bytes and its index alone needs {needs:,}")
+    return Corrupted(name, f"it has {size:,} bytes, but its index alone needs {needs:,}")
 
 
 class ShardedChunks(FileChunks):

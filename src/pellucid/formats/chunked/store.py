@@ -70,7 +70,7 @@ class LocalStore:
             with file:
                 content = file.read(MAX_METADATA_BYTES + 1)
         if len(content) > MAX_METADATA_BYTES:
-            raise Corrupted(str(path), f"it has more than the {MAX_METADATA_BYTES >> 20} MiB that metadata may have")
+            raise Corrupted(str(path), f"its metadata exceeds {MAX_METADATA_BYTES >> 20} MiB")
         return content
 
     def write(self, key: str, content: bytes) -> None:
@@ -105,8 +105,8 @@ def inner_path(name: str, path: str) -> str:
     """The same path, once it is known to stay inside the store of that name."""
     if path.startswith("/") or ".." in path.split("/"):
         raise NotAllowed(
-            f"{name} names {path!r}, which lies outside of it.",
-            remedy="Open the folder that is meant by its own name, or correct the metadata.",
+            f"{name} refers to {path!r}, which is outside of it.",
+            remedy="Open that folder directly, or correct the metadata.",
         )
     return path
 
@@ -121,7 +121,7 @@ def read_json(store: Store, key: str) -> Json | None:
     except (ValueError, RecursionError) as error:
         raise Corrupted(f"{store.name}/{key}", f"it is not JSON ({error})") from error
     if not isinstance(parsed, dict):
-        raise Corrupted(f"{store.name}/{key}", "it holds no JSON object")
+        raise Corrupted(f"{store.name}/{key}", "it does not contain a JSON object")
     return parsed
 
 

@@ -46,8 +46,10 @@ _METADATA = (
 )  # fmt: skip
 _REFUSED = ("PERMISSION_DENIED", "UNAUTHENTICATED")
 _UNREACHABLE = ("ABORTED", "UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL", "UNKNOWN", "CANCELLED")
-_CHECK_KEYS = "the server refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and who may read and write the bucket"
-_NO_ANSWER = "the server does not answer"
+_CHECK_KEYS = (
+    "the server denied access; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the permissions of the bucket"
+)
+_NO_ANSWER = "the server does not respond"
 
 
 class RemoteStore:
@@ -185,7 +187,7 @@ def kvstore_spec(store: Store) -> Json:
 def _remote_spec(url: str) -> Json:
     parts = urlsplit(url)
     if not parts.netloc:
-        raise InvalidInput("The address s3:// names no bucket.", remedy="Write s3://BUCKET/KEY.")
+        raise InvalidInput("The address s3:// has no bucket.", remedy="Write s3://BUCKET/KEY.")
     settings: Json = dict(_s3_settings())
     credentials = settings.pop("credentials")
     path = parts.path.strip("/")
@@ -215,7 +217,7 @@ def _checked_endpoint(endpoint: str) -> str:
     """The server's address, if it is one."""
     if re.fullmatch(r"https?://[^\s/:]+(:\d+)?(/\S*)?", endpoint, re.IGNORECASE) is None:
         raise InvalidInput(
-            f"The variable AWS_ENDPOINT_URL is {endpoint!r}, which is no address of a server.",
+            f"Invalid server address in AWS_ENDPOINT_URL: {endpoint!r}.",
             remedy="Write it as http://HOST:PORT or https://HOST.",
         )
     return endpoint
@@ -244,7 +246,7 @@ def answered(future: Any, path: str, *, is_writing: bool = False) -> Any:
         return future.result(timeout=ANSWER_S)
     except TimeoutError as error:
         future.cancel()
-        why = f"the server did not answer in {ANSWER_S:g} s"
+        why = f"the server did not respond within {ANSWER_S:g} s"
         raise NotWritable(path, why) if is_writing else Unreadable(path, why) from error
 
 
@@ -275,8 +277,8 @@ def translate(text: str, path: str, *, is_writing: bool = False) -> PellucidErro
         return NotWritable(path, _NO_ANSWER) if is_writing else Unreadable(path, f"{_NO_ANSWER} ({why})")
     if "Invalid S3 bucket name" in text:
         return InvalidInput(
-            f"The bucket of {path} cannot exist.",
-            remedy="Names of buckets have 3 to 63 lower-case letters, digits, dots and hyphens.",
+            f"{path} has an invalid bucket name.",
+            remedy="Use 3 to 63 lower-case letters, digits, dots and hyphens.",
         )
     codec = re.search(r'"([\w-]+)" is not registered', text)
     if codec:

@@ -125,7 +125,7 @@ def _open_multiscale(group: ZarrNode, multiscale: Multiscale) -> LevelReader:
 def _multiscale_level(group: ZarrNode, multiscale: Multiscale, path: str) -> StoredLevel:
     node = read_node(group.store.child(inner_path(group.store.name, path)))
     if node is None or not node.is_array:
-        raise Corrupted(group.store.name, f"its metadata names the level {path!r}, and there is no such array")
+        raise Corrupted(group.store.name, f"its metadata lists the level {path!r}, but that array does not exist")
     metadata = parse_array(node.store.name, node.document, node.version)
     return _stored_level(node.store, metadata, named_axes(node.store.name, multiscale.axes, metadata.shape))
 
@@ -191,8 +191,8 @@ def _level_array(store: Store, document: Json, version: int) -> StoredArray:
         write_json(store, key, document)
     elif present != document:
         raise InvalidInput(
-            f"{store.name} was begun with another shape, type, chunk or codec.",
-            remedy="Give the same options as the first time, or start over with --overwrite.",
+            f"{store.name} was started with another shape, type, chunk or codec.",
+            remedy="Use the same options as the first time, or start over with --overwrite.",
         )
     return open_array(store, parse_array(store.name, document, version))
 

@@ -49,7 +49,7 @@ def parse_array(name: str, document: Json, version: int) -> ArrayMetadata:
     try:
         return _parse_v3(name, document) if version == 3 else _parse_v2(name, document)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise Corrupted(name, f"its metadata is not as Zarr asks ({error!r})") from error
+        raise Corrupted(name, f"its metadata is not valid Zarr ({error!r})") from error
 
 
 def _parse_v2(name: str, document: Json) -> ArrayMetadata:
@@ -154,8 +154,8 @@ def _dtype(name: str, text: Any) -> np.dtype[Any]:
     try:
         dtype: np.dtype[Any] = np.dtype(text)
     except TypeError:
-        raise UnsupportedType(f"A volume (as {name} would be)", text, VOXEL_TYPES) from None
-    checked_dtype(f"A volume (as {name} would be)", dtype)
+        raise UnsupportedType(f"A volume ({name})", text, VOXEL_TYPES) from None
+    checked_dtype(f"A volume ({name})", dtype)
     return dtype
 
 

@@ -118,7 +118,7 @@ def decoded(path: Path, decoder: Decoder, codec: str, skip: int = 0) -> Generato
         except EOFError:
             return
         except (gzip.BadGzipFile, zlib.error, OSError, ValueError, OverflowError) as error:
-            raise Corrupted(str(path), f"its {codec} stream is broken ({error})") from error
+            raise Corrupted(str(path), f"its {codec} stream is invalid ({error})") from error
 
 
 def inflated_head(path: Path, codec: str, count: int) -> bytes:

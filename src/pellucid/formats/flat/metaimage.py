@@ -137,7 +137,7 @@ def _parse(path: Path, head: bytes) -> tuple[dict[str, str], int]:
         fields[name.strip()] = value.strip()
         if name.strip() == "ElementDataFile":
             return fields, position
-    raise Corrupted(str(path), "its header has no line ElementDataFile")
+    raise Corrupted(str(path), "its header has no ElementDataFile line")
 
 
 def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]:
@@ -148,12 +148,12 @@ def _placement(path: Path, fields: dict[str, str]) -> tuple[Placement, int, int]
     refuse_empty_axes(str(path), sizes[::-1])
     kind = fields.get("ElementType", "").removesuffix("_ARRAY")
     if kind not in _TYPES:
-        raise UnsupportedType(str(path), kind or "that is not said", _NAMES)
+        raise UnsupportedType(str(path), kind or "(not stated)", _NAMES)
     is_big = _is_true(fields.get("ElementByteOrderMSB", fields.get("BinaryDataByteOrderMSB")))
     dtype: np.dtype[Any] = np.dtype(_TYPES[kind]).newbyteorder(">" if is_big else "<")
     channels = _whole(path, fields, "ElementNumberOfChannels", 1)
     if channels < 1:
-        raise Corrupted(str(path), f"it would have {channels} channels")
+        raise Corrupted(str(path), f"its number of channels, {channels}, is invalid")
     return place(f"{axes}c", [*sizes[::-1], channels], dtype)
 
 
@@ -163,7 +163,7 @@ def _spacing(path: Path, fields: dict[str, str]) -> Spacing:
         return (1.0, 1.0, 1.0)
     numbers = _numbers(path, fields, name)
     if len(numbers) < 3:
-        raise Corrupted(str(path), f"its header has {len(numbers)} numbers in the line {name}")
+        raise Corrupted(str(path), f"its header line {name} has {len(numbers)} numbers")
     x, y, z = (abs(number) or 1.0 for number in numbers[:3])
     return (z, y, x)
 
@@ -174,7 +174,7 @@ def _numbers(path: Path, fields: dict[str, str], name: str) -> list[float]:
     except (KeyError, ValueError):
         numbers = []
     if not all(map(math.isfinite, numbers)) or not numbers:
-        raise Corrupted(str(path), f"its header has no numbers in the line {name}")
+        raise Corrupted(str(path), f"its header line {name} has no numbers")
     return numbers
 
 
@@ -198,7 +198,7 @@ def _listed(path: Path, name: str, end: int, length: int, skip: int) -> list[Pie
     names = numbered_names(name) if name != "LIST" else read_head(path, 1 << 24, end).decode("latin-1").split()
     if not names or length % len(names):
         raise InvalidInput(
-            f"{path} lists {len(names)} files for its voxels.", remedy="Their number must divide the planes."
+            f"{path} lists {len(names)} voxel files.", remedy="Use a number of files that divides the number of planes."
         )
     return [Piece(existing_file(path.parent / one, path), skip, length // len(names)) for one in names]
 

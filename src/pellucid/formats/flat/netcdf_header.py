@@ -127,12 +127,12 @@ class _Parser:
     def _listed(self, tag: int) -> int:
         found, count = self._number(4), self.count()
         if (found, count) != (0, 0) and (found != tag or count > _MOST_NAMED):
-            raise Corrupted(str(self._path), "its header lists what cannot be there")
+            raise Corrupted(str(self._path), "its header contains an invalid list")
         return count
 
     def _bounded(self, count: int) -> int:
         if count > _MAX_DIMENSIONS:
-            raise Corrupted(str(self._path), f"a variable would have {count:,} dimensions")
+            raise Corrupted(str(self._path), f"a variable has an invalid number of dimensions ({count:,})")
         return count
 
     def _name(self) -> str:
@@ -153,7 +153,7 @@ class _Parser:
 
     def _padded(self, length: int) -> bytes:
         if length > _MOST_NAMED:
-            raise Corrupted(str(self._path), "its header has a name or value of absurd length")
+            raise Corrupted(str(self._path), "its header has a name or value of invalid length")
         return self._take(-(-length // 4) * 4)[:length]
 
     def _number(self, size: int) -> int:
@@ -174,7 +174,7 @@ def parse_header(path: Path) -> Contents:
         parser.attributes()
         variables = parser.variables()
     if any(index >= len(dimensions) for one in variables for index in one.dimensions):
-        raise Corrupted(str(path), "a variable uses a dimension that is not there")
+        raise Corrupted(str(path), "a variable uses a dimension that does not exist")
     return Contents(dimensions, variables, _known_records(path, Contents(dimensions, variables, 0), records))
 
 

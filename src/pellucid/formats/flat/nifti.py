@@ -62,12 +62,12 @@ def _refuse_other_codec(path: Path, layout: Layout, *, is_gzip: bool) -> None:
     """Programs go by the name: a .nii of gzip bytes, or a .nii.gz without, is one that they cannot open."""
     if layout.codec == "gzip" and not is_gzip:
         raise InvalidInput(
-            f"{path} would hold gzip bytes under a name that says it does not.",
+            f"The codec gzip does not match the name {path}.",
             remedy=f"Name it {path.with_suffix('.nii.gz').name}, or leave out the codec.",
         )
     if layout.codec == "none" and is_gzip:
         raise InvalidInput(
-            f"{path} would hold no gzip bytes under a name that says it does.",
+            f"The name {path} does not match the codec: .gz needs gzip.",
             remedy=f"Name it {path.with_suffix('').name}, or leave out the codec.",
         )
 

@@ -107,7 +107,7 @@ class NiftiHeader:
         code = int(self.fields["datatype"])
         offset = float(self.fields["vox_offset"])
         if not 0 <= offset < 2**62:
-            raise Corrupted(str(self.path), f"its voxels would begin at byte {offset}")
+            raise Corrupted(str(self.path), f"its voxel offset {offset} is invalid")
         axes, lengths = "ctzyx"[-min(count, 5) :], sizes[:5][::-1]
         if code in _RGB and "c" not in axes:
             return place(f"{axes}c", [*lengths, _RGB[code]], np.dtype(np.uint8), int(offset))
@@ -144,7 +144,7 @@ def parse_header(path: Path, head: bytes) -> NiftiHeader:
 
 def _checked(header: NiftiHeader) -> NiftiHeader:
     if not bytes(header.fields["magic"]).startswith((b"n+", b"ni")):
-        raise Corrupted(str(header.path), "its header lacks the word n+1, n+2 or ni1")
+        raise Corrupted(str(header.path), "its header lacks the magic n+1, n+2 or ni1")
     return header
 
 

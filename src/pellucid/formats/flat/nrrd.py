@@ -67,7 +67,10 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
     codec, dtype = LIMITS.codec(location, layout), layout.dtype.newbyteorder("<")
     is_detached = path.suffix.lower() == ".nhdr"
     if is_detached and codec == "gzip":
-        raise InvalidInput(f"{path} would be a detached header of gzip voxels.", remedy="Write .nrrd, or no codec.")
+        raise InvalidInput(
+            f"{path} is a detached header, which does not support codecs.",
+            remedy="Use a name that ends in .nrrd, or leave out the codec.",
+        )
     if codec == "gzip":
         head = print_header(level, layout, "gzip")
         array = staged_array(path, b"", level.shape, dtype, resume=resume, plain_head=head)
@@ -106,7 +109,7 @@ def _joined(path: Path, parsed: NrrdHeader, codec: str, length: int) -> JoinedBy
     if codec or length % len(names):
         raise InvalidInput(
             f"{path} lists {len(names)} files of {parsed.encoding} voxels.",
-            remedy="Lists are read where every file is raw and holds the same number of planes.",
+            remedy="Use raw files with the same number of planes each.",
         )
     piece = length // len(names)
     files = [existing_file(path.parent / name, path) for name in names]
@@ -122,7 +125,7 @@ def _after_lines(path: Path, lines: int, start: int) -> int:
         file.seek(start)
         for _ in range(lines):
             if not _has_skipped_line(file):
-                raise Corrupted(str(path), f"{lines:,} lines should come before its voxels, and it has fewer")
+                raise Corrupted(str(path), f"{lines:,} lines should precede its voxels, but it has fewer")
         return file.tell()
 
 

@@ -42,8 +42,8 @@ def open_reader(location: Location) -> Reader:
     if text.shape is None or text.dtype is None:
         lacking = " and ".join(name for name in ("shape", "dtype") if getattr(text, name) is None)
         raise InvalidInput(
-            f"{location.path} has no header, and its {lacking} is not known.",
-            remedy=f"Write {location.path}:shape=Z,Y,X,dtype=uint16 (and order=be, offset=BYTES where needed).",
+            f"{location.path} has no header, and its {lacking} was not given.",
+            remedy=f"Write {location.path}:shape=Z,Y,X,dtype=uint16 (with order=be or offset=BYTES if needed).",
         )
     placement = Placement.dense(text.shape, text.dtype, location.number("offset") or 0)
     _refuse_other_size(location, placement, path.stat().st_size)
@@ -58,7 +58,7 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
     if text.dtype is None or text.shape != level.shape or text.dtype.newbyteorder("=") != wanted:
         name = f"{path.stem}_{print_shape(level.shape)}_{wanted.name}_le{path.suffix or '.raw'}"
         raise InvalidInput(
-            f"A raw file has no header, and the name {path.name} does not say the shape and type of this volume.",
+            f"A raw file has no header, and the name {path.name} does not contain the shape and type of this volume.",
             remedy=f"Write it as {path.with_name(name)}.",
         )
     return FlatWriter(open_array(path, b"", level.shape, text.dtype, resume=resume), b"")
@@ -85,12 +85,12 @@ def _refuse_other_size(location: Location, placement: Placement, size: int) -> N
     request += f" after {placement.offset:,} bytes" if placement.offset else ""
     if size < needs:
         raise InvalidInput(
-            f"{location.path} is cut short, or of another shape or type: "
-            f"{request} need {needs:,} bytes, and it has {size:,}.",
+            f"{location.path} is truncated, or has another shape or type: "
+            f"{request} need {needs:,} bytes, but it has {size:,}.",
             remedy="Correct the shape, type or offset; if they are right, copy the file again.",
         )
     if size > needs and location.option("offset") is None:
         raise InvalidInput(
-            f"{location.path} has {size:,} bytes, and {request} need {needs:,} bytes.",
-            remedy=f"Correct the shape or type, or give offset={size - needs} if a header comes first.",
+            f"{location.path} has {size:,} bytes, but {request} need {needs:,} bytes.",
+            remedy=f"Correct the shape or type, or add offset={size - needs} if the file has a header.",
         )

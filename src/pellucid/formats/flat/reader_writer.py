@@ -160,8 +160,8 @@ def _check_same(path: Path, head: bytes, size: int) -> None:
         found = file.read(len(head))
     if path.stat().st_size != size or found[len(UNFINISHED) :] != head[len(UNFINISHED) :]:
         raise InvalidInput(
-            f"{path} was begun with another shape, type or spacing.",
-            remedy="Give the same command as before, or delete it and start again.",
+            f"{path} was started with another shape, type or spacing.",
+            remedy="Run the same command as before, or delete it and start again.",
         )
 
 

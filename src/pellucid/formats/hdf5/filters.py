@@ -104,7 +104,7 @@ class Pipeline:
             if not mask >> position & 1:
                 stream = _DECODERS[self.filters[position].number](stream, self.filters[position], self)
         if stream.size != self.chunk_bytes:
-            raise ValueError(f"a chunk holds {stream.size} bytes where {self.chunk_bytes} were expected")
+            raise ValueError(f"a chunk has {stream.size} bytes, expected {self.chunk_bytes}")
         return stream
 
     def encode(self, voxels: Bytes) -> bytes | Bytes:

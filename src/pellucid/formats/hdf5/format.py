@@ -44,7 +44,7 @@ class Hdf5Reader:
             self._open_levels(dataset)
         except _BROKEN as error:
             self.close()
-            raise Corrupted(self._path, f"its structure cannot be read ({error})") from error
+            raise Corrupted(self._path, f"its structure is invalid ({error})") from error
         except BaseException:
             self.close()
             raise

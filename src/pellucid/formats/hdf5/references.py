@@ -82,7 +82,9 @@ def _require(dataset: Any, path: str, chain: tuple[Identity, ...]) -> None:
         return
     here = _identity(dataset)
     if here in chain or len(chain) >= MAX_DEPTH:
-        raise Corrupted(path, f"the virtual dataset {dataset.name} refers to itself, or to too long a chain of others")
+        raise Corrupted(
+            path, f"the virtual dataset {dataset.name} refers to itself, or to a chain of datasets that is too long"
+        )
     owner = Path(dataset.file.filename)
     named = dict.fromkeys((source.file_name, source.dset_name) for source in dataset.virtual_sources())
     by_file: dict[str, list[str]] = {}
@@ -104,7 +106,9 @@ def _require_source(file: LinkedFile, name: str, request: tuple[Any, str, tuple[
             if source is None:
                 return
             _require(source, path, chain)
-        raise InvalidInput(f"{path} has over {MAX_BLOCKS:,} blocks in {name}.", remedy="Read the files that it names.")
+        raise InvalidInput(
+            f"{name} in {path} has more than {MAX_BLOCKS:,} blocks.", remedy="Open the files that it refers to."
+        )
     try:
         source = file.follow(name)
     except KeyError as error:
@@ -126,7 +130,9 @@ def _expanded(owner: Path, file_name: str, names: list[str]) -> Iterator[tuple[P
         if one is None:
             return
         if block >= MAX_BLOCKS:
-            raise InvalidInput(f"{owner} names over {MAX_BLOCKS:,} files.", remedy="Read the files that it names.")
+            raise InvalidInput(
+                f"{owner} refers to more than {MAX_BLOCKS:,} files.", remedy="Open the files that it refers to."
+            )
         yield one, [name.replace(_BLOCK, str(block)) for name in names]
 
 

@@ -34,7 +34,7 @@ class Hdf5Tree:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
         if isinstance(error, Exception):
-            with naming_damage(self._path, "its structure cannot be read"):
+            with naming_damage(self._path, "its structure is invalid"):
                 raise error
 
     def shape(self, name: str) -> tuple[int, ...] | None:
@@ -52,7 +52,7 @@ class Hdf5Tree:
         try:
             return np.asarray(found[()])
         except (OSError, RuntimeError, ValueError) as error:
-            raise Corrupted(self._path, f"{name} cannot be read ({reason(str(error))})") from error
+            raise Corrupted(self._path, f"{name} could not be read ({reason(str(error))})") from error
 
     def text(self, name: str) -> str:
         """The text of a dataset that holds one; empty where it is absent or holds something else."""

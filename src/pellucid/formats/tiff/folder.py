@@ -62,12 +62,14 @@ def open_folder_reader(location: Location) -> "Reader | Path":
 
 
 def _warn_of_gaps(folder: Path, files: list[Path]) -> None:
-    """Say which numbers are missing: without them every later slice lies closer than it was."""
+    """Log which numbers are missing: without them every later slice lies closer than it was."""
     missing = list(islice(missing_numbers(path.name for path in files), MAX_LISTED + 1))
     if missing:
         listed = ", ".join(map(str, missing[:MAX_LISTED]))
         rest = " and more" if len(missing) > MAX_LISTED else ""
-        _log.warning("The slices in %s lack the numbers %s%s: the volume is read without them.", folder, listed, rest)
+        _log.warning(
+            "The slices numbered %s%s are missing in %s; the volume is read without them.", listed, rest, folder
+        )
 
 
 def slices_in(location: Location) -> list[Path]:
@@ -76,7 +78,7 @@ def slices_in(location: Location) -> list[Path]:
     with read_errors(folder):
         names = [entry.name for entry in folder.iterdir() if _is_slice(entry.name)]
     if not names:
-        raise EmptyFile(f"The folder {folder}, as far as TIFF files go,")
+        raise EmptyFile(str(folder), "TIFF files")
     kinds = Counter(re.sub(r"\d+", "*", name) for name in names)
     if location.dataset:
         names = [name for name in names if fnmatch.fnmatch(name, location.dataset[1:])]
@@ -140,7 +142,7 @@ class FolderReader:
             raise InvalidInput(
                 f"{plane.path} is a slice of {_text(plane.geometry)}, and the first, {self._files[0].name}, "
                 f"is one of {_text(first)}.",
-                remedy="Move slices of another kind out of the folder, or choose by name: FOLDER:/PATTERN*.tif.",
+                remedy="Move the other slices out of the folder, or choose by name: FOLDER:/PATTERN*.tif.",
             )
 
 
@@ -148,8 +150,8 @@ def _only_plane(path: Path) -> Plane:
     with opened(path) as tif:
         if len(tif.pages) != 1:
             raise InvalidInput(
-                f"{path} holds {len(tif.pages)} pages, and a slice in a folder has one.",
-                remedy="Name that file instead of its folder.",
+                f"{path} has {len(tif.pages)} pages, but each slice in a folder must have one.",
+                remedy="Open that file instead of its folder.",
             )
         page = tif.pages.first
         plane = plane_of(path, page, geometry_of(path, page))

@@ -53,8 +53,8 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
         return open_folder_writer(location, layout, resume=resume)
     if layout.codec not in (None, "none"):
         raise InvalidInput(
-            f"{path} would be one compressed TIFF file, which cannot be written in any order.",
-            remedy=f"Write a folder of slices ({path.with_suffix('')}/), or no codec.",
+            f"{path} is one TIFF file, which does not support compression.",
+            remedy=f"Write a folder of slices ({path.with_suffix('')}/), or leave out the codec.",
         )
     level = LIMITS.check(location, layout)
     head = print_head(level, layout)
@@ -93,7 +93,7 @@ def _warn_of_absent_pages(path: Path, tif: Any, series: Any) -> None:
         with opened(path.parent / name) as member:
             check_chain(path.parent / name)
             len(member.pages)
-    _log.warning("%s lacks %d of its planes, which are read as zeros.", path, absent)
+    _log.warning("%s: %d planes are missing and are read as zeros.", path, absent)
 
 
 def _choose(location: Location, series: list[Any]) -> Any:

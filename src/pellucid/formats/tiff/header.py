@@ -103,7 +103,7 @@ def check_ome(path: Path, tif: Any) -> None:
                 existing_file(path.parent / name, path)
         planes = prod(_count(element, f"Size{axis}") for axis in "ZCT")
         if planes > MAX_PLANES:
-            raise Corrupted(str(path), f"its OME metadata promises {planes:,} planes")
+            raise Corrupted(str(path), f"its OME metadata states {planes:,} planes")
     if sum(element.tag.endswith("}Image") for element in elements) == 1:
         require_members(path, tif)
 

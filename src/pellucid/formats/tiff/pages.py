@@ -142,7 +142,7 @@ def _decoded(source: ByteSource, plane: Plane, index: int) -> Voxels | None:
     try:
         piece, _, _ = plane.geometry.decode(bytes(stored), index, jpegtables=plane.tables)
     except (RuntimeError, ValueError) as error:  # imagecodecs' errors are RuntimeErrors
-        raise Corrupted(str(plane.path), f"a piece of it cannot be decoded ({error})") from error
+        raise Corrupted(str(plane.path), f"a strip or tile could not be decoded ({error})") from error
     decoded: Voxels = piece[0]
     return decoded
 
@@ -172,4 +172,4 @@ def _unpacked(path: Path, stored: bytes, code: str) -> int:
     try:
         return int(struct.unpack(code, stored)[0])
     except struct.error as error:
-        raise Corrupted(str(path), "a directory of its pages is cut short") from error
+        raise Corrupted(str(path), "a page directory is truncated") from error

@@ -72,7 +72,7 @@ def _frame_names(folder: Path) -> str:
     names = [entry.name for entry in folder.iterdir() if is_image(entry.name) and entry.name.lower() not in DARKS]
     kinds = Counter(re.sub(r"\d+", "[0-9]*", name) for name in names)
     if not kinds:
-        raise EmptyFile(f"The folder {folder}, as far as HiPic frames go,")
+        raise EmptyFile(str(folder), "HiPic frames")
     return kinds.most_common(1)[0][0]
 
 

@@ -161,7 +161,7 @@ class ProcessPool:
 
 
 def _cause(code: int) -> str:
-    return f"it was ended by signal {-code}" if code < 0 else f"it ended with status {code}"
+    return f"it was stopped by signal {-code}" if code < 0 else f"it exited with status {code}"
 
 
 def _raised(reply: tuple[Any, ...], path: str) -> BaseException:

@@ -69,7 +69,7 @@ class _Team:
 
     def __init__(self, processes: int, watch: Callable[[int], None]) -> None:
         if processes < 1:
-            raise InvalidInput(f"{processes} processes cannot do anything.", remedy="Ask for at least one.")
+            raise InvalidInput(f"processes must be at least 1, not {processes}.", remedy="Use 1 or more.")
         self.processes = processes
         self.watch = watch
 
@@ -86,7 +86,9 @@ def _wanted(header: Header, location: Location, box: Box | None) -> ReadRequest:
         raise SelectionNeeded(location.path, header.times, header.channels)
     whole = Box.whole(header.levels[0].shape)
     if box is not None and not whole.contains(box):
-        raise InvalidInput(f"The box {box} reaches outside a volume of {whole.shape}.", remedy=f"Stay within {whole}.")
+        raise InvalidInput(
+            f"The box {box} is outside a volume of {whole.shape}.", remedy=f"Choose a box within {whole}."
+        )
     return ReadRequest(box or whole, header.dtype, t or 0, c or 0)
 
 

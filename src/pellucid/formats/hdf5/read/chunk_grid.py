@@ -88,4 +88,4 @@ def decoded(pipeline: Pipeline, stored: Bytes, mask: int, path: str) -> Bytes:
     try:
         return pipeline.decode(stored, mask)
     except (RuntimeError, ValueError) as error:
-        raise Corrupted(path, f"a chunk cannot be decoded ({error})") from error
+        raise Corrupted(path, f"a chunk could not be decoded ({error})") from error

@@ -47,8 +47,8 @@ def open_store(output: Path, plan: OutputPlan, *, resume: bool) -> ChunkStore:
         begun = json.loads((folder / _PLAN).read_text())
         if begun["plan"] != plan.as_json():
             raise InvalidInput(
-                f"{output} was begun with another shape, type, chunk or codec.",
-                remedy=f"Give the same command as before, or delete {folder} and start again.",
+                f"{output} was started with another shape, type, chunk or codec.",
+                remedy=f"Run the same command as before, or delete {folder} and start again.",
             )
     else:
         begun = _begin(output, folder, plan)
