@@ -76,7 +76,7 @@ def test_one_that_is_kept_outlives_its_program_and_is_found(state: Path) -> None
     wait_for_end(record)
     assert not viewer.is_running
     viewer.shutdown()
-    with pytest.raises(ViewerUnreachable, match="does not answer"):
+    with pytest.raises(ViewerUnreachable, match="does not respond"):
         viewer.screenshot()
 
 

@@ -77,7 +77,7 @@ def test_one_file_for_each_plane(voxels: str, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(VOXELS[plane].tobytes())
     content = "\n".join(names).encode() if voxels == "LIST" else b""
     assert same_bits(read_all(save(tmp_path, content, name="a.mhd", voxels=voxels)), VOXELS)
-    with pytest.raises(InvalidInput, match="lists 4 files"):
+    with pytest.raises(InvalidInput, match="lists 4 voxel files"):
         open_reader(save(tmp_path, b"a b c d", name="a.mhd", voxels="LIST"))
 
 

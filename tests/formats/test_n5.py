@@ -233,7 +233,7 @@ def test_a_block_header_that_lies_is_damaged(tmp_path: Path) -> None:
         read(open_at(tmp_path / "scan.n5"))
 
 
-@pytest.mark.parametrize(("text", "why"), [("{broken", "it is not JSON"), ('{"dimensions": [3,3,3]}', "lacks")])
+@pytest.mark.parametrize(("text", "why"), [("{broken", "it is not JSON"), ('{"dimensions": [3,3,3]}', "is missing")])
 def test_broken_metadata_is_damaged(text: str, why: str, tmp_path: Path) -> None:
     write(tmp_path / "scan.n5", layout())
     (tmp_path / "scan.n5/s0/attributes.json").write_text(text)

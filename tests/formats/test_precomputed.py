@@ -143,7 +143,7 @@ def test_unknown_encoding_is_named(tmp_path: Path) -> None:
 def test_nothing_there_and_nothing_written(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="does not exist"):
         precomputed.open_reader(Location.parse(tmp_path))
-    with pytest.raises(NotWritable, match=r"precomputed is only read.*Use a writable format: .*zarr"):
+    with pytest.raises(NotWritable, match=r"precomputed is read-only.*Use a writable format: .*zarr"):
         registry.open_writer(Location.parse(tmp_path / "a.precomputed"), layout())
-    with pytest.raises(NotWritable, match="only read"):
+    with pytest.raises(NotWritable, match="read-only"):
         precomputed.open_writer(Location.parse(tmp_path / "a.precomputed"), layout())

@@ -67,7 +67,7 @@ def test_asked_for(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"anything")
     assert registry.recognise(Location.parse(f"{tmp_path / 'a'}:format=npy")) == "npy"
     assert registry.recognise(Location.parse(f"{tmp_path / 'a'}:shape=1,2,4")) == "raw"
-    with pytest.raises(InvalidInput, match=r"no format 'jpg'. Known: .*zarr") as error:
+    with pytest.raises(InvalidInput, match=r"Unknown format 'jpg'. Use one of: .*zarr") as error:
         registry.recognise(Location.parse(f"{tmp_path / 'a'}:format=jpg"))
     assert "memory" not in str(error.value)
 

@@ -234,7 +234,7 @@ def test_settings_from_the_environment(
         ("NOT_FOUND: Metadata does not exist", NotFound, "does not exist"),
         ("DATA_LOSS: Error decoding chunk [tensorstore_spec='{}']", Corrupted, "Error decoding chunk. Copy"),
         ('INVALID_ARGUMENT: Error parsing: "shrink" is not registered', UnknownCodec, "codec 'shrink'"),
-        ("UNAVAILABLE: nobody", NotWritable, "does not answer"),
+        ("UNAVAILABLE: nobody", NotWritable, "does not respond"),
     ],
 )
 def test_errors_of_tensorstore_in_our_words(text: str, kind: type[PellucidError], says: str) -> None:

@@ -263,7 +263,7 @@ def test_folder_of_colours(tmp_path: Path) -> None:
         ),
         (np.zeros((20, 30), np.uint16), r"slice_2\.tif is a slice of 30 x 20 uint16"),
         (np.zeros((20, 30, 3), np.uint8), r"30 x 20 x 3 colours uint8"),
-        (np.zeros((2, 20, 30), np.uint8), r"slice_2\.tif holds 2 pages"),
+        (np.zeros((2, 20, 30), np.uint8), r"slice_2\.tif has 2 pages"),
     ],
 )
 @pytest.mark.parametrize("compression", [None, "zlib"])

@@ -69,7 +69,7 @@ def test_reading_into_an_array(volume: Volume, ramp: Voxels) -> None:
 
 
 def test_what_cannot_be_read_is_refused(volume: Volume) -> None:
-    with pytest.raises(InvalidInput, match=r"Stay within 0:4,0:5,0:6"):
+    with pytest.raises(InvalidInput, match=r"Choose a box within 0:4,0:5,0:6"):
         volume.read(Box((0, 0, 0), (5, 5, 6)))
     with pytest.raises(InvalidInput, match=r"shape \(4, 5, 6\) and type uint16"):
         volume.read(out=np.zeros((4, 5, 6), np.uint8))
@@ -83,7 +83,7 @@ def test_what_cannot_be_read_is_refused(volume: Volume) -> None:
     with pytest.raises(InvalidInput, match="not whole numbers"):
         volume[0.5:2.5]
     assert volume[np.int16(1)].shape == (5, 6)  # type: ignore[index]
-    with pytest.raises(InvalidInput, match="A list cannot take"):
+    with pytest.raises(InvalidInput, match="A list does not fit"):
         volume.read(out=[])  # type: ignore[arg-type]
     with pytest.raises(SelectionInvalid, match="level from 0 to 0"):
         volume.at_level(1)

@@ -51,4 +51,4 @@ def _open_scale(store: Store, level: int, encoding: str) -> StoredLevel:
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
     """Precomputed volumes are only read."""
     del layout, resume
-    raise NotWritable(location.path, "precomputed is only read", ("n5", "zarr"))
+    raise NotWritable(location.path, "precomputed is read-only", ("n5", "zarr"))
