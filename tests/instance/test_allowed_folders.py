@@ -50,7 +50,7 @@ def test_a_page_reads_nothing_outside_the_roots(instance: Instance, folder: Path
                 assert "outside the allowed folders" in answer.json()["what"]
                 facts = client.get("/api/files/facts", params={"path": name}).json()
                 assert facts["shape"] == [] or facts["shape"] is None, facts
-                assert "outside the folders" in facts["problem"]
+                assert "outside the allowed folders" in facts["problem"]
     finally:
         for name in names:
             Path(name).unlink()
