@@ -1,5 +1,6 @@
 """A viewer with many connections of others: its owner gets in, and what says nothing is let go."""
 
+import logging
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,6 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from pellucid.instance.access.sessions import Channel, Grant
 from pellucid.instance.protocol.shared_types import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import SessionOptions
@@ -133,3 +135,18 @@ def test_who_greets_late_finds_the_places_taken(fresh: Instance) -> None:
             page.say("hello", version=VERSION, width=8, height=8, proof=proof)
             late.recv(timeout=TIMEOUT_S)
     assert closed.value.rcvd is not None and closed.value.rcvd.code == 1013
+
+
+@pytest.mark.parametrize("page", ["http://a:999999/", "http://a:b/", "http://[::1/", "\0"])
+def test_what_is_no_address_of_a_page_is_none_of_the_viewer(instance: Instance, page: str) -> None:
+    body = {"session": "unknown", "nonce": "mine", "address": page}
+    assert httpx.post(f"{instance.address}api/prove", json=body).json() == {"proof": ""}
+    access = instance.session.access
+    assert not access.begin(Grant("own"), page, Channel(access.address)).is_lasting
+
+
+def test_malformed_requests_of_strangers_fill_no_log(instance: Instance) -> None:
+    with socket.create_connection((HOST, instance.port)) as line:
+        line.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 2**20)
+        assert line.recv(12) == b"HTTP/1.1 400"
+    assert not logging.getLogger("uvicorn.error").isEnabledFor(logging.WARNING)

@@ -131,8 +131,8 @@ class Agent:
         connections = ConnectionRegistry()
         app: ASGIApp = create_app(self._keeper, access, changes, acceptor.run, connections)
         config = uvicorn.Config(
-            app if front is None else front.with_auth(app, access.token), log_level="warning", access_log=False,
-            server_header=False, proxy_headers=False, timeout_graceful_shutdown=TIMEOUT_S, lifespan="off",
+            app if front is None else front.with_auth(app, access.token), log_level="error", access_log=False,
+            http="h11", server_header=False, proxy_headers=False, timeout_graceful_shutdown=TIMEOUT_S, lifespan="off",
         )  # fmt: skip
         self._server = HttpServer(config, connections)
         url = access.address = await self._opened(acceptor, port)

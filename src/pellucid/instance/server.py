@@ -164,10 +164,11 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
     return HttpServer(
         uvicorn.Config(
             create_app(session),
-            log_level="warning",
+            log_level="error",  # Everybody could have it write a warning for each malformed request.
             access_log=False,  # It would write tickets.
             server_header=False,
             proxy_headers=False,  # The address of a connection is what it is registered by.
+            http="h11",  # httptools, where it is installed, reads headers of any length.
             ws="websockets-sansio",
             ws_max_size=LARGEST_MESSAGE_BYTES,
             ws_per_message_deflate=False,  # Pictures are compressed already.

@@ -300,8 +300,13 @@ def _is_own(address: str, channel: Channel) -> bool:
     """Whether a page's address is the one at which this process, or its agent, is reached."""
     if address == channel.address:
         return True
-    page, own = urlsplit(address), urlsplit(channel.address)
-    if (page.scheme, page.port, page.path) != (own.scheme, own.port, own.path):
+    own = urlsplit(channel.address)
+    try:
+        page = urlsplit(address)
+        is_same_port = (page.scheme, page.port, page.path) == (own.scheme, own.port, own.path)
+    except ValueError:  # Anybody may send it, and it may be no address.
+        return False
+    if not is_same_port:
         return False
     # By TLS the certificate tells who it is, whatever the machine is called; on this machine the port tells.
     return not channel.agent if own.scheme == "https" else _is_here(page.hostname) and _is_here(own.hostname)
