@@ -12,14 +12,15 @@ interface Sent {
   headers: Record<string, string>;
 }
 
-function setUp({ fragment = "#code=a.once", key = SESSION.key, replies = {} as Record<string, Response> } = {}) {
+function setUp({ fragment = "#code=a.once", key = SESSION.key, replies = {} as Record<string, Response | Error> } = {}) {
   const sent: Sent[] = [];
   const fetch = (path: string, { method = "GET", headers = {}, body }: RequestInit): Promise<Response> => {
     sent.push({ path, method, headers: headers as Record<string, string> });
     const { nonce = "", code } = JSON.parse((body as string | undefined) ?? "{}") as { nonce?: string; code?: string };
     if (path === "api/session") return Promise.resolve(Response.json(SESSION));
     if (path === "api/prove") return Promise.resolve(Response.json({ proof: code === undefined ? sign(key, "http", nonce, ADDRESS) : sign("a.once", "program", nonce) }));
-    return Promise.resolve(replies[path]?.clone() ?? Response.json([]));
+    const reply = replies[path];
+    return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply?.clone() ?? Response.json([]));
   };
   return { api: new AgentApi({ address: ADDRESS, fragment, storage: null, fetch }), sent };
 }
@@ -55,9 +56,16 @@ it("passes on the agent's error and remedy", async () => {
   expect(error).toMatchObject({ what: "It is gone.", remedy: "Choose another." });
 });
 
-it("says so when the agent does not respond", async () => {
+it("says how to start an agent that has stopped", async () => {
+  const { api } = setUp({ replies: { "api/jobs": new TypeError("refused") } });
+  await api.open();
+  const remedy = "Run pellucid open: it starts the agent and opens a new page.";
+  await expect(api.jobs()).rejects.toMatchObject({ what: "The agent has stopped or does not respond.", remedy });
+});
+
+it("says so when the agent behind a Hub does not respond", async () => {
   const api = new AgentApi({ address: ADDRESS, fragment: "", storage: null, fetch: () => Promise.reject(new TypeError("refused")) });
-  await expect(api.about()).rejects.toMatchObject({ what: "The agent does not respond." });
+  await expect(api.about()).rejects.toMatchObject({ what: "The agent has stopped or does not respond.", remedy: "Start your server again on the Hub's page." });
 });
 
 it("repeats the lengths of a shape in the query", async () => {

@@ -5,6 +5,7 @@
 // other end has to prove that it holds the key of this page's session. Behind a Hub its login cookie gives access, and there is no session.
 
 import { openSession, randomHex, sign, type Environment } from "../connection/pageSession";
+import { readShort } from "../connection/shortReply";
 import { errorFrom, RequestError } from "../connection/requestError";
 import type { PageAccess, Ticket } from "../protocol";
 import type { About, BatchRequest, Estimate, FileInfo, FolderListing, Job, ViewerRequest } from "./protocol";
@@ -12,7 +13,9 @@ import type { About, BatchRequest, Estimate, FileInfo, FolderListing, Job, Viewe
 const FRESH_LINK = "Run pellucid open to get a new link.";
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-const unreachable = (): RequestError => new RequestError("The agent does not respond.", "This page keeps trying to reconnect.");
+/** A session is missing behind a Hub, which starts the agent there. An agent that is started again has another address. */
+const unreachable = (session: PageAccess | null): RequestError =>
+  new RequestError("The agent has stopped or does not respond.", session ? "Run pellucid open: it starts the agent and opens a new page." : "Start your server again on the Hub's page.");
 const unproven = (): RequestError => new RequestError("The server at this address is not the agent that opened this page.", `No data was sent to it. ${FRESH_LINK}`);
 
 const query = (values: Record<string, string>): string => new URLSearchParams(values).toString();
@@ -57,7 +60,7 @@ export class AgentApi {
       request.open("PUT", `api/files/content?${query({ folder, name: file.name })}`);
       for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
       request.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
-      request.addEventListener("error", () => reject(unreachable()));
+      request.addEventListener("error", () => reject(unreachable(this.session)));
       request.addEventListener("load", () => resolve(new Response(request.responseText, { status: request.status })));
       request.send(file);
     });
@@ -86,7 +89,7 @@ export class AgentApi {
     const { address } = this.environment;
     const nonce = randomHex();
     const reply = await this.send("api/prove", { method: "POST", headers: JSON_TYPE, body: JSON.stringify({ session, nonce, address }) });
-    const { proof } = (await reply.json().catch(() => ({}))) as { proof?: string };
+    const { proof } = (await readShort(reply).catch(() => ({}))) as { proof?: string };
     if (proof !== sign(key, "http", nonce, address)) throw unproven();
   }
 
@@ -94,7 +97,7 @@ export class AgentApi {
     try {
       return await this.environment.fetch(path, options);
     } catch {
-      throw unreachable();
+      throw unreachable(this.session);
     }
   }
 }

@@ -7,6 +7,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { readShort } from "./shortReply";
 import type { PageAccess, ProofRequest, ErrorBody, ServerProof, SessionRequest } from "../protocol";
 
 /** What the browser provides; tests provide something else. */
@@ -109,9 +110,9 @@ async function post<Reply extends PageAccess | ServerProof>(
   } catch {
     return new AccessDenied(`The ${name} does not respond.`, "Check that it is running, then reload this page.");
   }
-  if (reply.ok) return (await reply.json()) as Reply;
-  const error = (await reply.json().catch(() => ({}))) as Partial<ErrorBody>;
-  return new AccessDenied(error.what ?? `The ${name} denied access to this page.`, error.remedy ?? freshLink);
+  const content = (await readShort(reply).catch(() => null)) as (Reply & Partial<ErrorBody>) | null;
+  if (reply.ok && content) return content;
+  return new AccessDenied(content?.what ?? `The ${name} denied access to this page.`, content?.remedy ?? freshLink);
 }
 
 /** Of this page. Secrets are removed from the address at once: they would stay visible, and in the history. */
