@@ -58,7 +58,7 @@ def test_fifty_run_one_after_the_other_whoever_looks_after_them(tmp_path: Path) 
         wait_until(lambda: phases(running) == {"running": 1, "queued": 49}, TIMEOUT_S)
         jobs = running.ask("GET", "/api/jobs")
         waiting = {one["state"]["reason"] for one in jobs if one["state"]["phase"] == "queued"}
-        assert waiting == {"Others of its batch run first."}
+        assert waiting == {"Waiting for other tasks of the batch."}
         running.cancel(next(one["id"] for one in jobs if one["state"]["phase"] == "running"))
         wait_until(lambda: phases(running) == {"ended": 1, "running": 1, "queued": 48}, TIMEOUT_S)
         running.ask("DELETE", f"/api/batches/{reply[0]['batch']}")

@@ -68,7 +68,7 @@ def test_what_hub_and_proxy_share_is_kept_for_the_owner(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("colour = 1", "There is no 'colour'"),
+        ("colour = 1", "Unknown setting 'colour'"),
         ("address = 1", "address cannot be 1"),
         ('address = "ftp://here"', "is no address"),
         ('address = "https://0.0.0.0:443"', "a certificate with its key belong together"),

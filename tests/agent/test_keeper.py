@@ -69,7 +69,7 @@ class Clock:
         (JobState("running"), True, "running", ""),
         (JobState("queued"), True, "running", ""),
         (JobState("unknown", "no answer"), True, "unknown", "queued"),
-        (JobState("failed", "It ended with code 1."), True, "failed", ""),
+        (JobState("failed", "Failed with exit code 1."), True, "failed", ""),
         (JobState("lost"), False, "lost", "queued"),
     ],
 )
@@ -86,7 +86,7 @@ def test_what_was_known_before_stays_known_while_nothing_is() -> None:
 def test_what_was_stopped_ends_by_that() -> None:
     stopped = replace(VIEWER, cancelled_at=5.0)
     assert effective_state(stopped, JobState("running"), True).phase == "ending"
-    assert effective_state(stopped, JobState("failed", "It was killed."), True) == JobState("ended", "It was stopped.")
+    assert effective_state(stopped, JobState("failed", "Killed."), True) == JobState("ended", "It was stopped.")
 
 
 def test_what_was_stopped_and_has_ended_is_over_before_the_scheduler_says_so(scheduler: Told, tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def test_one_whose_number_was_never_written_down_is_asked_for_all_the_same(sched
 
 
 def test_what_is_refused_leaves_nothing(scheduler: Told, tmp_path: Path) -> None:
-    scheduler.refusal = InvalidInput("Slurm refused: no.", remedy="Ask for less.")
+    scheduler.refusal = InvalidInput("Slurm rejected the job: no.", remedy="Ask for less.")
     keeper = JobSupervisor(tmp_path, SITE)
-    with pytest.raises(InvalidInput, match="Slurm refused"):
+    with pytest.raises(InvalidInput, match="Slurm rejected"):
         keeper.start(ViewerRequest())
     assert list(tmp_path.iterdir()) == [] and keeper.records == []
     with pytest.raises(NotFound):
@@ -216,7 +216,7 @@ def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_late
     keeper = JobSupervisor(tmp_path, SITE, lambda record: seen.append(f"{record.name} {record.state.phase}"))
     ids = [keeper.start(ViewerRequest(name=name)).id for name in ("a", "b")]
     disk.is_full = True
-    scheduler.text |= {ids[0]: JobState("running", node="n1"), ids[1]: JobState("failed", "It ended with code 1.")}
+    scheduler.text |= {ids[0]: JobState("running", node="n1"), ids[1]: JobState("failed", "Failed with exit code 1.")}
     keeper.poll()
     keeper.cancel(ids[0])
     assert [keeper.get(id).state.phase for id in ids] == ["ending", "failed"]
@@ -276,7 +276,7 @@ def test_what_does_not_end_is_made_to(scheduler: Told, tmp_path: Path) -> None:
     clock.now += ENDING_S
     keeper.poll()
     assert scheduler.cancelled == [(id, False), (id, True)]
-    scheduler.text[id] = JobState("ended", "It was cancelled.")
+    scheduler.text[id] = JobState("ended", "Cancelled.")
     keeper.poll()
     keeper.cancel(id)
     assert keeper.get(id).state == JobState("ended", "It was stopped.") and len(scheduler.cancelled) == 2
@@ -286,7 +286,7 @@ def test_what_is_over_is_kept_for_a_week(scheduler: Told, tmp_path: Path) -> Non
     clock = Clock()
     keeper = JobSupervisor(tmp_path, SITE, clock=clock)
     id = keeper.start(ViewerRequest()).id
-    scheduler.text[id] = JobState("ended", "It ended by itself.")
+    scheduler.text[id] = JobState("ended", "Finished.")
     keeper.poll()
     clock.now += KEPT_S
     keeper.poll()

@@ -139,7 +139,7 @@ def test_there_is_one_agent(running: AgentProcess, viewer: str) -> None:
 def test_a_task_converts_and_its_progress_is_kept(running: AgentProcess, scans: Path) -> None:
     id = running.run(scans, "convert", "ball.npy", "ball.zarr")
     reply = running.until(id, "ended")
-    assert reply["state"]["reason"] == "It ended by itself."
+    assert reply["state"]["reason"] == "Finished."
     assert reply["progress"]["fraction"] == 1.0
     assert (scans / "ball.zarr").exists()
 
@@ -147,7 +147,7 @@ def test_a_task_converts_and_its_progress_is_kept(running: AgentProcess, scans: 
 def test_a_task_that_fails_says_why(running: AgentProcess, scans: Path) -> None:
     id = running.run(scans, "convert", "none.npy", "none.zarr")
     state = running.until(id, "failed")["state"]
-    assert state["reason"] == "It ended with code 1."
+    assert state["reason"] == "Failed with exit code 1."
     assert "does not exist" in state["log"][0]
     assert "does not exist" in running.client.get(f"/api/jobs/{id}/log").text
 

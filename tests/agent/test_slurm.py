@@ -66,7 +66,7 @@ def test_one_runs_one_waits_and_starts_while_no_agent_is_there(
     running.cancel(first)
     assert running.until(first, "ended")["state"]["reason"] == "It was stopped."
     slurm.command("scancel", "--name", f"pellucid-{second}")
-    assert running.until(second, "ended")["state"]["reason"] == "It was cancelled."
+    assert running.until(second, "ended")["state"]["reason"] == "Cancelled."
 
 
 def _no_secret_shows(running: AgentProcess, slurm: SlurmCluster, id: str) -> None:
@@ -97,7 +97,7 @@ def test_what_cannot_be_is_refused_before_it_is_queued(running: AgentProcess, sl
 
     assert refusal(gpus=3) == "3 GPUs are asked for, and a node has 2."
     assert "29.1 GiB needed, 7.0 GiB available" in refusal(shape=[1500, 1500, 1500], dtype="float64")
-    assert refusal(overrides={"account": "x"}) == "This site does not let you choose account."
+    assert refusal(overrides={"account": "x"}) == "This site does not allow choosing account."
     assert "invalid partition" in refusal(overrides={"partition": "moon"})
     assert running.ask("GET", "/api/jobs") == []
     assert list((running.folder / "agent/jobs").iterdir()) == []
@@ -168,7 +168,7 @@ def test_one_that_is_killed_before_it_reported_has_failed(running: AgentProcess,
     assert process is not None
     os.killpg(process.pid, signal.SIGKILL)
     state = running.until(id, "failed")["state"]
-    assert state["reason"] == "Its command failed." and state["node"] == "localhost"
+    assert state["reason"] == "The command failed." and state["node"] == "localhost"
 
 
 def test_a_drained_node_is_the_reason_to_wait(running: AgentProcess, slurm: SlurmCluster) -> None:
@@ -196,7 +196,7 @@ def test_a_hundred_wait_while_the_time_of_one_runs_out(
     slurm.command("scontrol", "update", f"jobid={number}", f"endtime={soon}")
     _many_that_wait_are_counted_and_end(running, slurm, tmp_path)
     reply = running.until(ends, "ended")
-    assert reply["state"]["reason"] == "Its time limit was reached."
+    assert reply["state"]["reason"] == "Reached its time limit."
     assert "DUE TO TIME LIMIT" in running.client.get(f"/api/jobs/{ends}/log").text
     after = running.view(gpus=0, memory_bytes=2**29, state=reply["saved"], roots=[str(tmp_path)])
     assert json.loads(_state_of(running, after))["scene"] == shown

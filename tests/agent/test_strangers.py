@@ -101,7 +101,7 @@ def test_agents_of_two_machines_with_one_home_do_not_fight(tmp_path: Path) -> No
         second.start()  # From there it cannot be seen that it is dead; only that it has stopped counting.
         # What runs on the other machine is not taken for lost, and nothing of it is forgotten.
         state = second.until(id, "unknown")["state"]
-        assert state["reason"] == "It runs on login-1." and state["last"] == "running"
+        assert state["reason"] == "Running on login-1." and state["last"] == "running"
         with pytest.raises(AssertionError, match="Your agent runs on login-2"):
             first.start()
         second.stop()

@@ -192,7 +192,7 @@ def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.Captu
         (["convert", "{scan}", "{folder}/out.zarr", "--dtype", "uint8"], "Add --range LOW,HIGH"),
         (["convert", "{scan}", "{folder}/out.zarr", "--memory", "plenty"], "plenty"),
         (["convert", "{scan}", "{folder}/out.zarr", "--box", "0:99,:,:"], "0 <= start < stop <= 40"),
-        (["convert", "{scan}", "{folder}/out.zarr", "--engine", "steam"], "There is no engine 'steam'"),
+        (["convert", "{scan}", "{folder}/out.zarr", "--engine", "steam"], "Unknown engine 'steam'"),
         (["convert", "{scan}", "{scan}"], "Choose another name"),
         (["info", "{scan}:level=3"], "Choose a level from 0 to 0"),
         (["slices", "{scan}", "-o", "{folder}/nowhere/a.png"], "No such file or directory"),

@@ -225,7 +225,7 @@ class LaneContract(ProcessContract):
     def test_metadata_up_to_the_limit(self, listener: Listener) -> None:
         self.send(listener, SMALL, {"a": "x" * (128 * 1024 - 9)})
         assert len(listener.receive(WAIT_S).metadata["a"]) == 128 * 1024 - 9
-        with pytest.raises(InvalidInput, match="131,073 bytes as JSON, and 131,072"):
+        with pytest.raises(InvalidInput, match="131,073 bytes as JSON; the maximum is 131,072"):
             self.send(listener, SMALL, {"a": "x" * (128 * 1024 - 8)})
 
     def test_another_token_is_refused(self, listener: Listener, keeper: Keeper) -> None:
@@ -360,7 +360,7 @@ class LaneContract(ProcessContract):
             mine[...] = SMALL[:depth]
             report = wanted.send()
             mine[...] = 0
-            with pytest.raises(InvalidInput, match="Allocate anew"):
+            with pytest.raises(InvalidInput, match="Allocate a new one"):
                 _ = wanted.array
         received = listener.receive(WAIT_S).array
         assert received.shape == (depth, 4, 5) and (received == SMALL[:depth]).all()

@@ -96,7 +96,7 @@ def test_small_launches_are_not_split() -> None:
 
 
 def test_kernel_without_first_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"without_first cannot be split over threads.*first: wp.int32"):
+    with pytest.raises(InvalidInput, match=r"without_first does not support several threads.*first: wp.int32"):
         launch(kernels.without_first, 3, outputs=[np.zeros(3, np.float32)], device=choose("cpu"))
 
 

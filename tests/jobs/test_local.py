@@ -25,14 +25,14 @@ def test_a_job_runs_and_ends(start: Start) -> None:
     job.until_begun()
     assert job.state == JobState("running", node=ProcessId.this().host)
     job.let_go()
-    assert job.until("ended") == JobState("ended", "It ended by itself.")
+    assert job.until("ended") == JobState("ended", "Finished.")
 
 
 def test_a_job_that_fails_shows_the_end_of_its_log(start: Start) -> None:
     command = ("/bin/sh", "-c", "for i in $(seq 60); do echo line $i; done; exit 7")
     job = start(LocalScheduler(), SITE, command=command)
     assert job.until("failed") == JobState(
-        "failed", "It ended with code 7.", log=tuple(f"line {i}" for i in range(11, 61))
+        "failed", "Failed with exit code 7.", log=tuple(f"line {i}" for i in range(11, 61))
     )
 
 
@@ -43,7 +43,7 @@ def test_somebody_else_sees_and_ends_it(start: Start) -> None:
     without_handle = replace(job.submitted, handle="")
     assert other.states([without_handle])[job.submitted.id].phase == "running"
     other.cancel(without_handle)
-    assert job.until("ended").reason == "It was asked to end."
+    assert job.until("ended").reason == "Cancelled."
 
 
 def test_one_that_does_not_listen_is_made_to_end(start: Start) -> None:
@@ -52,7 +52,7 @@ def test_one_that_does_not_listen_is_made_to_end(start: Start) -> None:
     job.until_begun()
     job.cancel()
     job.cancel(is_urgent=True)
-    assert job.until("failed").reason == "It was killed."
+    assert job.until("failed").reason == "Killed."
 
 
 def test_a_later_process_with_its_number_is_not_taken_for_it(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_later_process_with_its_number_is_not_taken_for_it(tmp_path: Path) -> 
 def test_one_on_another_machine_is_not_known(tmp_path: Path) -> None:
     elsewhere = SubmittedJob("x", "login-2/1/1", tmp_path)
     assert LocalScheduler().states([elsewhere])["x"] == JobState(
-        "unknown", "It runs on login-2.", node="login-2", last="running"
+        "unknown", "Running on login-2.", node="login-2", last="running"
     )
 
 
@@ -112,9 +112,7 @@ def test_a_file_that_others_could_write_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_a_job_that_was_never_started(tmp_path: Path) -> None:
-    assert LocalScheduler().states([SubmittedJob("a", "", tmp_path)])["a"] == JobState(
-        "failed", "It was never started."
-    )
+    assert LocalScheduler().states([SubmittedJob("a", "", tmp_path)])["a"] == JobState("failed", "Never started.")
     assert last_lines(tmp_path / "log.txt") == ()
     assert Job("a", (), tmp_path).resources.gpus == 0
 
@@ -128,10 +126,10 @@ def test_of_those_with_one_turn_one_runs(start: Start, tmp_path: Path) -> None:
     runs = next(job for job in jobs if job.state.phase == "running")
     waits, ends = (job for job in jobs if job is not runs)
     ends.cancel()
-    assert ends.until("ended").reason == "It was asked to end."
+    assert ends.until("ended").reason == "Cancelled."
     runs.until_begun()
     runs.let_go()
     runs.until("ended")
     waits.until_begun()
     waits.let_go(3)
-    assert waits.until("failed").reason == "It ended with code 3."
+    assert waits.until("failed").reason == "Failed with exit code 3."

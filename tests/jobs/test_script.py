@@ -37,7 +37,7 @@ def test_what_is_not_wanted_is_left_to_the_scheduler() -> None:
 
 @pytest.mark.parametrize("value", ["gpu --uid=root", "gpu\n#SBATCH --uid=0", 'gpu"', "gpu;reboot", "$(reboot)"])
 def test_a_value_cannot_bring_another_option(value: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot stand in a batch script"):
+    with pytest.raises(InvalidInput, match="not allowed in a batch script"):
         batch_script(job(), Site(partition=value))
 
 

@@ -40,12 +40,12 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("scheduler = 'pbs'", "scheduler cannot be pbs. Choose from: local, slurm"),
+        ("scheduler = 'pbs'", "Invalid value pbs for scheduler in from: local, slurm"),
         ("partitions = 'gpu'", "no 'partitions'"),
-        ("time_limit_minutes = '8h'", "time_limit_minutes cannot be '8h'. Give a int"),
-        ("may_override = ['uid']", "may_override cannot be uid"),
-        ("[node]\ngpu_memory = 'much'", "gpu_memory cannot be 'much'"),
-        ("node = 3", "node is no table"),
+        ("time_limit_minutes = '8h'", "Invalid value '8h' for time_limit_minutes in"),
+        ("may_override = ['uid']", "Invalid value uid for may_override in"),
+        ("[node]\ngpu_memory = 'much'", "Invalid value 'much' for gpu_memory in"),
+        ("node = 3", "node is not a table"),
         ("scheduler", "is not TOML"),
     ],
 )

@@ -33,12 +33,12 @@ def test_a_third_job_waits_with_a_reason_and_a_time_and_starts_when_there_is_roo
     assert (third.state.phase, third.state.place) == ("queued", 1)
     assert abs((third.state.expected_start or 0) - running.ends_at) < 10
     first.cancel()
-    assert first.until("ended").reason == "It was cancelled."
+    assert first.until("ended").reason == "Cancelled."
     third.until("running")
     for job in (second, third):
         job.until_begun()
         job.let_go()
-        assert job.until("ended").reason == "It ended by itself."
+        assert job.until("ended").reason == "Finished."
 
 
 def test_a_waiting_job_is_cancelled(start: Start, slurm: SlurmCluster) -> None:
@@ -50,7 +50,7 @@ def test_a_waiting_job_is_cancelled(start: Start, slurm: SlurmCluster) -> None:
             lambda: "Drained" in job.state.reason or "DOWN" in job.state.reason or "Resources" in job.state.reason
         )
         job.cancel()
-        assert job.until("ended").reason == "It was cancelled."
+        assert job.until("ended").reason == "Cancelled."
     finally:
         slurm.command("scontrol", "update", "nodename=localhost", "state=resume")
 
@@ -64,7 +64,7 @@ def test_what_can_never_run_is_refused_in_slurms_words(start: Start) -> None:
 
 def test_a_job_that_fails_shows_its_log(start: Start) -> None:
     job = start(SlurmScheduler(), SITE, command=("/bin/sh", "-c", "echo no such scan; exit 5"))
-    assert job.until("failed") == JobState("failed", "It ended with code 5.", log=("no such scan",))
+    assert job.until("failed") == JobState("failed", "Failed with exit code 5.", log=("no such scan",))
 
 
 def test_it_is_found_without_its_number_and_its_script_is_spooled_without_surprise(
@@ -148,6 +148,6 @@ def test_an_absent_controller_means_unknown_and_nothing_is_lost(start: Start, sl
 def test_what_slurm_forgot(tmp_path: Path) -> None:
     scheduler = SlurmScheduler()
     assert scheduler.states([SubmittedJob("gone", "999999", tmp_path)])["gone"].phase == "lost"
-    assert scheduler.states([SubmittedJob("gone", "", tmp_path)])["gone"].reason == "It was never submitted."
+    assert scheduler.states([SubmittedJob("gone", "", tmp_path)])["gone"].reason == "Never submitted."
     (tmp_path / "exit").write_text("0\n")
     assert scheduler.states([SubmittedJob("gone", "999999", tmp_path)])["gone"].phase == "ended"

@@ -228,7 +228,7 @@ def test_what_labels_cannot_be_is_refused(renderer: Renderer, changes: dict[str,
 
 def test_values_are_no_labels(renderer: Renderer) -> None:
     volume = Volume.from_array(np.ones((4, 4, 4), np.float32))
-    with pytest.raises(InvalidInput, match=r"holds float32, and labels are whole numbers\. Draw it as values"):
+    with pytest.raises(InvalidInput, match=r"has type float32, but labels must be whole numbers\. Draw it as values"):
         renderer.render(Scene((VolumeLayer(str(volume.location), labels=COLORS),), CAMERA), 8, 8)
 
 

@@ -129,9 +129,9 @@ def test_an_axis_that_leans_stands_upright_after_turning() -> None:
 
 
 def test_what_cannot_be_found_is_said() -> None:
-    with pytest.raises(InvalidInput, match="too small for the axis"):
+    with pytest.raises(InvalidInput, match="too small to find the axis"):
         by_double_wedge(np.zeros((4, 20), np.float32), np.arange(4.0))
-    with pytest.raises(InvalidInput, match="no overlap to find"):
+    with pytest.raises(InvalidInput, match="too small to find the overlap"):
         find_offset_axis(np.zeros((10, 8)), np.arange(10) * np.pi / 5)
     with pytest.raises(InvalidInput, match="do not fit an axis of 9 columns"):
         join_opposite_views(

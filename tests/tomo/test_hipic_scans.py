@@ -35,7 +35,7 @@ def test_hipic_with_its_log(is_folder: bool, is_numbered: bool, tmp_path: Path) 
     if is_numbered:
         lines = [f"{i + 7} {line} shutter open, 25 C" for i, line in enumerate(lines)]
         RANDOM.shuffle(lines)
-    with pytest.raises(InvalidInput, match="does not say at which angles"):
+    with pytest.raises(InvalidInput, match="does not state the angles"):
         open_scan(source)
     (tmp_path / "output.log").write_text("time angle kind\n" + "\n".join(lines))
     scan = open_scan(source)
@@ -47,10 +47,10 @@ def test_hipic_with_its_log(is_folder: bool, is_numbered: bool, tmp_path: Path) 
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), DEGREES)
     assert "output.log is read as" in scan.assumptions[0]
     (tmp_path / "output.log").write_text("\n".join(lines[1:]))
-    with pytest.raises(InvalidInput, match=r"tells of 9 frames and .* has 10"):
+    with pytest.raises(InvalidInput, match=r"lists 9 frames, but .* has 10"):
         open_scan(source)
     (tmp_path / "output.log").write_text("1 2 7\n")
-    with pytest.raises(InvalidInput, match="is no log of frames"):
+    with pytest.raises(InvalidInput, match="is not a frame log"):
         open_scan(source)
 
 

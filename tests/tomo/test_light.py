@@ -110,7 +110,7 @@ def test_the_floor_is_the_same_for_every_row(device: Device) -> None:
 def test_exchanged_flats_and_darks_are_refused() -> None:
     scan = plain_scan()
     exchanged = replace(scan, flats=scan.darks, darks=scan.flats)
-    with pytest.raises(InvalidInput, match=r"not brighter than its darks .*flats and darks are not exchanged"):
+    with pytest.raises(InvalidInput, match=r"not brighter than its darks .*flats and darks are not swapped"):
         reconstruct_array(exchanged, RECIPE, device="cpu")
 
 

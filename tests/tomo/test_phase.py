@@ -48,7 +48,7 @@ def test_the_formulas_of_others_are_the_same() -> None:
 
 
 def test_a_filter_wider_than_the_frame_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"smooths over .* pixels, and a frame is 64 wide"):
+    with pytest.raises(InvalidInput, match=r"smooths over .* pixels, but a frame is only 64 wide"):
         retrieve(np.ones((1, 8, 64), np.float32), Paganin(20, 5000, 0.5, 1000))
     with pytest.raises(InvalidInput, match="above 0"):
         Paganin(20, 0, 1, 100)

@@ -186,7 +186,7 @@ def test_an_unknown_pixel_size_is_said(scan: Path, tmp_path: Path) -> None:
     with reconstruct(scan, tmp_path / "a.zarr", RECIPE, THIN, None, running()) as volume:
         assert inside(volume.read()[3]).mean() == pytest.approx(MU_PER_CM * PIXEL_UM * 1e-4, rel=0.01)
     report = json.loads((tmp_path / "a.zarr.report.json").read_text())
-    assert report["warnings"] == ["The pixel size is not known: values are attenuation per pixel, and spacing is 1."]
+    assert report["warnings"] == ["The pixel size is unknown: values are attenuation per pixel, and spacing is 1."]
 
 
 @pytest.mark.parametrize(

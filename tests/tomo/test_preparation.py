@@ -78,7 +78,7 @@ def test_a_turned_detector_is_put_upright() -> None:
     rows = -np.log(prepared(scan, Preparation(roll_rad=float(np.arctan(0.1)))))[0]
     centres = (rows * np.arange(65)).sum(axis=1) / rows.sum(axis=1)
     assert np.ptp(centres[4:-4]) < 0.1
-    with pytest.raises(InvalidInput, match="cannot be put upright"):
+    with pytest.raises(InvalidInput, match="do not support roll correction"):
         Preparation(offset=OffsetAxis(80, 64), roll_rad=0.1)
 
 

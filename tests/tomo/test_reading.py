@@ -44,7 +44,7 @@ def test_data_exchange(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("missing", "text", "options"),
     [
-        ("theta", "does not say at which angles its 8 projections", ScanOptions(angles="0:180")),
+        ("theta", "does not state the angles of its 8 projections", ScanOptions(angles="0:180")),
         ("data_white", "has no flats", ScanOptions(flats="none")),
         ("data_dark", "has no darks", ScanOptions(darks="none")),
     ],
@@ -98,7 +98,7 @@ def test_hdf5_by_dataset_names(tmp_path: Path) -> None:
     assert scan.count == 8 and np.rad2deg(scan.angles_rad[-1]) == pytest.approx(180)
     assert scan.darks is not None
     np.testing.assert_array_equal(scan.darks.read(), DARKS)
-    with pytest.raises(InvalidInput, match="/turn holds 8 angles and there are 11 projections"):
+    with pytest.raises(InvalidInput, match="/turn contains 8 angles, but there are 11 projections"):
         open_scan(tmp_path / "scan.h5", ScanOptions("/raw", "none", "none", "/turn"))
 
 
@@ -124,7 +124,7 @@ def test_tiff_frames_by_patterns_and_numbers(tmp_path: Path) -> None:
     for index, frame in enumerate(np.concatenate([DARKS, FRAMES])):
         tifffile.imwrite(tmp_path / f"a{index:02}.tif", frame)
     tifffile.imwrite(tmp_path / "beam.tif", FLATS[0])
-    with pytest.raises(InvalidInput, match="does not name frames of 11"):
+    with pytest.raises(InvalidInput, match="Invalid frames"):
         open_scan(tmp_path, ScanOptions("frames:13:3", "none", "none", "0:180"))
     some = open_scan(tmp_path, ScanOptions("frames:3:11", "beam.tif", "a00.tif", "0:180"))
     np.testing.assert_array_equal(some.projections.read(), FRAMES)
@@ -163,7 +163,7 @@ def test_a_volume_is_no_scan(tmp_path: Path) -> None:
         tifffile.imwrite(tmp_path / name, FRAMES[0])
     assert not is_scan(tmp_path)
     np.save(tmp_path / "volume.npy", FRAMES)
-    with pytest.raises(InvalidInput, match="is npy, which is not known as a scan"):
+    with pytest.raises(InvalidInput, match="is npy, which is not a scan format"):
         open_scan(tmp_path / "volume.npy")
 
 

@@ -45,7 +45,7 @@ def test_rows_that_are_compressed_together_are_read_once(
 
 
 def test_reading_what_is_not_there_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"no rows 3:5: there are 4. Stay within 0:4"):
+    with pytest.raises(InvalidInput, match=r"rows 3:5: there are 4. Choose a range within 0:4"):
         Frames.from_array(STACK).read(rows=(3, 5))
 
 

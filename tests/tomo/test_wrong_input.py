@@ -81,7 +81,7 @@ def test_angles_that_the_scan_holds_belong_to_the_projections(kind: str, is_for_
 def test_projections_that_are_named_stay_also_where_they_are_flats(tmp_path: Path) -> None:
     path, _ = one_file(tmp_path / "scan", "Data Exchange")
     assert open_scan(path, ScanOptions("frames:0:10", "frames:0:2", "none", "0:180")).count == 10
-    with pytest.raises(InvalidInput, match="All frames are named as flats or darks"):
+    with pytest.raises(InvalidInput, match="All frames are listed as flats or darks"):
         open_scan(path, ScanOptions(flats="frames:0:13", darks="none", angles="0:180"))
 
 
@@ -140,7 +140,7 @@ def test_views_at_a_few_angles_are_spoken_of(
 def test_an_axis_beside_the_detector_is_refused(center: float, tmp_path: Path) -> None:
     scan = open_scan(write_scan(tmp_path / "scan.h5", rows=1, views=12, turn_rad=2 * np.pi))
     for is_offset in (False, True):
-        with pytest.raises(InvalidInput, match=f"cannot be at column .* of {COLUMNS}. Give a column from 0 to 47"):
+        with pytest.raises(InvalidInput, match=f"Invalid axis: column .* of {COLUMNS}. Use a column from 0 to 47"):
             reconstruct_array(scan, Recipe(center=center, is_offset=is_offset))
 
 
@@ -164,7 +164,7 @@ def test_units_of_angles_that_are_not_known_are_refused(unit: str, tmp_path: Pat
     path = with_angles(tmp_path / "scan.h5", np.arange(12) * 15)
     with h5py.File(path, "a") as file:
         file["exchange/theta"].attrs["units"] = unit
-    with pytest.raises(InvalidInput, match=f"/exchange/theta is in '{unit}', which is not known.*--angles"):
+    with pytest.raises(InvalidInput, match=f"/exchange/theta is in '{unit}', which is not a known.*--angles"):
         open_scan(path)
     assert open_scan(path, ScanOptions(angles="0:180")).count == 12
 
@@ -245,7 +245,7 @@ def test_rows_and_views_without_light_are_named(tmp_path: Path) -> None:
 
 def test_a_scan_instead_of_its_path_is_refused(tmp_path: Path) -> None:
     scan: Any = open_scan(write_scan(tmp_path / "scan.h5", rows=1, views=12))
-    with pytest.raises(InvalidInput, match="given a Scan"):
+    with pytest.raises(InvalidInput, match="not a Scan"):
         reconstruct(scan, tmp_path / "out.zarr")
 
 

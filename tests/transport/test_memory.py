@@ -36,7 +36,7 @@ def test_every_page_is_there(is_old_kernel: bool, monkeypatch: pytest.MonkeyPatc
 
 def test_memory_that_cannot_be_had_is_said_before_a_byte_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_pages, "_advised", lambda content, advice: errno.ENOMEM)
-    with pytest.raises(NotEnoughMemory, match="free memory at the receiving end"):
+    with pytest.raises(NotEnoughMemory, match="free memory at the receiver"):
         PieceTarget.create(announce(SHAPE, "uint8", None, NO_LABEL, "none"))
 
 

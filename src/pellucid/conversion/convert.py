@@ -157,7 +157,7 @@ class _Job:
     def _refuse_unshareable(self, is_shareable: bool) -> None:
         if self.engine.needs_shareable_output and (self.volume.location.is_memory or not is_shareable):
             raise InvalidInput(
-                f"{self.volume.location} to {self.target} cannot be worked on by several processes.",
+                f"{self.volume.location} to {self.target} does not support several processes.",
                 remedy="Use the local engine (threads), or read from a file and write zarr or n5.",
             )
 
@@ -165,7 +165,7 @@ class _Job:
 def _region(volume: Volume, request: ConversionOptions) -> Box:
     region = request.box or volume.box
     if not volume.box.contains(region) or region.is_empty:
-        raise InvalidInput(f"The box {region} is not inside {volume.box}.", remedy="Choose a box inside the volume.")
+        raise InvalidInput(f"The box {region} is outside {volume.box}.", remedy="Choose a box inside the volume.")
     return region
 
 
@@ -194,10 +194,12 @@ def _place(target: str | Path | Location) -> Location:
     """Where the output goes: a link is followed, so that what it leads to is replaced and not the link."""
     place = Location.parse(target).absolute
     if chosen := {"t", "c", "level"} & dict(place.options).keys():
-        raise InvalidInput(f"An output has no {chosen.pop()!r} to choose.", remedy=f"Write to {place.path}.")
+        raise InvalidInput(
+            f"The option {chosen.pop()!r} does not apply to an output.", remedy=f"Write to {place.path}."
+        )
     if place.is_remote or place.is_memory:
         return place
     if not place.local.name:
-        raise InvalidInput(f"{place.path} is no name for an output.", remedy="Give a file or a folder of its own.")
+        raise InvalidInput(f"{place.path} is not a valid output.", remedy="Use the path of a new file or folder.")
     slash = "/" if place.path.endswith("/") else ""
     return replace(place, path=f"{place.local.resolve()}{slash}")

@@ -47,12 +47,12 @@ class ConversionOptions:
 
 def _check(name: str, value: object, wanted: str, is_right: bool) -> None:
     if not is_right:
-        raise InvalidInput(f"{name} cannot be {value!r}.", remedy=f"Give {wanted}.")
+        raise InvalidInput(f"Invalid value for {name}: {value!r}.", remedy=f"Use {wanted}.")
 
 
 def parse_options(requests: dict[str, Any]) -> ConversionOptions:
     """A Conversion from words; one that is not known is refused with those that are."""
     known = [field.name for field in fields(ConversionOptions)]
     if unknown := sorted(set(requests) - set(known)):
-        raise InvalidInput(f"There is no wish {unknown[0]!r}.", remedy=f"There are: {', '.join(known)}.")
+        raise InvalidInput(f"Unknown conversion option {unknown[0]!r}.", remedy=f"Valid options: {', '.join(known)}.")
     return ConversionOptions(**requests)

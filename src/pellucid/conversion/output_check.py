@@ -65,7 +65,7 @@ def _refuse_folder_of_sources(real: Path, files: SourceFiles, target: Location, 
     for path in (*files.files, *files.folders):
         if real in path.parents:
             raise InvalidInput(
-                f"The folder {target.path} holds {path}, which is part of the input {source.path}.",
+                f"The folder {target.path} contains {path}, which is part of the input {source.path}.",
                 remedy="Choose another folder for the output.",
             )
 

@@ -123,20 +123,20 @@ def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
     if path not in existing:
         return
     if target.dataset:
-        raise InvalidInput(f"{path} exists, and may hold more than {target.dataset}.", remedy="Write to a new file.")
+        raise InvalidInput(f"{path} exists and may contain more than {target.dataset}.", remedy="Write to a new file.")
     if path.is_dir():
         part_of_it = re.compile(FOLDER_PARTS.get(format_for_writing(target), "(?!)"))
         foreign = sorted(entry.name for entry in path.iterdir() if not part_of_it.fullmatch(entry.name))
         if foreign:
             raise InvalidInput(
-                f"{path} also holds {foreign[0]!r}, which is no part of such a volume, and would be lost.",
-                remedy="Choose another name, or move that away first.",
+                f"{path} also contains {foreign[0]!r}, which is not part of the volume and would be lost.",
+                remedy="Choose another name, or move that file first.",
             )
 
 
 def _refuse_foreign_remains(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and ((folder / "lock").exists() or not any(folder.iterdir()))):
-        raise InvalidInput(f"{folder} is in the way, and was not made by Pellucid.", remedy="Rename or move it.")
+        raise InvalidInput(f"{folder} exists and was not created by Pellucid.", remedy="Rename or move it.")
 
 
 def _beside(target: Location) -> Path:

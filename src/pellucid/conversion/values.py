@@ -64,11 +64,9 @@ def plan_values(source: np.dtype[Any], dtype: str | None, value_range: tuple[flo
     """
     target = dtype or source.name
     if target not in VOXEL_TYPES:
-        raise InvalidInput(f"There is no voxel type {target!r}.", remedy=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
+        raise InvalidInput(f"Unknown voxel type {target!r}.", remedy=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
     if value_range is not None and not (np.isfinite(value_range).all() and value_range[0] < value_range[1]):
-        raise InvalidInput(
-            f"The range {value_range} has no extent.", remedy="Give finite LOW,HIGH with LOW below HIGH."
-        )
+        raise InvalidInput(f"Invalid range {value_range}.", remedy="Use finite LOW,HIGH with LOW below HIGH.")
     is_between_floats = source.kind == np.dtype(target).kind == "f"
     if value_range is None and not (is_between_floats or np.can_cast(source, np.dtype(target), "safe")):
         raise InvalidInput(

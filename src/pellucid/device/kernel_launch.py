@@ -129,11 +129,13 @@ def synchronize(device: Device | None = None) -> None:
 def _check(kernel: Any, shape: tuple[int, ...]) -> None:
     parameters = [argument.label for argument in kernel.adj.args]
     if parameters[:1] != ["first"]:
-        remedy = "Give it 'first: wp.int32' as first parameter and add it to the leading index of wp.tid()."
-        raise InvalidInput(f"The kernel {kernel.key} cannot be split over threads.", remedy=remedy)
+        remedy = "Add 'first: wp.int32' as first parameter, and add it to the leading index of wp.tid()."
+        raise InvalidInput(f"The kernel {kernel.key} does not support several threads.", remedy=remedy)
     if shape[0] > LARGEST_AXIS:
-        remedy = "Give the launch several axes, each below 2³¹."
-        raise InvalidInput(f"The kernel {kernel.key} cannot run {shape[0]:,} threads along one axis.", remedy=remedy)
+        remedy = "Use several axes, each below 2³¹."
+        raise InvalidInput(
+            f"{shape[0]:,} threads along one axis are too many for the kernel {kernel.key}.", remedy=remedy
+        )
 
 
 def _launch_cuda(

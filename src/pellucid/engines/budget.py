@@ -70,7 +70,7 @@ def check_fits(task: Task, blocks: Sequence[Block], capacity: Resources) -> None
         raise NotEnoughMemory(needs=needs.memory_bytes, has=capacity.memory_bytes, remedy=SMALLER)
     if needs.gpus > capacity.gpus:
         raise InvalidInput(
-            f"Each block needs {needs.gpus} GPU(s), and a worker here has {capacity.gpus}.",
+            f"Each block needs {needs.gpus} GPU(s), but a worker has {capacity.gpus}.",
             remedy="Run it on the CPU, or choose an engine whose workers have GPUs.",
         )
 

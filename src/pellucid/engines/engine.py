@@ -74,7 +74,7 @@ def make_engine(name: str = "local", options: EngineOptions | None = None) -> En
     plugged = {point.name: point for point in entry_points(group="pellucid.engines")}
     if wanted not in plugged:
         known = ", ".join([*ENGINES, *ALIASES, *plugged])
-        raise InvalidInput(f"There is no engine {name!r}.", remedy=f"Choose one of: {known}.")
+        raise InvalidInput(f"Unknown engine {name!r}.", remedy=f"Choose one of: {known}.")
     return cast(Engine, plugged[wanted].load()(options))
 
 

@@ -115,6 +115,6 @@ def _end(worker: _Worker) -> None:
 def _refuse_main(task: Task) -> None:
     if type(task).__module__ == "__main__" and not hasattr(__import__("__main__"), "__file__"):
         raise InvalidInput(
-            "A task defined at the prompt cannot be sent to other processes.",
-            remedy="Put its class into a module file.",
+            "A task defined at the prompt is not available in other processes.",
+            remedy="Move its class to a module file.",
         )

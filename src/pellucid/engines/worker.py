@@ -25,7 +25,7 @@ class WorkFailed(PellucidError):
 
     def __init__(self, trace: str) -> None:
         super().__init__(
-            f"The work on a block failed in a worker process:\n{trace}", remedy="Mend the task, then go on."
+            f"The work on a block failed in a worker process:\n{trace}", remedy="Fix the task and run it again."
         )
 
 

@@ -36,7 +36,7 @@ class LabelReader:
     def __init__(self, volume: Volume, *, is_owner: bool) -> None:
         if volume.dtype.kind not in "iu":
             raise InvalidInput(
-                f"{volume.location} holds {volume.dtype}, and labels are whole numbers.",
+                f"{volume.location} has type {volume.dtype}, but labels must be whole numbers.",
                 remedy="Draw it as values, or convert it with --dtype uint16.",
             )
         self._volume, self._is_owner = volume, is_owner
@@ -78,8 +78,8 @@ class LabelReader:
                 self._rows.setdefault(label, len(self._rows))
             if len(self._rows) > MOST_LABELS:
                 raise InvalidInput(
-                    f"{self._volume.location} holds more than {MOST_LABELS:,} different labels.",
-                    remedy="Draw a part of it (pellucid convert --box), or join small ones.",
+                    f"{self._volume.location} contains more than {MOST_LABELS:,} different labels.",
+                    remedy="Draw a part of it (pellucid convert --box), or merge small labels.",
                 )
             return np.array([self._rows[label] for label in labels.tolist()], np.uint16)
 

@@ -104,8 +104,10 @@ def options(job: Job, site: Site) -> Iterator[str]:
 
 def _plain(name: str, value: str) -> str:
     if not PLAIN.fullmatch(value):
-        remedy = "Use letters, digits and the signs that Slurm's options need, without blanks and quotes."
-        raise InvalidInput(f"The {name} {value!r} cannot stand in a batch script.", remedy=remedy)
+        remedy = "Use letters, digits and what Slurm options need; no spaces or quotes."
+        raise InvalidInput(
+            f"The {name} {value!r} contains characters that are not allowed in a batch script.", remedy=remedy
+        )
     return value
 
 

@@ -61,29 +61,25 @@ def _state(job: SubmittedJob) -> JobState:
         return ended_with(job, code)
     process = _process(job)
     if process is None:
-        return JobState("failed", "It was never started.", log=last_lines(job.folder / LOG))
+        return JobState("failed", "Never started.", log=last_lines(job.folder / LOG))
     if not process.is_here:
-        return JobState("unknown", f"It runs on {process.host}.", node=process.host, last="running")
+        return JobState("unknown", f"Running on {process.host}.", node=process.host, last="running")
     if process.is_alive:
         is_waiting = (job.folder / WAITING).exists()
         return (
-            JobState("queued", "Others of its batch run first.")
+            JobState("queued", "Waiting for other tasks of the batch.")
             if is_waiting
             else JobState("running", node=process.host)
         )
     code = exit_code(job.folder)  # It may have come to its end since the first look.
-    return (
-        JobState("failed", "It was killed.", log=last_lines(job.folder / LOG))
-        if code is None
-        else ended_with(job, code)
-    )
+    return JobState("failed", "Killed.", log=last_lines(job.folder / LOG)) if code is None else ended_with(job, code)
 
 
 def ended_with(job: SubmittedJob, code: int) -> JobState:
     """The state of a job whose command ended in order."""
     if code in (0, TERMINATED):
-        return JobState("ended", "It ended by itself." if code == 0 else "It was asked to end.")
-    return JobState("failed", f"It ended with code {code}.", log=last_lines(job.folder / LOG))
+        return JobState("ended", "Finished." if code == 0 else "Cancelled.")
+    return JobState("failed", f"Failed with exit code {code}.", log=last_lines(job.folder / LOG))
 
 
 def _process(job: SubmittedJob) -> ProcessId | None:

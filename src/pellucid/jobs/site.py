@@ -73,7 +73,7 @@ class Site:
         for name in requests:
             if name not in self.may_override:
                 listed = ", ".join(self.may_override) or "nothing"
-                raise NotAllowed(f"This site does not let you choose {name}.", remedy=f"You may choose: {listed}.")
+                raise NotAllowed(f"This site does not allow choosing {name}.", remedy=f"You may choose: {listed}.")
         return replace(self, **{name: _typed(Site, name, value, "the request") for name, value in requests.items()})
 
 
@@ -84,18 +84,18 @@ def read_site(path: Path) -> Site:
     except (FileNotFoundError, NotADirectoryError):
         return Site()
     except OSError as error:
-        raise InvalidInput(f"The site file {path} cannot be read: {error.strerror}.", remedy=_ASK) from error
+        raise InvalidInput(f"Could not read the site file {path}: {error.strerror}.", remedy=_ASK) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"The site file {path} is not TOML: {error}.", remedy="Correct that line.") from error
     table.pop("hub", None)  # The front door's: agent.hub.site.
     node = table.pop("node", {})
     if not isinstance(node, dict):
-        raise InvalidInput(f"In {path}, node is no table.", remedy="Write [node] on a line of its own.")
+        raise InvalidInput(f"In {path}, node is not a table.", remedy="Write [node] on a line of its own.")
     site: Site = _built(Site, table, str(path))
     return replace(site, node=_built(NodeSpec, _sized(node, str(path)), str(path)))
 
 
-_ASK = "Ask whoever installed Pellucid here."
+_ASK = "Ask the administrator who installed Pellucid."
 
 
 def _sized(node: dict[str, Any], where: str) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def _sized(node: dict[str, Any], where: str) -> dict[str, Any]:
         try:
             sized[SIZES.get(name, name)] = parse_size(value) if name in SIZES else value
         except ValueError as error:
-            remedy = 'Give a size such as "80GiB".'
-            raise InvalidInput(f"In {where}, {name} cannot be {value!r}.", remedy=remedy) from error
+            remedy = 'Use a size such as "80GiB".'
+            raise InvalidInput(f"Invalid value {value!r} for {name} in {where}.", remedy=remedy) from error
     return sized
 
 
@@ -117,16 +117,18 @@ def _typed(kind: Any, name: str, value: Any, where: str) -> Any:
     """A value as its field wants it."""
     known = {field.name: field.default for field in fields(kind) if field.name != "node"}
     if name not in known:
-        raise InvalidInput(f"There is no {name!r} in {where}.", remedy=f"There are: {', '.join(known)}.")
+        raise InvalidInput(f"Unknown setting {name!r} in {where}.", remedy=f"Valid settings: {', '.join(known)}.")
     wanted = type(known[name])
     if wanted is tuple and isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
         value = tuple(value)
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted or (isinstance(value, int | float) and value < 0):
-        raise InvalidInput(f"In {where}, {name} cannot be {value!r}.", remedy=f"Give a {wanted.__name__}.")
+        raise InvalidInput(
+            f"Invalid value {value!r} for {name} in {where}.", remedy=f"Use a value of type {wanted.__name__}."
+        )
     choices = {"scheduler": tuple(SCHEDULERS), "may_override": OVERRIDES}.get(name, ())
     if choices and (unknown := set(value if isinstance(value, tuple) else (value,)) - set(choices)):
         remedy = f"Choose from: {', '.join(choices)}."
-        raise InvalidInput(f"In {where}, {name} cannot be {', '.join(sorted(unknown))}.", remedy=remedy)
+        raise InvalidInput(f"Invalid value {', '.join(sorted(unknown))} for {name} in {where}.", remedy=remedy)
     return value

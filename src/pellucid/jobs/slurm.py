@@ -84,8 +84,8 @@ def _forgotten(job: SubmittedJob) -> JobState:
     if code is not None:
         return ended_with(job, code)
     if not job.handle:
-        return JobState("failed", "It was never submitted.")
-    return JobState("lost", "Slurm does not know it any more.", log=last_lines(job.folder / LOG))
+        return JobState("failed", "Never submitted.")
+    return JobState("lost", "No longer known to Slurm.", log=last_lines(job.folder / LOG))
 
 
 def _run(*command: str, given: str | None = None) -> str:
@@ -97,16 +97,16 @@ def _run(*command: str, given: str | None = None) -> str:
         )  # fmt: skip
     except FileNotFoundError as error:
         remedy = "Install Slurm's client commands here, or set scheduler to local in the site file."
-        raise InvalidInput(f"There is no {command[0]} on this machine.", remedy=remedy) from error
+        raise InvalidInput(f"The command {command[0]} was not found.", remedy=remedy) from error
     except subprocess.TimeoutExpired as error:
-        raise SchedulerUnreachable("Slurm", f"{command[0]} gave no answer within {TIMEOUT_S:.0f} s") from error
+        raise SchedulerUnreachable("Slurm", f"{command[0]} did not respond within {TIMEOUT_S:.0f} s") from error
     if done.returncode == 0:
         return done.stdout
     text = done.stderr.strip()
     if any(word in text.lower() for word in UNREACHABLE):
         raise SchedulerUnreachable("Slurm", text)
-    remedy = "Ask for less or for something else, or look at what the site has with sinfo."
-    raise InvalidInput(f"Slurm refused: {_sentence(text)}.", remedy=remedy)
+    remedy = "Request less, or list the resources of the site with sinfo."
+    raise InvalidInput(f"Slurm rejected the job: {_sentence(text)}.", remedy=remedy)
 
 
 def _sentence(text: str) -> str:

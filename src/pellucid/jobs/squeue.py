@@ -44,18 +44,18 @@ PHASES: dict[str, Phase] = {
     "BOOT_FAIL": "failed",
 }
 SENTENCES = {
-    "COMPLETED": "It ended by itself.",
-    "CANCELLED": "It was cancelled.",
-    "TIMEOUT": "Its time limit was reached.",
-    "DEADLINE": "Its deadline was reached.",
-    "PREEMPTED": "It had to make room for another job.",
-    "REVOKED": "Another cluster took it.",
-    "FAILED": "Its command failed.",
-    "NODE_FAIL": "Its node failed.",
-    "OUT_OF_MEMORY": "It ran out of memory.",
-    "BOOT_FAIL": "Its node did not start.",
-    "SUSPENDED": "It is suspended.",
-    "STOPPED": "It is stopped.",
+    "COMPLETED": "Finished.",
+    "CANCELLED": "Cancelled.",
+    "TIMEOUT": "Reached its time limit.",
+    "DEADLINE": "Reached its deadline.",
+    "PREEMPTED": "Preempted by another job.",
+    "REVOKED": "Moved to another cluster.",
+    "FAILED": "The command failed.",
+    "NODE_FAIL": "The node failed.",
+    "OUT_OF_MEMORY": "Out of memory.",
+    "BOOT_FAIL": "The node failed to boot.",
+    "SUSPENDED": "Suspended.",
+    "STOPPED": "Stopped.",
 }
 
 
@@ -94,7 +94,7 @@ def state_of(line: SqueueRow, everybody: Iterable[SqueueRow] = ()) -> JobState:
     if phase == "queued":
         reason = "" if line.reason == "None" else line.reason
         return JobState(phase, reason, place(line, everybody), line.start, None)
-    reason = SENTENCES.get(line.state, "" if phase != "unknown" else f"Slurm calls it {line.state}.")
+    reason = SENTENCES.get(line.state, "" if phase != "unknown" else f"Slurm state: {line.state}.")
     ends_at = line.end if phase in ("starting", "running") else None
     return JobState(phase, reason, ends_at=ends_at, node=line.nodes)
 

@@ -75,11 +75,9 @@ class Recipe:
         """An axis that runs aslant is followed row by row (tilt), or put upright with the detector (roll)."""
         has_tilt = self.tilt not in (0, WHEN_CLEAR)
         if has_tilt and self.roll_deg != 0:
-            raise InvalidInput("Both a tilt and a roll were wished.", remedy="Give the one or the other.")
+            raise InvalidInput("tilt and roll cannot be combined.", remedy="Set one of them to 0.")
         if self.is_offset and (has_tilt or self.roll_deg != 0):
-            raise InvalidInput(
-                "An offset scan cannot be joined along a tilted axis.", remedy="Leave tilt and roll at 0."
-            )
+            raise InvalidInput("Offset scans do not support a tilted axis.", remedy="Set tilt and roll to 0.")
         for what, value, choices in (
             ("tilt", self.tilt, (AUTOMATIC, WHEN_CLEAR)),
             ("roll", self.roll_deg, (AUTOMATIC,)),
@@ -88,7 +86,7 @@ class Recipe:
                 _check_choice(what, value, choices)
                 if not isinstance(self.center, str):
                     raise InvalidInput(
-                        f"The {what} of an axis is found together with its center.", remedy="Give both, or neither."
+                        f"The {what} of an axis is found together with its center.", remedy="Set both, or neither."
                     )
 
     @property
@@ -115,10 +113,10 @@ def read_recipe(words: dict[str, Any]) -> Recipe:
     """A Recipe from words; one that is not known is refused with those that are."""
     known = [entry.name for entry in fields(Recipe)]
     if unknown := sorted(set(words) - set(known)):
-        raise InvalidInput(f"A recipe has no {unknown[0]!r}.", remedy=f"It has: {', '.join(known)}.")
+        raise InvalidInput(f"Unknown recipe field {unknown[0]!r}.", remedy=f"Valid fields: {', '.join(known)}.")
     return Recipe(**words)
 
 
 def _check_choice(what: str, chosen: str, choices: tuple[str, ...]) -> None:
     if chosen not in choices:
-        raise InvalidInput(f"There is no {what} {chosen!r}.", remedy=f"Choose one of: {', '.join(choices)}.")
+        raise InvalidInput(f"Unknown {what} {chosen!r}.", remedy=f"Choose one of: {', '.join(choices)}.")

@@ -137,7 +137,8 @@ class Frames:
         first, stop = wanted or (0, length)
         if not 0 <= first < stop <= length:
             raise InvalidInput(
-                f"There are no {what} {first}:{stop}: there are {length}.", remedy=f"Stay within 0:{length}."
+                f"Invalid range of {what} {first}:{stop}: there are {length}.",
+                remedy=f"Choose a range within 0:{length}.",
             )
         return first, stop
 
@@ -195,20 +196,20 @@ class Scan:
         if len(self.angles_rad) != self.projections.count:
             raise InvalidInput(
                 f"{self.name} has {self.projections.count} projections and {len(self.angles_rad)} angles.",
-                remedy="Give the angles: a range such as 0:180, or a file with one angle in degrees per projection.",
+                remedy="Set the angles: a range such as 0:180, or a file with one angle in degrees per projection.",
             )
         if not (is_finite := np.isfinite(self.angles_rad)).all():
             first = int(np.argmin(is_finite))
             raise InvalidInput(
                 f"The angle of projection {first} of {self.name} is {self.angles_rad[first]}, not a finite number.",
-                remedy="Correct it in the file, or give the angles: a range such as --angles 0:180, or a file.",
+                remedy="Correct it in the file, or set the angles: a range such as --angles 0:180, or a file.",
             )
         wanted = self.projections.shape[1:]
         for what, frames in (("flats", self.flats), ("darks", self.darks)):
             if frames is not None and frames.shape[1:] != wanted:
                 raise InvalidInput(
                     f"The {what} of {self.name} are {frames.shape[1:]} pixels and its projections {wanted}.",
-                    remedy=f"Give {what} taken with the same detector settings.",
+                    remedy=f"Use {what} taken with the same detector settings.",
                 )
 
     @property
@@ -263,7 +264,7 @@ class Scan:
             half_turns = "" if np.ptp(self.angles_rad) < np.pi / 2 else ", or half turns from there"
             raise InvalidInput(
                 f"All {self.count} angles of {self.name} are {at}{half_turns}.",
-                remedy="Check that they are in degrees and those of the rotation stage, or give them with --angles.",
+                remedy="Check that they are in degrees and those of the rotation stage, or set them with --angles.",
             )
 
     def groups(self, frames: Frames | None) -> list[tuple[str, int]]:

@@ -42,8 +42,8 @@ class Address:
         """Read ``host:port``, ``tcp://host:port`` or ``tls://host:port#PIN``."""
         found = _SPELLING.fullmatch(text)
         if found is None or int(found["port"]) > 65535 or (found["scheme"] == "tls") != bool(found["pin"]):
-            remedy = "Write host:port, or tls://host:port#PIN with the 64 digits that the listening end printed."
-            raise InvalidInput(f"{text!r} is not an address.", remedy=remedy)
+            remedy = "Use host:port, or tls://host:port#PIN with the 64 digits that the receiver printed."
+            raise InvalidInput(f"Invalid address {text!r}.", remedy=remedy)
         return cls(found["host"].strip("[]") or "127.0.0.1", int(found["port"]), found["pin"] or "")
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ def _wrapped(connection: socket.socket, address: Address) -> ssl.SSLSocket:
     shown = hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").hexdigest()
     if shown != address.pin:
         wrapped.close()
-        raise Unreachable(str(address), "another certificate is shown there than the pinned one")
+        raise Unreachable(str(address), "its certificate is not the pinned one")
     return wrapped
 
 
@@ -124,8 +124,8 @@ def listen(address: Address) -> socket.socket:
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=64)
     except OSError as error:
-        remedy = "Choose another port (0 takes a free one), and a name or number of this machine."
-        raise InvalidInput(f"Nobody can listen at {address}: {error.strerror}.", remedy=remedy) from error
+        remedy = "Choose another port (0: any free port) and an address of this machine."
+        raise InvalidInput(f"Cannot listen at {address}: {error.strerror}.", remedy=remedy) from error
 
 
 def listen_locally(name: str) -> socket.socket:

@@ -99,8 +99,8 @@ class TransferClient:
         if wanted == AUTO:
             return PROXY
         if wanted not in both:
-            remedy = f"Both ends have: {', '.join(both)}."
-            raise InvalidInput(f"The lane {wanted} does not lead to {self.address}.", remedy=remedy)
+            remedy = f"Use one of: {', '.join(both)}."
+            raise InvalidInput(f"The lane {wanted} is not available to {self.address}.", remedy=remedy)
         return wanted
 
     def _local(self, control: Channel, welcome: Message) -> tuple[Channel, str]:
@@ -155,7 +155,7 @@ class TransferClient:
                     raise
                 LOG.warning("%s Trying again.", error)
                 pause.wait(POLL_S * 2**number)
-        raise InvalidInput("No attempt was allowed.", remedy="Set attempts to 1 or more.")
+        raise InvalidInput("The number of attempts is 0.", remedy="Set attempts to 1 or more.")
 
 
 class TransferAttempt:
@@ -191,7 +191,7 @@ class _Retrieve(TransferAttempt):
         if announcement.nbytes > self._options.limit_bytes:
             raise TransferTooLarge(announcement.nbytes, self._options.limit_bytes)
         if announcement.transfer != self.transfer:
-            raise TransferProtocolError("it sends something else than what was asked for")
+            raise TransferProtocolError("it sent another array than the requested one")
         if self._target is None or self._target.announcement != announcement:
             self._target = PieceTarget.create(announcement)
         reports: list[TransferReport] = []
@@ -250,7 +250,7 @@ class Allocation:
     @property
     def array(self) -> Voxels:
         if self._shared.is_private:
-            raise InvalidInput("This memory was handed over.", remedy="Allocate anew for the next array.")
+            raise InvalidInput("This buffer was already sent.", remedy="Allocate a new one for the next array.")
         return self._shared.array
 
     def send(self) -> TransferReport:

@@ -91,7 +91,7 @@ class Host:
 
     def find(self, request: Mapping[str, Any]) -> OfferedArray:
         """What somebody asks for."""
-        raise InvalidInput("Nothing can be retrieved here.", remedy="Ask a running instance.")
+        raise InvalidInput("This receiver does not send arrays.", remedy="Request the array from a running viewer.")
 
 
 class Mailbox(Host):

@@ -50,7 +50,7 @@ class LaneTestHost(Host):
         nbytes = request.get("nbytes")
         if not isinstance(nbytes, int) or not 0 <= nbytes <= self._limit_bytes:
             raise InvalidInput(
-                f"{nbytes!r} bytes are not handed out.", remedy=f"Ask for at most {self._limit_bytes:,}."
+                f"Invalid number of bytes: {nbytes!r}.", remedy=f"Request at most {self._limit_bytes:,}."
             )
         return OfferedArray(np.zeros(nbytes, np.uint8))
 

@@ -87,7 +87,7 @@ class Listener:
     def receive(self, timeout_s: float | None = None) -> ReceivedArray:
         """The next array that arrives. For a listener without a host of its own."""
         if not isinstance(self.host, Mailbox):
-            raise InvalidInput("This listener has a host, which gets the arrays.", remedy="Override stored in it.")
+            raise InvalidInput("This listener passes its arrays to its host.", remedy="Override on_stored in the host.")
         return self.host.next(timeout_s)
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class Listener:
                 channel.timeout = Timeout(self._limits.timeout_s, active.cancel)
                 active.joined.put(channel)
                 return
-        channel.write(error_message(TransferProtocolError("it joined a transfer that is not under way")))
+        channel.write(error_message(TransferProtocolError("it joined a transfer that is not in progress")))
         channel.close()
 
     def _converse(self, channel: Channel) -> None:
@@ -241,9 +241,9 @@ def _request(message: Message) -> dict[str, Any]:
     try:
         request = json.loads(message.body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise TransferProtocolError("its request is no JSON") from error
+        raise TransferProtocolError("its request is not valid JSON") from error
     if not isinstance(request, dict):
-        raise TransferProtocolError("its request is no JSON object")
+        raise TransferProtocolError("its request is not a JSON object")
     return request
 
 

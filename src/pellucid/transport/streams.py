@@ -63,9 +63,7 @@ class StreamWriter:
 
     def __init__(self, announcement: Announcement, call: Call, window_bytes: int, attempts: int) -> None:
         if len(announcement.shape) != 3:
-            raise InvalidInput(
-                f"A stream of shape {announcement.shape} is no volume.", remedy="Give three axes: z, y, x."
-            )
+            raise InvalidInput(f"Invalid shape for a stream: {announcement.shape}.", remedy="Use three axes: z, y, x.")
         self.shape: Shape = triple(announcement.shape)
         self.dtype = announcement.dtype
         self._next = 0
@@ -82,11 +80,11 @@ class StreamWriter:
         begin = triple(start)
         box = Box(begin, triple(a + b for a, b in zip(begin, block.shape, strict=True)))
         if min(begin) < 0 or not Box.whole(self.shape).contains(box):
-            remedy = f"The stream was opened for {self.shape}."
+            remedy = f"Use blocks within {self.shape}, the shape of the stream."
             raise InvalidInput(f"A block at {begin} of shape {block.shape} does not fit.", remedy=remedy)
         if not np.can_cast(block.dtype, self.dtype, "equiv"):
-            remedy = f"Convert it to {self.dtype}, which the stream was opened for."
-            raise InvalidInput(f"A block of type {block.dtype} cannot be sent.", remedy=remedy)
+            remedy = f"Convert it to {self.dtype}."
+            raise InvalidInput(f"A block has type {block.dtype}, but the stream has {self.dtype}.", remedy=remedy)
         if not box.is_empty:
             self._road.put(box, block)
 
@@ -158,7 +156,7 @@ class _Reconnect:
                 pause.wait(POLL_S * 2**attempt)
             else:
                 return link
-        raise TransferInterrupted("the connection broke, and no further attempt was allowed")
+        raise TransferInterrupted("the connection was lost, and no attempts remain")
 
 
 class TcpBlockSender:

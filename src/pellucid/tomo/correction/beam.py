@@ -65,7 +65,7 @@ def _measured_beam(scan: Scan) -> float:
     if not beam > 0:
         raise InvalidInput(
             f"The flats of {scan.name} are not brighter than its darks (by {beam:.4g}).",
-            remedy="Check that flats and darks are not exchanged: name them with --flats and --darks.",
+            remedy="Check that flats and darks are not swapped; set them with --flats and --darks.",
         )
     return beam
 

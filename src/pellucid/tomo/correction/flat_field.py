@@ -161,7 +161,7 @@ def attenuate(projections: Array, times: Floats, calibration: Calibration, devic
     views, rows, columns = projections.shape
     if calibration.darks.shape[1:] != (rows, columns):
         raise InvalidInput(
-            f"Projections of {(rows, columns)} pixels came with darks of {calibration.darks.shape[1:]}.",
+            f"The projections have {(rows, columns)} pixels, but the darks have {calibration.darks.shape[1:]}.",
             remedy="Make the calibration for the same rows of the scan.",
         )
     sinograms = room.empty((rows, views, columns), np.float32)
@@ -271,7 +271,7 @@ def level_air(sinograms: Array, margin: int = 10, device: Device | None = None) 
 
     rows, views, columns = sinograms.shape
     if not 1 <= margin <= columns // 2:
-        raise InvalidInput(f"There are no {margin} columns of air in {columns}.", remedy=f"Give 1 to {columns // 2}.")
+        raise InvalidInput(f"Invalid number of air columns: {margin} of {columns}.", remedy=f"Use 1 to {columns // 2}.")
     launch(kernels.subtract_air, (views, rows), inputs=[margin], outputs=[sinograms], device=device)
 
 
@@ -281,7 +281,7 @@ def bin_frames(frames: Array, factor: int, device: Device | None = None) -> Arra
 
     count, rows, columns = frames.shape
     if not 1 <= factor <= min(rows, columns):
-        raise InvalidInput(f"Frames of {rows} x {columns} pixels cannot be binned by {factor}.", remedy="Give less.")
+        raise InvalidInput(f"Invalid binning {factor} for frames of {rows} x {columns} pixels.", remedy="Give less.")
     room = primitives(device)
     binned = room.empty((count, rows // factor, columns // factor), np.float32)
     kernel = kernels.for_type(kernels.bin_pixels, "frames", frames.dtype)

@@ -56,8 +56,8 @@ def good_flats(scan: Scan) -> Frames | None:
     rejected = rejected_flats(scan)
     if len(rejected) == scan.flats.count:
         raise InvalidInput(
-            f"None of the {scan.flats.count} flats of {scan.name} can be used: they have no beam, or all differ.",
-            remedy="Name good flats with --flats, for example --flats frames:0:10, or use --flats none.",
+            f"All {scan.flats.count} flats of {scan.name} are unusable: they have no beam, or all differ.",
+            remedy="Choose good flats with --flats, for example --flats frames:0:10, or use --flats none.",
         )
     return _without(scan.flats, rejected)
 

@@ -67,7 +67,7 @@ class Paganin:
         """Refuse a filter that is wider than what it is to filter."""
         if self.radius_px > LARGEST_RADIUS_SHARE * shape[-1]:
             raise InvalidInput(
-                f"This phase filter smooths over {self.radius_px:.0f} pixels, and a frame is {shape[-1]} wide.",
+                f"This phase filter smooths over {self.radius_px:.0f} pixels, but a frame is only {shape[-1]} wide.",
                 remedy="Check the units: energy in keV, distance in mm, pixel size in um; or lower δ/β.",
             )
 

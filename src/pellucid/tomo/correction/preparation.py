@@ -53,8 +53,8 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.offset is not None and self.roll_rad:
             raise InvalidInput(
-                "An offset scan cannot be put upright: its opposite views no longer meet.",
-                remedy="Leave the roll at 0.",
+                "Offset scans do not support roll correction.",
+                remedy="Set roll to 0.",
             )
 
     @property

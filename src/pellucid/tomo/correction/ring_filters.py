@@ -43,7 +43,9 @@ def stripes_of(means: Floats, strength: float) -> Floats:
     [[0.667, -0.333, -0.333]]
     """
     if strength <= 0:
-        raise InvalidInput(f"A strength of {strength} removes everything.", remedy="Give more than 0, such as 0.05.")
+        raise InvalidInput(
+            f"Invalid ring-removal strength {strength}.", remedy="Use a positive value, for example 0.05."
+        )
     columns = means.shape[1]
     diagonal = np.full(columns, 2.0)
     diagonal[0] = diagonal[-1] = 1.0
@@ -63,7 +65,9 @@ def remove_wavelet(sinograms: Array, level: int, sigma: float, device: Device) -
     room, (slices, views, columns) = primitives(device), sinograms.shape
     unit = 1 << level
     if level < 1 or min(views, columns) < unit:
-        raise InvalidInput(f"Sinograms of {views} x {columns} have no {level} levels.", remedy="Give fewer levels.")
+        raise InvalidInput(
+            f"Sinograms of {views} x {columns} are too small for {level} levels.", remedy="Use fewer levels."
+        )
     padded = room.empty((slices, -(-views // unit) * unit, -(-columns // unit) * unit), np.float32)
     shape = (padded.shape[1], slices, padded.shape[2])
     launch(kernels.extend, shape, inputs=[sinograms], outputs=[padded], device=device)

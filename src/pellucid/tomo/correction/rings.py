@@ -51,9 +51,7 @@ class RingSettings:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise InvalidInput(
-                f"There is no ring removal {self.method!r}.", remedy=f"Choose one of: {', '.join(METHODS)}."
-            )
+            raise InvalidInput(f"Unknown ring removal {self.method!r}.", remedy=f"Choose one of: {', '.join(METHODS)}.")
         check_number("The snr of ring removal", self.snr, above=0)
         check_number("The drop of ring removal", self.drop, least=0, most=0.5)
         check_number("The level of ring removal", self.level, least=1, is_whole=True)
@@ -61,9 +59,7 @@ class RingSettings:
         check_number("The strength of ring removal", self.strength, least=0)
         for size in (self.large_size, self.small_size):
             if size is not None and not (1 <= size <= LARGEST_WINDOW and size % 2):
-                raise InvalidInput(
-                    f"A median over {size} columns cannot be taken.", remedy="Give an odd number below 128."
-                )
+                raise InvalidInput(f"Invalid median size of {size} columns.", remedy="Use an odd number below 128.")
 
     def fitted(self, columns: int) -> "RingSettings":
         """The same with every size given, for a detector of so many columns.

@@ -38,8 +38,8 @@ class RowWindow:
         """row: of the detector."""
         if request.binning > min(scan.rows, scan.columns):
             raise InvalidInput(
-                f"Frames of {scan.rows} x {scan.columns} pixels cannot be binned by {request.binning}.",
-                remedy=f"Give at most {min(scan.rows, scan.columns)}.",
+                f"Invalid binning {request.binning} for frames of {scan.rows} x {scan.columns} pixels.",
+                remedy=f"Use at most {min(scan.rows, scan.columns)}.",
             )
         count, phase = scan.rows // request.binning, request.fitted_phase
         index = min(row // request.binning, count - 1)

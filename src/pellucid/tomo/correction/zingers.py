@@ -23,8 +23,8 @@ def remove_zingers(
 
     if size < 3 or size % 2 == 0 or threshold <= 0:
         raise InvalidInput(
-            f"Zingers over {size} pixels with a threshold of {threshold} mean nothing.",
-            remedy="Give an odd size of at least 3, and a threshold above 0, such as 0.2.",
+            f"Invalid zinger filter: size {size}, threshold {threshold}.",
+            remedy="Use an odd size of at least 3 and a threshold above 0, such as 0.2.",
         )
     room, (slices, views, columns) = primitives(device), sinograms.shape
     cleaned, counts = room.empty(sinograms.shape, np.float32), room.zeros((slices, views), np.int32)

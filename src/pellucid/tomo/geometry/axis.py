@@ -84,7 +84,9 @@ def by_double_wedge(
     """
     views, columns = sinogram.shape
     if views < 8 or columns < 16:
-        raise InvalidInput(f"A sinogram of {views} x {columns} is too small for the axis.", remedy="Give the center.")
+        raise InvalidInput(
+            f"A sinogram of {views} x {columns} is too small to find the axis.", remedy="Set the center."
+        )
     around = _guess(sinogram, angles_rad) if around is None else around
     reach = default_reach(columns) if reach is None else reach
     half = np.asarray(_half_turn(sinogram, angles_rad), np.float32)
@@ -235,9 +237,7 @@ def find_axis(scan: Scan, method: str = "median", rows: Sequence[int] | None = N
 
 def check_method(method: str) -> None:
     if method not in METHODS:
-        raise InvalidInput(
-            f"There is no way {method!r} to find the axis.", remedy=f"Choose one of: {', '.join(METHODS)}."
-        )
+        raise InvalidInput(f"Unknown axis search {method!r}.", remedy=f"Choose one of: {', '.join(METHODS)}.")
 
 
 def axis_rows(rows: int, count: int) -> list[int]:

@@ -79,7 +79,8 @@ def find_offset_axis(sinogram: Voxels, angles_rad: Floats, smallest_overlap: int
     pairs = OppositeViews.of(angles_rad)
     if pairs.count < 2 or columns <= smallest_overlap:
         raise InvalidInput(
-            f"A full turn of {views} views and {columns} columns has no overlap to find.", remedy="Give the center."
+            f"A full turn of {views} views and {columns} columns is too small to find the overlap.",
+            remedy="Set the center.",
         )
     front, mirrored = sinogram[pairs.front].astype(np.float64), sinogram[:, ::-1]
     behind = mirrored[pairs.before] + pairs.shares[:, None] * (mirrored[pairs.after] - mirrored[pairs.before])

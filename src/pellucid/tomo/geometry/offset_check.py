@@ -30,7 +30,7 @@ def offset_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float]) -> li
     if recipe.is_offset or not scan.is_full_turn:
         return []
     column = axis[0] + axis[1] * (scan.rows - 1) / 2
-    remedy = "If this is an offset scan, use --offset; else give the axis with --center."
+    remedy = "If this is an offset scan, use --offset; otherwise set the axis with --center."
     if not BORDER <= column / scan.columns <= 1 - BORDER:
         return [f"The axis is at column {column:.1f} of {scan.columns}, near the border of the detector. {remedy}"]
     other = _better_column(scan, column) if isinstance(recipe.center, str) else None

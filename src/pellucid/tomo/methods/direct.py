@@ -77,7 +77,7 @@ class ParallelGeometry:
             raise InvalidInput(
                 f"Sinograms of {shape[0]} slices and {shape[1]} views came with {len(self.axes)} axes and "
                 f"{len(self.angles_rad)} angles.",
-                remedy="Give one axis per slice and one angle per view.",
+                remedy="Use one axis per slice and one angle per view.",
             )
 
 

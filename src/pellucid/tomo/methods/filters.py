@@ -41,7 +41,7 @@ def taps(name: str, count: int) -> Floats:
     ([0.25, -0.101321, 0.0], [0.074339, 0.011839])
     """
     if name not in FILTERS:
-        raise InvalidInput(f"There is no filter {name!r}.", remedy=f"Choose one of: {', '.join(FILTERS)}.")
+        raise InvalidInput(f"Unknown filter {name!r}.", remedy=f"Choose one of: {', '.join(FILTERS)}.")
     return FILTERS[name](np.arange(count, dtype=np.float64))
 
 
@@ -118,7 +118,7 @@ def padded_length(columns: int, padding: str) -> int:
     (2048, 3072)
     """
     if padding not in PADDINGS:
-        raise InvalidInput(f"There is no padding {padding!r}.", remedy=f"Choose one of: {', '.join(PADDINGS)}.")
+        raise InvalidInput(f"Unknown padding {padding!r}.", remedy=f"Choose one of: {', '.join(PADDINGS)}.")
     length = 2 * columns if padding == "none" else 2 * (columns + columns // 2)
     fast = scipy.fft.next_fast_len(length, real=True)
     while fast % 2:

@@ -45,8 +45,8 @@ def reconstruct_array(
         progress.note(warning)
     plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
     if plan_preparation(plan) is not None:
-        remedy = "Use pellucid.tomo.pipeline.reconstruct.reconstruct(), which keeps them in a file meanwhile."
-        raise InvalidInput("Phase, binning and roll need whole projections first.", remedy=remedy)
+        remedy = "Use pellucid.tomo.reconstruct()."
+        raise InvalidInput("reconstruct_array() does not support phase, binning or roll.", remedy=remedy)
     out = _checked(out, (scan.rows, plan.edge(scan), plan.edge(scan)))
     account = account or SlabStatistics()
     clipped_before = account.clipped
@@ -65,9 +65,7 @@ def _checked(out: Voxels | None, shape: tuple[int, int, int]) -> Voxels:
     if out is None:
         return np.empty(shape, np.float32)
     if out.shape != shape or out.dtype != np.float32 or not out.flags.writeable:
-        raise InvalidInput(
-            f"The slices do not fit into an array of {out.shape} {out.dtype}.", remedy=f"Give {shape} float32."
-        )
+        raise InvalidInput(f"Invalid output array: {out.shape} {out.dtype}.", remedy=f"Use {shape} float32.")
     return out
 
 

@@ -56,8 +56,8 @@ def plan_prepared(scan: Scan, plan: SlabPlan, request: Preparation) -> SlabPlan:
 def _check_center(scan: Scan, center: float | str) -> None:
     if not isinstance(center, str) and not 0 <= center <= scan.columns - 1:
         raise InvalidInput(
-            f"The axis cannot be at column {center:g} of {scan.columns}.",
-            remedy=f"Give a column from 0 to {scan.columns - 1}.",
+            f"Invalid axis: column {center:g} of {scan.columns}.",
+            remedy=f"Use a column from 0 to {scan.columns - 1}.",
         )
 
 
@@ -88,7 +88,7 @@ def _found_line(scan: Scan, recipe: Recipe, way: str) -> tuple[tuple[float, floa
 def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
     if not scan.is_full_turn:
         raise InvalidInput(
-            f"{scan.name} turned by {np.degrees(scan.span_rad):.0f} degrees, and an offset scan takes a full turn.",
+            f"{scan.name} turned by {np.degrees(scan.span_rad):.0f} degrees, but an offset scan needs a full turn.",
             remedy="Leave --offset out, or check the angles.",
         )
     if not isinstance(recipe.center, str):

@@ -192,7 +192,7 @@ class SlicePreview:
     def _check(self, what: str, index: int, count: int) -> None:
         if not 0 <= index < count:
             raise InvalidInput(
-                f"There is no {what} {index} in {self.scan.name}.", remedy=f"Give one from 0 to {count - 1}."
+                f"{self.scan.name} has no {what} {index}.", remedy=f"Use a number from 0 to {count - 1}."
             )
 
 

@@ -99,7 +99,7 @@ def reconstruct(
     """
     if isinstance(source, Scan):
         raise InvalidInput(
-            "reconstruct() was given a Scan, and takes where it is stored.",
+            "reconstruct() takes a path, not a Scan.",
             remedy="Pass the path and the ScanOptions, or use pellucid.tomo.reconstruct_array(scan).",
         )
     running, place = running or RunOptions(), Location.parse(target).absolute
@@ -259,7 +259,7 @@ class _Job:
         with closing(open_writer(partial.output, self.layout, resume=is_resumed)) as writer:
             if self.engine.needs_shareable_output and not writer.is_shareable:
                 remedy = "Use the local engine (threads), or write zarr or n5."
-                raise InvalidInput("This output cannot be worked on by several processes.", remedy=remedy)
+                raise InvalidInput("This output does not support several processes.", remedy=remedy)
             grains = writer.grains
         first = plan_stage("Reconstructing", self._task(partial, grains[0]), self.engine)
         return plan_levels_after(first, partial.output, self.layout, self.request.output.reduce, grains, self.engine)
@@ -329,11 +329,11 @@ class _Job:
                 f"{scan.bad_pixel_count:,} dead or hot pixels of the detector were replaced by their neighbours."
             )
         if account.clipped:
-            text.append(f"{100 * self._dark_share(account):.2g} % of all pixels had too little light or no value.")
+            text.append(f"{100 * self._dark_share(account):.2g} % of all pixels were underexposed or not finite.")
         if account.zingers:
-            text.append(f"{account.zingers:,} pixels were hit by stray photons and are replaced.")
+            text.append(f"{account.zingers:,} zingers (stray photons) were replaced.")
         if not scan.pixel_size_um:
-            text.append("The pixel size is not known: values are attenuation per pixel, and spacing is 1.")
+            text.append("The pixel size is unknown: values are attenuation per pixel, and spacing is 1.")
         return text
 
 
@@ -345,7 +345,7 @@ def _prepared(folder: Path) -> Location:
 def _checked_rows(scan: Scan, rows: tuple[int, int] | None, binning: int) -> tuple[int, int]:
     first, stop = rows or (0, scan.rows)
     if not (0 <= first < stop <= scan.rows and first // binning < stop // binning):
-        raise InvalidInput(f"There are no rows {first}:{stop} in {scan.name}.", remedy=f"Stay within 0:{scan.rows}.")
+        raise InvalidInput(f"{scan.name} has no rows {first}:{stop}.", remedy=f"Choose rows within 0:{scan.rows}.")
     return first, stop
 
 

@@ -42,7 +42,7 @@ def find_angles(
     path, table = found[0]
     if any(not _is_same(other.angles_deg, table.angles_deg) for _, other in found[1:]):
         listed = ", ".join(str(path) for path, _ in found)
-        raise InvalidInput(f"Several files hold different angles: {listed}.", remedy=f"Choose one: --angles {path}.")
+        raise InvalidInput(f"Several files contain different angles: {listed}.", remedy=f"Choose one: --angles {path}.")
     reply = [f"The angles are from {path.name}{table.origin and f', {table.origin}'}."]
     return table.angles_deg, reply, tuple(path for path, _ in found)
 

@@ -66,7 +66,7 @@ def read_table(path: Path) -> AngleTable:
 def _of_columns(path: Path, table: TextTable) -> AngleTable:
     """The column that is called so, the only one with numbers, or the one beside a count of the lines."""
     if not table.rows:
-        raise InvalidInput(f"{path} holds no angles.", remedy="Keep one angle in degrees per line.")
+        raise InvalidInput(f"{path} contains no angles.", remedy="Keep one angle in degrees per line.")
     if table.width == 1:
         title = " ".join(table.header)
         return AngleTable(_numbers(path, table, 0) * _degrees_per(title), is_named=bool(_words(title) & ANGLE_WORDS))
@@ -89,7 +89,7 @@ def _named_column(path: Path, table: TextTable) -> int | None:
         listed = ", ".join(repr(table.header[n]) for n in named)
         raise AnglesUnclear(
             f"{path} has several columns of angles: {listed}.",
-            remedy="Keep one of them, or give --angles a file with one angle in degrees per line.",
+            remedy="Keep one of them, or set --angles to a file with one angle in degrees per line.",
         )
     return named[0] if named else None
 
@@ -144,7 +144,7 @@ def _beside_count(path: Path, table: TextTable) -> int:
     if len(others) == 1 and len(numbers) <= 2 and (is_ordered or _is_steady(values[others[0]])):
         return others[0]
     raise InvalidInput(
-        f"{path} has {table.width} columns, and it is not clear which of them holds the angles.",
+        f"{path} has {table.width} columns, and the column of the angles is ambiguous.",
         remedy="Name the columns in a first line such as 'number,angle', or keep one angle per line.",
     )
 
@@ -155,10 +155,10 @@ def _numbers(path: Path, table: TextTable, column: int) -> Floats:
     except (ValueError, IndexError):
         wrong = next(row for row in table.rows if len(row) <= column or not is_number(row[column]))
         raise InvalidInput(
-            f"{path} holds a line without an angle: {' '.join(wrong)[:80]!r}.", remedy="Keep one number per line."
+            f"{path} has a line without an angle: {' '.join(wrong)[:80]!r}.", remedy="Keep one number per line."
         ) from None
     if not np.isfinite(values).all():
-        raise InvalidInput(f"{path} holds angles that are not finite.", remedy="Keep one number per line.")
+        raise InvalidInput(f"{path} contains angles that are not finite.", remedy="Keep one number per line.")
     return values
 
 

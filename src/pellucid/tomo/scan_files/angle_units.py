@@ -28,7 +28,7 @@ def degrees_per(unit: str, name: str) -> float:
         return 1.0
     if spelled not in UNITS:
         raise InvalidInput(
-            f"{name} is in {unit!r}, which is not known as a unit of angles.",
-            remedy="Give the angles with --angles: 0:180, or a file with one angle in degrees per line.",
+            f"{name} has the unit {unit!r}, which is not a known unit of angles.",
+            remedy="Set the angles with --angles: 0:180, or a file with one angle in degrees per line.",
         )
     return UNITS[spelled]

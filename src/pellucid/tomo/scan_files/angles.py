@@ -46,7 +46,8 @@ def _stored(text: str, scan: Path) -> AngleTable:
             if found is not None:
                 return AngleTable(in_degrees(found.ravel(), tree.attribute(text, "units"), text), is_named=True)
     raise InvalidInput(
-        f"{text!r} are no angles.", remedy="Write 0:180, 0:180:inclusive, or the name of a dataset or file with angles."
+        f"Invalid angles {text!r}.",
+        remedy="Write 0:180, 0:180:inclusive, or the name of a dataset or file with angles.",
     )
 
 
@@ -91,8 +92,8 @@ def fitted(angles_deg: Floats, count: int, name: str, *, is_growing: bool = Fals
     if len(moving) and moving[-1] - moving[0] + 2 == count:
         return angles_deg[moving[0] : moving[-1] + 2]
     raise InvalidInput(
-        f"{name} holds {len(angles_deg)} angles and there are {count} projections.",
-        remedy="Give as many as there are projections, or a range such as 0:180.",
+        f"{name} contains {len(angles_deg)} angles, but there are {count} projections.",
+        remedy="Use one angle per projection, or a range such as 0:180.",
     )
 
 

@@ -83,8 +83,8 @@ def build_scan(name: str, found: ScanContents, options: ScanOptions) -> Scan:
     flats = _calibration(name, found, "flats", options.flats)
     darks = _calibration(name, found, "darks", options.darks)
     assumptions = [*found.assumptions, *spoken, *radian_warnings(angles_deg)]
-    assumptions += [] if flats else ["There are no flats: projections are taken to be transmissions."]
-    assumptions += [] if darks else ["There are no darks: the detector is taken to give 0 without beam."]
+    assumptions += [] if flats else ["No flats: projections are assumed to be transmissions."]
+    assumptions += [] if darks else ["No darks: the dark level is assumed to be 0."]
     return Scan(
         name,
         found.kind,
@@ -118,7 +118,7 @@ def without_calibration(projections: Frames, all_frames: Frames, options: ScanOp
         return projections
     is_left = ~np.isin(projections.indices, np.concatenate(taken_out))
     if not is_left.any():
-        raise InvalidInput("All frames are named as flats or darks.", remedy="Leave some frames as projections.")
+        raise InvalidInput("All frames are listed as flats or darks.", remedy="Leave some frames as projections.")
     return projections.choose(is_left)
 
 
@@ -129,8 +129,8 @@ def _angles(name: str, found: ScanContents, options: ScanOptions, projections: F
         return chosen, [f"Angles as given: {options.angles}{given.origin and f', {given.origin}'}."]
     if found.angles_deg is None:
         raise InvalidInput(
-            f"{name} does not say at which angles its {projections.count} projections were taken.",
-            remedy="Give them: --angles 0:180 (evenly spaced), --angles 0:180:inclusive, or a file with one per line.",
+            f"{name} does not state the angles of its {projections.count} projections.",
+            remedy="Set them: --angles 0:180 (evenly spaced), --angles 0:180:inclusive, or a file with one per line.",
         )
     return _of_projections(found.angles_deg, name, found, projections), []
 
@@ -150,7 +150,7 @@ def _calibration(name: str, found: ScanContents, what: Literal["flats", "darks"]
     if frames is None or frames.count == 0:
         raise InvalidInput(
             f"{name} has no {what}.",
-            remedy=f"Name them with --{what} (a dataset, a file, or frames:0:10), or say --{what} none.",
+            remedy=f"Set them with --{what} (a dataset, a file, or frames:0:10), or use --{what} none.",
         )
     return frames
 
@@ -218,7 +218,5 @@ def _location(scan: Path, text: str) -> Location:
 def _numbered(frames: Frames, text: str) -> Frames:
     first, _, stop = text.removeprefix(_FRAMES).partition(":")
     if not (first.isdecimal() and stop.isdecimal() and int(first) < int(stop) <= frames.count):
-        raise InvalidInput(
-            f"{text!r} does not name frames of {frames.count}.", remedy=f"Write frames:0:10, within 0:{frames.count}."
-        )
+        raise InvalidInput(f"Invalid frames {text!r}.", remedy=f"Write frames:0:10, within 0:{frames.count}.")
     return frames.choose(slice(int(first), int(stop)))

@@ -48,8 +48,8 @@ def find_hipic(path: Path) -> ScanContents:
     log = read_log(folder / LOG)
     if len(log.times) != all_frames.count:
         raise InvalidInput(
-            f"{folder / LOG} tells of {len(log.times)} frames and {path} has {all_frames.count}.",
-            remedy="Use the log of this scan, or remove it and give --flats, --angles and --projections.",
+            f"{folder / LOG} lists {len(log.times)} frames, but {path} has {all_frames.count}.",
+            remedy="Use the log of this scan, or remove it and set --flats, --angles and --projections.",
         )
     timed = Frames(all_frames.volume, all_frames.indices, log.times)
     is_projection = log.kinds == PROJECTION
@@ -87,8 +87,8 @@ def read_log(path: Path) -> Log:
         table = np.array([row[:3] for row in rows]).reshape(-1, 3)
     if not len(table) or not np.isin(table[:, 2], (FLAT, PROJECTION)).all() or not np.isfinite(table).all():
         raise InvalidInput(
-            f"{path} is no log of frames: its lines should be number, time, angle, and 0 (I0) or 1 (projection).",
-            remedy="Remove it and give --flats, --angles and --projections, for example --flats frames:0:10.",
+            f"{path} is not a frame log: its lines should be number, time, angle, and 0 (I0) or 1 (projection).",
+            remedy="Remove it and set --flats, --angles and --projections, for example --flats frames:0:10.",
         )
     return Log(*table.T)
 

@@ -49,8 +49,8 @@ def _find(place: Location, options: ScanOptions, *, is_growing: bool) -> ScanCon
     if kind == "tiff" and place.local.is_dir():
         return find_folder(place.local, options, is_growing=is_growing)
     raise InvalidInput(
-        f"{place} is {kind}, which is not known as a scan.",
-        remedy="Scans are HDF5 (Data Exchange, NXtomo, or named datasets), folders of TIFF files, and HiPic.",
+        f"{place} is {kind}, which is not a scan format.",
+        remedy="Use HDF5 (Data Exchange, NXtomo, or named datasets), a folder of TIFF files, or HiPic.",
     )
 
 

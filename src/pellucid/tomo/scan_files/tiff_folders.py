@@ -89,8 +89,8 @@ def _projections(folder: Path, files: list[_Files]) -> str:
             return max(fitting, key=lambda one: one.count).pattern
     listed = ", ".join(one.pattern for one in files) or "no TIFF files"
     raise InvalidInput(
-        f"{folder} holds no TIFF files that look like projections.",
-        remedy=f"Name them with --projections; it holds {listed}.",
+        f"{folder} contains no TIFF files that look like projections.",
+        remedy=f"Choose them with --projections; the folder contains {listed}.",
     )
 
 
@@ -101,7 +101,7 @@ def _refuse_several(folder: Path, fitting: list[_Files]) -> None:
         return
     listed = " and ".join(f"{one.pattern} ({one.count} files)" for one in sets)
     raise InvalidInput(
-        f"{folder} holds projections of several names: {listed}.",
+        f"{folder} contains projections with several names: {listed}.",
         remedy=f"Choose one with --projections '{sets[0].pattern}', or rename the files so that their names are alike.",
     )
 
@@ -119,8 +119,8 @@ def _timed(folder: Path, files: list[_Files], what: str, projections: Frames) ->
         listed = [one.pattern for one in fitting]
         remedy = "".join(f" --{what} '{pattern}'" for pattern in listed)
         raise InvalidInput(
-            f"{folder} holds several kinds of {what}: {', '.join(listed)}.",
-            remedy=f"Name one, or several in the order of time:{remedy}.",
+            f"{folder} contains several kinds of {what}: {', '.join(listed)}.",
+            remedy=f"Choose one, or several in the order of time:{remedy}.",
         )
     parts = [
         taken(_frames(folder, one.pattern), projections, 1.0 if at == "after" else 0.0)

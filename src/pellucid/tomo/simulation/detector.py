@@ -125,7 +125,7 @@ def _strike(projections: Floats, faults: Faults, random: np.random.Generator) ->
 def write_nxtomo(scan: Scan, path: Path) -> None:
     """A simulated scan as a file: its frames in the order of time, darks last."""
     if scan.flats is None or scan.darks is None:
-        raise InvalidInput("A scan without flats or darks is no NXtomo.", remedy="Simulate it with flats.")
+        raise InvalidInput("NXtomo files need flats and darks.", remedy="Simulate the scan with flats.")
     detector, parts = "entry/instrument/detector", (scan.projections, scan.flats, scan.darks)
     keys = np.repeat([0, 1, 2], [part.count for part in parts])
     times = np.concatenate([scan.projections.times, scan.flats.times, np.full(scan.darks.count, np.inf)])

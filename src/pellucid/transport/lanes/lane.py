@@ -47,7 +47,7 @@ class Link:
         """Raise where somebody cancelled, or the other end refused or went away, while this end is busy."""
         self.timeout.check()
         if self.control.has_data():
-            raise self.reason(TransferInterrupted("the other end spoke out of turn"))
+            raise self.reason(TransferInterrupted("the peer sent an unexpected message"))
 
     def reason(self, broken: PellucidError) -> PellucidError:
         """Why bytes stopped: what the other end said before it closed, else what was seen."""
@@ -84,7 +84,7 @@ def make_lane(name: str, link: Link) -> Lane:
 
 def checked_lane(name: str) -> str:
     if name not in LANES:
-        raise InvalidInput(f"There is no lane {name[:40]!r}.", remedy=f"Choose one of: {', '.join(LANES)}.")
+        raise InvalidInput(f"Unknown lane {name[:40]!r}.", remedy=f"Choose one of: {', '.join(LANES)}.")
     return name
 
 

@@ -33,7 +33,7 @@ MAPPED = Mappings(keep_s=2.0, most=2)
 class ShmLane:
     def __init__(self, link: Link) -> None:
         if not link.control.is_local:
-            raise TransferProtocolError("memory can be handed over only through a local socket")
+            raise TransferProtocolError("shared memory needs a local socket")
         self._link = link
         self._mapped: dict[tuple[int, int], Voxels] = {}
 
@@ -112,5 +112,5 @@ def checked_size(descriptor: int, nbytes: int) -> int:
     """The descriptor of memory that is large enough: touching beyond the end would kill this process."""
     if os.fstat(descriptor).st_size < nbytes:
         os.close(descriptor)
-        raise TransferProtocolError("the memory that it handed over is smaller than what was announced")
+        raise TransferProtocolError("its shared memory is smaller than the announced array")
     return descriptor

@@ -97,10 +97,10 @@ class FrameReader:
         if len(self._head) < 2 + more:
             return False
         if kind not in (CONTINUED, BINARY, CLOSE, PING, PONG) or length & _MASKED:
-            raise TransferProtocolError("the web server sent a frame that is none of a transfer")
+            raise TransferProtocolError("the web server sent an invalid frame")
         self._kind = BINARY if kind == CONTINUED else kind
         self._left = int.from_bytes(self._head[2:], "big") if more else length
         if self._kind != BINARY and self._left >= _SHORT:
-            raise TransferProtocolError("the web server sent a frame that is none of a transfer")
+            raise TransferProtocolError("the web server sent an invalid frame")
         self._head.clear()
         return True

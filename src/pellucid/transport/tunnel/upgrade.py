@@ -50,7 +50,7 @@ class WebAddress:
             port = 0
         if not port or not parts.hostname or set(text) & set(" \r\n"):
             raise InvalidInput(
-                f"{text.partition('?')[0]!r} is not a web address.",
+                f"{text.partition('?')[0]!r} is not a valid web address.",
                 remedy="Write https://host/path, as in the browser.",
             )
         return cls(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.fragment)
@@ -99,7 +99,7 @@ def open_web(address: WebAddress, bearer: str, timeout_s: float, *, has_proof: b
         raise (
             TokenRejected(str(address))
             if fault in _CLOSED
-            else Unreachable(str(address), f"the web server does not hand the connection through (status {fault})")
+            else Unreachable(str(address), f"the web server did not upgrade the connection (status {fault})")
         )
     return connection, rest
 
@@ -123,7 +123,7 @@ def _proved(connection: socket.socket, address: WebAddress, bearer: str, timeout
         raise (
             TokenRejected(str(address))
             if proof == "unknown"
-            else Unreachable(str(address), "another program answers there")
+            else Unreachable(str(address), "another program responded")
         )
     return opened.sock or _connected(address, timeout_s)
 
@@ -144,7 +144,7 @@ def _answer(connection: socket.socket) -> tuple[list[str], bytes]:
     while (end := heard.find(b"\r\n\r\n")) < 0:
         more = connection.recv(4096)
         if not more or len(heard) > LONGEST_ANSWER:
-            raise OSError("no answer of a web server came")
+            raise OSError("the web server did not respond")
         heard += more
     return heard[:end].decode("latin-1").split("\r\n"), bytes(heard[end + 4 :])
 

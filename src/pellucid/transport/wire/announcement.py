@@ -84,7 +84,7 @@ class Announcement:
         if len(shape) > MOST_AXES or dtype not in TYPES:
             raise TransferProtocolError(f"it announced shape {shape} of type {dtype[:20]!r}")
         if message.get("checksum") not in CHECKSUMS or message.get("mode") not in MODES:
-            raise TransferProtocolError("it announced a checksum or mode that is unknown here")
+            raise TransferProtocolError("it announced an unknown checksum or mode")
         if not _TRANSFER.fullmatch(message.get("transfer")):
             raise TransferProtocolError("it announced no transfer number")
         return cls(
@@ -114,9 +114,11 @@ def announce(
         raise UnsupportedType("A transfer", np.dtype(dtype), TYPES.values())
     if len(shape) > MOST_AXES or len(label.name.encode()) > LONGEST_NAME:
         remedy = f"Send at most {MOST_AXES} axes, under a name of at most {LONGEST_NAME} bytes."
-        raise InvalidInput(f"An array of {len(shape)} axes named {label.name[:40]!r} cannot be sent.", remedy=remedy)
+        raise InvalidInput(
+            f"The array {label.name[:40]!r} has too many axes ({len(shape)}) or too long a name.", remedy=remedy
+        )
     if checksum not in CHECKSUMS:
-        raise InvalidInput(f"{checksum!r} is no checksum.", remedy=f"Choose one of {', '.join(CHECKSUMS)}.")
+        raise InvalidInput(f"Unknown checksum {checksum!r}.", remedy=f"Choose one of {', '.join(CHECKSUMS)}.")
     text = _metadata_text(metadata)
     return Announcement(tuple(int(edge) for edge in shape), little, label, text, checksum, mode)
 
@@ -125,11 +127,13 @@ def _metadata_text(metadata: Mapping[str, Any] | None) -> str:
     try:
         text = json.dumps(dict(metadata or {}))
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"The metadata cannot be sent: {error}.", remedy="Use what JSON can hold.") from error
+        raise InvalidInput(
+            f"The metadata is not valid JSON: {error}.", remedy="Use values that JSON supports."
+        ) from error
     if len(text.encode()) > LONGEST_BODY:
         has = len(text.encode())
         raise InvalidInput(
-            f"The metadata has {has:,} bytes as JSON, and {LONGEST_BODY:,} may be sent.",
+            f"The metadata has {has:,} bytes as JSON; the maximum is {LONGEST_BODY:,}.",
             remedy="Send large tables as arrays.",
         )
     return text
@@ -138,7 +142,7 @@ def _metadata_text(metadata: Mapping[str, Any] | None) -> str:
 def _whole_numbers(text: str) -> tuple[int, ...]:
     parts = text.split()
     if not all(part.isdecimal() and len(part) < 16 for part in parts):
-        raise TransferProtocolError(f"{text[:80]!r} are no whole numbers")
+        raise TransferProtocolError(f"{text[:80]!r} are not whole numbers")
     return tuple(map(int, parts))
 
 
@@ -146,7 +150,7 @@ def _spacing(text: str) -> tuple[float, ...]:
     try:
         return tuple(map(float, text.split()))
     except ValueError as error:
-        raise TransferProtocolError(f"{text[:80]!r} is no spacing") from error
+        raise TransferProtocolError(f"{text[:80]!r} is not a valid spacing") from error
 
 
 def _text(body: bytes) -> str:

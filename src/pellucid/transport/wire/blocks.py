@@ -130,6 +130,6 @@ def parse_box(text: str) -> Box:
     """
     parts = text.split()
     if len(parts) != 6 or not all(part.isdecimal() and len(part) < 12 for part in parts):
-        raise TransferProtocolError(f"{text[:80]!r} is no box")
+        raise TransferProtocolError(f"{text[:80]!r} is not a valid box")
     z0, y0, x0, z1, y1, x1 = map(int, parts)
     return Box((z0, y0, x0), (z1, y1, x1))

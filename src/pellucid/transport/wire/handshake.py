@@ -38,14 +38,14 @@ def authenticate_client(channel: Channel, token: str, purpose: dict[str, str]) -
     greeting = channel.expect(GREETING)
     if greeting.get("version") != VERSION:
         raise TransferProtocolError(
-            f"it speaks version {greeting.get('version')[:10]} of the protocol, this end {VERSION}"
+            f"it uses version {greeting.get('version')[:10]} of the protocol, this end {VERSION}"
         )
     nonces = (greeting.get("nonce"), secrets.token_hex(32))
     proof = prove(token, "connect", nonces)
     channel.write(Message("open", {"version": VERSION, "nonce": nonces[1], "proof": proof, **purpose}))
     welcome = channel.expect("welcome")
     if not hmac.compare_digest(welcome.get("proof").encode(), prove(token, "listen", nonces).encode()):
-        raise TokenRejected("The listening end")
+        raise TokenRejected("The server")
     return welcome
 
 
@@ -59,7 +59,7 @@ def authenticate_server(channel: Channel, tokens: Sequence[str], offer: dict[str
     shown = opening.get("proof").encode()
     token = next((one for one in tokens if hmac.compare_digest(shown, prove(one, "connect", nonces).encode())), None)
     if token is None:
-        error = TokenRejected("The receiving end")
+        error = TokenRejected("The receiver")
         channel.write(error_message(error))
         raise error
     channel.write(Message("welcome", {"proof": prove(token, "listen", nonces), **offer}))

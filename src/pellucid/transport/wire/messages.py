@@ -1,6 +1,6 @@
-"""What the two ends say to each other: short messages, and bulk bytes between them, over one connection.
+"""What the two ends send to each other: short messages, and bulk bytes between them, over one connection.
 
-Here: Message and its bytes, Channel, which reads and writes them, errors that cross the wire, patience.
+Here: Message and its bytes, Channel, which reads and writes them, errors that cross the wire, timeouts.
 Not here: what messages mean (handshake, sessions), where connections come from (address).
 
 A message is ``PLT1``, two lengths (4 bytes each, little endian), a head and a body. The head is UTF-8 text: a word,
@@ -58,13 +58,13 @@ class Message:
     def get(self, key: str) -> str:
         """The value of a field that has to be there."""
         if key not in self.fields:
-            raise TransferProtocolError(f"the message {self.kind!r} says nothing about {key!r}")
+            raise TransferProtocolError(f"the message {self.kind!r} has no field {key!r}")
         return self.fields[key]
 
     def number(self, key: str) -> int:
         text = self.get(key)
         if not (text.isdecimal() and len(text) < 20):
-            raise TransferProtocolError(f"{key!r} is {text[:40]!r}, which is no whole number")
+            raise TransferProtocolError(f"{key!r} is {text[:40]!r}, which is not a whole number")
         return int(text)
 
 
@@ -84,13 +84,13 @@ def error_from_message(message: Message) -> PellucidError:
 
 @dataclass(frozen=True)
 class Timeout:
-    """How long to wait for a peer that says nothing, and the event that ends it all at once."""
+    """How long to wait for a message of the peer, and the event that cancels the transfer."""
 
     timeout_s: float = 60.0
     cancel: threading.Event | None = None
 
     def check(self) -> None:
-        """Raise Cancelled where somebody asked for it."""
+        """Raise Cancelled if the transfer was cancelled."""
         if self.cancel is not None and self.cancel.is_set():
             raise Cancelled("The transfer")
 
@@ -98,7 +98,7 @@ class Timeout:
         """To be called when nothing came for a while: raise where that is too long."""
         self.check()
         if time.monotonic() - since > self.timeout_s:
-            raise TransferInterrupted(f"the other end said nothing for {self.timeout_s:g} s")
+            raise TransferInterrupted(f"no message from the peer for {self.timeout_s:g} s")
 
 
 def _peer_of(connection: socket.socket) -> int:
@@ -168,7 +168,7 @@ class Channel:
         self.read_into(memoryview(prefix), is_patient=is_patient)
         magic, head_length, body_length = _PREFIX.unpack(prefix)
         if magic != MAGIC or head_length > LONGEST_HEAD or body_length > LONGEST_BODY:
-            raise TransferProtocolError("what it said is no message of this protocol")
+            raise TransferProtocolError("it sent an invalid message")
         content = bytearray(head_length + body_length)
         self.read_into(memoryview(content))
         return Message.decoded(bytes(content[:head_length]), bytes(content[head_length:]))
@@ -177,7 +177,7 @@ class Channel:
         """The next message, which has to be one of these."""
         message = self.read(is_patient=is_patient)
         if message.kind not in kinds:
-            raise TransferProtocolError(f"it said {message.kind[:40]!r} where {' or '.join(kinds)} belongs")
+            raise TransferProtocolError(f"it sent {message.kind[:40]!r}, expected {' or '.join(kinds)}")
         return message
 
     def write_bytes(self, *parts: bytes | memoryview) -> None:
@@ -209,7 +209,7 @@ class Channel:
             except OSError as error:
                 raise TransferInterrupted(error.strerror or str(error)) from error
             if count == 0:
-                raise TransferInterrupted("the other end closed the connection")
+                raise TransferInterrupted("the peer closed the connection")
             left = _beyond(left, count)
             since = time.monotonic()
 
@@ -231,7 +231,7 @@ class Channel:
     def take_descriptor(self) -> int:
         """The descriptor that came with the last message."""
         if not self._descriptors:
-            raise TransferProtocolError("no memory came with the message")
+            raise TransferProtocolError("the message came without shared memory")
         return self._descriptors.pop()
 
     def has_data(self) -> bool:

@@ -70,7 +70,7 @@ def parse_ranges(text: str, count: int) -> list[int]:
     for part in text.split():
         first, _, last = part.partition("-")
         if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < count):
-            raise TransferProtocolError(f"{part[:40]!r} are no pieces of this transfer")
+            raise TransferProtocolError(f"{part[:40]!r} are not pieces of this transfer")
         numbers += range(int(first), int(last) + 1)
     return numbers
 
@@ -160,9 +160,7 @@ class PieceTarget:
 
 def _reserved(announcement: Announcement) -> SharedArray:
     has = available_memory_bytes()
-    too_large = NotEnoughMemory(
-        announcement.nbytes, has, remedy="Send a part of it, or free memory at the receiving end."
-    )
+    too_large = NotEnoughMemory(announcement.nbytes, has, remedy="Send a part of it, or free memory at the receiver.")
     if announcement.nbytes > has:
         raise too_large
     shared = SharedArray.create(announcement.shape, announcement.dtype)

@@ -105,7 +105,7 @@ def send_array(link: Link, announcement: Announcement, array: Voxels, lane_name:
 def _piece_bytes(answer: Message, announcement: Announcement) -> int:
     count = answer.number("piece")
     if count == 0 or count % announcement.dtype.itemsize:
-        raise TransferProtocolError(f"it asked for pieces of {count} bytes")
+        raise TransferProtocolError(f"it requested pieces of {count} bytes")
     return count
 
 
@@ -135,7 +135,7 @@ def _rounds(link: Link, lane: Lane, target: PieceTarget) -> None:
         link.timeout.check()
     if target.ledger.missing():
         raise TransferProtocolError(
-            f"pieces came wrong {MOST_ROUNDS} times; the network or a memory module is damaging bytes"
+            f"pieces arrived corrupted {MOST_ROUNDS} times; check the network and the memory modules"
         )
 
 
