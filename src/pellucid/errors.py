@@ -282,7 +282,7 @@ class Cancelled(PellucidError):
     """Stopped on request."""
 
     def __init__(self, doing: str) -> None:
-        super().__init__(f"{doing} was cancelled.", remedy="Run the same command again to continue.")
+        super().__init__(f"{doing} was cancelled.", remedy="Run the same command again to continue where it stopped.")
 
 
 class Unreachable(PellucidError):

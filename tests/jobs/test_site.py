@@ -40,8 +40,8 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("scheduler = 'pbs'", "Invalid value pbs for scheduler in from: local, slurm"),
-        ("partitions = 'gpu'", "no 'partitions'"),
+        ("scheduler = 'pbs'", "Choose from: local, slurm"),
+        ("partitions = 'gpu'", "Unknown setting 'partitions'"),
         ("time_limit_minutes = '8h'", "Invalid value '8h' for time_limit_minutes in"),
         ("may_override = ['uid']", "Invalid value uid for may_override in"),
         ("[node]\ngpu_memory = 'much'", "Invalid value 'much' for gpu_memory in"),
@@ -59,5 +59,5 @@ def test_a_person_chooses_what_the_site_allows(tmp_path: Path) -> None:
     site = read_site(written(tmp_path, FILE))
     chosen = site.overridden({"partition": "long", "time_limit_minutes": 60})
     assert (chosen.partition, chosen.time_limit_minutes, chosen.options) == ("long", 60, ("--qos=vis",))
-    with pytest.raises(NotAllowed, match=r"choose account\. You may choose: partition, time_limit_minutes"):
+    with pytest.raises(NotAllowed, match=r"choosing account\. You may choose: partition, time_limit_minutes"):
         site.overridden({"account": "somebody"})

@@ -31,7 +31,7 @@ def raise_if_stopped() -> None:
     >>> with stopping_when(lambda: True):
     ...     raise_if_stopped()
     Traceback (most recent call last):
-    pellucid.errors.Cancelled: The work was cancelled. Give the same command again to continue where it stopped.
+    pellucid.errors.Cancelled: The work was cancelled. Run the same command again to continue where it stopped.
     """
     is_stopped = _IS_STOPPED.get()
     if is_stopped is not None and is_stopped():
