@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,31 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 C_FUNCTION = re.compile(
     r"^(?!static const|\s)[^\n;{}=]*?\b(?P<name>\w+)\((?:[^{};])*\) \{\n.*?^\}$", re.MULTILINE | re.DOTALL
 )
+# Words of tales, which say nothing to an engineer, in names and in what users read.
+BANNED = {
+    "wish",
+    "wishes",
+    "wished",
+    "told",
+    "obey",
+    "stroke",
+    "shelf",
+    "bench",
+    "patience",
+    "leavings",
+    "manieth",
+    "somebody",
+    "whoever",
+    "nobody",
+}
+BANNED_NAMES = BANNED | {"said", "asked", "door", "wall"}
+# Pillow's arguments, and wall-clock time, which is what everybody calls it.
+CUSTOMARY = {"stroke_fill", "stroke_width", "wall_s"}
+# Layers whose names and texts still have such words, and classes whose names occur twice: to be emptied.
+LAYERS_TO_DO = {"agent", "cli", "client", "instance"}
+CLASSES_TO_DO = {"Channel", "Resources"}
+FOLDER_MODULES = 20
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 SINGLE_FILE = ROOT / "clients" / "c" / "pellucid.c"
 # Where somebody's own machine or workplace shows through.
 PRIVATE = (
@@ -80,6 +106,27 @@ def private_words(text: str) -> list[str]:
     return [match.group() for pattern in PRIVATE for match in pattern.finditer(text)]
 
 
+def identifiers(node: ast.AST) -> list[str]:
+    """The names that a node gives or uses."""
+    found = [getattr(node, field, None) for field in ("id", "attr", "name", "arg", "asname")]
+    return [name for name in found if isinstance(name, str)]
+
+
+def banned_words(source: str) -> list[str]:
+    """Names, and texts that are no docstrings, with a banned word in them."""
+    nodes = list(ast.walk(ast.parse(source)))
+    notes = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    found = [name for node in nodes for name in identifiers(node) if name not in CUSTOMARY]
+    names = {name for name in found if BANNED_NAMES & {word.lower() for word in WORD.findall(name)}}
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in notes}
+    said = {text for text in texts if isinstance(text, str) and BANNED & set(WORD.findall(text.lower()))}
+    return sorted(names | said)
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(ROOT / "src" / "pellucid").parts[0].removesuffix(".py")
+
+
 def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -102,6 +149,29 @@ def test_functions_in_c_are_short() -> None:
 
 def test_names_say_what_is_inside() -> None:
     assert [name_of(path) for path in modules() if VAGUE & set(path.stem.split("_"))] == []
+
+
+def test_names_and_texts_are_plain() -> None:
+    plain = [path for path in modules() if layer_of(path) not in LAYERS_TO_DO]
+    found = {name_of(path): banned_words(path.read_text()) for path in plain}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_a_banned_word_is_caught() -> None:
+    assert banned_words("def told_by(somebody): return other.wall_time") == ["somebody", "told_by", "wall_time"]
+    assert banned_words("raise Error('Nobody is there.')") == ["Nobody is there."]
+    assert banned_words("def walls(wall_s):\n    'What nobody reads.'\n    return 'The wall.'") == []
+
+
+def test_class_names_are_unique() -> None:
+    bodies = [ast.parse(path.read_text()).body for path in modules()]
+    names = [node.name for body in bodies for node in body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+    assert {name for name in names if names.count(name) > 1} <= CLASSES_TO_DO
+
+
+def test_folders_are_small() -> None:
+    counts = Counter(path.parent for path in modules() if path.stem != "__init__")
+    assert {name_of(folder): count for folder, count in counts.items() if count > FOLDER_MODULES} == {}
 
 
 def test_modules_say_what_is_here() -> None:

@@ -39,7 +39,7 @@ def test_abandoned_announcements_make_room_for_others(arrays: ArrayUploads, cloc
     id, nbytes = arrays.announce(OFFER)
     arrays.fill(id, 0, bytes(nbytes))
     assert arrays.finish(id)[0] == OFFER
-    with pytest.raises(NotFound, match="given up"):
+    with pytest.raises(NotFound, match="uploads expire"):
         arrays.fill(abandoned[0], 0, b"1")
 
 

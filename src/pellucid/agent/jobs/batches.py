@@ -66,7 +66,7 @@ def cancel_batch(keeper: JobSupervisor, batch: str) -> list[JobRecord]:
     """The last ones first: what is cancelled makes room for the next."""
     members = [record for record in keeper.records if record.batch == batch]
     if not members:
-        raise NotFound(f"the batch {batch}")
+        raise NotFound(f"The batch {batch}")
     for record in reversed(members):
         keeper.cancel(record.id)
     return [keeper.get(record.id) for record in members]

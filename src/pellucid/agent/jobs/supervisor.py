@@ -113,7 +113,7 @@ class JobSupervisor:
 
     def get(self, id: str) -> JobRecord:
         if id not in self._records:
-            raise NotFound(f"the instance or task {id}")
+            raise NotFound(f"The viewer or task {id}")
         return self._records[id]
 
     @property

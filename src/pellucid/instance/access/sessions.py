@@ -258,7 +258,7 @@ class Access:
         """The link, those made with it, and every session and ticket that came from them, stop working: their ids. by:
         the link whose holder does so, who may revoke what was made with it alone."""
         if id not in {one.id for one in self.shares_made_with(by)}:
-            raise NotFound(f"the share link {id}")
+            raise NotFound(f"The share link {id}")
         gone = {id, *(one.id for one in self.shares_made_with(id))}
         self._shares = {key: one for key, one in self._shares.items() if key not in gone}
         self._sessions = {key: one for key, one in self._sessions.items() if one.grant.link not in gone}

@@ -114,7 +114,7 @@ class ArrayUploads:
 
     def _get(self, id: str) -> PendingArray:
         if id not in self._coming:
-            raise NotFound(f"the array {id}, or no longer: one that is not continued for {EXPIRES_S:.0f} s is given up")
+            raise NotFound(f"The array {id} (uploads expire after {EXPIRES_S:.0f} s)")
         return self._coming[id]
 
 

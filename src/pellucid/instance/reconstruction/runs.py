@@ -69,7 +69,7 @@ def log_of(session: Session, task: str) -> str:
     session.tasks.status(task)
     path = _log(session.tasks.folder, task)
     if not path.exists():
-        raise NotFound(f"a log of the task {task}")
+        raise NotFound(f"The log of the task {task}")
     return path.read_text(errors="replace")[-LOG_BYTES:]
 
 

@@ -47,7 +47,7 @@ def load_state(name: str, folder: Path | None = None) -> SavedState:
     try:
         return read_state(path.read_text())
     except OSError as error:
-        raise NotFound(f"the state {name}") from error
+        raise NotFound(f"The state {name}") from error
 
 
 def read_state(text: str) -> SavedState:

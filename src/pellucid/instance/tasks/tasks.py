@@ -127,7 +127,7 @@ class TaskRegistry:
     def result(self, id: str, by: Requester = OWNER) -> Result:
         result = self._get(id, by).result
         if result is None:
-            raise NotFound(f"a result of the task {id}")
+            raise NotFound(f"The result of the task {id}")
         return result
 
     def cancel(self, id: str, by: Requester = OWNER) -> None:
@@ -138,7 +138,7 @@ class TaskRegistry:
     def _get(self, id: str, by: Requester) -> _Task:
         task = self._tasks.get(id)
         if task is None or not task.by.includes(by):
-            raise NotFound(f"the task {id}")
+            raise NotFound(f"The task {id}")
         return task
 
     async def _run(self, id: str, work: Work) -> None:

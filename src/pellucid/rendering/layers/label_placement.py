@@ -14,7 +14,7 @@ from pellucid.rendering.scene import Transform, VolumeLayer
 Triple = tuple[int, int, int]
 
 
-class Grid(Protocol):
+class VoxelGrid(Protocol):
     """A Volume, or what is known of one: voxels along (z, y, x), and how far apart they are."""
 
     @property
@@ -27,7 +27,7 @@ class Grid(Protocol):
     def unit(self) -> str: ...
 
 
-def place_labels(labels: VolumeLayer, grid: Grid, over: VolumeLayer, volume: Grid) -> VolumeLayer | None:
+def place_labels(labels: VolumeLayer, grid: VoxelGrid, over: VolumeLayer, volume: VoxelGrid) -> VolumeLayer | None:
     """The labels where the volume stands, whatever their spacing; None where they do not belong to the volume.
 
     Labels of as many voxels belong to it. So do labels that were made at a half or a third of its resolution, and so
@@ -45,7 +45,7 @@ def place_labels(labels: VolumeLayer, grid: Grid, over: VolumeLayer, volume: Gri
     return replace(labels, transform=transform)
 
 
-def _factors(grid: Grid, volume: Grid) -> "np.ndarray[tuple[int], np.dtype[np.float64]] | None":
+def _factors(grid: VoxelGrid, volume: VoxelGrid) -> "np.ndarray[tuple[int], np.dtype[np.float64]] | None":
     """How many voxels of the volume lie along one of the labels, along (x, y, z)."""
     if grid.shape == volume.shape:
         return np.ones(3)
