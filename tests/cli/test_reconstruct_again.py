@@ -60,7 +60,11 @@ def test_a_file_makes_the_same_volume(scan: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "output"),
-    [("{", "is no JSON"), ('{"recipe": {"filtre": 1}}', "has no 'filtre'"), ('{"recipe": {"air": "much"}}', "air")],
+    [
+        ("{", "is no JSON"),
+        ('{"recipe": {"filtre": 1}}', "Unknown recipe field 'filtre'"),
+        ('{"recipe": {"air": "much"}}', "air"),
+    ],
 )
 def test_a_file_that_says_nonsense_is_refused(
     scan: str, text: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -138,5 +138,5 @@ def test_what_cannot_be_found_is_said() -> None:
             np.zeros((1, 4, 8), np.float32), OffsetAxis(4, 9), OppositeViews.of(np.arange(4) * np.pi / 2)
         )
     scan = simulate(SAMPLE, Detector(1, 64), ANGLES)
-    with pytest.raises(InvalidInput, match="no way 'magic'"):
+    with pytest.raises(InvalidInput, match="Unknown axis search 'magic'"):
         find_axis(scan, "magic")

@@ -80,7 +80,7 @@ def test_transforms_are_long_enough_and_even() -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"no filter 'ram-lak'.*ramachandran, shepp-logan, chesler"):
+    with pytest.raises(InvalidInput, match=r"Unknown filter 'ram-lak'.*ramachandran, shepp-logan, chesler"):
         taps("ram-lak", 4)
-    with pytest.raises(InvalidInput, match=r"no padding 'mirror'.*auto, none, edge"):
+    with pytest.raises(InvalidInput, match=r"Unknown padding 'mirror'.*auto, none, edge"):
         padded_length(8, "mirror")

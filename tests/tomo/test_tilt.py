@@ -126,7 +126,7 @@ def test_a_tilt_that_is_not_clear_is_corrected_when_asked_for() -> None:
 
 
 def test_what_a_tilt_may_be() -> None:
-    with pytest.raises(InvalidInput, match="no tilt 'maybe'"):
+    with pytest.raises(InvalidInput, match="Unknown tilt 'maybe'"):
         Recipe(tilt="maybe")
     with pytest.raises(InvalidInput, match="tilt and roll cannot be combined"):
         Recipe(tilt="auto", roll_deg=1.0)

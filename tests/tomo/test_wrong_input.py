@@ -164,7 +164,7 @@ def test_units_of_angles_that_are_not_known_are_refused(unit: str, tmp_path: Pat
     path = with_angles(tmp_path / "scan.h5", np.arange(12) * 15)
     with h5py.File(path, "a") as file:
         file["exchange/theta"].attrs["units"] = unit
-    with pytest.raises(InvalidInput, match=f"/exchange/theta is in '{unit}', which is not a known.*--angles"):
+    with pytest.raises(InvalidInput, match=f"/exchange/theta has the unit '{unit}', which is not a known.*--angles"):
         open_scan(path)
     assert open_scan(path, ScanOptions(angles="0:180")).count == 12
 

@@ -202,7 +202,7 @@ def test_a_sender_that_never_sends_what_is_missing(listener: Listener) -> None:
     link.control.write(announcement.message(lane=lane))
     link.control.expect("ready")
     channels = [link.join(), link.join()]
-    with pytest.raises(TransferProtocolError, match="came wrong 4 times"):
+    with pytest.raises(TransferProtocolError, match="arrived corrupted 4 times"):
         while True:
             for channel in channels:
                 channel.write_bytes(PIECE.pack(END, 0, 0))

@@ -53,7 +53,7 @@ def test_over_tls(certificate: Certificate) -> None:
 def test_another_certificate_is_not_talked_to(certificate: Certificate) -> None:
     with Listener(token=TOKEN, certificate=certificate) as listener:
         other = Address("127.0.0.1", listener.address.port, "0" * 64)
-        with pytest.raises(Unreachable, match="another certificate"):
+        with pytest.raises(Unreachable, match="certificate is not the pinned one"):
             send(str(other), SMALL, token=TOKEN, options=TransferOptions("tcp"))
 
 
@@ -129,9 +129,9 @@ def test_a_stranger_who_trickles(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"shape": "-1 4"}, "not whole numbers"),
         ({"shape": "1 1 1 1 1 1 1 1 1"}, "it announced shape"),
         ({"dtype": "|O"}, "of type '|O'"),
-        ({"checksum": "md5"}, "unknown here"),
+        ({"checksum": "md5"}, "unknown checksum"),
         ({"transfer": "../../etc"}, "no transfer number"),
-        ({"spacing": "wide"}, "no spacing"),
+        ({"spacing": "wide"}, "not a valid spacing"),
     ],
 )
 def test_announcements_that_make_no_sense(fields: dict[str, str], fault: str) -> None:
@@ -160,7 +160,7 @@ def test_what_cannot_be_sent(listener: Listener) -> None:
         send(str(listener.address), np.array(["a"]), token=TOKEN)
     with pytest.raises(InvalidInput, match="shorter than 8"):
         send(str(listener.address), SMALL, token="short")
-    with pytest.raises(InvalidInput, match="no lane 'pigeon'"):
+    with pytest.raises(InvalidInput, match="Unknown lane 'pigeon'"):
         send(str(listener.address), SMALL, token=TOKEN, options=TransferOptions("pigeon"))
     with pytest.raises(InvalidInput, match="Invalid address"):
         send("nowhere", SMALL, token=TOKEN)

@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused(listener: Listener) -> None:
             writer.write(VOXELS.astype(np.float32))
         writer.write(VOXELS)
     assert (listener.receive(WAIT_S).array == VOXELS).all()
-    with pytest.raises(InvalidInput, match="no volume"):
+    with pytest.raises(InvalidInput, match="Invalid shape"):
         stream(str(listener.address), (3, 4), "uint16", token=TOKEN)
 
 

@@ -114,7 +114,7 @@ def connect_local(name: str) -> socket.socket:
         connection.connect(b"\0" + name.encode())
     except OSError as error:
         connection.close()
-        raise Unreachable(f"The local socket {name}", error.strerror or str(error)) from error
+        raise Unreachable(f"the local socket {name}", error.strerror or str(error)) from error
     return connection
 
 
