@@ -62,7 +62,7 @@ def test_a_file_makes_the_same_volume(scan: str, tmp_path: Path) -> None:
     ("text", "output"),
     [
         ("{", "is no JSON"),
-        ('{"recipe": {"filtre": 1}}', "Unknown recipe field 'filtre'"),
+        ('{"recipe": {"filtre": 1}}', "Unknown field 'filtre'"),
         ('{"recipe": {"air": "much"}}', "air"),
     ],
 )

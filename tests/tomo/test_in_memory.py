@@ -55,5 +55,5 @@ def test_an_array_of_another_shape_is_refused(scan: Scan) -> None:
 
 
 def test_what_needs_whole_projections_is_refused(scan: Scan) -> None:
-    with pytest.raises(InvalidInput, match="pipeline"):
+    with pytest.raises(InvalidInput, match="does not support phase"):
         reconstruct_array(scan, Recipe(center=AXIS, binning=2), device="cpu")

@@ -185,14 +185,14 @@ def test_angles_that_are_not_clear_are_an_error(tmp_path: Path) -> None:
     scan = open_scan(tmp_path, ScanOptions(darks="none", angles=str(tmp_path / "b.log")))
     np.testing.assert_allclose(np.rad2deg(scan.angles_rad), 2 * DEGREES)
     (tmp_path / "angles.txt").write_text("\n".join(f"{a} {300 + n} {n % 3}" for n, a in enumerate(DEGREES)))
-    with pytest.raises(InvalidInput, match="3 columns, and it is not clear which"):
+    with pytest.raises(InvalidInput, match="3 columns, and the column of the angles is ambiguous"):
         open_scan(tmp_path, ScanOptions(darks="none"))
 
 
 def test_counts_beside_whole_degrees_are_not_angles(tmp_path: Path) -> None:
     path = tmp_path / "angles.txt"
     path.write_text("\n".join(f"{n} {1000 + n * 7 % 5}" for n in range(8)))
-    with pytest.raises(InvalidInput, match="not clear which"):
+    with pytest.raises(InvalidInput, match="is ambiguous"):
         read_table(path)
 
 
