@@ -1,7 +1,7 @@
 """Where the axis of rotation is: from two opposite views, or from a whole sinogram.
 
 Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three; AxisLine.
-Not here: a tilted axis (tilt), one at the border of the detector (offset), using the axis (direct).
+Not here: rows of the sample (sample_rows), a tilted axis (tilt), one at the border (offset), using it (direct).
 
 The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
 it: what is at column j from the front is at column 2 axis - j from behind. Mirrored in the middle of the detector
@@ -19,6 +19,7 @@ from pellucid.device import choose
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration, attenuate
+from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.scan import Floats, Scan
 
 SMALLEST_OVERLAP = 0.5
@@ -227,24 +228,21 @@ METHODS: dict[str, Callable[[Voxels, Floats], float]] = {
 }
 
 
-def find_axis(scan: Scan, method: str = "median", rows: Sequence[int] | None = None) -> AxisLine:
-    """The axis, upright: the median of what some rows say, by default three across the detector."""
+def find_axis(scan: Scan, method: str = "median", rows: Sequence[int] | None = None, slope: float = 0.0) -> AxisLine:
+    """The axis: the median of what some rows say, by default three across the sample.
+
+    slope: by how many columns it moves from one row to the next, where that is known.
+    """
     check_method(method)
     scan = scan.in_angle_order()
-    chosen = rows or axis_rows(scan.rows, 3)
-    return AxisLine(float(np.median([METHODS[method](one, scan.angles_rad) for one in sinograms_of(scan, chosen)])))
+    chosen = rows or SampleRows.of(scan).across(3)
+    found = [METHODS[method](one, scan.angles_rad) for one in sinograms_of(scan, chosen)]
+    return AxisLine(float(np.median(np.array(found) - slope * np.array(chosen))), slope)
 
 
 def check_method(method: str) -> None:
     if method not in METHODS:
         raise InvalidInput(f"Unknown axis search {method!r}.", remedy=f"Choose one of: {', '.join(METHODS)}.")
-
-
-def axis_rows(rows: int, count: int) -> list[int]:
-    """So many rows across the detector, without its edges."""
-    count = min(rows, count)
-    chosen: list[int] = np.unique(np.linspace(0, rows - 1, count + 2).round().astype(int)[1:-1]).tolist()
-    return chosen
 
 
 def sinogram_of(scan: Scan, row: int) -> Voxels:

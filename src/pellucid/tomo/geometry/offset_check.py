@@ -9,6 +9,7 @@ import numpy as np
 from pellucid.tomo.geometry.axis import sinogram_of
 from pellucid.tomo.geometry.offset import SMALLEST_OVERLAP, difference
 from pellucid.tomo.geometry.opposite_views import OppositeViews
+from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Floats, Scan
 
@@ -41,7 +42,7 @@ def offset_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float]) -> li
 
 
 def _better_column(scan: Scan, column: float) -> float | None:
-    """About which opposite views in the middle row agree far better than about this column, if there is one."""
+    """About which opposite views in the strongest row agree far better than about this column, if there is one."""
     factor = -(-scan.columns // MOST_COLUMNS)
     front, mirrored = _opposite(scan, factor)
     columns = front.shape[1]
@@ -57,8 +58,8 @@ def _better_column(scan: Scan, column: float) -> float | None:
 
 
 def _opposite(scan: Scan, factor: int) -> tuple[Floats, Floats]:
-    """Some views of the middle row with that many columns averaged, and mirrored the views from behind."""
-    sinogram, pairs = sinogram_of(scan, scan.rows // 2), OppositeViews.of(scan.angles_rad)
+    """Some views of that row with that many columns averaged, and mirrored the views from behind."""
+    sinogram, pairs = sinogram_of(scan, SampleRows.of(scan).strongest), OppositeViews.of(scan.angles_rad)
     some = slice(None, None, -(-pairs.count // MOST_PAIRS) or 1)
     count = scan.columns // factor
     thin = sinogram[:, : count * factor].reshape(scan.count, count, factor).mean(axis=2, dtype=np.float64)

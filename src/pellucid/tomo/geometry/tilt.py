@@ -13,12 +13,12 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.geometry.axis import (
     METHODS,
     AxisLine,
-    axis_rows,
     by_double_wedge,
     check_method,
     default_reach,
     sinograms_of,
 )
+from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.scan import Floats, Scan
 
 ROWS_TRIED, MIN_ROWS = 12, 8
@@ -93,31 +93,36 @@ class Tilt:
 
 @dataclass(frozen=True)
 class FoundLine:
-    """column: of the axis, where it is the same for all rows. line: of the tilted axis. tilt: None of too few rows."""
+    """column: of the axis, where it is the same for all rows. line: of the tilted axis. tilt: None of too few rows.
+    columns: what every row says, by its number."""
 
     column: float
     line: AxisLine
     tilt: Tilt | None
+    columns: dict[int, float]
 
 
 def find_line(scan: Scan, method: str = "median") -> FoundLine:
-    """The axis of a scan in many rows across the detector."""
+    """The axis of a scan in many rows across the sample."""
     check_method(method)
     scan = scan.in_angle_order()
-    thorough = axis_rows(scan.rows, 3)
-    others = [row for row in axis_rows(scan.rows, ROWS_TRIED) if row not in thorough and scan.rows >= MIN_ROWS]
+    sample = SampleRows.of(scan)
+    thorough, has_enough = sample.across(3), len(sample.rows) >= MIN_ROWS
+    others = [row for row in sample.across(ROWS_TRIED) if row not in thorough and has_enough]
     sinograms = sinograms_of(scan, [*thorough, *others])
     found = {row: _every_way(next(sinograms), scan.angles_rad, method) for row in thorough}
     column = float(np.median([np.median(ways) for ways in found.values()]))
-    if scan.rows < MIN_ROWS:
-        return FoundLine(column, AxisLine(column), None)
+    if not has_enough:
+        return FoundLine(column, AxisLine(column), None, {row: float(np.median(found[row])) for row in thorough})
     reach = min(default_reach(scan.columns), NEAR_PX + float(np.ptp([np.median(ways) for ways in found.values()])))
     for row, sinogram in zip(others, sinograms, strict=True):
         found[row] = _every_way(sinogram, scan.angles_rad, method, (column, reach))
     rows = np.array(sorted(found), np.float64)
     columns = np.array([found[int(row)] for row in rows])
-    fit = fit_line(rows, np.median(columns, axis=1))
-    return FoundLine(column, fit.line, _tilt(scan, rows, columns, fit))
+    medians = np.median(columns, axis=1)
+    fit = fit_line(rows, medians)
+    by_row = dict(zip(rows.astype(int).tolist(), medians.tolist(), strict=True))
+    return FoundLine(column, fit.line, _tilt(scan, rows, columns, fit), by_row)
 
 
 def _tilt(scan: Scan, rows: Floats, columns: Floats, fit: LineFit) -> Tilt:

@@ -44,6 +44,8 @@ def reconstruct_array(
     for warning in frame_warnings(scan):
         progress.note(warning)
     plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
+    for warning in plan.axis_warnings:
+        progress.note(warning)
     if plan_preparation(plan) is not None:
         remedy = "Use pellucid.tomo.reconstruct()."
         raise InvalidInput("reconstruct_array() does not support phase, binning or roll.", remedy=remedy)

@@ -1,6 +1,6 @@
 """What has to be known of a scan before slabs of it are made: where the axis is, and what is prepared.
 
-Here: plan_slabs, plan_preparation, and the plan for the slabs of what was prepared.
+Here: plan_slabs, axis_warnings, plan_preparation, and the plan for the slabs of what was prepared.
 Not here: ways to find an axis (axis, tilt, offset), making slabs (slabs).
 """
 
@@ -11,14 +11,17 @@ import numpy as np
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
 from pellucid.tomo.correction.preparation import Preparation
-from pellucid.tomo.geometry.axis import find_axis, sinogram_of
+from pellucid.tomo.geometry.axis import AxisLine, find_axis, sinogram_of
 from pellucid.tomo.geometry.offset import OffsetAxis, find_offset_axis
-from pellucid.tomo.geometry.tilt import Tilt, find_line
+from pellucid.tomo.geometry.sample_rows import SampleRows
+from pellucid.tomo.geometry.tilt import FoundLine, find_line
 from pellucid.tomo.pipeline.slabs import SlabPlan
 from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
 from pellucid.tomo.scan import Scan
 
 AUTOMATIC_AXIS = "median"
+AGREEING_PX, AGREEING_SHARE = 2.0, 0.01
+"""Columns, and share of the columns, by which a row may differ from the axis and still agree with it."""
 
 
 def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
@@ -26,8 +29,11 @@ def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
     scan.check_turn()
     _check_center(scan, recipe.center)
     if not recipe.is_offset:
-        axis, tilt = _axis(scan, recipe)
-        return SlabPlan(recipe, axis, device, tilt=tilt)
+        axis, found = _axis(scan, recipe)
+        is_known = not isinstance(recipe.center, str) or (recipe.center == AUTOMATIC and scan.axis_column is not None)
+        columns = {} if found is None else found.columns
+        warnings = () if is_known and found is None else axis_warnings(scan, columns, AxisLine(*axis))
+        return SlabPlan(recipe, axis, device, tilt=found and found.tilt, axis_warnings=warnings)
     offset = _offset(scan, recipe)
     return SlabPlan(recipe, (offset.column, 0.0), device, offset)
 
@@ -61,8 +67,31 @@ def _check_center(scan: Scan, center: float | str) -> None:
         )
 
 
-def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], Tilt | None]:
-    """The column of the axis in row 0, and how far it moves from one row to the next; its tilt, if it was measured."""
+def axis_warnings(scan: Scan, columns: dict[int, float], axis: AxisLine) -> tuple[str, ...]:
+    """A sentence where the scan shows no sample, or where most rows disagree with the axis that is used.
+
+    columns: where some rows have the axis.
+    """
+    remedy = "Check a slice, and pass the column of the axis with --center if it is wrong."
+    used = float(axis.at(np.array((scan.rows - 1) / 2)))
+    if not SampleRows.of(scan.in_angle_order()).has_sample:
+        return (
+            f"No row shows a sample that stands out from the noise: the axis at column {used:.1f} is a guess. {remedy}",
+        )
+    rows, found = np.array(list(columns)), np.array(list(columns.values()))
+    away = np.abs(found - axis.at(rows))
+    if not columns or np.mean(away <= max(AGREEING_PX, AGREEING_SHARE * scan.columns)) > 0.5:
+        return ()
+    low, high = int(np.argmin(found)), int(np.argmax(found))
+    return (
+        f"The rows disagree about the axis: row {rows[low]} has it at column {found[low]:.1f} and row {rows[high]} at "
+        f"column {found[high]:.1f}; column {used:.1f} is used. {remedy}",
+    )
+
+
+def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], FoundLine | None]:
+    """The column of the axis in row 0, and how far it moves from one row to the next; how it was found, if it was
+    looked for in many rows."""
     middle = (scan.rows - 1) / 2
     way = AUTOMATIC_AXIS if recipe.center == AUTOMATIC else recipe.center
     is_known = recipe.center == AUTOMATIC and scan.axis_column is not None
@@ -72,17 +101,19 @@ def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], Tilt | None]
     slope = tilt + float(np.tan(np.deg2rad(float(recipe.roll_deg))))
     column = scan.axis_column if is_known and scan.axis_column is not None else way
     if isinstance(column, str):
-        column = find_axis(scan, column).column
+        line = find_axis(scan, column, slope=slope)
+        return (line.column, line.slope), None
     return (column - slope * middle, slope), None
 
 
-def _found_line(scan: Scan, recipe: Recipe, way: str) -> tuple[tuple[float, float], Tilt | None]:
+def _found_line(scan: Scan, recipe: Recipe, way: str) -> tuple[tuple[float, float], FoundLine]:
     """The tilted line where that is asked for, or where the tilt is clear."""
     found = find_line(scan, way)
     is_requested = AUTOMATIC in (recipe.tilt, recipe.roll_deg)
     if found.tilt is None or not (is_requested or found.tilt.is_clear):
-        return (found.column, 0.0), found.tilt
-    return (found.line.column, found.line.slope), replace(found.tilt, is_corrected=True)
+        return (found.column, 0.0), found
+    corrected = replace(found, tilt=replace(found.tilt, is_corrected=True))
+    return (found.line.column, found.line.slope), corrected
 
 
 def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
@@ -93,4 +124,4 @@ def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
         )
     if not isinstance(recipe.center, str):
         return OffsetAxis(2 * recipe.center, scan.columns)
-    return find_offset_axis(sinogram_of(scan, scan.rows // 2), scan.angles_rad)
+    return find_offset_axis(sinogram_of(scan, SampleRows.of(scan).strongest), scan.angles_rad)

@@ -320,6 +320,7 @@ class _Job:
     def _warnings(self, scan: Scan, account: SlabStatistics) -> list[str]:
         text = [f"Prepared first: {self.preparation.describe()}."] if self.preparation else []
         text += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
+        text += self.slabs.axis_warnings
         text += frame_warnings(scan)
         text += light_warnings(scan)
         text += offset_warnings(scan, self.request.recipe, self.axis)

@@ -130,7 +130,7 @@ class SlabPlan:
 
     axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next. offset: how
     opposite views are joined, where they are. scale: from attenuation per pixel to what is wanted. tilt: of the axis,
-    where it was measured.
+    where it was measured. axis_warnings: a sentence each about an axis that may be wrong.
     """
 
     recipe: Recipe
@@ -139,6 +139,7 @@ class SlabPlan:
     offset: OffsetAxis | None = None
     scale: float = 1.0
     tilt: Tilt | None = None
+    axis_warnings: tuple[str, ...] = ()
 
     def edge(self, scan: Scan) -> int:
         """Columns of a slice."""
