@@ -119,7 +119,7 @@ def test_the_kernels_of_a_card_agree_with_those_of_the_cpu(axes: list[float], pa
     geometry = ParallelGeometry(random.uniform(-1, 6, 30), np.array(axes))
     edges = border_flags(rows, padding, device)
     assert (edges == {"none": 0, "edge": 1, "auto": 2}[padding]).all()
-    borders = border_fits(rows, edges, device)
+    borders = border_fits(rows, edges, device, geometry.axes)
     filtering = gridding_cuda.Filtering("shepp-logan", edges, borders, padded_length(41, padding))
     found = gridding_cuda.make_slices(rows, geometry, filtering, grid_size(41), device)
     expected = made(rows, geometry, device, "shepp-logan", padding)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pellucid.device import choose, primitives
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.methods.direct import ParallelGeometry
-from pellucid.tomo.methods.filters import border_flags, filter_sinograms
+from pellucid.tomo.methods.filters import RowEnds, border_flags, filter_sinograms
 from pellucid.tomo.pipeline.live import LiveSlices
 from pellucid.tomo.pipeline.slabs import reconstructed
 from pellucid.tomo.recipe import Recipe
@@ -102,7 +102,7 @@ def test_scans_that_are_not_cut_off_stay_as_they_were(seed: int, radius: float, 
     rows = rows + noise * rows.max() * random.standard_normal(rows.shape)
     whole = rows[None].astype(np.float32)
     found = filter_sinograms(whole, "chesler", padding="auto", device=CPU)
-    unchanged = filter_sinograms(whole, "chesler", padding="auto", device=CPU, edges=np.zeros(1, np.int32))
+    unchanged = filter_sinograms(whole, "chesler", padding="auto", device=CPU, ends=RowEnds(np.zeros(1, np.int32)))
     np.testing.assert_array_equal(found, unchanged)
 
 

@@ -18,9 +18,9 @@ def sum_rows(
     first: wp.int32,
     sinograms: wp.array3d(dtype=wp.float32),
     sums: wp.array3d(dtype=wp.float32),
-    borders: wp.array2d(dtype=wp.float32),
+    borders: wp.array3d(dtype=wp.float32),
 ):
-    """Without signs: every LANES-th column of a row together, and its two outermost ones."""
+    """Without signs: every LANES-th column of a row together, and each of its two outermost ones."""
     view, slice, lane = wp.tid()
     view += first
     width = sinograms.shape[2]
@@ -29,7 +29,8 @@ def sum_rows(
         total += wp.abs(sinograms[slice, view, column])
     sums[slice, view, lane] = total
     if lane == 0:
-        borders[slice, view] = wp.abs(sinograms[slice, view, 0]) + wp.abs(sinograms[slice, view, width - 1])
+        borders[slice, view, 0] = wp.abs(sinograms[slice, view, 0])
+        borders[slice, view, 1] = wp.abs(sinograms[slice, view, width - 1])
 
 
 @wp.func
@@ -39,31 +40,45 @@ def fading(step: wp.int32, reach: wp.int32):
 
 
 @wp.func
-def continued(square: wp.float32, fall: wp.float32, step: wp.int32, width: wp.int32):
-    """An ellipse about the middle of the detector, so many columns behind its border."""
-    border = 0.5 * (wp.float32(width) - 1.0) / wp.float32(width)
-    place = border + wp.float32(step) / wp.float32(width)
-    return wp.sqrt(wp.max(square - fall * (place * place - border * border), 0.0))
+def continued(
+    borders: wp.array3d(dtype=wp.float32),
+    slice: wp.int32,
+    view: wp.int32,
+    side: wp.int32,
+    step: wp.int32,
+    width: wp.int32,
+):
+    """The ellipse of fit_borders on one side, so many columns behind the border."""
+    away = wp.float32(step) / wp.float32(width)
+    more = away * (2.0 * borders[slice, view, 4 + side] + away)
+    return wp.sqrt(wp.max(borders[slice, view, 2 * side] - borders[slice, view, 2 * side + 1] * more, 0.0))
 
 
 @wp.kernel(enable_backward=False)
 def fit_borders(
     first: wp.int32,
     sinograms: wp.array3d(dtype=wp.float32),
+    axes: wp.array(dtype=wp.float32),
     count: wp.int32,
+    nearest: wp.float32,
     widest: wp.float32,
     borders: wp.array3d(dtype=wp.float32),
 ):
-    """The square of a row at its left and right border, and how fast it falls with the square of the place.
+    """The square of a row at its left and right border, how fast it falls with the square of the place, and the places
+    of both borders.
 
-    Of an ellipse about the middle, squares are a line over squares of the place, counted in widths of the detector:
-    this is the line through so many outer columns. widest: how far behind the border it may reach.
+    Places are counted from the axis, in widths of the detector. Of an ellipse about the axis, squares are a line over
+    squares of the place: this is the line through so many outer columns. nearest: a border that is nearer to the axis
+    counts as this far. widest: how far behind the border the ellipse may reach.
     """
     view, slice = wp.tid()
     view += first
     width = sinograms.shape[2]
-    border = 0.5 * (wp.float32(width) - 1.0) / wp.float32(width)
     for side in range(2):
+        apart = axes[slice]
+        if side == 1:
+            apart = wp.float32(width) - 1.0 - axes[slice]
+        border = wp.max(apart / wp.float32(width), nearest)
         mean_place, mean_square = wp.float32(0.0), wp.float32(0.0)
         for step in range(count):
             place = border - wp.float32(step) / wp.float32(width)
@@ -83,6 +98,7 @@ def fit_borders(
         square = wp.max(mean_square + slope * (border * border - mean_place), 0.0)
         borders[slice, view, 2 * side] = square
         borders[slice, view, 2 * side + 1] = wp.max(-slope, square / (widest * widest))
+        borders[slice, view, 4 + side] = border
 
 
 @wp.kernel(enable_backward=False)
@@ -109,11 +125,9 @@ def extend(
             rows[slice, view, width - 1 + step] = fade * sinograms[slice, view, width - 1]
             rows[slice, view, rows.shape[2] - step] = fade * sinograms[slice, view, 0]
     if edges[slice] == 2:
-        left_square, left_fall = borders[slice, view, 0], borders[slice, view, 1]
-        right_square, right_fall = borders[slice, view, 2], borders[slice, view, 3]
         for step in range(1, reach):
-            rows[slice, view, width - 1 + step] = continued(right_square, right_fall, step, width)
-            rows[slice, view, rows.shape[2] - step] = continued(left_square, left_fall, step, width)
+            rows[slice, view, width - 1 + step] = continued(borders, slice, view, 1, step, width)
+            rows[slice, view, rows.shape[2] - step] = continued(borders, slice, view, 0, step, width)
 
 
 @wp.kernel(enable_backward=False)

@@ -67,9 +67,9 @@ def extended(
             return fading(length - column, reach) * sinograms[slice, view, 0]
     if edges[slice] == 2:
         if column < width - 1 + reach:
-            return continued(borders[slice, view, 2], borders[slice, view, 3], column - (width - 1), width)
+            return continued(borders, slice, view, 1, column - (width - 1), width)
         if column > length - reach:
-            return continued(borders[slice, view, 0], borders[slice, view, 1], length - column, width)
+            return continued(borders, slice, view, 0, length - column, width)
     return wp.float32(0.0)
 
 

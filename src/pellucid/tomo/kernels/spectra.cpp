@@ -1,7 +1,7 @@
 // The filtered spectra of some views of sixteen slices, turned so that the axis lies in the middle of the grid.
 //
 // In scope: sinograms (slice, view, column), edges (slice: 1 continued behind its border by fading, 2 by an ellipse),
-// borders (slice, view, square and fall of the left and the right ellipse), fade (by step behind the border), gains (frequency from 0 up), weights (view), shifts (pair, view), radices, twiddles, per_pair,
+// borders (slice, view, square and fall of the left and the right ellipse, and how far both borders are from the axis), fade (by step behind the border), gains (frequency from 0 up), weights (view), shifts (pair, view), radices, twiddles, per_pair,
 // tasks, task, scratch (task, float), spectra (view, frequency, lane).
 
 typedef double D __attribute__((vector_size(64)));
@@ -27,11 +27,12 @@ for (int view = task; view < views; view += tasks) {
         const float* row = sinograms.data + ((long long)(slice) * views + view) * columns;
         float* lane = numbers + slice / per_pair + 8 * (slice % per_pair);
         if (edges.data[slice] == 2) {
-            const float* fit = borders.data + 4 * ((long long)(slice) * views + view);
-            const float wide = columns, border = 0.5f * (wide - 1.0f) / wide;
+            const float* fit = borders.data + 6 * ((long long)(slice) * views + view);
+            const float wide = columns;
             for (int step = 1; step < fade.shape[0]; ++step) {
-                const float place = border + step / wide, more = place * place - border * border;
-                const float right = fit[2] - fit[3] * more, left = fit[0] - fit[1] * more;
+                const float away = step / wide;
+                const float right = fit[2] - fit[3] * away * (2.0f * fit[5] + away);
+                const float left = fit[0] - fit[1] * away * (2.0f * fit[4] + away);
                 lane[16 * (columns - 1 + step)] = right > 0.0f ? sqrtf(right) : 0.0f;
                 lane[16 * (length - step)] = left > 0.0f ? sqrtf(left) : 0.0f;
             }

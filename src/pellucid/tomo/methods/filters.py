@@ -8,6 +8,7 @@ that a ramp sampled in frequency loses, and with it the level of the picture.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
@@ -19,6 +20,9 @@ from pellucid.tomo.scan import Floats
 PADDINGS = ("auto", "none", "edge")
 FIT_SHARE, MIN_FIT = 1 / 16, 4
 """Of the columns, and the least of them, that an ellipse is fitted to at each border."""
+
+MIN_APART = 0.2
+"""Widths of the detector: a border that is nearer to the axis counts as this far from it."""
 
 MAX_WIDENING = 0.75
 """How far a fitted ellipse may reach: the square root of what the squares of its half width and of half the detector
@@ -126,6 +130,15 @@ def padded_length(columns: int, padding: str) -> int:
     return int(fast)
 
 
+@dataclass(frozen=True, eq=False)
+class RowEnds:
+    """edges: what is behind the border of every slice. axes: the column of the axis in every slice, by default the
+    middle."""
+
+    edges: Array | None = None
+    axes: Floats | None = None
+
+
 def filter_sinograms(
     sinograms: Array,
     name: str,
@@ -133,15 +146,15 @@ def filter_sinograms(
     padding: str = "auto",
     device: Device | None = None,
     out: Array | None = None,
-    edges: Array | None = None,
+    ends: RowEnds | None = None,
 ) -> Array:
     """Sinograms (slice, view, column) of a device, filtered along their columns.
 
     padding: "edge" continues rows beyond the detector, fading out over half its width; "auto" continues slices that are
-    cut off at the border by ellipses, each slice judged by itself. edges: what is behind the border of every slice,
-    where that is known already. out: where to put them; may be the sinograms.
+    cut off at the border by ellipses about the axis, each slice judged by itself. ends: what is
+    known of them already. out: where to put them; may be the sinograms.
     """
-    device = device or choose()
+    device, ends = device or choose(), ends or RowEnds()
     room = primitives(device)
     slices, views, columns = sinograms.shape
     length = padded_length(columns, padding)
@@ -150,8 +163,8 @@ def filter_sinograms(
     batch = batch_slices(views, length, device)
     for start in range(0, slices, batch):
         part = slice(start, min(slices, start + batch))
-        known = border_flags(sinograms[part], padding, device) if edges is None else edges[part]
-        rows = extended(sinograms[part], length, known, device)
+        known = border_flags(sinograms[part], padding, device) if ends.edges is None else ends.edges[part]
+        rows = extended(sinograms[part], length, known, device, None if ends.axes is None else ends.axes[part])
         spectrum = room.rfft(rows)
         _multiply(spectrum, gains, device)
         _keep(room.irfft(spectrum, (length,)), kept[part], device)
@@ -163,26 +176,34 @@ def batch_slices(views: int, length: int, device: Device) -> int:
     return max(1, BATCH_BYTES[device.kind] // (4 * views * length))
 
 
-def extended(sinograms: Array, length: int, edges: Array, device: Device) -> Array:
+def extended(sinograms: Array, length: int, edges: Array, device: Device, axes: Floats | None = None) -> Array:
     """Rows of the transforms' length: behind the detector what ``edges`` says of every slice."""
     from pellucid.tomo.kernels import filtering
 
     rows = primitives(device).zeros((*sinograms.shape[:2], length), np.float32)
     views_first = (sinograms.shape[1], len(sinograms))
-    inputs = [sinograms, edges, border_fits(sinograms, edges, device)]
+    inputs = [sinograms, edges, border_fits(sinograms, edges, device, axes)]
     launch(filtering.extend, views_first, inputs=inputs, outputs=[rows], device=device)
     return rows
 
 
-def border_fits(sinograms: Array, edges: Array, device: Device) -> Array:
-    """(slice, view, 4): the ellipses that continue rows, first on the left and then on the right, each as its square at
-    the border and how fast that falls. 0 where no slice is continued so."""
+def border_fits(sinograms: Array, edges: Array, device: Device, axes: Floats | None = None) -> Array:
+    """(slice, view, 6): the ellipses that continue rows, first on the left and then on the right, each as its square at
+    the border and how fast that falls; then how far both borders are from the axis. 0 where no slice is continued so.
+    axes: the column of the axis in every slice, by default the middle."""
     from pellucid.tomo.kernels import filtering
 
     room, (slices, views, columns) = primitives(device), sinograms.shape
-    borders = room.zeros((slices, views, 4), np.float32)
+    borders = room.zeros((slices, views, 6), np.float32)
     if (room.to_host(edges) == ELLIPSE).any():
-        inputs = [sinograms, fitted_columns(columns), MAX_WIDENING]
+        middles = np.full(slices, (columns - 1) / 2) if axes is None else axes
+        inputs = [
+            sinograms,
+            room.to_device(middles.astype(np.float32)),
+            fitted_columns(columns),
+            MIN_APART,
+            MAX_WIDENING,
+        ]
         launch(filtering.fit_borders, (views, slices), inputs=inputs, outputs=[borders], device=device)
     return borders
 
@@ -200,25 +221,26 @@ def border_flags(sinograms: Array, padding: str, device: Device) -> Array:
     return room.to_device(np.full(slices, FADING if padding == "edge" else NOTHING, np.int32))
 
 
-def border_sums(sinograms: Array, device: Device) -> tuple[Floats, Floats]:
-    """Per slice, over all views and without signs: the mean of the columns, and that of the two outermost ones."""
+def border_sums(sinograms: Array, device: Device) -> tuple[Floats, Floats, Floats]:
+    """Per slice, over all views and without signs: the mean of the columns, the first column and the last one."""
     from pellucid.tomo.kernels import filtering
 
     room, (slices, views, columns) = primitives(device), sinograms.shape
-    sums, borders = (room.empty((slices, views, *more), np.float32) for more in ((filtering.LANES,), ()))
+    sums, borders = (room.empty((slices, views, *more), np.float32) for more in ((filtering.LANES,), (2,)))
     shape = (views, slices, filtering.LANES)
     launch(filtering.sum_rows, shape, inputs=[sinograms], outputs=[sums, borders], device=device)
     level = room.to_host(sums).sum(axis=(1, 2), dtype=np.float64) / columns
-    return level, room.to_host(borders).sum(axis=1, dtype=np.float64) / 2
+    left, right = room.to_host(borders).sum(axis=1, dtype=np.float64).T
+    return level, left, right
 
 
-def truncated(level: Floats, border: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    """What is behind the border of slices with such sums: an ellipse where the border is clearly not air.
+def truncated(level: Floats, left: Floats, right: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """What is behind the border of slices with such sums: an ellipse where one border is clearly not air.
 
-    >>> truncated(np.array([1.0, 1.0]), np.array([0.1, 0.5])).tolist()
+    >>> truncated(np.array([1.0, 1.0]), np.array([0.1, 0.0]), np.array([0.1, 0.5])).tolist()
     [0, 2]
     """
-    return np.where(border > TRUNCATED * level, ELLIPSE, NOTHING).astype(np.int32)
+    return np.where(np.maximum(left, right) > TRUNCATED * level, ELLIPSE, NOTHING).astype(np.int32)
 
 
 def _multiply(spectrum: Array, gains: Array, device: Device) -> None:

@@ -25,7 +25,7 @@ def reconstruct_by_gridding(
     geometry.check(sinograms.shape)
     columns = sinograms.shape[2]
     edges, length = border_flags(sinograms, padding, device), padded_length(columns, padding)
-    borders = border_fits(sinograms, edges, device)
+    borders = border_fits(sinograms, edges, device, geometry.axes)
     if device.is_cuda:
         filtering = gridding_cuda.Filtering(name, edges, borders, length)
         return gridding_cuda.make_slices(sinograms, geometry, filtering, grid_size(columns), device)

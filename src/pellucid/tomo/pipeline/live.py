@@ -21,7 +21,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration, attenuate, level_air, replace_bad_views
 from pellucid.tomo.geometry.axis import find_axis
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
-from pellucid.tomo.methods.filters import border_flags, border_sums, filter_sinograms, truncated
+from pellucid.tomo.methods.filters import RowEnds, border_flags, border_sums, filter_sinograms, truncated
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.reference.projection import circle_radius
 from pellucid.tomo.reference.view_weights import view_weights
@@ -69,7 +69,7 @@ class LiveSlices:
         self._points = [room.to_device(points.astype(np.float32)) for points in (across, down)]
         self._lines = [room.zeros((rows, columns), np.float32) for _ in self._points]
         self._xy: Voxels = np.zeros((columns, columns), np.float32)
-        self._border_sums = np.zeros((2, rows))
+        self._border_sums = np.zeros((3, rows))
         self._angles: list[float] = []
 
     @property
@@ -81,8 +81,8 @@ class LiveSlices:
         from pellucid.tomo.kernels import live as kernels
 
         device, room, recipe = self._device, primitives(self._device), self._recipe
-        edges = self._edges(sinograms)
-        filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms, edges=edges)
+        ends = RowEnds(self._edges(sinograms), np.full(len(sinograms), self.axis))
+        filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms, ends=ends)
         turns = room.to_device(np.stack([np.cos(angles_rad), np.sin(angles_rad)], axis=1).astype(np.float32))
         for points, lines in zip(self._points, self._lines, strict=True):
             inputs = [sinograms, turns, points, self.axis]

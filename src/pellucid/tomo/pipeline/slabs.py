@@ -31,7 +31,7 @@ from pellucid.tomo.geometry.offset import OffsetAxis, join_opposite_views
 from pellucid.tomo.geometry.opposite_views import OppositeViews
 from pellucid.tomo.geometry.tilt import Tilt
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
-from pellucid.tomo.methods.filters import filter_sinograms
+from pellucid.tomo.methods.filters import RowEnds, filter_sinograms
 from pellucid.tomo.methods.gridding import reconstruct_by_gridding
 from pellucid.tomo.methods.iterative import Between, cgls, nothing, sirt
 from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE, SlabSize, device_budget
@@ -249,5 +249,6 @@ def reconstructed(
         case "cgls":
             return cgls(sinograms, geometry, recipe.iteration_count, device=device, between=between)
         case _:
-            filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms)
+            name, padding, ends = recipe.filter, recipe.padding, RowEnds(axes=geometry.axes)
+            filter_sinograms(sinograms, name, padding=padding, device=device, out=sinograms, ends=ends)
             return back_project(sinograms, geometry, device)

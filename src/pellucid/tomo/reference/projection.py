@@ -25,17 +25,18 @@ def extend_rows(rows: Voxels) -> Floats:
     return np.concatenate([left, rows, right], axis=1, dtype=np.float64)
 
 
-def continue_rows(rows: Voxels, count: int, widest: float) -> Floats:
-    """Rows with their ends continued over half their width by ellipses about the middle of the detector.
+def continue_rows(rows: Voxels, count: int, widest: float, axis: float | None = None) -> Floats:
+    """Rows with their ends continued over half their width by ellipses about the axis, by default in the middle.
 
     Of such an ellipse, squares are a line over the squares of the place: the line through ``count`` columns at the
     border, made so steep that the ellipse ends; widest: as in filters.MAX_WIDENING.
     """
     width = rows.shape[1]
-    border, reach = (width - 1) / 2 / width, width // 2
-    places, beyond = (border - np.arange(count) / width) ** 2, (border + np.arange(1, reach + 1) / width) ** 2
+    reach, axis = width // 2, (width - 1) / 2 if axis is None else axis
     ends = []
-    for outer in (rows[:, :count].astype(np.float64), rows[:, : -count - 1 : -1].astype(np.float64)):
+    sides = ((axis, rows[:, :count]), (width - 1 - axis, rows[:, : -count - 1 : -1]))
+    for border, outer in ((apart / width, part.astype(np.float64)) for apart, part in sides):
+        places, beyond = (border - np.arange(count) / width) ** 2, (border + np.arange(1, reach + 1) / width) ** 2
         squares = outer * np.abs(outer)
         away = places - places.mean()
         slope = (squares - squares.mean(axis=1, keepdims=True)) @ away / max(float((away**2).sum()), 1e-30)
