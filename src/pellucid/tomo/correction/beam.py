@@ -1,6 +1,6 @@
 """How much light a scan has: the counts of the open beam, the least count that is used, and scans without light.
 
-Here: beam_of, floor_of, dark_share; check_light, check_share and light_warnings about scans that are mostly dark.
+Here: beam_of, floor_of, dark_share; check_light, check_share, light_warnings and saturation_warnings.
 Not here: correcting frames (correction).
 
 Everything follows the scale of the values, so that a scan in other units (flats of 1.0, or of 60,000 counts) gives the
@@ -34,6 +34,10 @@ MAX_DARK_SHARE = 0.5
 
 MAX_TRANSMISSION = 2.0
 """Projections without flats that exceed this are not transmissions."""
+
+MAX_SATURATED_SHARE, MIN_SATURATED_SHARE = 0.5, 0.005
+"""Of the pixels at the largest value of their type: with more in the flats a scan is refused, with less it is not
+mentioned."""
 
 SAMPLED_FLATS, SAMPLED_VIEWS, SAMPLED_PIXELS = 3, 15, 2**18
 
@@ -72,7 +76,32 @@ def _measured_beam(scan: Scan) -> float:
 
 def check_light(scan: Scan, rows: tuple[int, int] | None = None) -> None:
     """Refuse a scan that is mostly dark in some projections, before any time is spent on all of them."""
+    if scan.flats is not None and (share := _saturated_share(scan.flats, SAMPLED_FLATS)) > MAX_SATURATED_SHARE:
+        raise InvalidInput(
+            f"{100 * share:.0f} % of the pixels of the flats of {scan.name} are saturated.",
+            remedy="Use flats with a shorter exposure or less beam: pass them with --flats.",
+        )
     check_share(scan, dark_share(scan, rows))
+
+
+def saturation_warnings(scan: Scan) -> list[str]:
+    """A sentence each where many pixels of the flats or of the projections are saturated, with their share."""
+    found = (("flats", scan.flats, SAMPLED_FLATS), ("projections", scan.projections, SAMPLED_VIEWS))
+    shares = [(what, _saturated_share(frames, count)) for what, frames, count in found if frames is not None]
+    return [
+        f"{100 * share:.2g} % of the pixels of the {what} are saturated: attenuation is wrong there. "
+        "Repeat the scan with a shorter exposure or less beam."
+        for what, share in shares
+        if share > MIN_SATURATED_SHARE
+    ]
+
+
+def _saturated_share(frames: Frames, count: int) -> float:
+    """The share of pixels at the largest value of their type, in a few frames; 0 for numbers that are not whole."""
+    if not np.issubdtype(frames.dtype, np.integer):
+        return 0.0
+    largest = np.iinfo(frames.dtype).max
+    return float(np.mean([np.mean(frame >= largest) for frame in _sample(frames, count)]))
 
 
 def check_share(scan: Scan, share: float) -> None:

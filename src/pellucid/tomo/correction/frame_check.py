@@ -43,6 +43,9 @@ and both within so many standard deviations of the noise of a tile."""
 NOISE_OF_DIFFERENCES = 1.25 * sqrt(pi) / 2
 """The noise of a median of one pixel, from the mean difference of two pixels: both normal."""
 
+PAIR_TOLERANCE = 0.15
+"""By how much a part of one of two flats may be darker than in the other, relatively."""
+
 MAX_LISTED = 10
 
 Judge = Callable[[], Indices]
@@ -74,8 +77,13 @@ def frame_warnings(scan: Scan) -> list[str]:
         ("darks", scan.darks, rejected_darks, "light, or another exposure"),
     )
     return [
-        f"These of the {frames.count} {what} (counted from 0) differ from the others and are not used: "
-        f"{_listed(rejected)}. Probable cause: {cause}."
+        (
+            f"The 2 {what} (0 and 1) disagree by more than drift and noise, and {_listed(rejected)} is not used. "
+            if frames.count == 2
+            else f"These of the {frames.count} {what} (counted from 0) differ from the others and are not used: "
+            f"{_listed(rejected)}. "
+        )
+        + f"Probable cause: {cause}."
         for what, frames, judge, cause in found
         if frames is not None and len(rejected := judge(scan))
     ]
@@ -100,7 +108,7 @@ def rejected_flats(scan: Scan) -> Indices:
 def rejected_darks(scan: Scan) -> Indices:
     """The numbers of the darks that are not used; without flats the scale of the counts is not known, and all are."""
     darks, flats = scan.darks, scan.flats
-    if darks is None or flats is None or darks.count < 3:
+    if darks is None or flats is None or darks.count < 2:
         return np.empty(0, np.int64)
 
     def judge() -> Indices:
@@ -174,9 +182,22 @@ def _judged_flats(tiles: _Tiles, least: float, times: Floats, groups: list[Indic
         if scores.max() <= 1:
             break
         kept = np.delete(kept, np.argmax(scores))
-    if len(kept) == 2:  # Which of two is right cannot be told, unless one has lost most of the beam.
+    if len(kept) == 2:  # Of two that disagree in a part of the field, a sample makes that part darker.
         kept = kept[levels[kept] > levels[kept].max() / 2]
+    if len(kept) == len(levels) == 2:
+        kept = np.delete(kept, _darker_flats(tiles))
     return np.setdiff1d(np.arange(len(levels)), kept)
+
+
+def _darker_flats(tiles: _Tiles) -> list[int]:
+    """The one of two flats that is much darker in a part of the field, while the rest of both is alike or drifts."""
+    brightest = tiles.medians.max(axis=0)
+    is_lit = brightest > LIT_SHARE * brightest.max()
+    ratios = np.maximum(tiles.medians[1, is_lit], 1e-6) / np.maximum(tiles.medians[0, is_lit], 1e-6)
+    noise = NOISE_DEVIATIONS * tiles.noise / (LIT_SHARE * float(brightest.max()))
+    if ratios.min() >= (1 - max(PAIR_TOLERANCE, noise)) * ratios.max():
+        return []
+    return [1 if ratios.min() * ratios.max() < 1 else 0]
 
 
 def _judged_darks(tiles: _Tiles, beam: float) -> Indices:
@@ -188,6 +209,10 @@ def _judged_darks(tiles: _Tiles, beam: float) -> Indices:
         if scores.max() <= 1:
             break
         kept = np.delete(kept, np.argmax(scores))
+    if beam > 0 and len(kept) == len(tiles.medians) == 2:
+        brighter = tiles.medians[1] - tiles.medians[0]
+        if np.abs(brighter).max() > DARK_TOLERANCE * beam + NOISE_DEVIATIONS * tiles.noise:
+            kept = np.delete(kept, 1 if brighter.sum() > 0 else 0)
     return np.setdiff1d(np.arange(len(tiles.medians)), kept)
 
 

@@ -17,7 +17,7 @@ from pellucid.device import Array, choose, primitives
 from pellucid.engines.stopping import stopping_when
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.correction.beam import check_light, check_share
+from pellucid.tomo.correction.beam import check_light, check_share, saturation_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings
 from pellucid.tomo.methods.gridding_cpu import reuse_buffers
 from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE
@@ -41,7 +41,7 @@ def reconstruct_array(
     """
     scan = scan.in_angle_order()
     check_light(scan)
-    for warning in frame_warnings(scan):
+    for warning in (*frame_warnings(scan), *saturation_warnings(scan)):
         progress.note(warning)
     plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
     for warning in plan.axis_warnings:

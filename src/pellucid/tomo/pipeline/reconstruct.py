@@ -28,7 +28,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, Vector
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import has_shards, open_writer
-from pellucid.tomo.correction.beam import check_light, check_share, light_warnings
+from pellucid.tomo.correction.beam import check_light, check_share, light_warnings, saturation_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings
 from pellucid.tomo.correction.preparation import Preparation, PreparationTask
 from pellucid.tomo.geometry.offset_check import offset_warnings
@@ -323,6 +323,7 @@ class _Job:
         text += self.slabs.axis_warnings
         text += frame_warnings(scan)
         text += light_warnings(scan)
+        text += saturation_warnings(scan)
         text += offset_warnings(scan, self.request.recipe, self.axis)
         text += account.warnings
         if scan.bad_pixel_count:
