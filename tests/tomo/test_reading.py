@@ -14,6 +14,7 @@ from pellucid.errors import InvalidInput
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import is_scan, open_scan, scan_facts
 from tests.shared_data import shared
+from tests.tomo.small_scan import write_scan
 
 FRAMES = np.random.default_rng(0).integers(100, 4000, (8, 3, 4)).astype(np.uint16)
 FLATS, DARKS = FRAMES[:2] + 5, FRAMES[:3] // 50
@@ -173,3 +174,16 @@ def test_info_shows_the_geometry(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "8 of 4 x 3 pixels, uint16" in text and "0 to 157.5 degrees, steps of 22.5, 180 in all" in text
     assert main(["info", "--json", str(data_exchange(tmp_path / "scan.h5", data_white=True))]) == 0
     assert "has no flats" in json.loads(capsys.readouterr().out)["scan"]["lacks"]
+
+
+def test_flats_and_darks_with_two_axes_are_one_frame(tmp_path: Path) -> None:
+    path = write_scan(tmp_path / "averaged.h5", rows=4)
+    with h5py.File(path, "a") as file:
+        for name in ("data_white", "data_dark"):
+            mean = file[f"exchange/{name}"][:].mean(axis=0)
+            del file[f"exchange/{name}"]
+            file[f"exchange/{name}"] = mean
+    with closing(open_scan(path)) as scan:
+        assert scan.flats is not None and scan.darks is not None
+        assert (scan.flats.shape, scan.darks.shape) == ((1, 4, 48), (1, 4, 48))
+        assert (scan.flats.read() == 20_100).all() and (scan.darks.read() == 100).all()

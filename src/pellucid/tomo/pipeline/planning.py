@@ -33,7 +33,7 @@ def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
         is_known = not isinstance(recipe.center, str) or (recipe.center == AUTOMATIC and scan.axis_column is not None)
         columns = {} if found is None else found.columns
         warnings = () if is_known and found is None else axis_warnings(scan, columns, AxisLine(*axis))
-        return SlabPlan(recipe, axis, device, tilt=found and found.tilt, axis_warnings=warnings)
+        return SlabPlan(recipe, axis, device, tilt=None if found is None else found.tilt, axis_warnings=warnings)
     offset = _offset(scan, recipe)
     return SlabPlan(recipe, (offset.column, 0.0), device, offset)
 

@@ -103,13 +103,13 @@ def _calibration(path: Path, tree: Hdf5Tree, what: Literal["white", "dark"], pro
     parts = []
     for when, share in (("pre", 0.0), ("start", 0.0), ("before", 0.0), ("post", 1.0), ("end", 1.0), ("after", 1.0)):
         name = f"/exchange/data_{what}_{when}"
-        parts += [taken(_frames(path, name), projections, share)] if _is_stack(tree, name) else []
+        parts += [taken(_frames(path, tree, name), projections, share)] if _is_stack(tree, name) else []
     if parts:
         return joined(parts)
     name = f"/exchange/data_{what}"
     if not _is_stack(tree, name):
         return None
-    frames, field = _frames(path, name), "flat" if what == "white" else "dark"
+    frames, field = _frames(path, tree, name), "flat" if what == "white" else "dark"
     mode = tree.text(f"/process/acquisition/{field}_fields/{field}_field_mode").strip().lower()
     half = frames.count // 2
     if mode != "both" or 2 * half != frames.count:
@@ -119,11 +119,14 @@ def _calibration(path: Path, tree: Hdf5Tree, what: Literal["white", "dark"], pro
 
 
 def _is_stack(tree: Hdf5Tree, name: str) -> bool:
+    """Frames, or one frame: the average of several."""
     shape = tree.shape(name)
-    return shape is not None and len(shape) == 3
+    return shape is not None and len(shape) in (2, 3)
 
 
-def _frames(path: Path, name: str) -> Frames:
+def _frames(path: Path, tree: Hdf5Tree, name: str) -> Frames:
+    if len(tree.shape(name) or ()) == 2 and (frame := tree.array(name)) is not None:
+        return Frames.from_array(frame[None])
     return Frames.whole(open_volume(f"{path}:{name}"))
 
 
