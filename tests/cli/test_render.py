@@ -13,6 +13,8 @@ from pellucid.cli.main import main
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.camera_path import CameraPath, KeyFrame
+from pellucid.rendering.presets.builtin import PRESETS
+from pellucid.rendering.presets.color_maps import color_points
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.transfer import Edges
 
@@ -55,6 +57,33 @@ def test_look(scan: Path) -> None:
     plain, denser = scene_of(scan).volumes[0], scene_of(scan, "--opacity", "2").volumes[0]
     for (_, one), (_, two) in zip(plain.transfer.opacities, denser.transfer.opacities, strict=True):
         assert two == pytest.approx(1 - (1 - one) ** 2)
+
+
+@pytest.mark.parametrize("mode", ["max", "min", "mean"])
+@pytest.mark.parametrize("level", [0.2, 0.5, 0.8])
+def test_a_range_is_linear_in_projections(mode: str, level: float, tmp_path: Path) -> None:
+    voxels = np.zeros((32, 32, 32), np.float32)
+    voxels[8:24, 8:24, 8:24] = level
+    voxels[20:22, 20:22, 20:22] = 1
+    voxels = 1 - voxels if mode == "min" else voxels
+    np.save(tmp_path / "cube.npy", voxels)
+    look = ["--mode", mode, "--preset", "gray", "--range", "0,1", "--orthographic", "--view", "front"]
+    image = drawn(tmp_path / "cube.npy", *look)
+    expected = {"max": np.max, "min": np.min, "mean": np.mean}[mode](voxels, axis=1)[16, 16]
+    assert image[40, 50, :3] / 255 == pytest.approx(np.full(3, expected), abs=0.01)
+
+
+def test_a_range_keeps_the_colours_of_a_projection(scan: Path) -> None:
+    projection = ["--mode", "max", "--range", "0,200", "--gamma", "2"]
+    (layer,) = scene_of(scan, *projection).volumes
+    assert (layer.transfer.gamma, layer.transfer.value_range) == (2.0, (0.0, 200.0))
+    assert layer.transfer.colors == ((0.0, (0.0, 0.0, 0.0)), *color_points("bone")[1:])
+    (layer,) = scene_of(scan, *projection, "--preset", "dense").volumes
+    assert layer.transfer.colors == PRESETS["dense"].colors
+    automatic = scene_of(scan, "--mode", "max").volumes[0].transfer
+    edited = (scan.parent / "saved.json").rename(scan.parent / "edited.json")
+    (layer,) = scene_of(edited, "--range", "0,200").volumes
+    assert layer.transfer.colors == automatic.colors  # Those of a saved scene are the user's own.
 
 
 def test_finer_points_of_the_transfer_function(scan: Path) -> None:

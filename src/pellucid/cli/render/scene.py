@@ -15,7 +15,7 @@ from pellucid.cli.arguments import source_location
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.rendering.automatic.geometry import with_scenery
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.automatic.volumes import automatic_scene, linear_transfer
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.layers.label_placement import place_labels
@@ -26,6 +26,8 @@ from pellucid.rendering.transfer import Edges, TransferFunction
 from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.series import open_at
 from pellucid.volume.volume import Volume, open_volume
+
+PROJECTIONS = ("max", "min", "mean")
 
 
 def described_scene(options: argparse.Namespace) -> Scene:
@@ -61,7 +63,7 @@ def _first_scene(location: Location, options: argparse.Namespace) -> Scene:
         return _at_time(location, options)
     with open_volume(location) as volume:
         scene = automatic_scene(volume, options.preset, **_stance(options))
-        return _changed(scene, options, volume)
+        return _changed(scene, options, volume, has_automatic_look=True)
 
 
 def _at_time(location: Location, options: argparse.Namespace) -> Scene:
@@ -70,7 +72,7 @@ def _at_time(location: Location, options: argparse.Namespace) -> Scene:
         scene = automatic_scene(volume, options.preset, **_stance(options))
         (layer,), source = scene.volumes, str(location.absolute)
         scene = replace(scene, volumes=(replace(layer, source=source),), time=options.time)
-        return _changed(scene, options, volume)
+        return _changed(scene, options, volume, has_automatic_look=True)
 
 
 def _again(scene: Scene, options: argparse.Namespace) -> Scene:
@@ -83,7 +85,7 @@ def _again(scene: Scene, options: argparse.Namespace) -> Scene:
             scene = replace(scene, volumes=(layer, *scene.volumes[1:]))
         if options.view or options.up:
             scene = replace(scene, camera=fresh.camera)
-        return _changed(scene, options, volume)
+        return _changed(scene, options, volume, has_automatic_look=bool(options.preset))
 
 
 def _stance(options: argparse.Namespace) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def _saved(location: Location) -> Scene:
     return Scene.from_json(location.local.read_text())
 
 
-def _changed(scene: Scene, options: argparse.Namespace, volume: Volume) -> Scene:
+def _changed(scene: Scene, options: argparse.Namespace, volume: Volume, *, has_automatic_look: bool) -> Scene:
     """The scene with its first volume as the options want it."""
     layer, *others = scene.volumes
     changes: dict[str, Any] = {}
@@ -108,7 +110,10 @@ def _changed(scene: Scene, options: argparse.Namespace, volume: Volume) -> Scene
         changes["shading"] = options.shading or "gradient"
     if options.clip:
         changes["clip"] = Box.parse(options.clip, volume.shape)
-    layer = replace(layer, transfer=_transfer(layer.transfer, options), **changes)
+    layer = replace(layer, **changes)
+    if layer.mode in PROJECTIONS and has_automatic_look and isinstance(options.range, tuple):
+        layer = replace(layer, transfer=linear_transfer(layer.transfer, options.preset, options.range))
+    layer = replace(layer, transfer=_transfer(layer.transfer, options))
     slices = tuple(_slice(layer, volume, axis, number) for axis, number in options.slice)
     return replace(scene, volumes=(layer, *others), slices=(*scene.slices, *slices))
 

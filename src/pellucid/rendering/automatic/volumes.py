@@ -5,6 +5,7 @@ sees all of it.
 Not here: which side of a scan is up (orientation), what a person chooses afterwards (scene).
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,21 @@ def automatic_transfer(histogram: Histogram, preset: str | None = None) -> Trans
     # Air is black where it is not transparent: in projections.
     black = ((0.0, (0.0, 0.0, 0.0)),) if start > 0 else ()
     return TransferFunction((*black, *colors), opacities, (low, high))
+
+
+def linear_transfer(
+    automatic: TransferFunction, preset: str | None, value_range: tuple[float, float]
+) -> TransferFunction:
+    """The colours of an automatic transfer function, but spread linearly over a range: no threshold for air."""
+    if preset in PRESETS:
+        return PRESETS[preset].transfer(0.0, value_range)
+    if preset is not None and is_preset_file(preset):
+        return replace(automatic, value_range=value_range)
+    if automatic.opacities[0][1] > 0.0:  # A volume without air.
+        return replace(automatic, value_range=value_range)
+    (_, first), *others = color_points(preset or "bone")
+    darkest = first if preset else (0.0, 0.0, 0.0)
+    return TransferFunction(((0.0, darkest), *others), ((0.0, 0.0), (1.0, 0.9)), value_range)
 
 
 def air_threshold(histogram: Histogram) -> float | None:
