@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
+from scipy.io import netcdf_file
 
 import pellucid
 from pellucid import progress
@@ -184,6 +186,43 @@ def test_folders_with_anything_else_in_them_are_not_replaced(source: Path, voxel
     (tmp_path / "c.zarr.partial" / "mine").touch()
     with pytest.raises(InvalidInput, match="not created by Pellucid"):
         pellucid.convert(source, tmp_path / "c.zarr")
+
+
+def test_slices_of_other_programs_are_not_replaced(source: Path, tmp_path: Path) -> None:
+    target = f"{tmp_path}/raws/"
+    pellucid.convert(source, target).close()
+    pellucid.convert(source, target, overwrite=True).close()  # Our own are.
+    (tmp_path / "raws" / "raw_0001.tif").write_bytes(b"measured")
+    with pytest.raises(InvalidInput, match=r"also contains 'raw_0001.tif'.*would be lost"):
+        pellucid.convert(source, target, overwrite=True)
+    assert (tmp_path / "raws" / "raw_0001.tif").read_bytes() == b"measured"
+
+
+def test_other_datasets_of_a_file_are_not_lost(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    pellucid.convert(source, tmp_path / "own.h5", levels=2).close()
+    with pellucid.convert(source, tmp_path / "own.h5", overwrite=True) as volume:  # A volume and its levels are.
+        assert len(volume.levels) == 1
+    with h5py.File(tmp_path / "two.h5", "w") as file:
+        file["data"], file["scan/theta"] = voxels, np.arange(3.0)
+    before = (tmp_path / "two.h5").read_bytes()
+    with pytest.raises(InvalidInput, match=r"also contains '/scan/theta'.*would be lost"):
+        pellucid.convert(source, tmp_path / "two.h5", overwrite=True)
+    assert (tmp_path / "two.h5").read_bytes() == before
+    (tmp_path / "text.h5").write_text("no HDF5")
+    with pellucid.convert(source, tmp_path / "text.h5", overwrite=True) as volume:
+        assert (volume.read() == voxels).all()
+
+
+def test_other_volumes_of_a_netcdf_file_are_not_lost(source: Path, voxels: Voxels, tmp_path: Path) -> None:
+    pellucid.convert(source, tmp_path / "own.nc", dtype="float64").close()
+    pellucid.convert(source, tmp_path / "own.nc", dtype="float64", overwrite=True).close()
+    with netcdf_file(tmp_path / "two.nc", "w") as file:
+        for axis, length in zip("zyx", voxels.shape, strict=True):
+            file.createDimension(axis, length)
+        for name in ("volume", "mask"):
+            file.createVariable(name, "f8", ("z", "y", "x"))[:] = voxels
+    with pytest.raises(InvalidInput, match=r"also contains '/mask'.*would be lost"):
+        pellucid.convert(source, tmp_path / "two.nc", dtype="float64", overwrite=True)
 
 
 def test_source_and_target_do_not_lie_in_each_other(source: Path, tmp_path: Path) -> None:

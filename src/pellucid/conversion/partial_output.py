@@ -11,24 +11,16 @@ has no rename: there the output grows in place, and the format writes last what 
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pellucid.conversion.output_check import written_paths
+from pellucid.conversion.replaced_contents import refuse_loss
 from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
 from pellucid.formats.location import Location
-from pellucid.formats.registry import format_for_writing
 from pellucid.settings import current
-
-FOLDER_PARTS = {
-    "zarr": r"zarr\.json|\.z\w+|\d+|c|OME|METADATA\.ome\.xml",
-    "n5": r"attributes\.json|s?\d+",
-    "tiff": r"(?i:.*\.tiff?)",
-}
-"""What the folder of a volume consists of, by format: a folder with anything else in it is not replaced."""
 
 
 class PartialOutput:
@@ -115,7 +107,7 @@ class PartialOutput:
 
 
 def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
-    """Only what was asked to be replaced, and of folders only those that hold a volume and nothing else."""
+    """Only what was asked to be replaced, and that holds a volume and nothing else."""
     path = target.local
     existing = [each for each in written_paths(target) if each.exists()]
     if existing and not overwrite:
@@ -124,14 +116,7 @@ def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
         return
     if target.dataset:
         raise InvalidInput(f"{path} exists and may contain more than {target.dataset}.", remedy="Write to a new file.")
-    if path.is_dir():
-        part_of_it = re.compile(FOLDER_PARTS.get(format_for_writing(target), "(?!)"))
-        foreign = sorted(entry.name for entry in path.iterdir() if not part_of_it.fullmatch(entry.name))
-        if foreign:
-            raise InvalidInput(
-                f"{path} also contains {foreign[0]!r}, which is not part of the volume and would be lost.",
-                remedy="Choose another name, or move that file first.",
-            )
+    refuse_loss(target)
 
 
 def _refuse_foreign_remains(folder: Path) -> None:
