@@ -249,7 +249,7 @@ def test_a_link_is_followed_and_a_file_makes_way_for_a_folder(source: Path, voxe
 
 def test_a_dataset_of_a_file_with_more_in_it_is_not_replaced(source: Path, tmp_path: Path) -> None:
     pellucid.convert(source, tmp_path / "a.h5").close()
-    with pytest.raises(InvalidInput, match="may hold more than /new"):
+    with pytest.raises(InvalidInput, match="may contain more than /new"):
         pellucid.convert(source, f"{tmp_path}/a.h5:/new", overwrite=True)
 
 

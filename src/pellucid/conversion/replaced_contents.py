@@ -27,7 +27,8 @@ def refuse_loss(target: Location) -> None:
     if path.is_dir():
         foreign = _foreign_entries(path, format_for_writing(target))
     else:
-        foreign = FILE_CONTENTS.get(format_for_writing(target), lambda _: [])(path)
+        other_contents = FILE_CONTENTS.get(format_for_writing(target))
+        foreign = other_contents(path) if other_contents else []
     if foreign:
         raise InvalidInput(
             f"{path} also contains {foreign[0]!r}, which is not part of the volume and would be lost.",
@@ -42,19 +43,9 @@ def _foreign_entries(folder: Path, format_name: str) -> list[str]:
 
 def _other_datasets(path: Path) -> list[str]:
     """Datasets of an HDF5 file besides one volume and its levels."""
-    import h5py
+    from pellucid.formats.hdf5.contents import dataset_names
 
-    names: list[str] = []
-
-    def add(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset) and not HDF5_LEVEL.fullmatch(name):
-            names.append(name)
-
-    try:
-        with h5py.File(path) as file:
-            file.visititems(add)
-    except OSError:  # No HDF5, or broken: a volume cannot be read from it.
-        return []
+    names = [name for name in dataset_names(path) if not HDF5_LEVEL.fullmatch(name)]
     return [f"/{name}" for name in _besides_one(names, "data")]
 
 

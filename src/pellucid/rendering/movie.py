@@ -5,6 +5,7 @@ Not here: drawing the pictures (renderer), where the camera goes (camera_path).
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from pellucid.formats.protocol import Voxels
 
 Draw = Callable[[int], Voxels]
 STAMP = "movie.txt"
+NUMBERED = re.compile(r"\d{4,}\.png")
 BT709 = 1
 
 
@@ -66,6 +68,20 @@ def save_movie(path: Path, draw: Draw, count: int, frames_per_second: float = 30
         _save_file(path, KINDS[path.suffix.lower()], _counted(draw, range(count)), frames_per_second)
     else:
         _save_folder(path, draw, count, describe)
+
+
+def clear_movie_folder(folder: Path) -> None:
+    """Remove the numbered pictures of an earlier movie; a folder with anything else in it is refused."""
+    entries = sorted(folder.iterdir())
+    is_ours = (folder / STAMP).is_file()
+    foreign = [entry for entry in entries if entry.name != STAMP and not (is_ours and NUMBERED.fullmatch(entry.name))]
+    if foreign:
+        raise InvalidInput(
+            f"{folder} also contains {foreign[0].name!r}, which is not part of a movie and would be lost.",
+            remedy="Choose another folder, or move that file first.",
+        )
+    for entry in entries:
+        entry.unlink()
 
 
 def _counted(draw: Draw, numbers: range | list[int]) -> Iterator[Voxels]:

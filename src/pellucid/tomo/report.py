@@ -109,6 +109,15 @@ def report_path(target: Location) -> Path | None:
     return None if target.is_remote or target.is_memory else target.local.with_name(f"{target.local.name}.report.json")
 
 
+def is_report(path: Path) -> bool:
+    """Whether a file is the report of a reconstruction."""
+    try:
+        read = json.loads(path.read_text())
+    except ValueError:
+        return False
+    return isinstance(read, dict) and {"scan", "recipe", "axis", "output", "versions"} <= read.keys()
+
+
 def read_warnings(target: Location) -> list[str]:
     """Those in the report beside an output; none where it has no report."""
     path = report_path(target)

@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from pellucid.cli.arguments import add_source, count_argument, source_location
+from pellucid.cli.replaced_files import check_replacement, is_image
 from pellucid.conversion.output_check import check_output
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
@@ -22,6 +23,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_source(parser)
     parser.add_argument("-o", "--output", required=True, help="PNG file to write")
     parser.add_argument("--height", type=count_argument, default=480, help="pixels of the tallest slice")
+    parser.add_argument("--overwrite", action="store_true", help="replace an output that is not an image")
     parser.set_defaults(run=run)
 
 
@@ -30,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidInput(f"{options.output} is no name for a picture.", remedy=f"Let it end in {', '.join(IMAGES)}.")
     location = source_location(options)
     check_output(Location(options.output), [location], may_join_slices=True)
+    check_replacement(Path(options.output), is_image, overwrite=options.overwrite)
     with open_volume(location) as volume:
         save(volume, Path(options.output), options.height)
     print(f"wrote {options.output}")

@@ -19,6 +19,7 @@ from pellucid import progress
 from pellucid.cli.arguments import check_folder
 from pellucid.cli.commands.info import report
 from pellucid.cli.contact_sheet import save_contact_sheet
+from pellucid.cli.replaced_files import check_replacement, is_image
 from pellucid.conversion.output_check import check_output
 from pellucid.dataclass_json import from_json
 from pellucid.device import choose
@@ -115,6 +116,7 @@ def _look(options: argparse.Namespace, centers: list[float | str], saved: Recons
     recipe = replace(text.recipe, center=centers[0])
     with closing(SlicePreview(open_scan(options.source, text.scan), choose(options.device))) as preview:
         check_output(path, preview.scan.inputs, may_join_slices=True)
+        check_replacement(path, is_image, overwrite=options.overwrite)
         rows = _whole_numbers(options.preview) if options.preview else [preview.scan.rows // 2]
         if len(centers) > 1:
             captions = [f"center {center:g}" for center in centers]

@@ -25,13 +25,14 @@ from pellucid.cli.arguments import (
     slice_argument,
 )
 from pellucid.cli.render.scene import described_scene, scene_beside, shaded_by
+from pellucid.cli.replaced_files import check_replacement, is_image, is_movie_file, is_scene
 from pellucid.conversion.output_check import check_output
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.automatic.orientation import SIDES, VIEWS
 from pellucid.rendering.camera_path import CameraPath, turntable
-from pellucid.rendering.movie import is_movie, save_movie
+from pellucid.rendering.movie import clear_movie_folder, is_movie, save_movie
 from pellucid.rendering.presets.builtin import PRESETS
 from pellucid.rendering.renderer import Renderer, renderer_for
 from pellucid.rendering.scene import Scene
@@ -58,6 +59,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     _add_movie(parser.add_argument_group("movies"))
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
     parser.add_argument("--save-scene", type=Path, metavar="JSON", help="also write the scene, to edit and draw again")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace outputs that are not images, movies or scenes"
+    )
     parser.set_defaults(run=run)
 
 
@@ -174,6 +178,12 @@ def _check_sources(options: argparse.Namespace, scenes: list[Scene]) -> None:
     sources = [*(str(name) for name in (*named, preset) if name), *(name for each in scenes for name in each.sources)]
     for output in filter(None, (options.output, options.save_scene)):
         check_output(Location(str(output)), dict.fromkeys(sources), may_join_slices=True)
+    is_same_kind = is_movie_file if options.turntable or options.path else is_image
+    check_replacement(options.output, is_same_kind, overwrite=options.overwrite)
+    if options.save_scene:
+        check_replacement(options.save_scene, is_scene, overwrite=options.overwrite)
+    if options.overwrite and options.output.is_dir() and is_movie(options.output):
+        clear_movie_folder(options.output)
 
 
 def _image(renderer: Renderer, scene: Scene, width: int, height: int, *, is_smooth: bool) -> Voxels:

@@ -22,7 +22,7 @@ from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run
 from pellucid.conversion.values import ValueMap, plan_values
 from pellucid.device import Device, choose
 from pellucid.engines.engine import Engine, make_engine
-from pellucid.errors import InvalidInput, PellucidError
+from pellucid.errors import InvalidInput, OutputExists, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, Vector
@@ -36,7 +36,7 @@ from pellucid.tomo.pipeline.planning import plan_preparation, plan_prepared, pla
 from pellucid.tomo.pipeline.slab_task import SlabTask
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.report import AngleReport, ReconstructionReport, report_path
+from pellucid.tomo.report import AngleReport, ReconstructionReport, is_report, report_path
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan, scan_facts
@@ -106,6 +106,7 @@ def reconstruct(
     with closing(open_scan(source, options)) as scan:
         for written in (place, report_path(place)):
             check_output(written or place, scan.inputs)
+        _refuse_foreign_report(report_path(place), overwrite=running.overwrite)
         request = _Request(
             str(Location.parse(source).absolute),
             options or ScanOptions(),
@@ -337,6 +338,12 @@ class _Job:
         if not scan.pixel_size_um:
             text.append("The pixel size is unknown: values are attenuation per pixel, and spacing is 1.")
         return text
+
+
+def _refuse_foreign_report(path: Path | None, *, overwrite: bool) -> None:
+    """A report is replaced together with its volume; any other file of that name only when asked for."""
+    if path is not None and path.exists() and not overwrite and not is_report(path):
+        raise OutputExists(str(path))
 
 
 def _prepared(folder: Path) -> Location:

@@ -1,0 +1,49 @@
+"""Which existing files a command may replace without being asked.
+
+Here: check_replacement, and recognising an earlier image, movie or scene by its content.
+Not here: whether the file is an input (conversion.output_check), volumes (conversion.partial_output).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pellucid.errors import OutputExists, PellucidError
+
+IMAGE_MODES = ("L", "LA", "P", "RGB", "RGBA")
+"""Of images that are drawn, as Pillow names them: 8 bits a channel."""
+MOVIE_MARKS = ((4, b"ftyp"), (0, b"\x1aE\xdf\xa3"), (0, b"GIF8"))
+
+
+def check_replacement(path: Path, is_same_kind: Callable[[Path], bool], *, overwrite: bool) -> None:
+    """Raise OutputExists where a file would be replaced that is not of the kind which the command writes."""
+    if overwrite or not path.is_file() or path.stat().st_size == 0 or is_same_kind(path):
+        return
+    raise OutputExists(str(path))
+
+
+def is_image(path: Path) -> bool:
+    """Whether it is one drawn image. A TIFF may be a volume or a slice of one: it never counts."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            frames = getattr(image, "n_frames", 1)
+            return image.format != "TIFF" and image.mode in IMAGE_MODES and frames == 1
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return False
+
+
+def is_movie_file(path: Path) -> bool:
+    with path.open("rb") as file:
+        start = file.read(16)
+    return any(start[at:].startswith(mark) for at, mark in MOVIE_MARKS)
+
+
+def is_scene(path: Path) -> bool:
+    from pellucid.rendering.scene import Scene
+
+    try:
+        Scene.from_json(path.read_text())
+    except (PellucidError, ValueError):
+        return False
+    return True
