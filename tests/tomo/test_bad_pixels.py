@@ -117,5 +117,5 @@ def test_slabs_of_any_size_are_repaired_alike(monkeypatch: pytest.MonkeyPatch) -
     _, bad = damaged_scan()
     recipe, scan = Recipe(center=24.3), repaired(bad)
     whole = reconstruct_array(scan, recipe, device="cpu")
-    monkeypatch.setattr("pellucid.tomo.pipeline.in_memory.AT_ONCE", 3)
+    monkeypatch.setattr("pellucid.tomo.pipeline.in_memory.SLICES_AT_ONCE", 3)
     np.testing.assert_allclose(reconstruct_array(scan, recipe, device="cpu"), whole, atol=1e-6 * np.abs(whole).max())
