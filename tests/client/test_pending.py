@@ -75,7 +75,7 @@ def test_gpus_follow_from_the_file_that_is_shown(state: Path, slurm: SlurmCluste
 
 
 def test_programs_that_start_at_once_share_one_agent(state: Path) -> None:
-    program = "from pellucid.client.agent_client import Agency; print(Agency.ready().address)"
+    program = "from pellucid.client.agent_client import AgentClient; print(AgentClient.find_or_start().address)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     programs = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
