@@ -66,7 +66,7 @@ def test_a_device_that_is_not_there_is_given_up(ear: Ear) -> None:
     absent = SupervisedWorker("cuda:99", ear)
     absent.start()
     try:
-        assert "no device 'cuda:99'" in str(ear.next("failed"))
+        assert "device 'cuda:99' is not available" in str(ear.next("failed"))
         assert not ear.next("lost").is_fault
     finally:
         absent.close()
