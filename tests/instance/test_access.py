@@ -80,7 +80,7 @@ MESSAGES: dict[type[client_messages.Incoming], dict[str, object]] = {
     client_messages.HandOverControls: {},
     client_messages.KeepAlive: {},
     client_messages.CancelTask: {"task": "none"},
-    client_messages.SaveDraft: {"scan": "/nowhere.h5", "wish": None, "is_open": False},
+    client_messages.SaveDraft: {"scan": "/nowhere.h5", "draft": None, "is_open": False},
 }
 
 

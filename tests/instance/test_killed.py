@@ -127,7 +127,7 @@ def test_a_killed_viewer_leaves_no_reconstruction_and_no_folder(place: Place) ->
         "pellucid.instance.tasks.tasks:scratch_folder",
         "pellucid.instance.server:Session.__init__",
         "pellucid.workers.supervisor:SupervisedWorker.start",
-        "pellucid.instance.arrays.local_socket:Handover.__init__",
+        "pellucid.instance.arrays.local_socket:LocalSocketServer.__init__",
         "pellucid.instance.lifecycle.viewer_records:write",
         "pellucid.instance.server:Instance.__init__",
     ],

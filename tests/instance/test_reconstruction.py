@@ -159,7 +159,7 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
             thread.start()
             wait_until(lambda: instance.session.previews.is_busy, TIMEOUT_S)
             if is_closed:
-                page.say("set_up", scan=scan, request=None, is_open=False)
+                page.say("set_up", scan=scan, draft=None, is_open=False)
                 thread.join()
         thread.join()
     assert [code // 100 for code in answers] == [4, 4]
@@ -257,18 +257,18 @@ def test_what_is_set_up_is_told_to_owners_who_come_later(
     }  # fmt: skip
     requested = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "told.zarr")}
     with http(instance) as client, open_page(instance) as page:
-        page.say("set_up", scan=scan, request=request, is_open=True)
+        page.say("set_up", scan=scan, draft=request, is_open=True)
         task = client.post("/api/reconstructions", json=requested).json()["task"]
-        while not (heard := page.hear_text("reconstructions"))["benches"]:
+        while not (heard := page.hear_text("reconstructions"))["drafts"]:
             pass  # What is told at first is from before.
-        assert (heard["open"], heard["benches"]) == (scan, [{"scan": scan, "wish": request}])
+        assert (heard["open"], heard["drafts"]) == (scan, [{"scan": scan, "draft": request}])
         assert (heard["runs"][0]["status"]["task"], heard["runs"][0]["output"]) == (task, requested["output"])
         wait_for(client, task)
-        page.say("set_up", scan=scan, request=None, is_open=False)
-        page.say("set_up", scan=scan, request={**request, "recipe": {**recipe, "filter": "none"}}, is_open=True)
+        page.say("set_up", scan=scan, draft=None, is_open=False)
+        page.say("set_up", scan=scan, draft={**request, "recipe": {**recipe, "filter": "none"}}, is_open=True)
         assert "no filter 'none'" in page.hear_text("refusal")["what"]
     (heard,) = told_at_first(instance, "own")
-    assert (heard["open"], heard["benches"][0]["wish"], heard["runs"][0]["status"]["state"]) == (
+    assert (heard["open"], heard["drafts"][0]["draft"], heard["runs"][0]["status"]["state"]) == (
         "",
         request,
         "finished",

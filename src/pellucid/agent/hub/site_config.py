@@ -78,7 +78,9 @@ def read_hub_site(path: Path) -> HubSite:
 def _typed(name: str, value: Any, path: Path) -> Any:
     known = {one.name: one for one in fields(HubSite)}
     if name not in known:
-        raise InvalidInput(f"There is no {name!r} in [hub] of {path}.", remedy=f"There are: {', '.join(known)}.")
+        raise InvalidInput(
+            f"Unknown setting {name!r} in [hub] of {path}.", remedy=f"Valid settings: {', '.join(known)}."
+        )
     default = {} if name == "settings" else known[name].default
     value = tuple(value) if isinstance(value, list) else value
     is_listed = not isinstance(value, tuple) or all(isinstance(one, str) for one in value)
