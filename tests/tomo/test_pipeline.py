@@ -260,12 +260,12 @@ def test_what_cannot_be_is_refused_before_anything_runs(scan: Path, tmp_path: Pa
 def test_a_recipe_is_checked() -> None:
     assert read_recipe({"filter": "hann"}).filter == "hann"
     for words, text in (
-        ({"method": "magic"}, "no method 'magic'.*direct, gridding, sirt, cgls"),
-        ({"filter": "ram"}, "no filter 'ram'"),
-        ({"center": "left"}, "no center 'left'.*auto, double-wedge"),
+        ({"method": "magic"}, "Unknown method 'magic'.*direct, gridding, sirt, cgls"),
+        ({"filter": "ram"}, "Unknown filter 'ram'"),
+        ({"center": "left"}, "Unknown center 'left'.*auto, double-wedge"),
         ({"center": 3.0, "tilt": "auto"}, "found together with its center"),
         ({"iterations": -1}, "iterations is -1"),
-        ({"speed": 1}, "no 'speed'.*center, tilt"),
+        ({"speed": 1}, "Unknown recipe field 'speed'.*center, tilt"),
     ):
         with pytest.raises(InvalidInput, match=text):
             read_recipe(words)
