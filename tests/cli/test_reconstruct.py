@@ -166,7 +166,7 @@ def test_a_scan_is_followed_in_a_viewer(scan: str, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     common = ("--center", AXIS, "--pixel-size", PIXEL_UM)
     with pellucid.start(device="cpu") as viewer:
-        arguments = ("--follow", scan, "-o", tmp_path / "a", "--view", viewer.url, "--patience", 0)
+        arguments = ("--follow", scan, "-o", tmp_path / "a", "--view", viewer.url, "--timeout", 0)
         assert run(*arguments, *common) == 0
         shown, scene = viewer.retrieve_volume(), viewer.scene
     assert [one.normal for one in scene.slices] == [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]

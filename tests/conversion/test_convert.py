@@ -269,7 +269,7 @@ def test_refusals_name_the_output_as_the_user_did(source: Path, tmp_path: Path) 
         ({"levels": 0}, "a number from 1"),
         ({"levels": "many"}, "a number from 1"),
         ({"value_range": (1, 2, 3)}, r"\(low, high\)"),
-        ({"memory": "1GiB"}, "There are: box, level"),
+        ({"memory": "1GiB"}, "Valid options: box, level"),
     ],
 )
 def test_wishes_are_checked(source: Path, tmp_path: Path, requested: dict[str, Any], reply: str) -> None:

@@ -28,7 +28,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     running.add_argument("--view", nargs="?", const="", metavar="URL", help=shown)
     live = "the scan is still being written: show three slices of what is there, again and again"
     running.add_argument("--follow", action="store_true", help=live)
-    running.add_argument("--patience", type=float, default=60.0, metavar="S", help="--follow: end when nothing came")
+    running.add_argument(
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="--follow: stop after S seconds without new projections",
+    )
     running.add_argument("--overwrite", action="store_true", help="replace an output that exists")
     parser.set_defaults(run=run)
 

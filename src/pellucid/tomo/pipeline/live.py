@@ -122,7 +122,7 @@ def _rest(seconds: float) -> bool:
 class FollowOptions:
     """What is followed, and how.
 
-    pause: called between two looks with the seconds to wait; whether to go on. patience_s: how long nothing may come
+    pause: called between two looks with the seconds to wait; whether to go on. timeout_s: how long nothing may come
     before that counts as the end.
     """
 
