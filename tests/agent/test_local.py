@@ -196,6 +196,6 @@ def test_a_viewer_takes_what_it_was_started_for_and_no_more(running: AgentProces
     offer = {"shape": [16, 16, 16], "dtype": "|u1", "spacing": [1, 1, 1], "unit": "", "name": "a", "how": "replace"}
     assert httpx.post(f"{base}api/arrays", json=offer, headers=bearer).status_code == 200
     refused = httpx.post(f"{base}api/arrays", json=offer | {"shape": [17, 16, 16]}, headers=bearer)
-    assert refused.status_code == 400 and "takes at most 4.0 KiB" in refused.json()["what"]
+    assert refused.status_code == 400 and "accepts at most 4.0 KiB" in refused.json()["what"]
     running.cancel(id)
     running.until(id, "ended")

@@ -102,7 +102,7 @@ def test_arrays_go_straight_to_the_node(state: Path, slurm: SlurmCluster, monkey
         assert viewer._lanes.address.startswith("tls://")
         assert viewer.last_transfer is not None and viewer.last_transfer.lane == "tcp"
         np.testing.assert_array_equal(viewer.retrieve_volume(), array)
-        with pytest.raises(TransferTooLarge, match=r"takes at most 8\.0 KiB"):
+        with pytest.raises(TransferTooLarge, match=r"accepts at most 8\.0 KiB"):
             viewer.render_volume(sample(17))
 
 

@@ -266,7 +266,7 @@ def test_what_is_set_up_is_told_to_owners_who_come_later(
         wait_for(client, task)
         page.say("set_up", scan=scan, draft=None, is_open=False)
         page.say("set_up", scan=scan, draft={**request, "recipe": {**recipe, "filter": "none"}}, is_open=True)
-        assert "no filter 'none'" in page.hear_text("refusal")["what"]
+        assert "Unknown filter 'none'" in page.hear_text("refusal")["what"]
     (heard,) = told_at_first(instance, "own")
     assert (heard["open"], heard["drafts"][0]["draft"], heard["runs"][0]["status"]["state"]) == (
         "",
