@@ -137,7 +137,7 @@ def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(
     expect(page.get_by_role("combobox", name="Angles")).to_have_value("/stage/position")
     choose_parts(page, Angles="/stage/temperature")
     page.get_by_role("button", name="Read as a scan").click()
-    see(page, f"holds {VIEWS + 3} angles, but there are {VIEWS} projections")
+    see(page, f"contains {VIEWS + 3} angles, but there are {VIEWS} projections")
     choose_parts(page, Flats="other", Darks="none")
     expect(page.get_by_role("button", name="Read as a scan")).to_be_disabled()  # Not all is said.
     fill(page, "Flats (text)", "/raw/white")
