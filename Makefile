@@ -10,8 +10,8 @@ export PELLUCID_KERNELS ?= $(CURDIR)/.kernels
 export PYTHONUNBUFFERED := 1
 # Compiled Python is kept too, whatever the environment says: tests start hundreds of processes that would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
-# Tests wait for each other's processes about half of the time, so there are more workers than cores.
-TEST_WORKERS ?= 4
+# Worker processes for the tests; 0 runs them in one. Files that start a browser of their own cannot share a worker with tests/web.
+TEST_WORKERS ?= 0
 
 # timed(NAME, COMMAND): run it, and leave the seconds it took where the table of times finds them.
 timed = @mkdir -p $(TIMES) && start=$$(date +%s.%N) && { $(2); } && \

@@ -26,7 +26,7 @@ class Desk:
         self.requested.append((budget_ms, is_exact))
         return len(self.requested)
 
-    async def deliver(self, shot: RenderedFrame) -> None:
+    async def encode_and_send(self, shot: RenderedFrame) -> None:
         self.delivered += 1
 
 
