@@ -32,7 +32,7 @@ def _is_layer(kind: Any) -> bool:
     return rays.LayerStruct in (kind, getattr(kind, "dtype", None))
 
 
-@pytest.mark.parametrize("others", ["packets", "textured"])
+@pytest.mark.parametrize("others", ["packets", "composite_texture"])
 def test_little_is_compiled_on_any_machine(others: str) -> None:
     """Without what is only for the other kind of device; kernels of one Warp module are compiled together."""
     units = {kernel.module: name for name, kernel in all_kernels() if not name.endswith(others)}
