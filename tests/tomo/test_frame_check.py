@@ -91,9 +91,9 @@ def test_no_good_flat_is_an_error() -> None:
     closed = np.asarray(np.random.default_rng(4).poisson(100.5, flats_of(clean).shape), np.uint16)
     darks = np.asarray(np.random.default_rng(5).poisson(100, darks_of(clean).shape), np.uint16)
     scan = with_frames(clean, closed, darks)
-    with pytest.raises(InvalidInput, match=r"All 2 flats .* can be used"):
+    with pytest.raises(InvalidInput, match=r"All 2 flats .* are unusable"):
         good_flats(scan)
-    with pytest.raises(InvalidInput, match=r"All 2 flats .* can be used"):
+    with pytest.raises(InvalidInput, match=r"All 2 flats .* are unusable"):
         reconstruct_array(scan, RECIPE, device="cpu")
 
 
