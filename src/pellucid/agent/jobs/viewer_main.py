@@ -80,7 +80,7 @@ def _span(seconds: float) -> str:
 def _request(folder: Path) -> dict[str, Any]:
     request = read_json(folder / REQUEST)
     if request is None:
-        raise InvalidInput(f"There is no wish in {folder}.", remedy="Start the viewer through pellucid.start().")
+        raise InvalidInput(f"{folder} contains no viewer request.", remedy="Start viewers with pellucid.start().")
     return request
 
 
