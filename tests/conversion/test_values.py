@@ -47,6 +47,15 @@ def test_losing_values_needs_a_range() -> None:
     assert plan_values(np.dtype("int16"), None, None) == ValueMap("int16")
 
 
+@pytest.mark.parametrize(("dtype", "sign"), [("int64", 1), ("int64", -1), ("uint64", 1)])
+def test_digits_of_64_bit_integers_are_not_lost(dtype: str, sign: int) -> None:
+    exact = sign * np.array([5, 2**53, 2**53 + 2, 2**60 + 2**9, 2**63 - 1024], dtype)
+    assert ValueMap("float64").apply(exact).tolist() == exact.tolist()
+    for value in (2**53 + 1, 2**60 + 2**7, 2**63 - 1025):
+        with pytest.raises(InvalidInput, match="too large for float64"):
+            ValueMap("float64").apply(sign * np.array([5, value], dtype))
+
+
 def test_infinities_become_the_ends_and_nan_the_low_end() -> None:
     voxels = np.array([-np.inf, np.inf, np.nan, 5.0], np.float32)
     assert ValueMap("uint8", (0.0, 10.0)).apply(voxels).tolist() == [0, 255, 0, 128]
@@ -54,8 +63,8 @@ def test_infinities_become_the_ends_and_nan_the_low_end() -> None:
 
 def test_the_largest_64_bit_integers_do_not_wrap_round() -> None:
     top = np.array([2**64 - 1, 0], np.uint64)
-    assert ValueMap("uint64", (0, 2**64 - 1)).apply(top).tolist() == [2**64 - 2048, 0]
-    assert ValueMap("int64", (0, 1)).apply(np.array([0.0, 1.0])).tolist() == [-(2**63), 2**63 - 1024]
+    assert ValueMap("uint64", (0, 2**64 - 1)).apply(top).tolist() == [2**64 - 1, 0]
+    assert ValueMap("int64", (0, 1)).apply(np.array([0.0, 1.0])).tolist() == [-(2**63), 2**63 - 1]
 
 
 def test_casts_that_would_round_or_overflow_are_refused() -> None:

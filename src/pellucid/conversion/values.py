@@ -38,8 +38,12 @@ class ValueMap:
         np.clip(scaled, 0, last - first, out=scaled)
         scaled += wide(first)
         # The largest 64-bit integers are no floats: what rounds up to 2 ** 63 or 2 ** 64 must not wrap round.
-        capped: Voxels = np.minimum(scaled, np.nextafter(wide(last), wide(0)) if target.itemsize == 8 else last)
-        return capped.astype(target)
+        is_wide_integer = target.kind != "f" and target.itemsize == 8
+        capped: Voxels = np.minimum(scaled, np.nextafter(wide(last), wide(0)) if is_wide_integer else last)
+        converted = capped.astype(target)
+        if is_wide_integer:
+            converted[scaled >= last] = np.iinfo(target).max
+        return converted
 
     def count_nan(self, voxels: Voxels) -> int:
         """How many voxels lose that they are no number."""
@@ -49,11 +53,26 @@ class ValueMap:
 def _cast(voxels: Voxels, target: np.dtype[Any]) -> Voxels:
     with np.errstate(over="raise"):
         try:
-            return voxels.astype(target, copy=False)
+            converted = voxels.astype(target, copy=False)
         except FloatingPointError:
-            raise InvalidInput(
-                f"Some values are too large for {target}.", remedy="Choose a wider type, or add --range LOW,HIGH."
-            ) from None
+            raise _too_large(target) from None
+    is_wide_integer = voxels.dtype.kind in "iu" and voxels.dtype.itemsize == 8
+    if is_wide_integer and target.kind == "f" and _is_rounded(voxels, converted):
+        raise _too_large(target)
+    return converted
+
+
+def _is_rounded(voxels: Voxels, converted: Voxels) -> bool:
+    """Whether 64-bit integers lost digits as floats, which NumPy calls a safe cast."""
+    if (converted >= float(np.iinfo(voxels.dtype).max)).any():  # Rounded up to 2 ** 63 or 2 ** 64.
+        return True
+    return bool((converted.astype(voxels.dtype) != voxels).any())
+
+
+def _too_large(target: np.dtype[Any]) -> InvalidInput:
+    return InvalidInput(
+        f"Some values are too large for {target}.", remedy="Choose a wider type, or add --range LOW,HIGH."
+    )
 
 
 def plan_values(source: np.dtype[Any], dtype: str | None, value_range: tuple[float, float] | None) -> ValueMap:
