@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 TIMES := build/times
 # Kernels compiled once serve the whole run, and the next one.
-export PELLUCID_KERNELS ?= $(CURDIR)/.kernels
+export PELLUCID_KERNEL_FOLDER ?= $(CURDIR)/.kernels
 export PYTHONUNBUFFERED := 1
 # Compiled Python is kept too, whatever the environment says: tests start hundreds of processes that would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=

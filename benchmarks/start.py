@@ -60,7 +60,7 @@ def cold_and_warm(source: Path, cache: Path) -> dict[str, Taken]:
 def render(source: Path, cache: Path) -> Taken:
     """The command, with everything that it keeps in one folder."""
     command = [sys.executable, "-m", "pellucid", "render", str(source), "--size", IMAGE, "-o", f"{cache}.png"]
-    kept = {"PELLUCID_CACHE_FOLDER": str(cache), "PELLUCID_KERNELS": str(cache / "kernels")}
+    kept = {"PELLUCID_CACHE_FOLDER": str(cache), "PELLUCID_KERNEL_FOLDER": str(cache / "kernels")}
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, env={**os.environ, **kept}, check=True, capture_output=True)
     after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

@@ -148,7 +148,12 @@ def move(socket: ClientConnection, cameras: list[Camera], started: float, rate: 
     for number, camera in enumerate(cameras):
         time.sleep(max(0.0, started + number / rate - time.time()))
         is_moving = number < len(cameras) - 1
-        look = {"type": "look", "camera": asdict(camera), "is_moving": is_moving, "sent_at_ms": time.time() * 1000}
+        look = {
+            "type": "set_camera",
+            "camera": asdict(camera),
+            "is_moving": is_moving,
+            "sent_at_ms": time.time() * 1000,
+        }
         socket.send(json.dumps(look))
 
 

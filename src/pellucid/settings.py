@@ -33,7 +33,7 @@ VARIABLES = {
     "memory_bytes": "PELLUCID_MEMORY_BYTES",
     "threads": "PELLUCID_THREADS",
     "device": "PELLUCID_DEVICE",
-    "kernel_folder": "PELLUCID_KERNELS",
+    "kernel_folder": "PELLUCID_KERNEL_FOLDER",
     "state_folder": "PELLUCID_STATE_FOLDER",
     "site_file": "PELLUCID_SITE_FILE",
     "open_timeout_s": "PELLUCID_OPEN_TIMEOUT_S",

@@ -99,7 +99,7 @@ class Person:
         reply: dict[str, Any] = client.get(f"{self.prefix}/api/jobs/{id}").json()
         while reply["state"]["phase"] != phase:
             assert reply["state"]["phase"] not in OVER, reply["state"]
-            request = {"unlike": reply["state"]["phase"], "wait_s": 30}
+            request = {"not_phase": reply["state"]["phase"], "wait_s": 30}
             reply = client.get(f"{self.prefix}/api/jobs/{id}", params=request).json()
         return reply
 
@@ -221,13 +221,13 @@ def _python(folder: Path) -> Path:
 def _environment(folder: Path) -> dict[str, str]:
     """Kernels that are compiled serve everybody: else each person would wait for them anew."""
     kernels = folder / "kernels"
-    compiled = Path(os.environ.get("PELLUCID_KERNELS", ROOT / ".kernels"))
+    compiled = Path(os.environ.get("PELLUCID_KERNEL_FOLDER", ROOT / ".kernels"))
     kernels.mkdir()
     # Other tests may compile while this copies: what is gone again by then is not missed.
     subprocess.run(["cp", "--recursive", f"{compiled}/.", str(kernels)], check=False, capture_output=True)
     subprocess.run(["chmod", "-R", "a+rwX", str(kernels)], check=True)
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return kept | {"HOME": "/root", "PELLUCID_KERNELS": str(kernels), "PELLUCID_DEVICE": "cpu"}
+    return kept | {"HOME": "/root", "PELLUCID_KERNEL_FOLDER": str(kernels), "PELLUCID_DEVICE": "cpu"}
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:

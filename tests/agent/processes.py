@@ -105,7 +105,7 @@ class AgentProcess:
         reply: dict[str, Any] = self.ask("GET", f"/api/jobs/{id}")
         while (phase := reply["state"]["phase"]) not in phases:
             assert phase not in ("ended", "failed", "lost"), reply["state"]
-            reply = self.ask("GET", f"/api/jobs/{id}", params={"unlike": phase, "wait_s": 30})
+            reply = self.ask("GET", f"/api/jobs/{id}", params={"not_phase": phase, "wait_s": 30})
         return reply
 
     def cancel(self, id: str) -> None:

@@ -112,7 +112,7 @@ def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tm
     with agent(tmp_path / "state", f'roots = ["{root}"]') as running:
         for path in OUTSIDE:
             where = path.format(top=root.parent, root=root)
-            for route in ("files?folder", "files/content?path", "files/facts?path"):
+            for route in ("files?folder", "files/content?path", "files/info?path"):
                 answer = running.client.get(f"/api/{route}={where}")
                 assert answer.status_code == 403 and "somebody else" not in answer.text, (route, where)
         assert running.client.get(f"/api/files/content?path={root}/pipe").status_code == 404
@@ -127,10 +127,10 @@ def test_the_routes_keep_to_it_and_a_broken_upload_leaves_nothing(root: Path, tm
 
         with pytest.raises(ConnectionAbortedError):
             broken.put("/api/files/content", params=request | {"name": "half.bin"}, content=cut_off())
-        facts = running.ask("GET", f"/api/files/facts?path={root}/ball.npy")
+        facts = running.ask("GET", f"/api/files/info?path={root}/ball.npy")
         assert facts["volumes"][0]["shape"] == [8, 8, 8] and facts["scan"] is None
         assert facts["estimate"]["gpus"] == min(1, count_gpus())
-        refused = running.client.get(f"/api/files/facts?path={root}/new.bin")
+        refused = running.client.get(f"/api/files/info?path={root}/new.bin")
         assert refused.status_code == 400 and "new.bin" in refused.json()["what"]
         wait_until(lambda: not [path for path in root.iterdir() if path.name.endswith(".partial")])
         assert not (root / "half.bin").exists()

@@ -21,7 +21,7 @@ address = "https://0.0.0.0"
 certificate = "/etc/c.pem"
 key = "/etc/k.pem"
 authenticator = "ldapauthenticator.LDAPAuthenticator"
-everybody = false
+allow_all = false
 groups = ["imaging"]
 admins = ["ada"]
 folder = "{folder}"
@@ -69,14 +69,14 @@ def test_what_hub_and_proxy_share_is_kept_for_the_owner(tmp_path: Path) -> None:
     ("line", "text"),
     [
         ("colour = 1", "Unknown setting 'colour'"),
-        ("address = 1", "address cannot be 1"),
-        ('address = "ftp://here"', "is no address"),
-        ('address = "https://0.0.0.0:443"', "a certificate with its key belong together"),
-        ('certificate = "a"\nkey = "b"', "belong together"),
-        ("everybody = false", "nobody may log in"),
-        ('people = "ada"', "people cannot be 'ada'"),
-        ("people = [1]", "people cannot be"),
-        ("settings = { Spawner = 1 }", "hub.settings.Spawner is no table"),
+        ("address = 1", "Invalid address in .*: 1"),
+        ('address = "ftp://here"', "Invalid address in .*ftp://here"),
+        ('address = "https://0.0.0.0:443"', "must set a certificate and its key"),
+        ('certificate = "a"\nkey = "b"', "only if, the address begins with https"),
+        ("allow_all = false", "admits no one"),
+        ('users = "ada"', "Invalid users in .*: 'ada'"),
+        ("users = [1]", "Invalid users"),
+        ("settings = { Spawner = 1 }", "Invalid hub.settings.Spawner"),
     ],
 )
 def test_what_cannot_be_is_said(line: str, text: str, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_cannot_be_is_said(line: str, text: str, tmp_path: Path) -> None:
 
 def test_without_a_file_the_hub_is_for_this_machine_alone(tmp_path: Path) -> None:
     assert read_hub_site(tmp_path / "none.toml").address == "http://127.0.0.1:8000"
-    with pytest.raises(InvalidInput, match="hub is no table"):
+    with pytest.raises(InvalidInput, match="Invalid hub in"):
         read_hub_site(written(tmp_path, "hub = 1"))
 
 

@@ -181,7 +181,7 @@ def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> No
 
 
 def test_one_that_nobody_opens_ends_also_where_no_agent_is(running: AgentProcess) -> None:
-    id = running.view(gpus=0, grace_s=2.0)
+    id = running.view(gpus=0, idle_timeout_s=2.0)
     running.kill()
     wait_until((running.place(id) / "exit").exists, TIMEOUT_S)
     running.start()

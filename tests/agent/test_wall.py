@@ -20,7 +20,7 @@ def test_it_warns_twice_and_what_was_saved_can_be_shown_again(tmp_path: Path, mo
     with settings.use(settings.load()), running(str(tmp_path / "ball.npy"), tmp_path) as instance:
         with open_page(instance) as page:
             TimeLimitWarning(instance.session, 3600.0).watch(waited.append)
-            first, second = page.hear_text("refusal"), page.hear_text("refusal")
+            first, second = page.hear_text("error"), page.hear_text("error")
         assert waited == [3000.0, 480.0]
         assert [one["what"][:31] for one in (first, second)] == [
             "This viewer ends in 10 minutes:",

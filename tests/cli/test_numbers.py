@@ -30,7 +30,7 @@ def scan(tmp_path: Path) -> Path:
         "render {0} -o {1} --gamma inf",
         "render {0} -o {1} --parameter depth=nan",
         "render {0} -o {1} --edges nan,1",
-        "view {0} --grace nan",
+        "view {0} --idle-timeout nan",
     ],
 )
 def test_what_is_not_finite_is_refused(words: str, scan: Path, capsys: pytest.CaptureFixture[str]) -> None:

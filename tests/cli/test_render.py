@@ -87,7 +87,7 @@ def test_a_range_keeps_the_colours_of_a_projection(scan: Path) -> None:
 
 
 def test_finer_points_of_the_transfer_function(scan: Path) -> None:
-    (layer,) = scene_of(scan, "--gamma", "0.5", "--edges", "10,40", "--whole-steps").volumes
+    (layer,) = scene_of(scan, "--gamma", "0.5", "--edges", "10,40", "--preintegrated").volumes
     assert (layer.transfer.gamma, layer.transfer.is_preintegrated) == (0.5, True)
     assert layer.transfer.edges == Edges(((0.0, 0.0), (0.25, 0.0), (1.0, 1.0)), (0.0, 40.0))
 
@@ -190,7 +190,7 @@ def test_beside_another(scan: Path, tmp_path: Path) -> None:
         other = pellucid.Volume.from_array(volume.read()[:, ::-1] // 2, volume.spacing, volume.unit)
     pellucid.convert(other, tmp_path / "other.nrrd").close()
     options = ["--view", "front", "--size", "203x100"]
-    both = drawn(scan, *options, "--beside", str(tmp_path / "other.nrrd"))
+    both = drawn(scan, *options, "--compare", str(tmp_path / "other.nrrd"))
     assert both.shape == (100, 203, 4)
     assert (both[:, 100:102] == (128, 128, 128, 255)).all()
     alone = drawn(scan, "--view", "front", "--size", "100x100")
@@ -198,7 +198,7 @@ def test_beside_another(scan: Path, tmp_path: Path) -> None:
     seen = [half[20:, :, 0] > 8 for half in (both[:, :100], both[:, 102:202])]
     assert (seen[0] != seen[1]).mean() < 0.05  # The same camera: the same outline,
     assert both[50, 50, 0] > 1.2 * both[50, 152, 0]  # and the same colours: half the value is darker.
-    own = drawn(scan, *options, "--beside", str(tmp_path / "other.nrrd"), "--beside-own")
+    own = drawn(scan, *options, "--compare", str(tmp_path / "other.nrrd"), "--compare-own-colors")
     assert own[50, 50, 0] < 1.1 * own[50, 152, 0]
 
 
@@ -236,7 +236,7 @@ def test_a_path_into_a_folder(scan: Path, tmp_path: Path) -> None:
         (["-o", "{folder}/a.png", "--slice", "z=40"], "Choose z from 0 to 39."),
         (["-o", "{folder}/a.png", "--clip", "0:99,:,:"], "0 <= start < stop <= 40"),
         (["-o", "{folder}/a.png", "--preset", "rust"], "There is no preset 'rust'"),
-        (["-o", "{folder}/a.png", "--beside", "nowhere"], "nowhere does not exist."),
+        (["-o", "{folder}/a.png", "--compare", "nowhere"], "nowhere does not exist."),
         (["-o", "{folder}/a.mp4", "--path", "nowhere.json"], "No such file"),
         (["-o", "{folder}/a.png", "--parameter", "strength=1"], "Give --shading-file too."),
         (["-o", "{folder}/a.mp4", "--path", "p.json", "--turntable", "3"], "either --turntable or --path"),

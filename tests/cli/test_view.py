@@ -54,7 +54,7 @@ def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(
 
 def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> None:
     np.save(tmp_path / "ball.npy", sample(16))
-    command = [sys.executable, "-c", START, "view", "--no-browser", "--device", "cpu", "--grace", "0"]
+    command = [sys.executable, "-c", START, "view", "--no-browser", "--device", "cpu", "--idle-timeout", "0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
         assert process.stdout is not None

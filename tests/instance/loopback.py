@@ -57,7 +57,7 @@ class Page:
         self.socket.send(json.dumps({"type": type, **message}))
 
     def look(self, camera: Camera, is_moving: bool) -> None:
-        self.say("look", camera=asdict(camera), is_moving=is_moving)
+        self.say("set_camera", camera=asdict(camera), is_moving=is_moving)
 
     def patch(self, *path: str | int, value: object, **more: object) -> None:
         """Change one place, for the revision heard last."""

@@ -30,7 +30,7 @@ def sent(instance: Instance, array: Voxels, options: TransferOptions = TCP, addr
 
 
 def told_of_break(page: Page) -> dict[str, Any]:
-    return page.hear_text("refusal")
+    return page.hear_text("error")
 
 
 def held(monkeypatch: pytest.MonkeyPatch, after: int) -> tuple[threading.Event, threading.Event]:

@@ -29,7 +29,7 @@ ROUTES: dict[str, Capability] = {
     "PATCH /api/scene": "steer",
     "PUT /api/camera": "steer",
     "GET /api/screenshot": "steer",
-    "POST /api/presets/read": "steer",
+    "POST /api/presets/parse": "steer",
     "GET /api/presets/paraview": "steer",
     "POST /api/profile": "steer",
     "POST /api/movies": "steer",
@@ -47,18 +47,18 @@ ROUTES: dict[str, Capability] = {
     "POST /api/codes": "own",
     "POST /api/tickets": "look",
     "GET /api/files": "own",
-    "GET /api/files/facts": "own",
+    "GET /api/files/info": "own",
     "POST /api/load": "own",
     "PUT /api/upload": "own",
     "POST /api/arrays": "own",
     "PUT /api/arrays/{id}": "own",
     "POST /api/arrays/{id}/show": "own",
     "POST /api/shadings": "own",
-    "POST /api/shadings/{hash}/agree": "own",
+    "POST /api/shadings/{hash}/approve": "own",
     "POST /api/scans/describe": "own",
-    "GET /api/scans/parts": "own",
+    "GET /api/scans/datasets": "own",
     "POST /api/scans/axis": "own",
-    "POST /api/scans/try": "own",
+    "POST /api/scans/preview": "own",
     "POST /api/reconstructions": "own",
     "POST /api/reconstructions/command": "own",
     "GET /api/reconstructions/{task}/log": "own",
@@ -141,7 +141,7 @@ def test_a_message_is_heard_from_those_who_may(
         page.socket.send("{")  # Its refusal closes the list of what was heard.
         refusals: list[str] = []
         while not refusals or "not understood" not in refusals[-1]:
-            refusals.append(page.hear_text("refusal")["what"])
+            refusals.append(page.hear_text("error")["what"])
     is_refused = any("This link is for" in refusal for refusal in refusals)
     assert is_refused == (not allows(has, client_messages.NEEDED[kind])), refusals
 
@@ -150,7 +150,7 @@ def test_who_steers_may_not_name_another_file(instance: Instance, folder: Path) 
     path = str(folder / "labels.npy")
     with open_page(instance, "steer") as page:
         page.patch("volumes", 0, "source", value=path)
-        assert "This link is for" in page.hear_text("refusal")["what"]
+        assert "This link is for" in page.hear_text("error")["what"]
     with http(instance, "steer") as client:
         body = {"changes": [{"path": ["volumes", 0, "source"], "value": path}]}
         assert client.patch("/api/scene", json=body).status_code == 403
@@ -181,12 +181,12 @@ def test_one_has_the_controls_and_others_ask(fresh: Instance) -> None:
     with open_page(fresh, name="Ada") as ada, open_page(fresh, "steer", name="Ben") as ben:
         ben.hear_text("controls")
         ben.look(ben.scene.camera.turned(5.0), is_moving=False)
-        assert "Ada has the controls" in ben.hear_text("refusal")["what"]
-        ben.say("ask_controls")
+        assert "Ada has the controls" in ben.hear_text("error")["what"]
+        ben.say("request_controls")
         while not (request := ada.hear_text("controls"))["asking"]:
             pass
         assert [client["name"] for client in request["clients"]] == ["Ada", "Ben"]
-        ada.say("give_controls", client=request["asking"][0])
+        ada.say("hand_over_controls", client=request["asking"][0])
         while ben.hear_text("controls")["holder"] != ben.client:
             pass
         camera = ben.scene.camera.turned(5.0)
@@ -262,13 +262,15 @@ def test_an_oversized_message_ends_the_line_not_the_instance(instance: Instance)
     assert is_alive(instance)
 
 
-@pytest.mark.parametrize("message", ["", "{", "[]", '{"type": "hello"}', '{"type": "look", "camera": 3}', b"\x00\xff"])
+@pytest.mark.parametrize(
+    "message", ["", "{", "[]", '{"type": "hello"}', '{"type": "set_camera", "camera": 3}', b"\x00\xff"]
+)
 def test_a_malformed_message_is_refused_and_the_line_stays(instance: Instance, message: str | bytes) -> None:
     with open_page(instance) as page:
         page.socket.send(message)
-        refusal = page.hear_text("refusal")
+        refusal = page.hear_text("error")
         assert refusal["what"] and refusal["remedy"] == "Reload the page."
-        page.say("prolong")
+        page.say("keep_alive")
         assert page.hear_text("idle")["seconds_left"] > 0
 
 
@@ -277,7 +279,7 @@ def test_another_version_is_told_so(instance: Instance) -> None:
         page = Page(line)
         proof = proved(page, begun(instance), instance.address)
         page.say("hello", version=VERSION + 1, width=9, height=9, proof=proof)
-        assert "different versions" in page.hear_text("refusal")["what"]
+        assert "different versions" in page.hear_text("error")["what"]
         with pytest.raises(ConnectionClosed) as closed:
             page.hear()
     assert closed.value.rcvd is not None and closed.value.rcvd.code == 4000

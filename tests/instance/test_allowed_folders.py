@@ -48,7 +48,7 @@ def test_a_page_reads_nothing_outside_the_roots(instance: Instance, folder: Path
                 answer = client.post("/api/load", json={"path": name})
                 assert answer.status_code == 403, answer.text
                 assert "outside the allowed folders" in answer.json()["what"]
-                facts = client.get("/api/files/facts", params={"path": name}).json()
+                facts = client.get("/api/files/info", params={"path": name}).json()
                 assert facts["shape"] == [] or facts["shape"] is None, facts
                 assert "outside the allowed folders" in facts["problem"]
     finally:

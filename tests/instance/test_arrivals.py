@@ -192,7 +192,7 @@ def test_a_page_stops_it(instance: Instance, large: Voxels, monkeypatch: pytest.
         sending, failures = in_background(sent, instance, large)
         assert reached.wait(120)
         page.say("cancel_task", task=receiving(page)["task"])
-        page.say("prolong")
+        page.say("keep_alive")
         page.hear_text("idle")  # What was said before is done by now.
         may_go_on.set()
         sending.join(120)

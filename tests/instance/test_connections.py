@@ -107,7 +107,7 @@ def test_a_connection_that_waits_too_long_is_closed(source: str, folder: Path) -
             now[0] = 60.0
             connections.close_expired()
             assert waiting.recv(1) == b""
-            page.say("prolong")  # One that is served stays.
+            page.say("keep_alive")  # One that is served stays.
             assert page.hear_text("idle")["seconds_left"] > 0
 
 

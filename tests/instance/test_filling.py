@@ -99,7 +99,7 @@ def test_pages_are_told_the_camera_of_a_finished_stream(instance: Instance, view
             wait_for("corner", instance)
             before = viewer.camera
         assert viewer.camera != before
-        moved = page.hear_text("moved")
+        moved = page.hear_text("camera_moved")
         assert moved["camera"] == as_sent(viewer.camera)
         page.exact(camera=viewer.camera)
 
@@ -120,7 +120,7 @@ def test_colours_follow_until_a_person_chooses(instance: Instance, viewer: Viewe
 
 def test_a_stream_counts_as_use(folder: Path, ball: Voxels) -> None:
     now = [0.0]
-    with running(None, folder, clock=lambda: now[0], grace_s=100.0) as instance:
+    with running(None, folder, clock=lambda: now[0], idle_timeout_s=100.0) as instance:
         with streaming(instance, ball) as writer:
             for start in range(0, 24, 12):
                 now[0] += 70

@@ -197,12 +197,12 @@ def test_a_guest_that_claims_a_huge_page_gets_smaller_images(fresh: Instance) ->
 
 def test_the_size_is_the_owners_where_nobody_has_the_controls(fresh: Instance) -> None:
     with open_page(fresh) as owner, open_page(fresh, "look", (80, 80)) as guest:
-        owner.say("give_controls")
+        owner.say("hand_over_controls")
         while owner.hear_text("controls")["holder"] is not None:
             pass
         guest.say("resize", width=90, height=90)
         guest.say("probe", request="1", x=0.5, y=0.5)
-        guest.hear_text("probed")
+        guest.hear_text("probe_result")
         assert fresh.session.picturing.size == (64, 48)
 
 
@@ -217,10 +217,10 @@ def test_a_guest_with_the_controls_cannot_fill_the_scene(fresh: Instance) -> Non
     with open_page(fresh, "steer") as page:
         layer = page.state["scene"]["volumes"][0]
         page.patch("volumes", value=[layer] * (MAX_LAYERS + 1))
-        assert f"{MAX_LAYERS + 1} volumes" in page.hear_text("refusal")["what"]
+        assert f"{MAX_LAYERS + 1} volumes" in page.hear_text("error")["what"]
         points = [[number / 4500, [0.5, 0.5, 0.5]] for number in range(4500)]
         page.patch("volumes", 0, "transfer", "colors", value=points)
-        assert "The scene would have" in page.hear_text("refusal")["what"]
+        assert "The scene would have" in page.hear_text("error")["what"]
 
 
 def test_guests_may_not_make_a_long_scene_longer() -> None:
@@ -343,7 +343,7 @@ def test_what_others_change_often_fills_no_outbox() -> None:
         return [json.loads(str(await outbox.next())) for _ in range(5)]
 
     refusal, camera, state, progress, answer = asyncio.run(last())
-    assert refusal["type"] == "refusal" and answer["request"] == "mine"
+    assert refusal["type"] == "error" and answer["request"] == "mine"
     assert camera["camera"]["position"][0] == state["revision"] == progress["done"] == 10 * MOST_WAITING - 1
 
 
@@ -388,5 +388,5 @@ def test_a_drawing_that_fails_is_told_to_guests_without_its_path(fresh: Instance
     with open_page(fresh, has) as page:
         error = Unreadable(source, "Input/output error")
         fresh.session.relay.drawing_failed(0, error)
-        reply = page.hear_text("refusal")["what"]
+        reply = page.hear_text("error")["what"]
     assert "Could not read" in reply and "ball.npy" in reply and (source in reply) == (has == "own")

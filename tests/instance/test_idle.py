@@ -23,7 +23,7 @@ def test_it_warns_once_and_then_is_over() -> None:
     assert idleness.pending_warning() is None
     clock.now += 3301
     warning = idleness.pending_warning()
-    assert warning is not None and warning.seconds_left == 299 and warning.grace_s == 3600
+    assert warning is not None and warning.seconds_left == 299 and warning.idle_timeout_s == 3600
     assert idleness.pending_warning() is None and not idleness.is_expired
     clock.now += 299
     assert idleness.is_expired
@@ -61,12 +61,12 @@ def test_an_instance_warns_is_prolonged_and_ends_itself(source: str, folder: Pat
             clock.now += 3400
             assert page.hear_text("idle")["is_warning"]
             page.say("probe", x=0.5, y=0.5)  # A pointer that lies on the picture is nobody.
-            page.hear_text("probed")
-            page.say("prolong")
+            page.hear_text("probe_result")
+            page.say("keep_alive")
             prolonged = page.hear_text("idle")
             assert not prolonged["is_warning"] and prolonged["seconds_left"] == 3600
             clock.now += 3601
-            ended = page.hear_text("ended")
+            ended = page.hear_text("shutting_down")
             assert "not used for a while" in ended["what"] and ended["remedy"]
         instance_thread_ends = instance.session.on_end
     assert instance_thread_ends == instance.stop

@@ -69,7 +69,7 @@ def test_hostile_files_keep_nothing_else_from_opening(instance: Instance, folder
     try:
         with http(instance) as client:
             for path in (*paths, *hostile.glob("pipe*")):
-                facts = client.get("/api/files/facts", params={"path": str(path)})
+                facts = client.get("/api/files/info", params={"path": str(path)})
                 loaded = client.post("/api/load", json={"path": str(path)})
                 assert facts.status_code == 200 and loaded.status_code in (200, 400, 404), loaded.text
                 assert not any(ord(letter) < 32 for letter in facts.json()["problem"])

@@ -56,7 +56,7 @@ def test_after_a_while_without_a_word_the_picture_is_exact(instance: Instance) -
 def test_the_time_of_the_input_comes_back(instance: Instance) -> None:
     with open_page(instance) as page:
         page.exact()
-        page.say("look", camera=page.state["scene"]["camera"], is_moving=True, sent_at_ms=123.5)
+        page.say("set_camera", camera=page.state["scene"]["camera"], is_moving=True, sent_at_ms=123.5)
         assert page.hear_picture().header["input_sent_at_ms"] == 123.5
 
 
@@ -79,7 +79,7 @@ def test_a_patch_for_an_older_revision_is_refused(instance: Instance) -> None:
         page.patch("background", value=[0, 0, 0.2, 1])
         page.hear_text("state")
         page.say("patch", revision=old, changes=[{"path": ["step"], "value": 1.0}], request="late")
-        refusal = page.hear_text("refusal")
+        refusal = page.hear_text("error")
     assert f"for revision {old}, not {old + 1}" in refusal["what"]
     assert (refusal["revision"], refusal["request"]) == (old + 1, "late")
 
@@ -87,7 +87,7 @@ def test_a_patch_for_an_older_revision_is_refused(instance: Instance) -> None:
 def test_a_scene_that_cannot_be_drawn_is_told_and_nothing_ends(instance: Instance) -> None:
     with open_page(instance) as page:
         page.patch("volumes", 0, "mode", value="isosurface")
-        assert "no isosurface" in page.hear_text("refusal")["what"]
+        assert "no isosurface" in page.hear_text("error")["what"]
         page.say("undo")
         assert page.exact(page.hear_text("state")["revision"]).rgb.max() > 0
 
@@ -106,7 +106,7 @@ def test_two_pages_see_the_same_and_follow_the_camera(instance: Instance) -> Non
         (camera,) = turned(one.scene.camera, 1)
         one.exact()
         one.look(camera, is_moving=False)
-        moved = other.hear_text("moved")
+        moved = other.hear_text("camera_moved")
         assert moved["by"] == one.client and moved["camera"]["position"] == [*camera.position]
         mine, theirs = (page.exact(camera=camera).rgb for page in (one, other))
     np.testing.assert_array_equal(mine, theirs)
@@ -133,11 +133,11 @@ def test_what_is_under_the_pointer(instance: Instance) -> None:
         while page.exact(page.state["revision"]).rgb.shape != (48, 64, 3):
             pass  # What was on its way to pages before; the pointer is asked of the picture drawn last.
         page.say("probe", x=0.5, y=0.5, request="middle")
-        hit = page.hear_text("probed")
+        hit = page.hear_text("probe_result")
         assert hit["request"] == "middle" and hit["hit"]["layer"] == 0
         assert all(0 <= index < EDGE for index in hit["hit"]["voxel"])
         page.say("probe", x=0.0, y=0.0)
-        assert page.hear_text("probed")["hit"] is None
+        assert page.hear_text("probe_result")["hit"] is None
 
 
 def test_three_slices_follow_the_cross_hair_and_the_colours(instance: Instance) -> None:
@@ -154,7 +154,7 @@ def test_three_slices_follow_the_cross_hair_and_the_colours(instance: Instance) 
         again = page.hear_picture("slice")
         assert (again.rgb != cuts[again.header["axis"]].rgb).any()
         page.say("slices", voxel=[EDGE, 0, 0])
-        assert f"no voxel ({EDGE}, 0, 0)" in page.hear_text("refusal")["what"]
+        assert f"no voxel ({EDGE}, 0, 0)" in page.hear_text("error")["what"]
         page.say("slices", voxel=None)
 
 

@@ -13,7 +13,7 @@ from pellucid.instance.protocol.server_messages import SliceHeader
 from pellucid.instance.protocol.shared_types import Change
 from pellucid.rendering.camera import Camera
 
-LOOK = {"type": "look", "camera": asdict(Camera())}
+LOOK = {"type": "set_camera", "camera": asdict(Camera())}
 
 
 def test_a_message_is_read_as_what_it_says() -> None:
@@ -69,5 +69,5 @@ def test_what_is_told_carries_its_type() -> None:
     assert json.loads(to_text(server_messages.ShuttingDown("It is over.", "Go home."))) == {
         "what": "It is over.",
         "remedy": "Go home.",
-        "type": "ended",
+        "type": "shutting_down",
     }

@@ -57,7 +57,7 @@ def recipe(instance: Instance, scan: str) -> dict[str, Any]:
 
 
 def tried(client: httpx.Client, **request: object) -> tuple[dict[str, Any], Voxels]:
-    answer = client.post("/api/scans/try", json=request)
+    answer = client.post("/api/scans/preview", json=request)
     assert answer.status_code == 200, answer.text
     length = int.from_bytes(answer.content[:4], "little")
     header = json.loads(answer.content[4 : 4 + length])
@@ -66,7 +66,7 @@ def tried(client: httpx.Client, **request: object) -> tuple[dict[str, Any], Voxe
 
 def test_a_scan_is_recognised_and_described(instance: Instance, scan: str) -> None:
     with http(instance) as client:
-        facts = client.get("/api/files/facts", params={"path": scan}).json()
+        facts = client.get("/api/files/info", params={"path": scan}).json()
         assert (facts["is_scan"], facts["shape"]) == (True, [72, 6, COLUMNS])
         reply = client.post("/api/scans/describe", json={"path": scan}).json()
     assert (reply["projections"], reply["flats"], reply["darks"], reply["kind"]) == (72, 3, 2, "Data Exchange")
@@ -95,10 +95,10 @@ def test_what_a_plain_file_might_be(instance: Instance, place: Path) -> None:
     with h5py.File(path, "w") as file:
         file["images"], file["theta"] = np.zeros((8, 4, 6), np.uint16), np.arange(8.0)
     with http(instance) as client:
-        facts = client.get("/api/files/facts", params={"path": str(path)}).json()
+        facts = client.get("/api/files/info", params={"path": str(path)}).json()
         assert (facts["is_scan"], facts["may_be_scan"], facts["shape"]) == (False, True, [8, 4, 6])
-        reply = client.get("/api/scans/parts", params={"path": str(path)}).json()
-        refused = client.get("/api/scans/parts", params={"path": "/etc/hosts"})
+        reply = client.get("/api/scans/datasets", params={"path": str(path)}).json()
+        refused = client.get("/api/scans/datasets", params={"path": "/etc/hosts"})
     assert reply["frames"] == [{"name": "/images", "shape": [8, 4, 6]}]
     assert (reply["options"]["projections"], reply["options"]["angles"]) == ("/images", "/theta")
     assert refused.status_code == 403
@@ -134,7 +134,7 @@ def test_what_was_given_up_gives_nothing_up_when_it_comes_late(
 
     def ask(number: int) -> None:
         with http(instance) as client:
-            answers.append((number, client.post("/api/scans/try", json={**request, "number": number}).status_code))
+            answers.append((number, client.post("/api/scans/preview", json={**request, "number": number}).status_code))
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in (9, 8, 7, 6, 5, 4, 3)]
     for thread in threads:
@@ -151,7 +151,7 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
     def ask(client: str) -> None:
         request = {"path": scan, "options": OPTIONS, "recipe": slow, "index": 3, "place": "slice", "client": client}
         with http(instance) as line:
-            answers.append(line.post("/api/scans/try", json=request).status_code)
+            answers.append(line.post("/api/scans/preview", json=request).status_code)
 
     for is_closed in (True, False):
         with open_page(instance) as page:
@@ -159,7 +159,7 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
             thread.start()
             wait_until(lambda: instance.session.previews.is_busy, TIMEOUT_S)
             if is_closed:
-                page.say("set_up", scan=scan, draft=None, is_open=False)
+                page.say("save_draft", scan=scan, draft=None, is_open=False)
                 thread.join()
         thread.join()
     assert [code // 100 for code in answers] == [4, 4]
@@ -182,7 +182,7 @@ def test_what_cannot_be_tried_is_said(
 ) -> None:
     request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 0, "place": "slice", **change}
     with http(instance) as client:
-        answer = client.post("/api/scans/try", json=request)
+        answer = client.post("/api/scans/preview", json=request)
     assert 400 <= answer.status_code < 500
     assert text in answer.json()["what"]
 
@@ -190,7 +190,7 @@ def test_what_cannot_be_tried_is_said(
 def test_a_refused_recipe_says_what_there_is(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
     request = {"path": scan, "recipe": {**recipe, "filter": "ram-lak"}, "index": 0, "place": "slice"}
     with http(instance) as client:
-        answer = client.post("/api/scans/try", json=request)
+        answer = client.post("/api/scans/preview", json=request)
     assert (answer.status_code, "shepp-logan" in answer.json()["remedy"]) == (400, True)
 
 
@@ -257,16 +257,16 @@ def test_what_is_set_up_is_told_to_owners_who_come_later(
     }  # fmt: skip
     requested = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "told.zarr")}
     with http(instance) as client, open_page(instance) as page:
-        page.say("set_up", scan=scan, draft=request, is_open=True)
+        page.say("save_draft", scan=scan, draft=request, is_open=True)
         task = client.post("/api/reconstructions", json=requested).json()["task"]
         while not (heard := page.hear_text("reconstructions"))["drafts"]:
             pass  # What is told at first is from before.
         assert (heard["open"], heard["drafts"]) == (scan, [{"scan": scan, "draft": request}])
         assert (heard["runs"][0]["status"]["task"], heard["runs"][0]["output"]) == (task, requested["output"])
         wait_for(client, task)
-        page.say("set_up", scan=scan, draft=None, is_open=False)
-        page.say("set_up", scan=scan, draft={**request, "recipe": {**recipe, "filter": "none"}}, is_open=True)
-        assert "Unknown filter 'none'" in page.hear_text("refusal")["what"]
+        page.say("save_draft", scan=scan, draft=None, is_open=False)
+        page.say("save_draft", scan=scan, draft={**request, "recipe": {**recipe, "filter": "none"}}, is_open=True)
+        assert "Unknown filter 'none'" in page.hear_text("error")["what"]
     (heard,) = told_at_first(instance, "own")
     assert (heard["open"], heard["drafts"][0]["draft"], heard["runs"][0]["status"]["state"]) == (
         "",

@@ -40,7 +40,7 @@ def test_the_last_good_shading_is_back_after_a_bad_one(fresh: Instance, text: st
         good = page.exact(shade(page, red)).rgb
         assert good[..., 0].max() > 200 and good[..., 1].max() == 0
         shade(page, bad)
-        refusal = page.hear_text("refusal")
+        refusal = page.hear_text("error")
         assert why in refusal["what"] and "last good one is back" in refusal["remedy"]
         while page.state["scene"]["volumes"][0]["user_shading"] != red:
             page.hear_text("state")

@@ -295,7 +295,7 @@ def test_a_greeting_without_the_proof_before_it_is_refused(viewer: Instance) -> 
     with connect(address(viewer)) as line:
         page = Page(line)
         page.say("hello", version=VERSION, width=9, height=9)
-        assert "different versions" in page.hear_text("refusal")["what"]
+        assert "different versions" in page.hear_text("error")["what"]
 
 
 def test_a_session_of_another_address_is_not_taken(viewer: Instance) -> None:
@@ -324,7 +324,7 @@ def test_a_revoked_link_ends_open_pages(viewer: Instance) -> None:
         assert closed.value.rcvd is not None and closed.value.rcvd.code == 4003
         assert httpx.get(f"{viewer.address}api/scene", headers=headers).status_code == 403
         assert request(viewer, share=share["url"].removeprefix("#share=")).status_code == 403
-        other.say("prolong")
+        other.say("keep_alive")
         assert other.hear_text("idle")["seconds_left"] > 0
 
 

@@ -102,7 +102,7 @@ def test_labels_lie_on_a_volume_with_spacing(instance: Instance, viewer: Viewer,
 
 def test_a_file_says_what_it_is(instance: Instance, source: str) -> None:
     with http(instance) as client:
-        reply = client.get("/api/files/facts", params={"path": source}).json()
+        reply = client.get("/api/files/info", params={"path": source}).json()
         assert (reply["shape"], reply["dtype"], reply["bytes"]) == ([EDGE] * 3, "uint16", EDGE**3 * 2)
 
 
@@ -118,7 +118,7 @@ def test_nothing_outside_the_roots_is_opened(instance: Instance, folder: Path, p
     with http(instance) as client:
         requests = [
             client.post("/api/load", json={"path": path}),
-            client.get("/api/files/facts", params={"path": path}),
+            client.get("/api/files/info", params={"path": path}),
             client.get("/api/files", params={"folder": path}),
             client.patch("/api/scene", json={"changes": [{"path": ["volumes", 0, "source"], "value": path}]}),
         ]
@@ -148,7 +148,7 @@ def test_a_scene_that_names_something_else_than_its_layers_show_is_refused(
         assert (answer.status_code, says in answer.json()["what"]) == (status, True), answer.text
         with open_page(instance) as page:
             page.say("patch", revision=page.state["revision"], changes=[change], request="mine")
-            refusal = page.hear_text("refusal")
+            refusal = page.hear_text("error")
         assert refusal["request"] == "mine" and says in refusal["what"]
         after = client.get("/api/scene").json()
     assert (after["revision"], after["scene"]) == (before["revision"], before["scene"])
@@ -273,7 +273,7 @@ def test_values_along_a_line_and_presets(instance: Instance) -> None:
         np.testing.assert_allclose(reply["values"], VOXELS[12, 12], rtol=1e-4)
         assert reply["length"] == EDGE - 1
         text = client.get("/api/presets/paraview").text
-        read = client.post("/api/presets/read", json={"text": text}).json()["transfer"]
+        read = client.post("/api/presets/parse", json={"text": text}).json()["transfer"]
         shown = client.get("/api/scene").json()["scene"]["volumes"][0]["transfer"]
         np.testing.assert_allclose(read["value_range"], shown["value_range"])
-        assert client.post("/api/presets/read", json={"text": "{}"}).status_code == 400
+        assert client.post("/api/presets/parse", json={"text": "{}"}).status_code == 400

@@ -65,12 +65,12 @@ def test_code_from_elsewhere_is_shown_and_compiled_only_with_consent(fresh: Inst
         assert (waiting["hash"], waiting["source"]) == (hash, GREEN)
         np.testing.assert_array_equal(page.exact(revision).rgb, plain)  # Drawn in plain light until somebody agrees.
         with http(fresh, "steer") as steering:
-            assert steering.post(f"/api/shadings/{hash}/agree").status_code == 403
-        assert client.post(f"/api/shadings/{hash}/agree").json()["hash"] == hash
+            assert steering.post(f"/api/shadings/{hash}/approve").status_code == 403
+        assert client.post(f"/api/shadings/{hash}/approve").json()["hash"] == hash
         while (shown := page.exact(revision).rgb)[..., 0].max() > 0:
             pass
         assert shown[..., 1].max() > 100
-        assert client.post(f"/api/shadings/{hash}/agree").status_code == 400
+        assert client.post(f"/api/shadings/{hash}/approve").status_code == 400
     with open_page(fresh, "look") as page:
         assert [one["source"] for one in page.hear_text("shadings")["shadings"]] == [""]
 

@@ -108,7 +108,7 @@ def test_a_page_without_room_for_a_frame_leaves_the_video_of_others_alone(instan
             wide.exact()
             narrow.look(narrow.scene.camera.turned(5.0), is_moving=True)
             assert [page.hear_picture().header["encoding"] for page in (narrow, wide)] == ["h264", "h264"]
-            wide.say("ask_controls")
+            wide.say("request_controls")
             wide.look(wide.scene.camera.turned(9.0), is_moving=True)
             while (moving := wide.hear_picture().header)["full_width"] != 96 or moving["is_exact"]:
                 pass

@@ -65,7 +65,7 @@ export interface SetCamera {
   readonly camera: Camera;
   readonly is_moving?: boolean;
   readonly sent_at_ms?: number;
-  readonly type: "look";
+  readonly type: "set_camera";
 }
 
 /** One place of the scene, and what stands there from now on.
@@ -138,18 +138,18 @@ export interface RequestKeyFrame {
 
 /** May I have the controls? Who owns gets them at once, and so does anybody while nobody has them. */
 export interface RequestControls {
-  readonly type: "ask_controls";
+  readonly type: "request_controls";
 }
 
 /** Hand the controls to a client, or to nobody. */
 export interface HandOverControls {
   readonly client?: string | null;
-  readonly type: "give_controls";
+  readonly type: "hand_over_controls";
 }
 
 /** Somebody is there: the grace period starts anew. */
 export interface KeepAlive {
-  readonly type: "prolong";
+  readonly type: "keep_alive";
 }
 
 /** Stop a task that Progress told of. */
@@ -249,7 +249,7 @@ export interface SaveDraft {
   readonly scan: string;
   readonly draft: ReconstructionDraft | null;
   readonly is_open: boolean;
-  readonly type: "set_up";
+  readonly type: "save_draft";
 }
 
 /** The answer to Prove: the keyed hash (HMAC-SHA256 under the session's key, in hex) of "server", the page's nonce,
@@ -476,7 +476,7 @@ export interface SceneState {
 export interface CameraMoved {
   readonly camera: Camera;
   readonly by: string;
-  readonly type: "moved";
+  readonly type: "camera_moved";
 }
 
 /** counts: voxels in equal bins from low to high. */
@@ -569,7 +569,7 @@ export interface ErrorMessage {
   readonly revision: number;
   readonly request: string;
   readonly line: number;
-  readonly type: "refusal";
+  readonly type: "error";
 }
 
 /** Somebody who watches. */
@@ -609,10 +609,10 @@ export interface Progress {
   readonly type: "progress";
 }
 
-/** When the instance ends itself. is_warning: ask whether to prolong. grace_s: what Prolong gives. */
+/** When the instance ends itself. is_warning: ask whether to prolong. idle_timeout_s: what Prolong gives. */
 export interface IdleStatus {
   readonly seconds_left: number;
-  readonly grace_s: number;
+  readonly idle_timeout_s: number;
   readonly is_warning: boolean;
   readonly type: "idle";
 }
@@ -621,7 +621,7 @@ export interface IdleStatus {
 export interface ShuttingDown {
   readonly what: string;
   readonly remedy: string;
-  readonly type: "ended";
+  readonly type: "shutting_down";
 }
 
 /** What is under a place of the picture.
@@ -638,7 +638,7 @@ export interface Hit {
 export interface ProbeResult {
   readonly request: string;
   readonly hit: Hit | null;
-  readonly type: "probed";
+  readonly type: "probe_result";
 }
 
 /** Where the slices are cut, by whomever; None: they are not shown. */
@@ -762,7 +762,7 @@ export interface ShadingText {
   readonly source: string;
 }
 
-/** POST /api/presets/read: the JSON that ParaView exports. */
+/** POST /api/presets/parse: the JSON that ParaView exports. */
 export interface PresetText {
   readonly text: string;
 }
@@ -834,7 +834,7 @@ export interface AxisRequest {
   readonly options?: ScanOptions;
 }
 
-/** POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
+/** POST /api/scans/preview: an image of a scan with a recipe. A new request for the same view cancels the old one.
  * index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
  * values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
  * client: who asks, so that nobody abandons what another waits for. number: counts what it has asked, for requests may
@@ -939,7 +939,7 @@ export interface Folder {
   readonly is_scan: boolean;
 }
 
-/** GET /api/files/facts?path=: what a file holds, without reading its voxels.
+/** GET /api/files/info?path=: what a file holds, without reading its voxels.
  * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
  * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
  * could be one, if somebody says what its datasets are. is_headerless: its name alone may say what its shape and type

@@ -126,9 +126,9 @@ def _add_watching(app: FastAPI, keeper: JobSupervisor, changes: ChangeNotifier) 
         return await asyncio.to_thread(lambda: [entry(keeper, record) for record in keeper.records])
 
     @app.get("/api/jobs/{id}")
-    async def job(id: str, unlike: str = "", wait_s: float = 0.0) -> dict[str, Any]:
-        """With ``unlike``, the answer waits until it is in another phase than that, or until wait_s are over."""
-        await changes.wait_until_changed(lambda: keeper.get(id).state.phase != unlike, min(wait_s, LONGEST_WAIT_S))
+    async def job(id: str, not_phase: str = "", wait_s: float = 0.0) -> dict[str, Any]:
+        """With ``not_phase``, the answer waits until it is in another phase than that, or until wait_s are over."""
+        await changes.wait_until_changed(lambda: keeper.get(id).state.phase != not_phase, min(wait_s, LONGEST_WAIT_S))
         return await asyncio.to_thread(entry, keeper, keeper.get(id))
 
     @app.get("/api/jobs/{id}/log", response_class=PlainTextResponse)

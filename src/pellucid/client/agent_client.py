@@ -95,9 +95,9 @@ class AgentClient:
         listed: list[dict[str, Any]] = self._connection.ask("GET", "/api/jobs")
         return listed
 
-    def job(self, id: str, unlike: str = "", wait_s: float = 0.0) -> dict[str, Any]:
-        """What is known of one; with ``unlike``, when it is in another phase, or wait_s are over."""
-        return self._reply("GET", f"/api/jobs/{id}", None, unlike=unlike, wait_s=wait_s)
+    def job(self, id: str, not_phase: str = "", wait_s: float = 0.0) -> dict[str, Any]:
+        """What is known of one; with ``not_phase``, when it is in another phase, or wait_s are over."""
+        return self._reply("GET", f"/api/jobs/{id}", None, not_phase=not_phase, wait_s=wait_s)
 
     def log(self, id: str) -> str:
         return self._connection.exchange("GET", f"/api/jobs/{id}/log").decode(errors="replace")

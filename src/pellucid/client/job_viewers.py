@@ -153,7 +153,7 @@ class AgentViewer(ViewerRecord):
 
 
 def request_viewer(
-    job: JobOptions, *, device: str | None, roots: Iterable[str | Path], grace_minutes: float
+    job: JobOptions, *, device: str | None, roots: Iterable[str | Path], idle_timeout_minutes: float
 ) -> PendingViewer:
     """Ask the agent for a viewer."""
     overrides = {name: value for name, value in job.items() if name in OVERRIDES}
@@ -165,7 +165,7 @@ def request_viewer(
     folders = [str(Path(root).expanduser().absolute()) for root in (Path.cwd(), *roots)]
     if "source" in request and not {"shape", "gpus"} & request.keys():
         request |= _measured(str(request["source"]))
-    request |= {"device": device, "roots": folders, "grace_s": grace_minutes * 60, "overrides": overrides}
+    request |= {"device": device, "roots": folders, "idle_timeout_s": idle_timeout_minutes * 60, "overrides": overrides}
     agency = AgentClient.find_or_start()
     return PendingViewer(agency, agency.start(request))
 

@@ -37,7 +37,7 @@ def start(
     device: str | None = ...,
     roots: Iterable[str | Path] = ...,
     port: int = ...,
-    grace_minutes: float = ...,
+    idle_timeout_minutes: float = ...,
     keep: bool = ...,
     wait: Literal[True] = ...,
     **job: "Unpack[JobOptions]",
@@ -48,7 +48,7 @@ def start(
     device: str | None = ...,
     roots: Iterable[str | Path] = ...,
     port: int = ...,
-    grace_minutes: float = ...,
+    idle_timeout_minutes: float = ...,
     keep: bool = ...,
     wait: Literal[False],
     **job: "Unpack[JobOptions]",
@@ -58,24 +58,24 @@ def start(
     device: str | None = None,
     roots: Iterable[str | Path] = (),
     port: int = 0,
-    grace_minutes: float = 60.0,
+    idle_timeout_minutes: float = 60.0,
     keep: bool = False,
     wait: bool = True,
     **job: "Unpack[JobOptions]",
 ) -> "Viewer | PendingViewer":
     """A viewer in a process of its own, ready to be used: on this machine, or on a node where the site has Slurm.
 
-    It ends with this program, or after ``grace_minutes`` without use; with keep, it outlives the program. roots: what
-    the page may open, besides this folder and those that ``load`` opens. device: cpu, cuda, cuda:1; or several, which
-    share what one has no room for: cuda:0,cuda:1 or all. Else the first that there is.
+    It stops with this program, or after ``idle_timeout_minutes`` without use; with keep, it outlives the program.
+    roots: folders that the page may open, besides this folder and those that ``load`` opens. device: cpu, cuda, cuda:1;
+    or several that share a volume: cuda:0,cuda:1 or all. Default: the first GPU, or the CPU.
 
-    For what is asked for in ``job`` (gpus="auto", shape, dtype, memory, cores, partition, ...) the agent finds a place;
-    such a viewer outlives this program. Without wait, what comes back tells when it is expected to start.
+    With job options (gpus="auto", shape, dtype, memory, cores, partition, ...) the agent submits a job; such a viewer
+    outlives this program. With wait=False the result is a PendingViewer, which has the expected start.
     """
     if job or not wait or _is_elsewhere():
         from pellucid.client.job_viewers import request_viewer
 
-        pending = request_viewer(job, device=device, roots=roots, grace_minutes=grace_minutes)
+        pending = request_viewer(job, device=device, roots=roots, idle_timeout_minutes=idle_timeout_minutes)
         return pending.wait() if wait else pending
     ours, theirs = socket.socketpair()
     process = _launched(theirs)
@@ -84,7 +84,9 @@ def start(
     from pellucid.instance.process import ViewerOptions
 
     folders = (Path.cwd(), *(Path(root).expanduser().absolute() for root in roots))
-    options = ViewerOptions(device, port, tuple(map(str, folders)), grace_minutes * 60, 0 if keep else os.getpid())
+    options = ViewerOptions(
+        device, port, tuple(map(str, folders)), idle_timeout_minutes * 60, 0 if keep else os.getpid()
+    )
     return Viewer(_ready(ours, process, options), _ending(process))
 
 

@@ -299,7 +299,7 @@ class Viewer(ViewerLifecycle):
         pixels = self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="raw")
         return np.frombuffer(pixels, np.uint8).reshape(height, width, 4).copy()
 
-    def image(self, width: int = 1280, height: int = 720) -> bytes:
+    def screenshot_png(self, width: int = 1280, height: int = 720) -> bytes:
         """The same as a PNG file."""
         return self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="png")
 

@@ -48,7 +48,7 @@ class ViewerWidget(anywidget.AnyWidget):
             self.send({"name": urlsplit(self._viewer.address).hostname})
         elif request == "picture":
             try:
-                self.send({"picture": True}, [self._viewer.image()])
+                self.send({"picture": True}, [self._viewer.screenshot_png()])
             except PellucidError as error:
                 self.send({"what": str(error)})
 

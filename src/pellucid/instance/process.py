@@ -35,7 +35,7 @@ class ViewerOptions:
     device: str | None = None
     port: int = 0
     roots: tuple[str, ...] = ()
-    grace_s: float = 3600.0
+    idle_timeout_s: float = 3600.0
     parent: int = 0
 
 
@@ -76,7 +76,7 @@ def _begun(options: ViewerOptions) -> "Instance":
         from pellucid.instance.server import Instance
         from pellucid.instance.session import SessionOptions
 
-        setup = SessionOptions(options.device, options.roots, options.grace_s, ahead=ahead)
+        setup = SessionOptions(options.device, options.roots, options.idle_timeout_s, ahead=ahead)
         instance = Instance(None, setup, options.port)
         if not options.parent and not instance.is_listed:
             instance.close()

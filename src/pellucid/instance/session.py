@@ -24,7 +24,7 @@ from pellucid.instance.arrays.uploads import ArrayUploads
 from pellucid.instance.frames.scheduler import FrameScheduler
 from pellucid.instance.frames.sender import FrameSender
 from pellucid.instance.frames.timing import FrameTiming
-from pellucid.instance.lifecycle.idle import GRACE_S, IdleTimer
+from pellucid.instance.lifecycle.idle import IDLE_TIMEOUT_S, IdleTimer
 from pellucid.instance.lifecycle.scratch_folders import socket_folder
 from pellucid.instance.protocol import server_messages
 from pellucid.instance.protocol.shared_types import Capability, ClientLimits
@@ -57,7 +57,7 @@ class SessionOptions:
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
-    grace_s: float = GRACE_S
+    idle_timeout_s: float = IDLE_TIMEOUT_S
     clock: Callable[[], float] = time.monotonic
     deadlines: Deadlines = field(default_factory=Deadlines)
     root: str = field(default="", repr=False)
@@ -74,7 +74,7 @@ class Session:
         self.relay, self.worker = ahead.relay, ahead.worker
         self.history, self.controls, self.members = History(Scene()), Controls(), dict[str, ConnectedClient]()
         self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), ArrayUploads(setup.max_bytes, setup.clock)
-        self.idle, self.timing = IdleTimer(setup.grace_s, clock=setup.clock), FrameTiming()
+        self.idle, self.timing = IdleTimer(setup.idle_timeout_s, clock=setup.clock), FrameTiming()
         self.delivery = FrameSender(self.timing, lambda: list(self.members.values()))
         self.picturing = FrameScheduler(self.history, self.worker, self.delivery)
         self.picturing.drawable = self.shadings.drawable

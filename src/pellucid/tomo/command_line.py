@@ -11,8 +11,8 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
 
 PLAIN = {name: name for name in ("center", "tilt", "zingers", "air", "method", "filter", "padding", "iterations")}
-PLAIN |= {"roll_deg": "roll", "binning": "bin"}
-"""Settings that are one word each, and that word."""
+PLAIN |= {"roll_deg": "roll", "binning": "bin", "air": "air-columns"}
+"""Settings that are one value each, and the name of their option."""
 
 
 @dataclass(frozen=True)
@@ -71,5 +71,5 @@ def _of_recipe(recipe: Recipe) -> list[tuple[str, object]]:
         ("--ring", "" if recipe.rings.method == "none" else recipe.rings.method),
         ("--phase", phase and f"{phase.energy_kev:g},{phase.distance_mm:g},{phase.delta_over_beta:g}"),
         ("--nonnegative", recipe.is_nonnegative),
-        ("--square", not recipe.is_circle),
+        ("--no-circle", not recipe.is_circle),
     ]

@@ -33,7 +33,7 @@ export class AgentApi {
 
   readonly about = (): Promise<About> => this.json("GET", "api/about");
   readonly listFolder = (folder: string): Promise<FolderListing> => this.json("GET", `api/files?${query({ folder })}`);
-  readonly fileInfo = (path: string): Promise<FileInfo> => this.json("GET", `api/files/facts?${query({ path })}`);
+  readonly fileInfo = (path: string): Promise<FileInfo> => this.json("GET", `api/files/info?${query({ path })}`);
   readonly jobs = (): Promise<Job[]> => this.json("GET", "api/jobs");
   readonly startViewer = (request: ViewerRequest): Promise<Job> => this.json("POST", "api/instances", request);
   readonly startBatch = (request: BatchRequest): Promise<Job[]> => this.json("POST", "api/batches", request);

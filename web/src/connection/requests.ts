@@ -52,10 +52,10 @@ const query = (values: Record<string, string | number>): string =>
   new URLSearchParams(Object.entries(values).map(([name, value]): [string, string] => [name, String(value)])).toString();
 
 export const listFolder = (folder: string, search: string): Promise<Folder> => get(`api/files?${query({ folder, search })}`);
-export const factsOf = (path: string): Promise<FileFacts> => get(`api/files/facts?${query({ path })}`);
+export const factsOf = (path: string): Promise<FileFacts> => get(`api/files/info?${query({ path })}`);
 export const load = (request: LoadRequest): Promise<Loaded> => post("api/load", request);
 export const compile = (source: string): Promise<CompiledShading> => post("api/shadings", { source });
-export const agree = (hash: string): Promise<CompiledShading> => post(`api/shadings/${hash}/agree`);
+export const approve = (hash: string): Promise<CompiledShading> => post(`api/shadings/${hash}/approve`);
 export const profile = (request: ProfileRequest): Promise<ProfileValues> => post("api/profile", request);
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
 export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);

@@ -169,7 +169,7 @@ describe("the connection", () => {
 
   it("keeps what an instance said when it ended, and looks for the next one", async () => {
     const { sockets, states, timers } = await proven();
-    sockets[0]?.say('{"type": "ended", "what": "Nobody was there.", "remedy": ""}');
+    sockets[0]?.say('{"type": "shutting_down", "what": "Nobody was there.", "remedy": ""}');
     sockets[0]?.fail(4001);
     await vi.waitFor(() => expect(timers).toHaveLength(1));
     expect(states).toEqual([]);
@@ -178,9 +178,9 @@ describe("the connection", () => {
   it("sends nothing while it is down", () => {
     const { socket, sockets } = setUp();
     if (sockets[0]) sockets[0].readyState = WebSocket.CONNECTING;
-    expect(socket.send({ type: "prolong" })).toBe(false);
+    expect(socket.send({ type: "keep_alive" })).toBe(false);
     if (sockets[0]) sockets[0].readyState = WebSocket.OPEN;
-    expect(socket.send({ type: "prolong" })).toBe(true);
-    expect(sockets[0]?.sent).toEqual(['{"type":"prolong"}']);
+    expect(socket.send({ type: "keep_alive" })).toBe(true);
+    expect(sockets[0]?.sent).toEqual(['{"type":"keep_alive"}']);
   });
 });

@@ -91,14 +91,14 @@ export class Socket {
       this.hasEnded = false;
       this.listener.onConnection({ phase: "open" });
     }
-    if (heard.type === "ended") this.hasEnded = true;
+    if (heard.type === "shutting_down") this.hasEnded = true;
     this.listener.onText(heard);
   }
 
   /** Nothing is believed before the proof. */
   private check(message: unknown, socket: WebSocket): void {
     const heard = typeof message === "string" ? (JSON.parse(message) as Outgoing) : null;
-    if (heard?.type === "refusal") return; // Of another version: the code that follows says so.
+    if (heard?.type === "error") return; // Of another version: the code that follows says so.
     const proof = heard?.type === "proof" ? this.access.answer(heard) : null;
     if (proof === null) {
       socket.close();

@@ -1,7 +1,7 @@
 // A user's shading: its source, the compiler's messages, its sliders.
 
 import { useState, type KeyboardEvent, type ReactNode } from "react";
-import { agree, compile } from "../connection/requests";
+import { approve, compile } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
 import { Button, IconButton } from "../components/Button";
 import type { Shading } from "../protocol";
@@ -75,7 +75,7 @@ function Known({ shading, onEdit }: { shading: Shading; onEdit: () => void }): R
         {shading.is_waiting ? "Read" : "Edit"}
       </Button>
       {shading.is_waiting ? (
-        <Button look="main" title="This shading came with someone else's scene. It runs only after you approve it." onClick={() => void session.attempt(agree(shading.hash))}>
+        <Button look="main" title="This shading came with someone else's scene. It runs only after you approve it." onClick={() => void session.attempt(approve(shading.hash))}>
           Approve
         </Button>
       ) : null}

@@ -123,9 +123,9 @@ function useSavedDraft(path: string, draft: ReconstructionDraft | null): void {
   useEffect(() => {
     if (draft) session.store.dispatch({ type: "draft", scan: path, draft });
     // Sent again to a viewer that accepts the page anew: it may have been restarted.
-    if (client) session.send({ type: "set_up", scan: path, draft: draft, is_open: true });
+    if (client) session.send({ type: "save_draft", scan: path, draft: draft, is_open: true });
   }, [session, client, path, draft]);
-  const close = useEffectEvent(() => void session.send({ type: "set_up", scan: path, draft: draft, is_open: false }));
+  const close = useEffectEvent(() => void session.send({ type: "save_draft", scan: path, draft: draft, is_open: false }));
   // At once: whoever closes it may reload the page right after.
   useLayoutEffect(() => close, []);
 }

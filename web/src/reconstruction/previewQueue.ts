@@ -104,7 +104,7 @@ export class PreviewQueue {
 }
 
 async function fetchPreview(request: PreviewRequest, signal: AbortSignal): ReturnType<Fetch> {
-  const answer = await ask("api/scans/try", "POST", JSON.stringify(request), signal);
+  const answer = await ask("api/scans/preview", "POST", JSON.stringify(request), signal);
   const { header, image } = unpackAs<PreviewHeader>(await answer.arrayBuffer());
   return { header, image: await createImageBitmap(new Blob([image], { type: `image/${header.encoding}` })) };
 }

@@ -47,6 +47,6 @@ export class CameraSender {
   private flush(): void {
     const { next } = this;
     this.next = null;
-    if (next) this.send({ type: "look", camera: next.camera, is_moving: next.isMoving, sent_at_ms: next.atMs });
+    if (next) this.send({ type: "set_camera", camera: next.camera, is_moving: next.isMoving, sent_at_ms: next.atMs });
   }
 }

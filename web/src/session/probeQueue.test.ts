@@ -11,7 +11,7 @@ it("answers the latest question, and the ones before with nothing", async () => 
   const second = probeQueue.ask(0.2, 0.2, "main");
   expect(await first).toBeNull();
   expect(probeQueue.isBusy).toBe(true);
-  probeQueue.answered({ type: "probed", request: sent[1]?.request ?? "", hit: HIT });
+  probeQueue.answered({ type: "probe_result", request: sent[1]?.request ?? "", hit: HIT });
   expect(await second).toBe(HIT);
   expect(probeQueue.isBusy).toBe(false);
 });

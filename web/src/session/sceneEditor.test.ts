@@ -18,7 +18,7 @@ function setUp() {
 }
 
 const ambient = (value: number) => [{ path: ["light", "ambient"], value }];
-const refusal = (request: string, revision: number): ErrorMessage => ({ what: "No.", remedy: "", revision, request, line: 0, type: "refusal" });
+const refusal = (request: string, revision: number): ErrorMessage => ({ what: "No.", remedy: "", revision, request, line: 0, type: "error" });
 
 describe("the scene editor", () => {
   it("sends one at a time, and merges what comes meanwhile", () => {

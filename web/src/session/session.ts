@@ -171,8 +171,8 @@ export class Session {
     const { crossHair } = this.store.get();
     this.store.dispatch({ type: "heard", message, atMs: performance.now() });
     if (message.type === "state") this.sceneEditor.answered(message.request);
-    else if (message.type === "probed") this.probeQueue.answered(message);
-    else if (message.type === "refusal") this.refused(message);
+    else if (message.type === "probe_result") this.probeQueue.answered(message);
+    else if (message.type === "error") this.refused(message);
     else if (message.type === "welcome") {
       this.painter.clock.observe(message.clock_at_ms, performance.now());
       // An instance that was started again knows nothing of our slices.
@@ -182,7 +182,7 @@ export class Session {
 
   private refused(refusal: ErrorMessage): void {
     // A question that could not be answered while something else goes on is not worth a word.
-    if (refusal.request.startsWith("probe-")) return this.probeQueue.answered({ type: "probed", request: refusal.request, hit: null });
+    if (refusal.request.startsWith("probe-")) return this.probeQueue.answered({ type: "probe_result", request: refusal.request, hit: null });
     if (this.sceneEditor.refused(refusal)) this.notify("error", refusal.what, refusal.remedy);
   }
 

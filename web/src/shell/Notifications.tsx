@@ -152,7 +152,7 @@ function IdleWarning(): ReactNode {
       <div>
         <p>This viewer has been idle and stops in {text}.</p>
       </div>
-      <Button look="main" onClick={() => session.send({ type: "prolong" })}>
+      <Button look="main" onClick={() => session.send({ type: "keep_alive" })}>
         Keep running
       </Button>
     </div>

@@ -55,13 +55,13 @@ function People(): ReactNode {
       </span>
       {maySteer
         ? asking.map((id) => (
-            <Button key={id} look="main" onClick={() => session.send({ type: "give_controls", client: id })}>
+            <Button key={id} look="main" onClick={() => session.send({ type: "hand_over_controls", client: id })}>
               Hand control to {nameOf(id)}
             </Button>
           ))
         : null}
       {!maySteer && capability !== "look" ? (
-        <Button isDisabled={controls.asking.includes(me)} onClick={() => session.send({ type: "ask_controls" })}>
+        <Button isDisabled={controls.asking.includes(me)} onClick={() => session.send({ type: "request_controls" })}>
           {controls.asking.includes(me) ? "Control requested" : "Request control"}
         </Button>
       ) : null}

@@ -92,7 +92,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
       return { ...state, welcome: message, tasks: {}, runs: ended(state.runs, () => true), camera: null };
     case "state":
       return withState(state, message);
-    case "moved":
+    case "camera_moved":
       return { ...state, camera: message.camera };
     case "layers":
       return withChosen(withLayers({ ...state, layersOf: { ...state.layersOf, [message.view ?? "main"]: message } }));
@@ -110,11 +110,11 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
       return { ...state, crossHair: message };
     case "reconstructions":
       return withReconstructions(state, message);
-    case "ended":
+    case "shutting_down":
       return { ...state, connection: { phase: "closed", what: message.what, remedy: message.remedy } };
     case "proof":
-    case "refusal":
-    case "probed":
+    case "error":
+    case "probe_result":
       return state;
   }
 }

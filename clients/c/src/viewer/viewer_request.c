@@ -37,7 +37,7 @@ static void append_viewer_options(struct text *body, const pellucid_viewer_optio
         append_json(body, options->roots[i]);
     }
     locale_t before = use_c_locale();
-    append(body, "], \"grace_s\": %.17g",
+    append(body, "], \"idle_timeout_s\": %.17g",
            60 * (options->idle_timeout_minutes > 0 ? options->idle_timeout_minutes : 60));
     uselocale(before);
     if (options->gpus != 0)
@@ -99,7 +99,7 @@ static int wait_for_viewer(const struct endpoint *agent, struct monitor *monitor
         if (now_s() - since > monitor->timeout_s)
             return fail(error, PELLUCID_TIMEOUT, "Use a longer timeout_s, or run pellucid list to see its state.",
                         "The viewer is %s after %.0f s. %s", phase, now_s() - since, why);
-        snprintf(request_path, sizeof request_path, "/api/jobs/%s?unlike=%s&wait_s=%d", id, phase, POLL_WAIT_S);
+        snprintf(request_path, sizeof request_path, "/api/jobs/%s?not_phase=%s&wait_s=%d", id, phase, POLL_WAIT_S);
         free(job->body);
         memset(job, 0, sizeof *job);
         TRY(http_json(agent, monitor, "GET", request_path, NULL, job, error));

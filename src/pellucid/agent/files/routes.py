@@ -38,7 +38,7 @@ def _add_looking(app: FastAPI, files: UserFiles, inspector: Inspector, site: Sit
     async def listed(folder: str = "") -> dict[str, Any]:
         return asdict(await asyncio.to_thread(files.list_folder, folder))
 
-    @app.get("/api/files/facts")
+    @app.get("/api/files/info")
     async def facts(path: str) -> dict[str, Any]:
         """What is in a file, and what a viewer of it takes."""
         found = await inspector.facts(await asyncio.to_thread(files.roots.require_allowed, path))

@@ -14,5 +14,5 @@ if "get_config" in globals():  # JupyterHub gives these names to its settings fi
     site_file = current().site_file
     site = read_hub_site(site_file)
     configure(globals()["get_config"](), site, site_file)
-    if site.more:
-        globals()["load_subconfig"](site.more)
+    if site.extra_config:
+        globals()["load_subconfig"](site.extra_config)

@@ -54,8 +54,8 @@ def _configure_hub(c: Any, site: HubSite, folder: Path) -> None:
 
 def _configure_people(c: Any, site: HubSite) -> None:
     c.JupyterHub.authenticator_class = site.authenticator
-    c.Authenticator.allow_all = site.everybody
-    c.Authenticator.allowed_users = set(site.people)
+    c.Authenticator.allow_all = site.allow_all
+    c.Authenticator.allowed_users = set(site.users)
     c.Authenticator.admin_users = set(site.admins)
     c.Authenticator.blocked_users = {"root"}  # Nothing of this is to run as root.
     c.LocalAuthenticator.allowed_groups = set(site.groups)

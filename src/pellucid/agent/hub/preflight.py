@@ -74,6 +74,6 @@ def _is_open(path: Path) -> bool:
 
 
 def _open_to_others(site: HubSite) -> Iterator[str]:
-    for name in (site.key, site.more):
+    for name in (site.key, site.extra_config):
         if name and Path(name).exists() and Path(name).stat().st_mode & stat.S_IROTH:
             yield f"Everybody can read {name}, which has secrets: chmod o-r {name}."

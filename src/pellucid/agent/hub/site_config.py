@@ -1,23 +1,23 @@
-"""What the site has decided about its Hub.
+"""The site's settings for its JupyterHub.
 
 Here: HubSite, read from the table ``hub`` of the site file.
-Not here: what that means for JupyterHub (jupyterhub_settings), jobs (jobs.site).
+Not here: the settings of JupyterHub that follow from them (jupyterhub_settings), jobs (jobs.site).
 
     [hub]
-    address = "https://0.0.0.0:443"              # where people come in
+    address = "https://0.0.0.0:443"              # the address users open
     certificate = "/etc/pellucid/certificate.pem"
     key = "/etc/pellucid/key.pem"
-    authenticator = "pam"                        # any that JupyterHub knows by name or by module
-    everybody = true                             # whoever can log in may; else people and groups
-    people = ["ada"]
+    authenticator = "pam"                        # any authenticator of JupyterHub, by name or module
+    allow_all = true                             # every account may log in; false: only users, groups and admins
+    users = ["ada"]
     groups = ["imaging"]                         # of the system
     admins = ["root"]
-    folder = "/var/lib/pellucid-hub"             # what the Hub keeps
+    folder = "/var/lib/pellucid-hub"             # state of the Hub
     links = false                                # a viewer's link opens it without logging in
-    subdomains = ""                              # https://view.site.org: everybody at a host name of their own
-    more = "/etc/pellucid/hub_config.py"         # further settings of JupyterHub's, also secret ones
+    subdomains = ""                              # https://view.site.org: one host name per user
+    extra_config = "/etc/pellucid/hub_config.py" # a file with further JupyterHub settings, including secrets
 
-    [hub.settings.LDAPAuthenticator]             # settings of JupyterHub's, by class
+    [hub.settings.LDAPAuthenticator]             # JupyterHub settings, by class
     server_address = "ldap.site.org"
 """
 
@@ -32,20 +32,20 @@ from pellucid.errors import InvalidInput
 
 @dataclass(frozen=True)
 class HubSite:
-    """As in the site file."""
+    """The table [hub] of the site file."""
 
     address: str = "http://127.0.0.1:8000"
     certificate: str = ""
     key: str = ""
     authenticator: str = "pam"
-    everybody: bool = True
-    people: tuple[str, ...] = ()
+    allow_all: bool = True
+    users: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     admins: tuple[str, ...] = ()
     folder: str = "/var/lib/pellucid-hub"
     links: bool = False
     subdomains: str = ""
-    more: str = ""
+    extra_config: str = ""
     hub_port: int = 8081
     proxy_port: int = 8001
     proxy_user: str = "nobody"
@@ -61,15 +61,17 @@ class HubSite:
 
 
 def read_hub_site(path: Path) -> HubSite:
-    """The table; where there is no file, or no such table, a Hub for this machine alone."""
+    """The table [hub]. Without a file or a table, the defaults: a Hub for this machine only."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("hub", {})
     except (FileNotFoundError, NotADirectoryError):
         return HubSite()
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"The site file {path} cannot be read: {error}.", remedy="Correct it.") from error
+        raise InvalidInput(
+            f"Cannot read the site file {path}: {error}.", remedy="Check its permissions and its TOML syntax."
+        ) from error
     if not isinstance(table, dict):
-        raise InvalidInput(f"In {path}, hub is no table.", remedy="Write [hub] on a line of its own.")
+        raise InvalidInput(f"Invalid hub in {path}: not a table.", remedy="Write [hub] on a line of its own.")
     site = HubSite(**{name: _typed(name, value, path) for name, value in table.items()})
     _check(site, path)
     return site
@@ -85,8 +87,8 @@ def _typed(name: str, value: Any, path: Path) -> Any:
     value = tuple(value) if isinstance(value, list) else value
     is_listed = not isinstance(value, tuple) or all(isinstance(one, str) for one in value)
     if type(value) is not type(default) or not is_listed:
-        remedy = f"Give a {'list of words' if isinstance(default, tuple) else type(default).__name__}."
-        raise InvalidInput(f"In [hub] of {path}, {name} cannot be {value!r}.", remedy=remedy)
+        remedy = f"Use a {'list of strings' if isinstance(default, tuple) else type(default).__name__}."
+        raise InvalidInput(f"Invalid {name} in [hub] of {path}: {value!r}.", remedy=remedy)
     return value
 
 
@@ -96,15 +98,15 @@ def _check(site: HubSite, path: Path) -> None:
     except (ValueError, KeyError):
         scheme = ""
     if scheme not in ("http", "https"):
-        remedy = "Give one such as https://0.0.0.0:443."
-        raise InvalidInput(f"In [hub] of {path}, {site.address!r} is no address.", remedy=remedy)
+        remedy = "Use an address such as https://0.0.0.0:443."
+        raise InvalidInput(f"Invalid address in [hub] of {path}: {site.address!r}.", remedy=remedy)
     if (scheme == "https") != bool(site.certificate and site.key):
-        what = f"In [hub] of {path}, an address with https and a certificate with its key belong together."
-        raise InvalidInput(what, remedy="Give all three, or an address with http.")
-    if not site.everybody and not (site.people or site.groups or site.admins):
-        what = f"In [hub] of {path}, nobody may log in."
-        raise InvalidInput(what, remedy="Name people or groups, or set everybody = true.")
+        what = f"[hub] in {path} must set a certificate and its key if, and only if, the address begins with https."
+        raise InvalidInput(what, remedy="Set address, certificate and key, or use an address with http.")
+    if not site.allow_all and not (site.users or site.groups or site.admins):
+        what = f"[hub] in {path} admits no one."
+        raise InvalidInput(what, remedy="List users or groups, or set allow_all = true.")
     for name, options in site.settings.items():
         if not isinstance(options, dict):
             remedy = f"Write [hub.settings.{name}] on a line of its own."
-            raise InvalidInput(f"In {path}, hub.settings.{name} is no table.", remedy=remedy)
+            raise InvalidInput(f"Invalid hub.settings.{name} in {path}: not a table.", remedy=remedy)

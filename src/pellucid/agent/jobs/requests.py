@@ -18,7 +18,7 @@ from pellucid.jobs.site import Site
 
 COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct", "share")
 """What may run as a task; nothing that itself waits for somebody."""
-GRACE_S = 3600.0
+IDLE_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Overrides:
 class ViewerRequest:
     """gpus: None to have it estimated from shape and dtype; 0 for a viewer on the CPU. memory_bytes, cores: 0 for an
     estimate. source: what is shown at first. roots: what the page may open; without any, what the agent's own page
-    shows. grace_s: it ends after so long without use.
+    shows. idle_timeout_s: it ends after so long without use.
     """
 
     gpus: int | None = None
@@ -54,7 +54,7 @@ class ViewerRequest:
     state: str = ""
     device: str | None = None
     roots: tuple[str, ...] = ()
-    grace_s: float = GRACE_S
+    idle_timeout_s: float = IDLE_TIMEOUT_S
     overrides: Overrides = Overrides()
 
     def __post_init__(self) -> None:

@@ -66,7 +66,7 @@ def _run(instance: "Instance", folder: Path, request: dict[str, Any], began: flo
         _watch_time_limit(instance, folder, began + request["minutes"] * 60)
     instance.run()
     if instance.session.idle.is_expired:
-        write_json(folder / REASON, {"word": f"Nobody used it for {_span(request['grace_s'])}."})
+        write_json(folder / REASON, {"word": f"Nobody used it for {_span(request['idle_timeout_s'])}."})
 
 
 def _span(seconds: float) -> str:
@@ -94,7 +94,7 @@ def _begun(folder: Path, request: dict[str, Any]) -> "tuple[Instance, Certificat
         # Only where the agent may be on another machine does anybody have to be let in from there.
         certificate = make_certificate(folder) if request["is_remote"] else None
         setup = SessionOptions(
-            device, tuple(request["roots"]), request["grace_s"], max_bytes=request["max_bytes"], ahead=ahead
+            device, tuple(request["roots"]), request["idle_timeout_s"], max_bytes=request["max_bytes"], ahead=ahead
         )
         return Instance(request["source"], setup, 0, request["state"], certificate), certificate
 

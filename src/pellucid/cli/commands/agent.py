@@ -54,7 +54,7 @@ def _add_start(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
     parser.add_argument("--root", action="append", default=[], metavar="FOLDER", help="whose files may be opened")
     parser.add_argument(
-        "--grace", type=number_argument, default=60.0, metavar="MINUTES", help="end after so long without use"
+        "--idle-timeout", type=number_argument, default=60.0, metavar="MINUTES", help="end after so long without use"
     )
     parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
     parser.add_argument("--no-wait", action="store_true", help="do not wait until it runs")
@@ -97,7 +97,7 @@ def start(options: argparse.Namespace) -> int:
     if options.source is not None:
         requested["source"] = str(Path(options.source).expanduser().absolute())
         roots.append(str(Path(requested["source"]).parent))
-    pending = request_viewer(requested, device=options.device, roots=roots, grace_minutes=options.grace)  # type: ignore[arg-type]
+    pending = request_viewer(requested, device=options.device, roots=roots, idle_timeout_minutes=options.idle_timeout)  # type: ignore[arg-type]
     if options.no_wait:
         print(_line(_agency().job(pending.id)))
         return 0

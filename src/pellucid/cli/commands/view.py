@@ -46,7 +46,7 @@ def add_viewer(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
     parser.add_argument(
-        "--grace",
+        "--idle-timeout",
         type=number_argument,
         default=60.0,
         metavar="MINUTES",
@@ -67,7 +67,7 @@ def serve(source: str | None, options: argparse.Namespace) -> None:
 
     exit_on_signals()
     roots = tuple(options.root) or default_roots(source)
-    setup = SessionOptions(options.device, roots, grace_s=options.grace * 60 or NEVER_S)
+    setup = SessionOptions(options.device, roots, idle_timeout_s=options.idle_timeout * 60 or NEVER_S)
     with _certificate(options.network) as certificate:
         instance = Instance(source, setup, options.port, options.state, certificate)
         with closing(instance), suppress(KeyboardInterrupt):  # The usual end, and no failure.

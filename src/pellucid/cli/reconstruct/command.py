@@ -58,7 +58,7 @@ def _add_steps(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--bin", type=count_argument, default=1, help="pixels of the detector along a voxel's edge")
     group.add_argument("--phase", metavar="KEV,MM,RATIO", help="Paganin: energy, distance to the detector, delta/beta")
     group.add_argument("--zingers", type=float, default=0.0, help="threshold in attenuation, such as 0.2")
-    group.add_argument("--air", type=int, default=0, help="columns at both ends that are air")
+    group.add_argument("--air-columns", type=int, default=0, help="columns at both ends that are air")
     rings = "none, auto, vo-sorting, vo-large, vo-dead, vo-all, fourier-wavelet or titarenko"
     group.add_argument("--ring", default="none", metavar="HOW", help=f"how rings are removed: {rings}")
     group.add_argument("--method", default="direct", metavar="HOW", help="direct, gridding (fast), sirt or cgls")
@@ -68,7 +68,7 @@ def _add_steps(group: "argparse._ArgumentGroup") -> None:
     iterations = "of sirt and cgls; usually 200 and 20"
     group.add_argument("--iterations", type=count_argument, default=0, metavar="COUNT", help=iterations)
     group.add_argument("--nonnegative", action="store_true", help="sirt: nothing below 0")
-    group.add_argument("--square", action="store_true", help="also pixels that not all views see")
+    group.add_argument("--no-circle", action="store_true", help="also pixels that not all views see")
 
 
 def _add_output(group: "argparse._ArgumentGroup") -> None:

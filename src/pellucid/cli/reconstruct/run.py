@@ -163,14 +163,14 @@ def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
         roll_deg=options.roll if options.roll == AUTOMATIC else _number(options.roll),
         binning=options.bin,
         zingers=options.zingers,
-        air=options.air,
+        air=options.air_columns,
         rings=RingSettings(method=options.ring),
         method=options.method,
         filter=options.filter,
         padding=options.padding,
         iterations=options.iterations,
         is_nonnegative=options.nonnegative,
-        is_circle=not options.square,
+        is_circle=not options.no_circle,
     )
 
 

@@ -84,7 +84,9 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
         metavar="LOW,HIGH",
         help="show where values change: by HIGH a voxel all, by LOW nothing",
     )
-    group.add_argument("--whole-steps", action="store_true", help="miss no narrow peak of the opacity between samples")
+    group.add_argument(
+        "--preintegrated", action="store_true", help="miss no narrow peak of the opacity between samples"
+    )
     group.add_argument("--shading-file", type=Path, metavar="FILE", help="your own shading, in Python or C++")
     group.add_argument(
         "--parameter",
@@ -126,8 +128,8 @@ def _add_company(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--points", action="append", default=[], help=".npy, .npz or .csv of x,y,z,value")
     group.add_argument("--radius-scale", type=positive_argument, help="radius of a point per unit of its value")
     group.add_argument("--mesh", action="append", default=[], help=".ply, .obj, .stl or .vtp")
-    group.add_argument("--beside", metavar="FILE", help="another volume or scene at the right, with the same camera")
-    group.add_argument("--beside-own", action="store_true", help="with its own colours, not those of the first")
+    group.add_argument("--compare", metavar="FILE", help="another volume or scene at the right, with the same camera")
+    group.add_argument("--compare-own-colors", action="store_true", help="with its own colours, not those of the first")
 
 
 def _add_movie(group: "argparse._ArgumentGroup") -> None:
@@ -139,7 +141,7 @@ def _add_movie(group: "argparse._ArgumentGroup") -> None:
 def run(options: argparse.Namespace) -> int:
     _check_output(options)
     scenes = [described_scene(options)]
-    if options.beside:
+    if options.compare:
         scenes.append(scene_beside(options, scenes[0]))
     _check_sources(options, scenes)
     renderer = renderer_for(scenes[0], options.device)
@@ -148,13 +150,13 @@ def run(options: argparse.Namespace) -> int:
         scenes = [shaded_by(scene, shading, options.parameter) for scene in scenes]
     if options.save_scene:
         options.save_scene.write_text(scenes[0].to_json())
-    captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.beside)]
+    captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.compare)]
 
     def one(scene: Scene, width: int, height: int) -> Voxels:
         return _image(renderer, scene, width, height, is_smooth=options.smooth)
 
     def draw(scene: Scene) -> Voxels:
-        if not options.beside:
+        if not options.compare:
             return one(scene, *options.size)
         width, height = options.size
         others = [replace(other, time=scene.time) for other in scenes[1:]]
@@ -173,7 +175,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_sources(options: argparse.Namespace, scenes: list[Scene]) -> None:
     """Refuse to write over anything that is drawn, or that says how."""
-    named = [options.source, options.beside, options.path, options.shading_file]
+    named = [options.source, options.compare, options.path, options.shading_file]
     preset = options.preset if options.preset and Path(options.preset).is_file() else None
     sources = [*(str(name) for name in (*named, preset) if name), *(name for each in scenes for name in each.sources)]
     for output in filter(None, (options.output, options.save_scene)):
@@ -200,7 +202,7 @@ def _save_movie(options: argparse.Namespace, scene: Scene, draw: Callable[[Scene
         views = [replace(scene, camera=camera) for camera in turntable(scene.camera, options.turntable)]
     else:
         views = _along(CameraPath.from_json(options.path.read_text()), scene, options.fps)
-    describe = "\n".join([str(options.size), str(options.beside), *(view.to_json() for view in views)])
+    describe = "\n".join([str(options.size), str(options.compare), *(view.to_json() for view in views)])
     save_movie(options.output, lambda number: draw(views[number]), len(views), options.fps, describe)
     return len(views)
 

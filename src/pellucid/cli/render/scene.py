@@ -44,10 +44,10 @@ def described_scene(options: argparse.Namespace) -> Scene:
 
 def scene_beside(options: argparse.Namespace, scene: Scene) -> Scene:
     """The scene at its right: another volume that looks the same, or a saved scene, or a volume with its own look."""
-    location = Location.parse(options.beside)
+    location = Location.parse(options.compare)
     if location.path.endswith(".json"):
         return _saved(location)
-    if not options.beside_own:
+    if not options.compare_own_colors:
         with open_volume(location) as volume:
             return with_look(scene, str(volume.location.absolute))
     other = _first_scene(location, options)
@@ -89,7 +89,7 @@ def _again(scene: Scene, options: argparse.Namespace) -> Scene:
 
 
 def _stance(options: argparse.Namespace) -> dict[str, Any]:
-    width, height = panel_size(*options.size) if options.beside else options.size
+    width, height = panel_size(*options.size) if options.compare else options.size
     stance = {"up": options.up, "view": options.view or "corner", "aspect": width / height}
     return {**stance, "is_turning": bool(options.turntable)}
 
@@ -128,7 +128,7 @@ def _transfer(transfer: TransferFunction, options: argparse.Namespace) -> Transf
         if not 0 <= low < high:
             raise InvalidInput(f"Edges cannot go from {low} to {high}.", remedy="Give 0 or more, then a higher value.")
         transfer = replace(transfer, edges=Edges(((0.0, 0.0), (low / high, 0.0), (1.0, 1.0)), (0.0, high)))
-    if options.whole_steps:
+    if options.preintegrated:
         transfer = replace(transfer, is_preintegrated=True)
     if options.opacity:  # As if there were so many times more of the material.
         denser = [(at, float(1 - (1 - np.float64(opacity)) ** options.opacity)) for at, opacity in transfer.opacities]

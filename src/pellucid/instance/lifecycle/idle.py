@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from pellucid.instance.protocol.server_messages import IdleStatus
 
-GRACE_S = 3600.0
+IDLE_TIMEOUT_S = 3600.0
 WARNING_S = 300.0
 
 
@@ -25,9 +25,12 @@ class IdleTimer:
     """
 
     def __init__(
-        self, grace_s: float = GRACE_S, warning_s: float = WARNING_S, clock: Callable[[], float] = time.monotonic
+        self,
+        idle_timeout_s: float = IDLE_TIMEOUT_S,
+        warning_s: float = WARNING_S,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._grace_s, self._warning_s, self._clock = grace_s, min(warning_s, grace_s / 2), clock
+        self._idle_timeout_s, self._warning_s, self._clock = idle_timeout_s, min(warning_s, idle_timeout_s / 2), clock
         self._used_at = clock()
         self._held = 0
         self._was_warning = False
@@ -59,14 +62,14 @@ class IdleTimer:
 
     @property
     def seconds_left(self) -> float:
-        return max(0.0, self._grace_s - self.idle_s)
+        return max(0.0, self._idle_timeout_s - self.idle_s)
 
     @property
     def is_expired(self) -> bool:
         return self.seconds_left == 0
 
     def message(self) -> IdleStatus:
-        return IdleStatus(self.seconds_left, self._grace_s, self.seconds_left <= self._warning_s)
+        return IdleStatus(self.seconds_left, self._idle_timeout_s, self.seconds_left <= self._warning_s)
 
     def pending_warning(self) -> IdleStatus | None:
         """The warning, once, when it is due."""

@@ -82,7 +82,7 @@ class SetCamera:
     camera: Camera
     is_moving: bool = False
     sent_at_ms: float = 0.0
-    type: Literal["look"] = "look"
+    type: Literal["set_camera"] = "set_camera"
 
     def __post_init__(self) -> None:
         numbers = (*self.camera.position, *self.camera.target, *self.camera.up, self.camera.height)
@@ -181,7 +181,7 @@ class RequestControls:
     """May I have the controls? Who owns gets them at once, and so does anybody while nobody has them."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
-    type: Literal["ask_controls"] = "ask_controls"
+    type: Literal["request_controls"] = "request_controls"
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class HandOverControls:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     client: Request | None = None
-    type: Literal["give_controls"] = "give_controls"
+    type: Literal["hand_over_controls"] = "hand_over_controls"
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class KeepAlive:
     """Somebody is there: the grace period starts anew."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
-    type: Literal["prolong"] = "prolong"
+    type: Literal["keep_alive"] = "keep_alive"
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class SaveDraft:
     scan: Path
     draft: ReconstructionDraft | None
     is_open: bool
-    type: Literal["set_up"] = "set_up"
+    type: Literal["save_draft"] = "save_draft"
 
 
 Incoming = (

@@ -153,7 +153,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """GET /api/files/facts?path=: what a file holds, without reading its voxels.
+    """GET /api/files/info?path=: what a file holds, without reading its voxels.
 
     datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
     is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
@@ -241,7 +241,7 @@ class CompiledShading:
 
 @dataclass(frozen=True)
 class PresetText:
-    """POST /api/presets/read: the JSON that ParaView exports."""
+    """POST /api/presets/parse: the JSON that ParaView exports."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
     text: Annotated[str, Field(max_length=2**20)]

@@ -90,7 +90,7 @@ class AxisResult:
 
 @dataclass(frozen=True)
 class PreviewRequest:
-    """POST /api/scans/try: a picture of a scan under a recipe. A new one for the same place abandons the one before.
+    """POST /api/scans/preview: an image of a scan with a recipe. A new request for the same view cancels the old one.
 
     index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
     values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.

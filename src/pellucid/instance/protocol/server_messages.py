@@ -89,7 +89,7 @@ class CameraMoved:
 
     camera: Camera
     by: str
-    type: Literal["moved"] = "moved"
+    type: Literal["camera_moved"] = "camera_moved"
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class ErrorMessage:
     revision: int = 0
     request: str = ""
     line: int = 0
-    type: Literal["refusal"] = "refusal"
+    type: Literal["error"] = "error"
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class IdleStatus:
-    """When the instance ends itself. is_warning: ask whether to prolong. grace_s: what Prolong gives."""
+    """When the instance ends itself. is_warning: ask whether to prolong. idle_timeout_s: what Prolong gives."""
 
     seconds_left: float
-    grace_s: float
+    idle_timeout_s: float
     is_warning: bool
     type: Literal["idle"] = "idle"
 
@@ -180,7 +180,7 @@ class ShuttingDown:
 
     what: str
     remedy: str
-    type: Literal["ended"] = "ended"
+    type: Literal["shutting_down"] = "shutting_down"
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class ProbeResult:
 
     request: str
     hit: Hit | None
-    type: Literal["probed"] = "probed"
+    type: Literal["probe_result"] = "probe_result"
 
 
 @dataclass(frozen=True)

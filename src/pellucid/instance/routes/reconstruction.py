@@ -24,7 +24,7 @@ async def describe(request: protocol.ScanRequest, session: Here) -> protocol.Sca
     return await session.previews.describe(request)
 
 
-@router.get("/scans/parts")
+@router.get("/scans/datasets")
 async def suggest_parts(path: str, session: Here) -> Suggestion:
     """Which datasets of an HDF5 file might be projections, flats, darks and angles."""
     return await session.previews.parts(path)
@@ -37,7 +37,7 @@ async def find_axis(request: protocol.AxisRequest, session: Here) -> protocol.Ax
     return await session.previews.axis(request)
 
 
-@router.post("/scans/try", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}})
+@router.post("/scans/preview", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}})
 async def try_settings(request: protocol.PreviewRequest, session: Here) -> Response:
     """A picture, packed as those of the WebSocket are, with TrialHeader before it."""
     session.idle.touch()

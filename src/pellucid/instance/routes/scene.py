@@ -118,7 +118,7 @@ async def statistics(session: Here) -> http_bodies.StatisticsNow:
     )  # fmt: skip
 
 
-@router.post("/presets/read", dependencies=[needs("steer", MAX_PRESET_BYTES, is_heavy=True)])
+@router.post("/presets/parse", dependencies=[needs("steer", MAX_PRESET_BYTES, is_heavy=True)])
 async def read_a_preset(preset: http_bodies.PresetText) -> http_bodies.PresetTransfer:
     """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
     return http_bodies.PresetTransfer(read_preset(preset.text))

@@ -47,7 +47,7 @@ async def files(session: Here, folder: str = "", search: str = "") -> http_bodie
     return await asyncio.to_thread(listed)
 
 
-@router.get("/files/facts")
+@router.get("/files/info")
 async def facts(path: str, session: Here) -> http_bodies.FileFacts:
     """What a file says of itself."""
     source = session.roots.require_allowed(path)

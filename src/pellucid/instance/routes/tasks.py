@@ -28,8 +28,8 @@ async def compile_shading(text: http_bodies.ShadingText, session: Here) -> http_
     return await _compiled(session, text.source)
 
 
-@router.post("/api/shadings/{hash}/agree", dependencies=OWN)
-async def agree(hash: str, session: Here) -> http_bodies.CompiledShading:
+@router.post("/api/shadings/{hash}/approve", dependencies=OWN)
+async def approve(hash: str, session: Here) -> http_bodies.CompiledShading:
     """Compile one that came with a state from elsewhere."""
     return await _compiled(session, session.shadings.pending_approval(hash))
 
