@@ -28,7 +28,7 @@ def test_a_task_for_each_file() -> None:
     ("files", "arguments", "fault"),
     [
         ((), CONVERT, "1 to 1000 files"),
-        (("/a",) * 2, CONVERT, "would do the same"),
+        (("/a",) * 2, CONVERT, "would write the same output"),
         (("/a", "/b"), ("view", "{file}"), "cannot run as a task"),
     ],
 )

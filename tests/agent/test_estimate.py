@@ -31,7 +31,7 @@ def test_without_a_description_of_nodes_one_gpu_is_asked_for() -> None:
 
 
 def test_what_no_node_has_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="8 GPUs are asked for, and a node has 4"):
+    with pytest.raises(InvalidInput, match="8 GPUs were requested, but a node has 4"):
         refuse_impossible(Resources(gpus=8), SLURM)
     with pytest.raises(NotEnoughMemory, match=r"600.0 GiB needed, 512.0 GiB available"):
         refuse_impossible(Resources(memory_bytes=600 * 2**30), SLURM)
@@ -60,7 +60,7 @@ def test_of_this_machine_only_gpus_are_reported_that_it_has(
         assert ViewerRequest(shape=(8, 8, 8)).resources(site).gpus == gpus
         assert ViewerRequest().resources(site).gpus == gpus
         assert ViewerRequest(gpus=0, shape=(8, 8, 8)).resources(site).gpus == 0
-        with pytest.raises(InvalidInput, match=f"5 GPUs are asked for, and this machine has {here}"):
+        with pytest.raises(InvalidInput, match=f"5 GPUs were requested, but this machine has {here}"):
             ViewerRequest(gpus=5).resources(site)
 
 
@@ -85,5 +85,5 @@ def test_wishes_keep_to_what_the_site_allows() -> None:
         Overrides(options=("--uid=0",)).apply_to(site)
     with pytest.raises(InvalidInput, match="cannot run as a task"):
         TaskRequest(("doctor",), "/")
-    with pytest.raises(InvalidInput, match="no whole path"):
+    with pytest.raises(InvalidInput, match="not an absolute path"):
         TaskRequest(("convert", "a", "b"), "data")

@@ -94,7 +94,7 @@ def test_it_is_closed_without_a_link_and_a_link_works_once(running: AgentProcess
         (running.base, "Run pellucid open"),
         (used[:-4] + "abcd", "does not belong to this agent"),
         (used, ""),
-        (used, "used already"),
+        (used, "already used"),
     ):
         page.goto("about:blank")
         page.evaluate("1")
@@ -119,7 +119,7 @@ def test_a_person_looks_into_a_file_views_it_and_stops(page: Page) -> None:
     expect(request).to_contain_text(re.compile(r"Estimated: (no|1) GPU and 4\.0 GiB of memory\."))
     request.get_by_label("Size").fill("1, 2")
     press(page, "Start")
-    expect(request).to_contain_text("The request was not understood")
+    expect(request).to_contain_text("Invalid request")
     request.get_by_label("Size").fill("24, 24, 24")
     request.get_by_label("GPUs").fill("0")
     press(page, "Start")

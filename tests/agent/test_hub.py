@@ -230,7 +230,7 @@ def test_a_program_works_through_the_hub(hub: RunningHub, ada: Person) -> None:
 
 def test_a_wrong_token_is_said_so(hub: RunningHub, ada: Person) -> None:
     done = ada.run(f"import pellucid; pellucid.login({hub.url!r}, 'wrong')")
-    assert "The Hub does not know this token" in done.stderr and not (ada.state_folder / "hub.json").exists()
+    assert "The Hub rejected this token" in done.stderr and not (ada.state_folder / "hub.json").exists()
 
 
 def test_hub_and_proxy_have_no_more_rights_than_they_need(hub: RunningHub, ada: Person, target: Target) -> None:

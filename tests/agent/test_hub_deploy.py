@@ -64,9 +64,9 @@ def test_the_check_says_what_would_not_work(tmp_path: Path) -> None:
     key.chmod(0o644)
     site = HubSite(address="https://0.0.0.0", certificate=str(key), key=str(key))
     found = "\n".join(preflight.find_problems(site, Site("slurm"), tmp_path / "site.toml"))
-    assert f"{key} and {key} cannot be used" in found
-    assert f"Everybody can read {key}, which has secrets" in found
-    assert f"People cannot use {tmp_path / 'site.toml'}: open " in found  # pytest's folders are closed.
+    assert f"Cannot use {key} and {key}" in found
+    assert f"All users can read {key}, which contains secrets" in found
+    assert f"Other users cannot access {tmp_path / 'site.toml'}. Run chmod" in found  # pytest's folders are closed.
 
 
 def test_the_check_makes_what_hub_and_proxy_share(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_it_is_taken_renewed_and_given_back(tmp_path: Path) -> None:
 
 def test_a_living_agent_of_this_machine_keeps_it(tmp_path: Path) -> None:
     Lease(tmp_path).acquire()
-    with pytest.raises(InvalidInput, match="Your agent runs already"):
+    with pytest.raises(InvalidInput, match="Your agent is already running"):
         Lease(tmp_path).acquire()
 
 

@@ -132,7 +132,7 @@ def test_an_agent_is_small(running: AgentProcess, viewer: str) -> None:
 
 
 def test_there_is_one_agent(running: AgentProcess, viewer: str) -> None:
-    with pytest.raises(AssertionError, match="Your agent runs already"):
+    with pytest.raises(AssertionError, match="Your agent is already running"):
         AgentProcess(running.folder).start()
 
 
@@ -169,7 +169,7 @@ def test_a_viewer_that_ended_is_closed(running: AgentProcess, viewer: str) -> No
     headers = {"Pellucid-Session": opened["token"]}
     assert httpx.get(f"{opened['address']}api/about", headers=headers).status_code == 404
     refused = running.client.post(f"/api/jobs/{viewer}/open")
-    assert refused.status_code == 400 and refused.json()["remedy"] == "Only a viewer that runs can be opened."
+    assert refused.status_code == 400 and refused.json()["remedy"] == "Open a running viewer."
     noted = [json.loads(line) for line in (running.folder / "agent/audit.jsonl").read_text().splitlines()]
     assert {"starting", "running", "ending", "ended", "failed"} <= {one["what"] for one in noted}
     last = next(one for one in reversed(noted) if one["id"] == viewer)
@@ -185,7 +185,7 @@ def test_one_that_nobody_opens_ends_also_where_no_agent_is(running: AgentProcess
     running.kill()
     wait_until((running.place(id) / "exit").exists, TIMEOUT_S)
     running.start()
-    assert running.until(id, "ended")["state"]["reason"] == "Nobody used it for 2 s."
+    assert running.until(id, "ended")["state"]["reason"] == "It was idle for 2 s."
 
 
 def test_a_viewer_takes_what_it_was_started_for_and_no_more(running: AgentProcess) -> None:

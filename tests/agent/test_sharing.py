@@ -67,17 +67,17 @@ def test_what_cannot_be_shared_says_why(s3: S3Server, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a")
     with pytest.raises(NotFound):
         share(tmp_path / "none", s3.url("x"), days=1)
-    with pytest.raises(InvalidInput, match="up to 7 days"):
+    with pytest.raises(InvalidInput, match="at most 7 days"):
         share(tmp_path / "a", s3.url("x"), days=8)
-    with pytest.raises(InvalidInput, match="names no place in S3"):
+    with pytest.raises(InvalidInput, match="is not an S3 address"):
         share(tmp_path / "a", "https://elsewhere", days=1)
     storage = S3Store.from_environment()
     wrong = replace(storage, keys=replace(storage.keys, secret="wrong"))
-    with pytest.raises(NotWritable, match="the server refused"):
+    with pytest.raises(NotWritable, match="the server rejected"):
         share(tmp_path / "a", s3.url("x"), 1, wrong)
-    with pytest.raises(NotWritable, match="does not answer"):
+    with pytest.raises(NotWritable, match="does not respond"):
         share(tmp_path / "a", s3.url("x"), 1, replace(storage, endpoint="http://127.0.0.1:9"))
-    with pytest.raises(InvalidInput, match="Nobody has said where"):
+    with pytest.raises(InvalidInput, match="No destination is configured"):
         destination("", Site())
     assert destination("", Site(share="s3://a/b")) == "s3://a/b"
 
@@ -87,7 +87,7 @@ def test_keys_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    with pytest.raises(InvalidInput, match="no keys for S3"):
+    with pytest.raises(InvalidInput, match="No S3 credentials"):
         S3Store.from_environment()
     (tmp_path / "credentials").write_text("[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
     (tmp_path / "config").write_text("[default]\nregion = eu-west-1\n")

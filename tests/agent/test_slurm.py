@@ -95,7 +95,7 @@ def test_what_cannot_be_is_refused_before_it_is_queued(running: AgentProcess, sl
         assert answer.status_code in (400, 403)
         return str(answer.json()["what"])
 
-    assert refusal(gpus=3) == "3 GPUs are asked for, and a node has 2."
+    assert refusal(gpus=3) == "3 GPUs were requested, but a node has 2."
     assert "29.1 GiB needed, 7.0 GiB available" in refusal(shape=[1500, 1500, 1500], dtype="float64")
     assert refusal(overrides={"account": "x"}) == "This site does not allow choosing account."
     assert "invalid partition" in refusal(overrides={"partition": "moon"})

@@ -36,9 +36,9 @@ def text(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_a_viewer_is_started_listed_opened_and_stopped(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert text(capsys, "list") == "Nothing runs.\n"
+    assert text(capsys, "list") == "Nothing is running.\n"
     assert main(["stop", "abc"]) == 1
-    assert "Nothing runs." in capsys.readouterr().err
+    assert "Nothing is running." in capsys.readouterr().err
     url = text(capsys, "start", "ball.npy", "--gpus", "0", "--device", "cpu").strip()
     assert pellucid.connect(url).device == "cpu"
     line = text(capsys, "list")
@@ -53,7 +53,7 @@ def test_a_viewer_is_started_listed_opened_and_stopped(state: Path, capsys: pyte
         assert httpx.post(f"{address}api/session", json=request).status_code == status
     assert '"kind": "viewer"' in text(capsys, "show", id) and "token" not in text(capsys, "show", id)
     assert text(capsys, "stop", id).split()[2] == "ended"
-    assert text(capsys, "list") == "Nothing runs.\n"
+    assert text(capsys, "list") == "Nothing is running.\n"
     assert "It was stopped" in text(capsys, "list", "--all")
 
 

@@ -138,7 +138,7 @@ def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_demo_replaces_only_what_it_made(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / name).write_text("precious")
     assert main(["demo", "--headless", "--output", str(tmp_path)]) == 1
-    assert f"{name} exists, and was not written by a demo." in capsys.readouterr().err
+    assert f"{name} exists and was not written by pellucid demo." in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "precious"
 
@@ -196,7 +196,7 @@ def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.Captu
         (["convert", "{scan}", "{scan}"], "Choose another name"),
         (["info", "{scan}:level=3"], "Choose a level from 0 to 0"),
         (["slices", "{scan}", "-o", "{folder}/nowhere/a.png"], "No such file or directory"),
-        (["slices", "{scan}", "-o", "{folder}/picture"], "Let it end in .png"),
+        (["slices", "{scan}", "-o", "{folder}/picture"], "Use a name that ends in .png"),
         (["demo", "--output", "{scan}"], "File exists"),
     ],
 )

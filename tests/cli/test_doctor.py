@@ -117,7 +117,7 @@ def test_driver_without_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "choose", lambda: CPU)
     cpu, cuda = doctor.check_devices()
     assert cpu.detail.startswith("Processor, ")
-    assert cpu.detail.endswith("of 16.0 GiB free, used unless told otherwise")
+    assert cpu.detail.endswith("of 16.0 GiB free, the default")
     assert (cuda.name, cuda.state) == ("device cuda", BAD)
 
 
@@ -152,7 +152,7 @@ def test_a_folder_that_takes_no_files(tmp_path: Path) -> None:
     chosen = replace(settings.current(), cache_folder=file / "cache", kernel_folder=tmp_path / "kernels")
     with settings.use(chosen):
         cache, kernels, _ = doctor.check_cache()
-    assert (cache.state, cache.remedy) == (BAD, "Set PELLUCID_CACHE_FOLDER to a folder that you may write to.")
+    assert (cache.state, cache.remedy) == (BAD, "Set PELLUCID_CACHE_FOLDER to a folder with write permission.")
     assert (kernels.state, kernels.detail) == (OK, f"{tmp_path / 'kernels'}, 0 B in it")
 
 

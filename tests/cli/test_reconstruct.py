@@ -184,7 +184,7 @@ def test_a_scan_is_followed_in_a_viewer(scan: str, tmp_path: Path, monkeypatch: 
 
 def test_an_output_is_asked_for(scan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(scan) == 1
-    assert "Give -o" in capsys.readouterr().err
+    assert "Add -o OUTPUT" in capsys.readouterr().err
 
 
 def test_warnings_of_the_report_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def test_a_file_makes_the_same_volume(scan: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "output"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ('{"recipe": {"filtre": 1}}', "Unknown field 'filtre'"),
         ('{"recipe": {"air": "much"}}', "air"),
     ],

@@ -120,7 +120,7 @@ def test_other_kinds_of_pictures(scan: Path, tmp_path: Path, ending: str) -> Non
 
 def test_labels_alone_are_the_volume(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "--labels", str(scan), "-o", str(tmp_path / "a.png")]) == 1
-    assert "Name the labels themselves as the volume." in capsys.readouterr().err
+    assert "Pass the label file as the volume." in capsys.readouterr().err
 
 
 def test_smooth_edges(scan: Path) -> None:
@@ -230,16 +230,19 @@ def test_a_path_into_a_folder(scan: Path, tmp_path: Path) -> None:
     ("options", "reply"),
     [
         (["-o", "{folder}/a.mp4"], "Add --turntable 120 or --path."),
-        (["-o", "{folder}/a.png", "--turntable", "5"], "a.png is no name for a movie"),
-        (["-o", "{folder}/nowhere/a.png"], "There is no folder"),
-        (["-o", "{folder}/a.xyz"], "Let it end in .png"),
+        (["-o", "{folder}/a.png", "--turntable", "5"], "a.png is not a valid movie name"),
+        (["-o", "{folder}/nowhere/a.png"], "Create it, or choose another output."),
+        (["-o", "{folder}/a.xyz"], "Use a name that ends in .png"),
         (["-o", "{folder}/a.png", "--slice", "z=40"], "Choose z from 0 to 39."),
         (["-o", "{folder}/a.png", "--clip", "0:99,:,:"], "0 <= start < stop <= 40"),
         (["-o", "{folder}/a.png", "--preset", "rust"], "There is no preset 'rust'"),
         (["-o", "{folder}/a.png", "--compare", "nowhere"], "nowhere does not exist."),
         (["-o", "{folder}/a.mp4", "--path", "nowhere.json"], "No such file"),
-        (["-o", "{folder}/a.png", "--parameter", "strength=1"], "Give --shading-file too."),
-        (["-o", "{folder}/a.mp4", "--path", "p.json", "--turntable", "3"], "either --turntable or --path"),
+        (["-o", "{folder}/a.png", "--parameter", "strength=1"], "Add --shading-file FILE."),
+        (
+            ["-o", "{folder}/a.mp4", "--path", "p.json", "--turntable", "3"],
+            "--turntable and --path cannot be combined.",
+        ),
     ],
 )
 def test_errors_say_what_to_do(

@@ -73,7 +73,7 @@ def test_enter_gives_a_fresh_link(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=theirs, stdout=pipe, text=True, env=environment, cwd=tmp_path) as process:
         assert process.stdout is not None
         links = [next(line for line in process.stdout if LINK.match(line))]
-        assert process.stdout.readline() == "The link works once. Enter gives a fresh one. Ctrl-C ends it.\n"
+        assert process.stdout.readline() == "The link works once. Press Enter for a new one. Press Ctrl-C to stop.\n"
         for _ in range(2):
             os.write(terminal, b"\n")
             links.append(process.stdout.readline())

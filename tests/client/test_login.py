@@ -39,7 +39,7 @@ def test_the_token_is_not_shown() -> None:
 
 @pytest.mark.parametrize("url", ["site.org", "ftp://site.org", "https://"])
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(InvalidInput, match="is no address of a Hub"):
+    with pytest.raises(InvalidInput, match="is not the address of a Hub"):
         login(url, "token")
 
 
@@ -48,5 +48,5 @@ def test_where_nobody_can_be_asked_it_is_said(monkeypatch: pytest.MonkeyPatch) -
         raise EOFError
 
     monkeypatch.setattr("getpass.getpass", nobody)
-    with pytest.raises(InvalidInput, match="nobody to ask"):
+    with pytest.raises(InvalidInput, match="No terminal to ask"):
         login("https://site.org")

@@ -30,7 +30,7 @@ def test_a_screenshot_is_the_renderers_own_picture(viewer: Viewer, array: Voxels
     assert taken.dtype == np.uint8 and taken.shape == (60, 80, 4)
     assert taken[..., :3].max() > 100
     assert np.array_equal(taken, own)
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(viewer.image(80, 60)))), own)
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(viewer.screenshot_png(80, 60)))), own)
 
 
 def test_what_is_set_is_read_by_others(viewer: Viewer) -> None:
@@ -68,21 +68,21 @@ def test_shading_of_ones_own(viewer: Viewer) -> None:
 def test_what_cannot_be_is_refused_with_a_remedy(viewer: Viewer) -> None:
     with pytest.raises(InvalidInput, match="one of none, gradient"):
         viewer.shading = "glossy"  # type: ignore[assignment]
-    with pytest.raises(InvalidInput, match=r"Give a pellucid\.Camera"):
+    with pytest.raises(InvalidInput, match=r"Pass a pellucid\.Camera"):
         viewer.camera = (1, 2, 3)  # type: ignore[assignment]
     with pytest.raises(InvalidInput, match=r"no place volumes\.7"):
         viewer.change("volumes", 7, "mode", value="max")
-    with pytest.raises(InvalidInput, match="There is no layer 5"):
+    with pytest.raises(InvalidInput, match="The scene has no layer 5"):
         viewer.retrieve_volume(layer=5)
 
 
 def test_links_allow_no_more_than_they_say(viewer: Viewer, array: Voxels) -> None:
     watching = pellucid.connect(viewer.links["look"])
-    with pytest.raises(NotAllowed, match="for looking"):
+    with pytest.raises(NotAllowed, match="for viewing"):
         watching.camera = Camera()
     steering = pellucid.connect(viewer.links["steer"])
     assert steering.screenshot(16, 12).shape == (12, 16, 4)
-    with pytest.raises(NotAllowed, match="looking and steering"):
+    with pytest.raises(NotAllowed, match="viewing and control"):
         steering.render_volume(array)
 
 

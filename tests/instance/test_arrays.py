@@ -1,4 +1,4 @@
-"""Arrays that are announced and filled piece by piece: which bytes are there, and what becomes of those given up."""
+"""Arrays that are announced and filled piece by piece: which bytes are there, and what becomes of abandoned ones."""
 
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ def arrays(clock: Clock) -> ArrayUploads:
 
 def test_abandoned_announcements_make_room_for_others(arrays: ArrayUploads, clock: Clock) -> None:
     abandoned = [arrays.announce(OFFER)[0] for _ in range(MOST_COMING)]
-    with pytest.raises(InvalidInput, match="Too many arrays"):
+    with pytest.raises(InvalidInput, match="Too many uploads"):
         arrays.announce(OFFER)
     clock.now += EXPIRES_S + 1
     id, nbytes = arrays.announce(OFFER)
@@ -63,7 +63,7 @@ def test_bytes_that_come_twice_count_once(arrays: ArrayUploads) -> None:
     id, _ = arrays.announce(OFFER)
     arrays.fill(id, 0, bytes(12))
     arrays.fill(id, 0, bytes(12))
-    with pytest.raises(InvalidInput, match="Of 24 bytes 12 have come"):
+    with pytest.raises(InvalidInput, match="Only 12 of 24 bytes have arrived"):
         arrays.finish(id)
 
 

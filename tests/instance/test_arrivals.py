@@ -75,9 +75,9 @@ def test_a_box_is_asked_for(instance: Instance, ball: Voxels) -> None:
     request = {"layer": 0, "box": "1:3,4:9,5:8"}
     received = retrieve(address_of(instance), request, token=token_of(instance), options=TCP)
     assert np.array_equal(received.array, ball[1:3, 4:9, 5:8])
-    with pytest.raises(InvalidInput, match="There is no layer 7"):
+    with pytest.raises(InvalidInput, match="The scene has no layer 7"):
         retrieve(address_of(instance), {"layer": 7}, token=token_of(instance))
-    with pytest.raises(InvalidInput, match="not understood"):
+    with pytest.raises(InvalidInput, match="Invalid request"):
         retrieve(address_of(instance), {"layer": "first"}, token=token_of(instance))
 
 
@@ -129,7 +129,10 @@ def test_a_broken_transfer_leaves_what_was_shown(fresh: Instance, large: Voxels)
         with pytest.raises(TransferInterrupted):
             sent(fresh, large, address=relay.address)
         reply = told_of_break(page)
-    assert "Scan did not arrive in full" in reply["what"] and "What was shown stays. Send it again" in reply["remedy"]
+    assert (
+        "Scan did not arrive completely" in reply["what"]
+        and "The data received so far stays visible. Send it again" in reply["remedy"]
+    )
     assert fresh.session.history.scene == before
 
 
@@ -152,7 +155,7 @@ def test_a_sender_that_is_killed(lane: str, instance: Instance, viewer: Viewer, 
     ):
         assert sender.stdout is not None and sender.stdout.readline() == "stalled\n"
         sender.kill()
-        assert "did not arrive in full" in told_of_break(page)["what"]
+        assert "did not arrive completely" in told_of_break(page)["what"]
     # Of a process of this machine it is known that it is dead, and nothing is kept for it.
     assert len(partials) - count == int(lane == "tcp")
     assert np.array_equal(viewer.retrieve_volume(), ball)

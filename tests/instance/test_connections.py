@@ -87,7 +87,7 @@ def test_guests_leave_room_for_the_owner(instance: Instance, is_local: bool) -> 
             pass  # Some may still be on their way.
         with http(instance, "steer") as guest:
             assert (refused := guest.get("/api/scene")).status_code == 429
-            assert "Too many connections of guests" in refused.json()["what"]
+            assert "Too many guest connections" in refused.json()["what"]
         with pytest.raises(ConnectionClosed), open_page(instance, "look"):
             pass
         with open_page(instance) as page, http(instance) as owner:

@@ -61,9 +61,9 @@ def test_who_leaves_hands_them_to_who_asked_first() -> None:
 
 def test_what_cannot_be_given_is_refused() -> None:
     made = controls(ADA, BEN, EVE)
-    with pytest.raises(NotAllowed, match="may only look"):
+    with pytest.raises(NotAllowed, match="may only view"):
         made.hand_over("ada", "eve")
-    with pytest.raises(InvalidInput, match="has left"):
+    with pytest.raises(InvalidInput, match="has disconnected"):
         made.hand_over("ada", "nobody")
     with pytest.raises(NotAllowed, match="do not have"):
         made.hand_over("ben", "ben")

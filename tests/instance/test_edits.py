@@ -31,15 +31,15 @@ def test_lists_grow_at_their_end_and_lose_what_is_null() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("camera", "height"), 3.0, "no part of a patch"),
-        (("volumes", 1, "mode"), "max", "no place volumes.1.mode"),
-        (("volumes", 2), {}, "no place volumes.2"),
-        (("volumes", -1, "mode"), "max", "no place"),
-        (("volumes", 0, "colour"), "red", "no place volumes.0.colour"),
+        (("camera", "height"), 3.0, "cannot change the camera"),
+        (("volumes", 1, "mode"), "max", "no property volumes.1.mode"),
+        (("volumes", 2), {}, "no property volumes.2"),
+        (("volumes", -1, "mode"), "max", "no property"),
+        (("volumes", 0, "colour"), "red", "no property volumes.0.colour"),
         (("volumes", 0, "mode"), "sideways", "scene.volumes[0].mode: 'sideways'"),
         (("volumes", 0, "transfer", "value_range"), [3, 3], "is empty"),
-        ((), 1, "names no place"),
-        (("light", "ambient"), float("nan"), "a number that is none"),
+        ((), 1, "has no path"),
+        (("light", "ambient"), float("nan"), "contains NaN or infinity"),
     ],
 )
 def test_what_cannot_be_is_refused(path: tuple[str | int, ...], value: object, words: str) -> None:

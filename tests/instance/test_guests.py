@@ -119,7 +119,7 @@ def test_guests_queue_no_work() -> None:
         for _ in range(MAX_GUEST_RUNNING):
             tasks.start("movie", work, by=GUEST)
         for by in (GUEST, OTHER_GUEST):
-            with pytest.raises(TooManyRequests, match="runs already"):
+            with pytest.raises(TooManyRequests, match="Another task of a guest"):
                 tasks.start("movie", work, by=by)
         for _ in range(MAX_RUNNING):  # Those of guests do not count.
             tasks.start("export", work)

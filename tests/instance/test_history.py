@@ -27,10 +27,10 @@ def test_every_change_has_a_revision_and_can_be_undone() -> None:
     assert (history.scene.step, history.can_redo) == (2.0, False)
     history.undo()
     history.undo()
-    with pytest.raises(InvalidInput, match="nothing to undo"):
+    with pytest.raises(InvalidInput, match="Nothing to undo"):
         history.undo()
     stepped(history, 3.0)
-    with pytest.raises(InvalidInput, match="nothing to do again"):
+    with pytest.raises(InvalidInput, match="Nothing to redo"):
         history.redo()
 
 
@@ -86,7 +86,7 @@ def test_a_layer_that_was_added_goes_without_moving_the_camera() -> None:
 def test_the_other_scene_is_changed_by_itself() -> None:
     history = History(Scene())
     change = [Change(("step",), 1.0)]
-    with pytest.raises(InvalidInput, match="no other scene"):
+    with pytest.raises(InvalidInput, match="No second scene"):
         history.patched(change, "other")
     history.set(ScenePair(history.scene, history.scene))
     history.set(history.patched(change, "other"))
@@ -97,5 +97,5 @@ def test_the_other_scene_is_changed_by_itself() -> None:
 
 
 def test_a_wrong_revision_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="for revision 5, not 0"):
+    with pytest.raises(InvalidInput, match="for revision 5, the scene has 0"):
         History(Scene()).require(5)

@@ -1,4 +1,4 @@
-"""The grace period, with a clock that is told the time."""
+"""The idle timeout, with a clock that is told the time."""
 
 from pathlib import Path
 
@@ -67,6 +67,6 @@ def test_an_instance_warns_is_prolonged_and_ends_itself(source: str, folder: Pat
             assert not prolonged["is_warning"] and prolonged["seconds_left"] == 3600
             clock.now += 3601
             ended = page.hear_text("shutting_down")
-            assert "not used for a while" in ended["what"] and ended["remedy"]
+            assert "it was idle" in ended["what"] and ended["remedy"]
         instance_thread_ends = instance.session.on_end
     assert instance_thread_ends == instance.stop

@@ -163,7 +163,7 @@ def test_one_that_is_to_stay_and_cannot_be_written_down_is_refused(place: Place)
         line.send({"device": "cpu", "parent": 0})
         answer, _ = line.receive(TIMEOUT_S)
     started.communicate(timeout=TIMEOUT_S)
-    assert started.returncode == 2 and "could not be written down" in answer["what"]
+    assert started.returncode == 2 and "could not be saved" in answer["what"]
     place.expect_nothing()
 
 

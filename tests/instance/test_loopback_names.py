@@ -63,5 +63,5 @@ def test_a_port_whose_other_address_is_taken_is_not_used() -> None:
         stack.callback(first.close)
         stack.callback(second.close)
         assert first.getsockname()[1] == second.getsockname()[1]
-        with pytest.raises(InvalidInput, match="cannot be used"):
+        with pytest.raises(InvalidInput, match="Cannot use port"):
             Instance(port=taken.getsockname()[1])

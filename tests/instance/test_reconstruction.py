@@ -174,7 +174,7 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
         ({"options": {**OPTIONS, "darks": "../*.tif"}}, "outside the folders"),
         ({"options": {**OPTIONS, "angles": "nothing.txt"}}, "nothing.txt"),
         ({"index": 6}, "no row 6"),
-        ({"window": [1.0, 1.0]}, "not below white"),
+        ({"window": [1.0, 1.0]}, "must be below the white level"),
     ],
 )
 def test_what_cannot_be_tried_is_said(

@@ -33,7 +33,7 @@ def shade(page: Page, hash: str) -> int:
     return int(page.hear_text("state")["revision"])
 
 
-@pytest.mark.parametrize(("text", "why"), [(NULL, "crashed"), (FOR_EVER, "caught in shading")])
+@pytest.mark.parametrize(("text", "why"), [(NULL, "crashed"), (FOR_EVER, "hung in shading")])
 def test_the_last_good_shading_is_back_after_a_bad_one(fresh: Instance, text: str, why: str) -> None:
     red, bad = compiled(fresh, RED), compiled(fresh, text)
     with open_page(fresh) as page:
@@ -41,7 +41,7 @@ def test_the_last_good_shading_is_back_after_a_bad_one(fresh: Instance, text: st
         assert good[..., 0].max() > 200 and good[..., 1].max() == 0
         shade(page, bad)
         refusal = page.hear_text("error")
-        assert why in refusal["what"] and "last good one is back" in refusal["remedy"]
+        assert why in refusal["what"] and "last working one was restored" in refusal["remedy"]
         while page.state["scene"]["volumes"][0]["user_shading"] != red:
             page.hear_text("state")
         np.testing.assert_array_equal(page.exact(page.state["revision"]).rgb, good)

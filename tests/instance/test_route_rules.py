@@ -166,7 +166,7 @@ def test_a_public_body_that_does_not_come_is_not_waited_for(
     assert "POST /api/session" in public_routes
     for route in public_routes:
         status, text = answer(application, route, "own", SilentBody(), {"content-length": "1000"})
-        assert status == 408 and "did not come in time" in text["what"], route
+        assert status == 408 and "did not arrive in time" in text["what"], route
 
 
 def test_a_guests_body_may_pause_less_long_than_the_owners(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,8 +80,8 @@ def test_code_from_elsewhere_is_shown_and_compiled_only_with_consent(fresh: Inst
     [
         ({"version": 99}, "version 99"),
         ({"scene": 3}, "no scene"),
-        ({"scene": {"version": 1, "volumes": [{"source": "/etc/passwd"}]}}, "lies outside"),
-        ({"scene": {"version": 1, "volumes": [{"source": "memory:gone"}]}}, "memory of another viewer"),
+        ({"scene": {"version": 1, "volumes": [{"source": "/etc/passwd"}]}}, "is outside"),
+        ({"scene": {"version": 1, "volumes": [{"source": "memory:gone"}]}}, "array of another viewer"),
         ({"extra": 1}, "extra"),
     ],
 )

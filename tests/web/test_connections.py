@@ -95,8 +95,8 @@ def test_a_killed_worker_is_told_once_and_replaced(alone: Viewer, quiet_page: Pa
     (worker,) = alone.workers
     forget_image(quiet_page)
     os.kill(worker, signal.SIGKILL)
-    see(quiet_page, "The process that draws was lost")
-    expect(quiet_page.get_by_text("The process that draws was lost")).to_have_count(1)
+    see(quiet_page, "The render process stopped")
+    expect(quiet_page.get_by_text("The render process stopped")).to_have_count(1)
     expect(quiet_page.get_by_text("Restarting the renderer")).to_have_count(0, timeout=TIMEOUT_MS)
     shown = wait_for_rest(quiet_page)
     expect(quiet_page.locator(".status")).to_contain_text("exact")
@@ -149,7 +149,7 @@ def test_an_address_without_a_link_and_a_used_link_say_what_to_do(alone: Viewer,
     quiet_page.evaluate("sessionStorage.clear()")
     quiet_page.goto("about:blank")
     quiet_page.goto(used)
-    see(quiet_page, "This link was used already")
+    see(quiet_page, "This link was already used")
     see(quiet_page, "Run pellucid open")
     quiet_page.evaluate("(link) => { location.href = link; }", alone.url)  # Another one, put into the same tab.
     wait_for_rest(quiet_page)

@@ -33,7 +33,7 @@ def test_what_was_drawn_before_a_kill_is_drawn_after_it(worker: SupervisedWorker
     assert worker.restarts == 1
 
 
-@pytest.mark.parametrize(("source", "why"), [(NULL, "crashed (SIGSEGV)"), (FOR_EVER, "caught in shading")])
+@pytest.mark.parametrize(("source", "why"), [(NULL, "crashed (SIGSEGV)"), (FOR_EVER, "hung in shading")])
 def test_a_bad_shading_costs_one_process(
     source: str, why: str, worker: SupervisedWorker, ear: Ear, scene: Scene
 ) -> None:

@@ -147,7 +147,7 @@ export interface HandOverControls {
   readonly type: "hand_over_controls";
 }
 
-/** Somebody is there: the grace period starts anew. */
+/** The viewer is in use: the idle timeout starts again. */
 export interface KeepAlive {
   readonly type: "keep_alive";
 }

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 VERSION = 1
 """Of these routes."""
 LONGEST_WAIT_S = 60.0
-SAME_VERSION = "Check that both ends have the same version."
+SAME_VERSION = "Use the same version of Pellucid for the agent and the program."
 STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, SchedulerUnreachable: 503}
 
 
@@ -148,9 +148,7 @@ def _add_opening(app: FastAPI, keeper: JobSupervisor, run: str) -> None:
         address = await asyncio.to_thread(keeper.address, id)
         if address is None:
             record = keeper.get(id)
-            raise InvalidInput(
-                f"{record.name} is {record.state.phase}.", remedy="Only a viewer that runs can be opened."
-            )
+            raise InvalidInput(f"{record.name} is {record.state.phase}.", remedy="Open a running viewer.")
         direct = ""
         if address.certificate:
             pin = hashlib.sha256(PEM_cert_to_DER_cert(address.certificate)).hexdigest()
@@ -191,7 +189,7 @@ def _add_refusals(app: FastAPI) -> None:
     async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        what = f"The request was not understood: {place}: {first['msg']}."
+        what = f"Invalid request: {place}: {first['msg']}."
         return JSONResponse(error_body(InvalidInput(what, remedy=SAME_VERSION)), 422)
 
     @app.exception_handler(HTTPException)

@@ -93,11 +93,11 @@ class Lease:
 
     def _refuse_if_alive(self, before: LeaseHolder) -> None:
         if before.is_here and before.is_alive:
-            remedy = f"Use that one, or end it there: process {ProcessId.parse(before.process).pid}."
-            raise InvalidInput(f"Your agent runs already, on {before.host}.", remedy=remedy)
+            remedy = f"Use it, or stop it there: process {ProcessId.parse(before.process).pid}."
+            raise InvalidInput(f"Your agent is already running on {before.host}.", remedy=remedy)
         after = None if before.is_here else self._watched(before)
         if after is not None and after != before:
-            remedy = "Start viewers from there, or end it there: it ends by itself when nothing runs."
+            remedy = "Use that machine, or stop the agent there; it also exits when nothing runs."
             raise InvalidInput(f"Your agent runs on {after.host}.", remedy=remedy)
 
     def _watched(self, before: LeaseHolder) -> LeaseHolder | None:
@@ -142,4 +142,4 @@ class Lease:
 
 
 def _taken_meanwhile() -> InvalidInput:
-    return InvalidInput("Another agent was started at this moment.", remedy="Use that one.")
+    return InvalidInput("Another agent was started at this moment.", remedy="Use the other agent.")

@@ -60,9 +60,11 @@ def agent_folder() -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser("pellucid.agent")
-    parser.add_argument("--port", type=int, default=0, help="port on this machine (default: a free one)")
-    parser.add_argument("--idle-minutes", type=float, default=IDLE_MINUTES, help="end after so long with nothing to do")
-    parser.add_argument("--hub", action="store_true", help="JupyterHub started this, and says who may come in")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free port)")
+    parser.add_argument(
+        "--idle-minutes", type=float, default=IDLE_MINUTES, help="stop after this many seconds without work"
+    )
+    parser.add_argument("--hub", action="store_true", help="started by JupyterHub, which authenticates the users")
     parser.add_argument("--ready", type=int, default=-1, help=argparse.SUPPRESS)
     options = parser.parse_args()
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
@@ -137,7 +139,7 @@ class Agent:
         self._server = HttpServer(config, connections)
         url = access.address = await self._opened(acceptor, port)
         if not self._lease.renew(url, access.token):
-            raise InvalidInput("Another agent was started at this moment.", remedy="Use that one.")
+            raise InvalidInput("Another agent was started at this moment.", remedy="Use the other agent.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
         if front is not None:
             work.append(asyncio.create_task(front.report(self._keeper)))
@@ -157,8 +159,8 @@ class Agent:
         try:
             return await acceptor.open(listen_on_loopback(port), new_host_name())
         except OSError as error:
-            remedy = "Choose another with --port, or leave it out: a free one is found."
-            raise InvalidInput(f"Port {port} cannot be used: {error.strerror}.", remedy=remedy) from error
+            remedy = "Choose another port with --port, or leave it out to use any free port."
+            raise InvalidInput(f"Cannot use port {port}: {error.strerror}.", remedy=remedy) from error
 
     def _use(self) -> None:
         self._used_at = time.monotonic()
@@ -177,7 +179,7 @@ class Agent:
                 await asyncio.to_thread(self._keeper.poll)
             except Exception:
                 # The edge of the watch: one bad look must not end all later ones.
-                log.exception("looking after the jobs failed")
+                log.exception("supervising the jobs failed")
             is_busy = self._keeper.is_busy
             self._used_at = time.monotonic() if is_busy else self._used_at
             if time.monotonic() - self._used_at > self._idle_s:

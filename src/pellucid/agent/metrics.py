@@ -21,12 +21,14 @@ def _lines(keeper: JobSupervisor) -> Iterator[str]:
     yield from _metric("pellucid_jobs", "gauge", "Viewers and tasks on record.", reply)
     request = sorted(keeper.schedulers.request.items())
     questions = [(f'scheduler="{name}"', one.count) for name, one in request]
-    yield from _metric("pellucid_scheduler_questions_total", "counter", "How often a scheduler was asked.", questions)
+    yield from _metric(
+        "pellucid_scheduler_questions_total", "counter", "Number of queries to the scheduler.", questions
+    )
     silent = [(f'scheduler="{name}"', one.unanswered) for name, one in request]
-    yield from _metric("pellucid_scheduler_unanswered_total", "counter", "How often it did not answer.", silent)
+    yield from _metric("pellucid_scheduler_unanswered_total", "counter", "Number of queries without a reply.", silent)
     seconds = [(f'scheduler="{name}"', round(one.seconds, 6)) for name, one in request]
-    yield from _metric("pellucid_scheduler_answer_seconds", "gauge", "How long its last answer took.", seconds)
-    yield from _metric("process_resident_memory_bytes", "gauge", "Memory of the agent.", [("", _resident_bytes())])
+    yield from _metric("pellucid_scheduler_answer_seconds", "gauge", "Duration of the last query.", seconds)
+    yield from _metric("process_resident_memory_bytes", "gauge", "Memory used by the agent.", [("", _resident_bytes())])
 
 
 def _metric(name: str, kind: str, what: str, values: Iterable[tuple[str, float]]) -> Iterator[str]:

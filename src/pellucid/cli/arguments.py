@@ -67,7 +67,7 @@ def check_folder(output: Path) -> None:
     """Refuse a place without a folder, before anything is made that could not be written there."""
     folder = output.absolute().parent
     if not folder.is_dir():
-        raise InvalidInput(f"There is no folder {folder}.", remedy="Make it first, or write somewhere else.")
+        raise InvalidInput(f"The folder {folder} does not exist.", remedy="Create it, or choose another output.")
 
 
 def count_argument(text: str) -> int:

@@ -93,14 +93,14 @@ def _reply(error: BaseException) -> int:
         case PellucidError():
             text, code = f"{error.what}\n{error.remedy}", 1
         case KeyboardInterrupt():
-            text, code = "interrupted. Give the same command again to continue.", INTERRUPTED
+            text, code = "Interrupted. Run the same command again to continue.", INTERRUPTED
         case BrokenPipeError():  # The reader of our output, such as head, has seen enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         case OSError(filename=str(place), strerror=str(why)):
-            text, code = f"{place}: {why}.\nCheck that the place exists, may be written to, and has room.", 1
+            text, code = f"{place}: {why}.\nCheck that the path exists, is writable, and has free space.", 1
         case _:
-            text, code = f"{error}.\nCheck that the place exists, may be written to, and has room.", 1
+            text, code = f"{error}.\nCheck that the path exists, is writable, and has free space.", 1
     print(f"pellucid: {printable(text)}", file=sys.stderr)
     return code
 
@@ -118,14 +118,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
-    parser.add_argument("--quiet", action="store_true", default=default, help="no progress")
+    parser.add_argument("--quiet", action="store_true", default=default, help="do not show progress")
     parser.add_argument(
         "--progress-file", default=argparse.SUPPRESS if default is argparse.SUPPRESS else "", metavar="FILE",
-        help="keep the progress there, as JSON, for another program",
+        help="write progress to this file as JSON, for another program",
     )  # fmt: skip
     descriptor = argparse.SUPPRESS if default is argparse.SUPPRESS else -1
     parser.add_argument("--end-with", type=int, default=descriptor, help=argparse.SUPPRESS)
-    parser.add_argument("--debug", action="store_true", default=default, help="show where an error comes from")
+    parser.add_argument("--debug", action="store_true", default=default, help="show the traceback of an error")
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ class AgentClient:
             return None if found is None else cls(found.agent_url, found.token, is_behind_hub=True)
         has = holder(_folder())
         if has is not None and not has.is_here:
-            remedy = "Run this command there. If that machine is gone, run pellucid open here to start another agent."
-            raise InvalidInput(f"Your agent was started on {has.host}, and cannot be reached from here.", remedy=remedy)
+            remedy = "Use that machine. If it is gone, run pellucid open here to start a new agent."
+            raise InvalidInput(f"Your agent runs on {has.host} and cannot be reached from this machine.", remedy=remedy)
         return cls(has.url, has.token) if has is not None and has.is_alive and has.url else None
 
     @classmethod
@@ -57,11 +57,11 @@ class AgentClient:
             if text.startswith(ELSEWHERE):
                 what, _, remedy = text.partition(". ")
                 raise InvalidInput(f"{what}.", remedy=remedy)
-            if text != "ready" and "runs already" not in text and "at this moment" not in text:
-                raise WorkerLost("starting the agent", text or f"{_folder() / 'agent.log'} says more")
+            if text != "ready" and "already running" not in text and "at this moment" not in text:
+                raise WorkerLost("starting the agent", text or f"{_folder() / 'agent.log'} has details")
             if text != "ready":  # Somebody else's start is under way, and cannot be waited for from here.
                 time.sleep(LOOK_AGAIN_S)
-        raise WorkerLost("starting the agent", f"{_folder() / 'agent.log'} says more")
+        raise WorkerLost("starting the agent", f"{_folder() / 'agent.log'} has details")
 
     @property
     def url(self) -> str:

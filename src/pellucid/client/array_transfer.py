@@ -99,7 +99,7 @@ class ArrayTransfers:
     def _note(self, report: TransferReport | None) -> None:
         self.last = report
         if report is not None and report.lane == PROXY:
-            LOG.warning("No direct connection leads to %s. %s.", self._connection.address, report)
+            LOG.warning("No direct connection to %s. %s.", self._connection.address, report)
         else:
             LOG.info("%s.", report)
 
@@ -108,8 +108,8 @@ def _reachable(reply: str, connection: Connection, token: str) -> str:
     """The address at which the instance's transport answers: directly, where pages come from or where it says that it
     is, else through the web server that the pages come from."""
     if not reply:
-        what = "This link is for looking and steering at the most; arrays need the owner's."
-        raise NotAllowed(what, remedy="Ask whoever started the viewer for another link.")
+        what = "This link does not allow sending arrays."
+        raise NotAllowed(what, remedy="Ask the person who started the viewer for the owner link.")
     address = Address.parse(reply)
     options = TransferOptions(timeout_s=PROBE_S, attempts=1, bearer=connection.bearer, has_proof=connection.has_proof)
     direct = [str(replace(address, host=host)) for host in dict.fromkeys((connection.host, address.host))]

@@ -91,8 +91,8 @@ def _in_memory(array: Any) -> Voxels:
     except (TypeError, ValueError, RuntimeError):
         found = np.empty(0, object)
     if found.dtype.hasobject:
-        remedy = "Give a NumPy, CuPy or PyTorch array, a path, or a Volume."
-        raise InvalidInput(f"A {type(array).__name__} is no array of numbers.", remedy=remedy)
+        remedy = "Pass a NumPy, CuPy or PyTorch array, a path, or a Volume."
+        raise InvalidInput(f"A {type(array).__name__} is not an array of numbers.", remedy=remedy)
     return found
 
 

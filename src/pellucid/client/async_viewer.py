@@ -94,7 +94,7 @@ class AsyncViewer:
     shade_with = _twin(Viewer.shade_with)
     change = _twin(Viewer.change)
     screenshot = _twin(Viewer.screenshot)
-    image = _twin(Viewer.image)
+    screenshot_png = _twin(Viewer.screenshot_png)
     retrieve_volume = _twin(Viewer.retrieve_volume)
     wait = _twin(Viewer.wait)
     shutdown = _twin(Viewer.shutdown)

@@ -20,7 +20,7 @@ from pellucid.transport.server_proof import request_proof
 
 TIMEOUT_S = 600.0
 """For an answer; a large picture on a busy machine takes its time, and the instance has deadlines of its own."""
-FRESH_LINK = "Use a fresh link: viewer.url, pellucid open and pellucid view give one."
+FRESH_LINK = "Use a new link, from viewer.url, pellucid open or pellucid view."
 PIN = re.compile("[0-9a-f]{64}")
 MAX_JSON_BYTES = 64 * 2**20
 MAX_ANSWER_BYTES = 512 * 2**20
@@ -108,7 +108,7 @@ class Connection:
         if proof == "unknown":
             raise _unknown_link() if self.bearer else _other_link()
         if proof == "other":
-            raise ViewerUnreachable(self.address, "another program answers there")
+            raise ViewerUnreachable(self.address, "another program responds at this address")
 
     def _opened(self) -> http.client.HTTPConnection:
         if not self._is_secure:
@@ -123,7 +123,7 @@ class Connection:
         shown = opened.sock.getpeercert(binary_form=True)
         if hashlib.sha256(shown or b"").hexdigest() != self._pin:
             opened.close()
-            raise ViewerUnreachable(self.address, "another certificate is shown there than the viewer's")
+            raise ViewerUnreachable(self.address, "the certificate at this address is not the viewer's")
         return opened
 
 
@@ -139,16 +139,16 @@ def _read(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
 
 def _no_address(url: str) -> InvalidInput:
     shown = url.partition("#")[0].partition("?")[0]
-    remedy = "Give the whole link, with #code= or #share= and what follows."
+    remedy = "Use the complete link, including #code= or #share= and everything after it."
     return InvalidInput(f"{shown!r} is not a link to a viewer.", remedy=remedy)
 
 
 def _unknown_link() -> NotAllowed:
-    return NotAllowed("The viewer does not know this link.", remedy=FRESH_LINK)
+    return NotAllowed("The viewer rejected this link.", remedy=FRESH_LINK)
 
 
 def _other_link() -> NotAllowed:
-    return NotAllowed("This link is not one of this viewer, or its viewer was started again.", remedy=FRESH_LINK)
+    return NotAllowed("This link belongs to another viewer, or the viewer was restarted.", remedy=FRESH_LINK)
 
 
 def _refusal(status: int, content: bytes) -> PellucidError:
@@ -160,7 +160,7 @@ def _refusal(status: int, content: bytes) -> PellucidError:
         if status == 403:
             return _unknown_link()
         return InvalidInput(
-            f"The viewer answered with status {status}.", remedy="Check that the address is a viewer's."
+            f"The viewer answered with status {status}.", remedy="Check that this is the address of a viewer."
         )
 
 

@@ -91,7 +91,7 @@ class PendingViewer:
     def _is_ready(self) -> bool:
         state = _state(self._reply)
         if state.is_over or state.phase == "ending":
-            raise JobEnded(self.name, state.reason or "It is being stopped.", state.log[-SHOWN_LINES:])
+            raise JobEnded(self.name, state.reason or "It is stopping.", state.log[-SHOWN_LINES:])
         # Where the scheduler cannot be asked, a viewer that was there may well be.
         return bool(self._reply["path"]) and "running" in (state.phase, state.last)
 

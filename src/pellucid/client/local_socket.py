@@ -60,7 +60,7 @@ class LocalSocketClient:
     def retrieve(self, layer: int, box: str) -> Voxels:
         answer, descriptor = self._ask({"retrieve": {"layer": layer, "box": box}})
         if descriptor is None:
-            raise ViewerUnreachable(self._address, "no memory came with its answer")
+            raise ViewerUnreachable(self._address, "its reply contained no memory")
         shared = SharedArray(descriptor, answer["shape"], np.dtype(answer["dtype"]))
         with shared:
             return shared.array  # The view keeps the memory; the descriptor is not needed any more.
@@ -85,4 +85,4 @@ def _check_peer(connection: socket.socket) -> None:
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     _, uid, _ = struct.unpack("3i", credentials)
     if uid != os.geteuid():
-        raise OSError("another user's program answers there")
+        raise OSError("a program of another user responds there")

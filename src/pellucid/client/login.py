@@ -50,7 +50,7 @@ class HubLogin:
             self._hub().ask("POST", f"/users/{self.user}/server")
         while (found := self.found()) is None:
             if time.monotonic() > deadline:
-                raise WorkerLost("starting the agent", f"{self.url} says more, in the browser")
+                raise WorkerLost("starting the agent", f"{self.url} shows details in the browser")
             time.sleep(LOOK_AGAIN_S)
         return found
 
@@ -77,13 +77,15 @@ def login(url: str, token: str | None = None) -> None:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidInput(f"{url!r} is no address of a Hub.", remedy="Give one such as https://view.site.org.")
+        raise InvalidInput(
+            f"{url!r} is not the address of a Hub.", remedy="Use an address such as https://view.site.org."
+        )
     url = url.partition("?")[0].rstrip("/").removesuffix("/hub")
     token = (token or _requested(f"Token, from {url}/hub/token: ")).strip()
     try:
         user = Connection(f"{url}/hub/api/", bearer=token, is_hub=True).ask("GET", "/user")["name"]
     except NotAllowed as error:
-        raise NotAllowed("The Hub does not know this token.", remedy=f"Make one at {url}/hub/token.") from error
+        raise NotAllowed("The Hub rejected this token.", remedy=f"Create a token at {url}/hub/token.") from error
     write_json(_file(), asdict(HubLogin(url, str(user), token)))
 
 
@@ -91,8 +93,8 @@ def _requested(question: str) -> str:
     try:
         return getpass.getpass(question)
     except EOFError as error:
-        remedy = "Give it to login(), or on standard input with --stdin."
-        raise InvalidInput("There is nobody to ask for the token.", remedy=remedy) from error
+        remedy = "Pass it to login(), or use --stdin."
+        raise InvalidInput("No terminal to ask for the token.", remedy=remedy) from error
 
 
 def logout() -> None:

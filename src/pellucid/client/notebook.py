@@ -24,7 +24,7 @@ def mimebundle(viewer: "Viewer") -> dict[str, Any]:
     if not _is_in_kernel():
         return bundle
     with suppress(PellucidError):  # Nothing is shown yet, or the viewer has ended: the text is left.
-        bundle["image/png"] = base64.b64encode(viewer.image(*IMAGE)).decode()
+        bundle["image/png"] = base64.b64encode(viewer.screenshot_png(*IMAGE)).decode()
     if find_spec("anywidget") is not None:
         from pellucid.client.widget import ViewerWidget
 

@@ -54,8 +54,8 @@ class ViewerLifecycle:
         self._end = end
         about = self._connection.ask("GET", "/api/about")
         if about["version"] != PROTOCOL:
-            what = f"The viewer has version {about['version']} of the protocol, and this program {PROTOCOL}."
-            raise InvalidInput(what, remedy="Start it with the Pellucid that is installed here.")
+            what = f"The viewer uses protocol version {about['version']}, this program {PROTOCOL}."
+            raise InvalidInput(what, remedy="Use the same version of Pellucid for both.")
         self.device: str = about["device"]
         self.pid: int = about["pid"]
         self._unix_socket: str = about["socket"]
@@ -90,7 +90,7 @@ class ViewerLifecycle:
     def share(self, capability: str, name: str = "") -> str:
         """A link to give away: to look, steer or own. The same name gives the same link, until it is revoked."""
         if capability not in ("look", "steer", "own"):
-            raise InvalidInput(f"The capability is {capability!r}.", remedy="Use look, steer or own.")
+            raise InvalidInput(f"Unknown capability {capability!r}.", remedy="Use look, steer or own.")
         made = self._connection.ask("POST", "/api/shares", {"capability": capability, "name": name})
         return self._connection.link(str(made["url"]).removeprefix("#"))
 
@@ -101,9 +101,7 @@ class ViewerLifecycle:
             if secret and secret == one["url"].removeprefix("#").partition("&")[0]:
                 self._connection.ask("DELETE", f"/api/shares/{one['id']}")
                 return
-        raise InvalidInput(
-            "The viewer has no such link.", remedy="Use a link that share() gave and that was not revoked."
-        )
+        raise InvalidInput("The viewer has no such link.", remedy="Use a link from share() that was not revoked.")
 
     def wait(self) -> None:
         """Until somebody ends the viewer: in the page, by Ctrl-C here, or by not using it for long."""
@@ -176,8 +174,8 @@ class Viewer(ViewerLifecycle):
             volume = volume.location
         if isinstance(volume, Location):
             if spacing is not None or unit:
-                remedy = "Leave spacing and unit away, or give pellucid.open(path)[...] as an array."
-                raise InvalidInput("A file says its own spacing and unit.", remedy=remedy)
+                remedy = "Leave them out, or pass an array: pellucid.open(path)[...]."
+                raise InvalidInput("spacing and unit cannot be given for a file.", remedy=remedy)
             return self._lanes.load(str(volume.absolute), how)
         if isinstance(volume, Volume):
             spacing, unit = spacing or volume.spacing, unit or volume.unit
@@ -278,7 +276,7 @@ class Viewer(ViewerLifecycle):
     def shading(self, shading: ShadingName) -> None:
         names = get_args(ShadingName)
         if shading not in names:
-            raise InvalidInput(f"There is no shading {shading!r}.", remedy=f"Choose one of {', '.join(names)}.")
+            raise InvalidInput(f"Unknown shading {shading!r}.", remedy=f"Choose one of {', '.join(names)}.")
         self.layer = replace(self.layer, shading=shading)
 
     def shade_with(self, source: str, /, **parameters: float) -> None:
@@ -322,11 +320,14 @@ def _spacing(spacing: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         numbers = ()
     if len(numbers) != 3 or not all(0 < one < float("inf") for one in numbers):
-        raise InvalidInput(f"The spacing {spacing!r} cannot be.", remedy="Give three numbers above 0, along (z, y, x).")
+        raise InvalidInput(f"Invalid spacing: {spacing!r}.", remedy="Use three positive numbers, along (z, y, x).")
     return numbers
 
 
 def _checked(value: object, kind: type[Kind]) -> Kind:
     if not isinstance(value, kind):
-        raise InvalidInput(f"A {type(value).__name__} was given.", remedy=f"Give a pellucid.{kind.__name__}.")
+        raise InvalidInput(
+            f"Expected a pellucid.{kind.__name__}, got {type(value).__name__}.",
+            remedy=f"Pass a pellucid.{kind.__name__}.",
+        )
     return value

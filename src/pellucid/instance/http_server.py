@@ -25,7 +25,7 @@ from pellucid.transport.connections import WAITING_TIMEOUT_S, ConnectionRegistry
 log = logging.getLogger(__name__)
 POLL_S = 1.0
 PUBLIC_ANSWER_S = 60.0
-TOO_MANY = "Too many connections of guests are open."
+TOO_MANY = "Too many guest connections are open."
 
 
 class HttpServer(uvicorn.Server):

@@ -80,10 +80,8 @@ def _begun(options: ViewerOptions) -> "Instance":
         instance = Instance(None, setup, options.port)
         if not options.parent and not instance.is_listed:
             instance.close()
-            remedy = "Free space in the state folder, or set PELLUCID_STATE_FOLDER to a folder that you may write to."
-            raise InvalidInput(
-                "A viewer that outlives its program could not be written down for others.", remedy=remedy
-            )
+            remedy = "Free space in the state folder, or set PELLUCID_STATE_FOLDER to a folder with write permission."
+            raise InvalidInput("The record of this viewer could not be saved, and keep=True needs one.", remedy=remedy)
         return instance
 
 

@@ -192,8 +192,8 @@ def _listening(port: int, *, is_everywhere: bool) -> list[socket.socket]:
     try:
         return [listen_everywhere(port)] if is_everywhere else listen_on_loopback(port)
     except (OSError, OverflowError) as error:
-        remedy = "Choose another with --port, or leave it out: a free one is found."
-        raise InvalidInput(f"Port {port} cannot be used: {error}.", remedy=remedy) from error
+        remedy = "Choose another port with --port, or leave it out to use any free port."
+        raise InvalidInput(f"Cannot use port {port}: {error}.", remedy=remedy) from error
 
 
 def _listening_locally(path: Path) -> socket.socket:

@@ -51,7 +51,7 @@ WITHDRAWN = 4003
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """How a viewer is started. roots: what it may open. clock: in seconds, for the grace period and for connections
+    """How a viewer is started. roots: what it may open. clock: in seconds, for the idle timeout and for connections
     that wait. max_bytes: of an array; 0 where only memory decides. root: what keys of the owner's pages are made from,
     where a viewer was killed at this port. ahead: its Worker, where that was started before everything else."""
 
@@ -113,10 +113,10 @@ class Session:
         self.on_end()
 
     def tick(self) -> None:
-        """Called every second: the grace period, and arrays whose senders are gone."""
+        """Called every second: the idle timeout, and arrays whose senders are gone."""
         self.arrays.expire()
         if self.idle.is_expired:
-            self.shut_down("The viewer was not used for a while, and has ended.", remedy="Start it again.")
+            self.shut_down("The viewer stopped because it was idle.", remedy="Start it again.")
         elif (warning := self.idle.pending_warning()) is not None:
             self.broadcast(warning)
 

@@ -38,16 +38,18 @@ class WorkerEvents:
 
     def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None:
         session = self._session
-        what, remedy = f"The process that draws was lost: {ending.why}.", "Another one is being started."
+        what, remedy = f"The render process stopped: {ending.why}.", "A new one is starting."
         # Also without a page: programs take screenshots and make movies.
         drawn = (*session.picturing.drawn_scenes, *ending.scenes)
         culprit = session.shadings.last_drawn_shading(drawn) if ending.is_fault else None
         if culprit is not None:
             self._drop(culprit)
-            remedy = "The shading was to blame: the last good one is back."
+            remedy = "The custom shading caused this; the last working one was restored."
         elif is_given_up:
             session.picturing.stop()
-            remedy = "It was tried several times. Change something to try again; the terminal says more."
+            remedy = (
+                "It failed several times. Change the view or the settings to try again; see the terminal for details."
+            )
         self._tell(WorkerStatus("stopped" if is_given_up else "lost", what, remedy))
         if not is_given_up:  # For a while: the other one stays until something is done.
             session.broadcast(ErrorMessage(what, remedy, session.history.revision))

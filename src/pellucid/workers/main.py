@@ -222,7 +222,7 @@ class WorkerMain:
 
     def _export(self, command: requests.Export) -> None:
         if self._exporting >= 0:
-            raise InvalidInput("Another export is under way.", remedy="Wait until it is finished, or cancel it.")
+            raise InvalidInput("Another export is in progress.", remedy="Wait until it is finished, or cancel it.")
         cancel = self._cancels[command.request] = threading.Event()
         self._exporting = command.request
         try:
@@ -238,14 +238,12 @@ def _as_pellucid_error(error: Exception) -> PellucidError:
     if isinstance(error, PellucidError):
         return error
     if isinstance(error, MemoryError):
-        return InvalidInput("There is not enough memory for that.", remedy="Open a coarser level, or crop the volume.")
+        return InvalidInput("Not enough memory for this request.", remedy="Open a coarser level, or crop the volume.")
     if isinstance(error, OSError) and error.errno in (*FULL, *CLOSED):
         return system_error(error)
     log.exception("something failed", exc_info=error)
-    what = f"Something went wrong inside: {type(error).__name__}: {error}."
-    return InvalidInput(
-        what, remedy="Change the view or the settings; the terminal where the viewer was started says more."
-    )
+    what = f"Internal error: {type(error).__name__}: {error}."
+    return InvalidInput(what, remedy="Change the view or the settings; see the terminal for details.")
 
 
 def _end_with(descriptor: int) -> None:

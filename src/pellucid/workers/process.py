@@ -140,18 +140,18 @@ class WorkerProcess:
                     self._on_answer(answer, descriptor)
                 stage = answer.stage if isinstance(answer, Heartbeat) else stage
         except TimeoutError:
-            self.kill(ExitReason("it gave no sign of life", is_fault=True))
+            self.kill(ExitReason("it stopped responding", is_fault=True))
         except (EOFError, OSError):
             pass
         except (KeyError, ValueError, TypeError, PellucidError):
-            log.exception("a Worker said something that makes no sense")
-            self.kill(ExitReason("it said something that makes no sense", is_fault=True))
+            log.exception("a Worker sent an invalid message")
+            self.kill(ExitReason("it sent an invalid message", is_fault=True))
         finally:
             self._finish()
 
     def _check(self, alive: Heartbeat) -> None:
         if alive.silence_s > self._deadlines.of(alive.stage):
-            self.kill(ExitReason(f"it was caught in {alive.stage} for {alive.silence_s:.0f} s", is_fault=True))
+            self.kill(ExitReason(f"it hung in {alive.stage} for {alive.silence_s:.0f} s", is_fault=True))
 
     def _finish(self) -> None:
         with self._filled:
@@ -168,7 +168,7 @@ class WorkerProcess:
 
 def _ending_of(code: int) -> ExitReason:
     if code >= 0:
-        return ExitReason(f"it ended by itself ({code})", is_fault=False)
+        return ExitReason(f"it exited with code {code}", is_fault=False)
     try:
         name = signal.Signals(-code).name
     except ValueError:

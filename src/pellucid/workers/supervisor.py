@@ -161,7 +161,7 @@ class SupervisedWorker:
 
     def screenshot(self, view: requests.ViewSpec) -> "Future[Voxels]":
         """One exact picture, copied, when there is time for it."""
-        return self.send_request("taking a picture", lambda request: requests.TakeScreenshot(request, view))
+        return self.send_request("taking a screenshot", lambda request: requests.TakeScreenshot(request, view))
 
     def use_array(self, source: str, handed: OwnedArray) -> "Future[replies.Done]":
         """A volume by this name, now and in every process that takes over. The array belongs to this object."""
@@ -185,7 +185,7 @@ class SupervisedWorker:
         """Give its memory back."""
         with self._lock:
             handed = self._arrays.pop(source)
-            forgotten = self.send_request("forgetting an array", lambda request: requests.RemoveArray(request, source))
+            forgotten = self.send_request("removing an array", lambda request: requests.RemoveArray(request, source))
         _release_after(forgotten, handed, self.releasing)
         return forgotten
 
@@ -212,7 +212,7 @@ class SupervisedWorker:
             request = next(self._requests)
             future: Future[Any] = Future()
             if self._process is None:
-                future.set_exception(WorkerLost(doing, "the viewer is ending"))
+                future.set_exception(WorkerLost(doing, "the viewer is stopping"))
                 return future
             self._waiting[request] = _Waiting(doing, future, command(request))
             self._process.send(self._waiting[request].command, descriptor)
@@ -234,7 +234,7 @@ class SupervisedWorker:
         shared = handed.shared
         reply = (source, shared.shape, shared.dtype.str, handed.spacing, handed.unit, handed.kind, handed.vertices)
         command = lambda request: requests.AddArray(request, *reply, is_next=handed.is_next)  # noqa: E731
-        return self.send_request("taking over an array", command, shared.descriptor)
+        return self.send_request("adding an array", command, shared.descriptor)
 
     def _on_reply(self, process: WorkerProcess, answer: Any, descriptor: int | None) -> None:
         match answer:

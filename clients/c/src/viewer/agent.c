@@ -157,7 +157,7 @@ static int start_agent(const char *python, const char *folder, struct monitor *m
     while (fault == 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
     }
     TRY(code);
-    if (strcmp(output, "ready") == 0 || strstr(output, "runs already") != NULL ||
+    if (strcmp(output, "ready") == 0 || strstr(output, "already running") != NULL ||
         strstr(output, "at this moment") != NULL)
         return PELLUCID_OK;
     return agent_failed(error, folder, output);

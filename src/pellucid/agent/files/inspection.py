@@ -37,7 +37,8 @@ class Inspector:
         if code:
             what, _, remedy = fault.strip().removeprefix("pellucid: ").partition("\n")
             raise InvalidInput(
-                what or f"The reader ended with code {code}.", remedy=remedy or "Look at it with pellucid info."
+                what or f"The reader failed with exit code {code}.",
+                remedy=remedy or "Inspect the file with pellucid info.",
             )
         found = json.loads(text)
         if isinstance(found, dict) and "volumes" in found:
@@ -54,7 +55,7 @@ async def _run(allowed: str, *arguments: str) -> tuple[int, str, str]:
     try:
         text, fault = await asyncio.wait_for(child.communicate(), TIMEOUT_S)
     except TimeoutError:
-        raise Unreadable(arguments[1], f"looking at it took over {TIMEOUT_S:.0f} s") from None
+        raise Unreadable(arguments[1], f"inspecting it took longer than {TIMEOUT_S:.0f} s") from None
     finally:
         if child.returncode is None:  # Too slow, or whoever asked has gone.
             with suppress(ProcessLookupError):

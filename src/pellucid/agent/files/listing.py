@@ -80,7 +80,7 @@ class UserFiles:
         is_odd = name in ("", ".", "..") or set(name) & set("/\n\r\t") or printable(name) != name
         if is_odd or len(name.encode()) > MAX_NAME_BYTES:
             remedy = f"Use a name without / and control characters, of at most {MAX_NAME_BYTES} bytes."
-            raise InvalidInput(f"{printable(name[:MAX_NAME_BYTES])!r} is no name for a file.", remedy=remedy)
+            raise InvalidInput(f"{printable(name[:MAX_NAME_BYTES])!r} is not a valid file name.", remedy=remedy)
         path = self.require_existing(folder) / name
         self._checked(str(path))  # It may be a link that leads elsewhere.
         if path.is_dir() or (path.exists() and not overwrite):

@@ -45,7 +45,7 @@ class Activity:
         try:
             self._ask(self._hub.activity_url, self._hub.api_token, json.dumps(body).encode())
         except HubUnavailable as error:
-            log.warning("The Hub cannot be told that somebody is here: %s", error)
+            log.warning("Could not report activity to JupyterHub: %s", error)
         else:
             self._reply = last
 

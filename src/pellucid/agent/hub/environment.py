@@ -52,8 +52,8 @@ class HubEnvironment:
                 environment["JUPYTERHUB_API_TOKEN"],
             )
         except (KeyError, ValueError) as error:
-            what = f"This was not started by JupyterHub: its environment lacks {error}."
-            raise InvalidInput(what, remedy="Run pellucid hub, and log in there.") from error
+            what = f"The agent was not started by JupyterHub: the variable {error} is missing."
+            raise InvalidInput(what, remedy="Run pellucid hub and log in there.") from error
         for name in SECRETS:
             environment.pop(name, None)
         return found

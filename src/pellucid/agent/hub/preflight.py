@@ -35,7 +35,7 @@ def find_problems(site: HubSite, jobs: Site, site_file: Path) -> list[str]:
 
 def _missing(site: HubSite, jobs: Site) -> Iterator[str]:
     if os.geteuid() != 0:
-        yield "Only root can start agents for everybody: run it as root, or expect that nobody but you can log in."
+        yield "Not running as root: only you will be able to log in. Run as root to start agents for all users."
     if find_spec("jupyterhub") is None:
         yield "JupyterHub is not installed: pip install 'pellucid[hub]'."
     try:
@@ -43,12 +43,12 @@ def _missing(site: HubSite, jobs: Site) -> Iterator[str]:
     except InvalidInput as error:
         yield f"{error.what} {error.remedy}"
     if not PROXY.is_file():
-        yield f"There is no proxy at {PROXY}: install a wheel, or run tools/build_page.py."
+        yield f"The proxy {PROXY} is missing. Install a wheel, or run tools/build_page.py."
     if site.authenticator == "pam" and not Path("/etc/pam.d/login").is_file():
-        yield "There is no PAM service 'login': name another with [hub.settings.PAMAuthenticator] service."
+        yield "The PAM service 'login' does not exist. Set another service in [hub.settings.PAMAuthenticator]."
     for program in SLURM if jobs.scheduler == "slurm" else ():
         if shutil.which(program) is None:
-            yield f"The site's jobs run on Slurm, and {program} is not here: install Slurm's client commands."
+            yield f"The site uses Slurm, but {program} was not found. Install the client commands of Slurm."
     if site.certificate:
         yield from _bad_certificate(site)
 
@@ -57,7 +57,7 @@ def _bad_certificate(site: HubSite) -> Iterator[str]:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(site.certificate, site.key)
     except (OSError, ssl.SSLError) as error:
-        yield f"{site.certificate} and {site.key} cannot be used: {error}. Check that they belong together."
+        yield f"Cannot use {site.certificate} and {site.key}: {error}. Check that they belong together."
 
 
 def _closed_to_others(site_file: Path) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _closed_to_others(site_file: Path) -> Iterator[str]:
     for path in {Path(sys.executable), Path(sys.executable).resolve(), site_file.absolute()}:
         blocked = [str(one) for one in (*path.parents, path) if one.exists() and not _is_open(one)]
         if blocked:
-            yield f"People cannot use {path}: open {', '.join(blocked)} to them (chmod o+rX), or move it elsewhere."
+            yield f"Other users cannot access {path}. Run chmod o+rX on {', '.join(blocked)}, or move it."
 
 
 def _is_open(path: Path) -> bool:
@@ -76,4 +76,4 @@ def _is_open(path: Path) -> bool:
 def _open_to_others(site: HubSite) -> Iterator[str]:
     for name in (site.key, site.extra_config):
         if name and Path(name).exists() and Path(name).stat().st_mode & stat.S_IROTH:
-            yield f"Everybody can read {name}, which has secrets: chmod o-r {name}."
+            yield f"All users can read {name}, which contains secrets. Run chmod o-r {name}."

@@ -45,7 +45,7 @@ def ask_hub(url: str, token: str, body: bytes | None = None, content_type: str =
     try:
         reply = json.loads(content) if content else {}
     except ValueError as error:
-        raise HubUnavailable("What came is no JSON.") from error
+        raise HubUnavailable("The reply is not valid JSON.") from error
     return reply if isinstance(reply, dict) else {}
 
 

@@ -36,11 +36,13 @@ class BatchRequest:
     @property
     def tasks(self) -> list[TaskRequest]:
         if not 0 < len(self.files) <= MOST_FILES:
-            raise InvalidInput(f"A batch has 1 to {MOST_FILES} files.", remedy="Choose some, or make several batches.")
+            raise InvalidInput(
+                f"A batch has 1 to {MOST_FILES} files.", remedy="Choose fewer files, or submit several batches."
+            )
         filled = [_filled(self.arguments, file) for file in self.files]
         if len(set(filled)) < len(filled):
-            remedy = "Name the output by {stem}, and choose no file twice."
-            raise InvalidInput("Several tasks of this batch would do the same.", remedy=remedy)
+            remedy = "Put {stem} in the output name, and list each file once."
+            raise InvalidInput("Several tasks of this batch would write the same output.", remedy=remedy)
         return [
             TaskRequest(arguments, self.folder, self.gpus, self.memory_bytes, self.cores, overrides=self.overrides)
             for arguments in filled

@@ -26,8 +26,10 @@ def make_certificate(folder: Path) -> Certificate:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        what = "openssl is needed to encrypt what goes between machines, and is not here."
-        raise PellucidError(what, remedy="Install it on the nodes, or ask for it.") from error
+        what = "openssl was not found; it is needed to encrypt connections between machines."
+        raise PellucidError(what, remedy="Install openssl on the compute nodes.") from error
     if done.returncode:
-        raise PellucidError(f"No certificate could be made: {done.stderr.strip()}.", remedy="Check the openssl there.")
+        raise PellucidError(
+            f"Could not create a certificate: {done.stderr.strip()}.", remedy="Check the installation of openssl."
+        )
     return made

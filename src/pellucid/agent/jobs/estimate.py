@@ -26,10 +26,10 @@ def volume_bytes(shape: Sequence[int], dtype: str) -> int:
         itemsize = np.dtype(dtype).itemsize
     except TypeError as error:
         raise InvalidInput(
-            f"There is no type {dtype!r}.", remedy="Give one such as uint8, uint16 or float32."
+            f"Unknown voxel type {dtype!r}.", remedy="Use a type such as uint8, uint16 or float32."
         ) from error
     if len(shape) != 3 or min(shape) < 1:
-        raise InvalidInput(f"A volume cannot have shape {tuple(shape)}.", remedy="Give three numbers above 0: z, y, x.")
+        raise InvalidInput(f"Invalid volume shape {tuple(shape)}.", remedy="Use three positive numbers: z, y, x.")
     return math.prod(shape) * itemsize
 
 
@@ -58,8 +58,8 @@ def refuse_impossible(wanted: Resources, site: Site) -> None:
     has = gpus_per_node(site)
     if has is not None and wanted.gpus > has:
         node = "this machine" if site.scheduler == "local" else "a node"
-        what = f"{wanted.gpus} GPUs are asked for, and {node} has {has}."
-        raise InvalidInput(what, remedy="Show a level of lower resolution, crop it, or ask for fewer with gpus=.")
+        what = f"{wanted.gpus} GPUs were requested, but {node} has {has}."
+        raise InvalidInput(what, remedy="Request fewer with gpus=, or show a coarser level or a smaller region.")
     if site.node.memory_bytes and wanted.memory_bytes > site.node.memory_bytes:
-        remedy = "Show a level of lower resolution, crop it, or ask for less memory."
+        remedy = "Request less memory, or show a coarser level or a smaller region."
         raise NotEnoughMemory(wanted.memory_bytes, site.node.memory_bytes, remedy=remedy)

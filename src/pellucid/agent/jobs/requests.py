@@ -102,7 +102,9 @@ class TaskRequest:
             request = self.arguments[0] if self.arguments else ""
             raise InvalidInput(f"{request!r} cannot run as a task.", remedy=f"Choose one of: {', '.join(COMMANDS)}.")
         if not self.folder.startswith("/"):
-            raise InvalidInput(f"{self.folder!r} is no whole path.", remedy="Give the folder that paths start from.")
+            raise InvalidInput(
+                f"{self.folder!r} is not an absolute path.", remedy="Use an absolute path for the folder."
+            )
 
     @property
     def title(self) -> str:

@@ -191,7 +191,7 @@ class JobSupervisor:
         try:
             self.schedulers.of(record.scheduler).cancel(self._store.submitted(record), is_urgent=True)
         except PellucidError as error:
-            log.warning("%s could not be ended: %s", record.name, error)
+            log.warning("Could not stop %s: %s", record.name, error)
 
     def _notice_addresses(self) -> None:
         """A viewer that has written its address runs, whatever a scheduler will say of it later.

@@ -45,12 +45,12 @@ class TimeLimitWarning:
 
     def _warn(self, left_s: float) -> None:
         """On the event loop."""
-        what = f"This viewer ends in {max(1, round(left_s / 60))} minutes: its job's time is over then."
+        what = f"This viewer's job reaches its time limit in {max(1, round(left_s / 60))} min."
         try:
             name = saved_states.save_state(loading.save(self._session))
             self._on_saved(name)
-            remedy = f"Go on in another: pellucid start --state {name}"
+            remedy = f"Continue with: pellucid start --state {name}"
         except PellucidError as error:
             log.warning("The scene could not be saved: %s", error)
-            remedy = "Save what you need."
+            remedy = "Save your results."
         self._session.broadcast(ErrorMessage(what, remedy, self._session.history.revision), "steer")

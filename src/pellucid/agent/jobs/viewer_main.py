@@ -66,7 +66,7 @@ def _run(instance: "Instance", folder: Path, request: dict[str, Any], began: flo
         _watch_time_limit(instance, folder, began + request["minutes"] * 60)
     instance.run()
     if instance.session.idle.is_expired:
-        write_json(folder / REASON, {"word": f"Nobody used it for {_span(request['idle_timeout_s'])}."})
+        write_json(folder / REASON, {"word": f"It was idle for {_span(request['idle_timeout_s'])}."})
 
 
 def _span(seconds: float) -> str:

@@ -35,12 +35,12 @@ class RequestHead:
         first, *headers = raw.decode("latin-1").split("\r\n")
         words = first.split(" ")
         if len(words) != 3 or words[2] not in ("HTTP/1.1", "HTTP/1.0") or not words[0].isalpha():
-            raise InvalidRequest("The request was not understood.")
+            raise InvalidRequest("Invalid HTTP request.")
         # Whole addresses and folded or nameless headers are refused: two readers could understand them differently.
         if not words[1].startswith("/") or not all(HEADER.match(line) for line in headers):
-            raise InvalidRequest("The request was not understood.")
+            raise InvalidRequest("Invalid HTTP request.")
         if any(set(line) & set("\r\n\0") for line in (words[1], *headers)):
-            raise InvalidRequest("The request was not understood.")
+            raise InvalidRequest("Invalid HTTP request.")
         return cls(words[0], words[1], tuple(headers))
 
     @property

@@ -101,7 +101,7 @@ class ClientEnd(ProxyEnd):
         self._connections = connections
         self._lead, self._collected = lead, bytearray()
         self._leading: asyncio.Task[None] | None = None
-        self._deadline = asyncio.get_running_loop().call_later(HEAD_S, self.refuse, 408, "No request came in time.")
+        self._deadline = asyncio.get_running_loop().call_later(HEAD_S, self.refuse, 408, "No request arrived in time.")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -116,7 +116,7 @@ class ClientEnd(ProxyEnd):
         if end >= 0:
             self._begin(bytes(self._collected[:end]), bytes(self._collected[end + 4 :]))
         elif len(self._collected) > LONGEST_HEAD:
-            self.refuse(431, "The request's head is too long.")
+            self.refuse(431, "The request headers are too long.")
 
     def _begin(self, head: bytes, rest: bytes) -> None:
         self._deadline.cancel()
@@ -206,16 +206,16 @@ class ReverseProxy:
         viewer, is_bare = head.viewer
         try:
             if viewer is not None and is_bare:
-                entrance.refuse(308, "A stroke belongs at the end.", came.with_trailing_slash)
+                entrance.refuse(308, 'Viewer addresses end with "/"; redirecting.', came.with_trailing_slash)
                 return
             address = None if viewer is None else await self._find(viewer)
             if viewer is not None and address is None:
-                entrance.refuse(404, "There is no such viewer, or it has ended.")
+                entrance.refuse(404, "This viewer does not exist or has ended.")
                 return
             inner = await asyncio.wait_for(self._connected(entrance, address), CONNECT_S)
         except (OSError, TimeoutError, ssl.SSLError) as error:
-            self._unreachable.warning("A viewer cannot be reached: %s", error)
-            entrance.refuse(502, "The viewer cannot be reached just now.")
+            self._unreachable.warning("Cannot reach a viewer: %s", error)
+            entrance.refuse(502, "The viewer cannot be reached at the moment.")
             return
         stated = "" if viewer is None or address is None else self._stated(came, viewer, address, is_vouched)
         self._join(entrance, inner, head.for_upstream(viewer, stated) + rest)

@@ -41,7 +41,7 @@ class S3Store:
         id = given.get("AWS_ACCESS_KEY_ID") or secret.get("aws_access_key_id", "")
         word = given.get("AWS_SECRET_ACCESS_KEY") or secret.get("aws_secret_access_key", "")
         if not id or not word:
-            raise InvalidInput("There are no keys for S3.", remedy=KEYS_DO)
+            raise InvalidInput("No S3 credentials were found.", remedy=KEYS_DO)
         region = given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or chosen.get("region", "us-east-1")
         session = given.get("AWS_SESSION_TOKEN") or secret.get("aws_session_token", "")
         endpoint = given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or chosen.get("endpoint_url", "")
@@ -52,7 +52,7 @@ class S3Store:
         parts = urlsplit(object)
         key = quote(object.removeprefix(f"s3://{parts.netloc}/"), safe="/-._~")
         if parts.scheme != "s3" or not parts.netloc or not key:
-            raise InvalidInput(f"{object!r} names no place in S3.", remedy="Write s3://BUCKET/KEY.")
+            raise InvalidInput(f"{object!r} is not an S3 address.", remedy="Use s3://BUCKET/KEY.")
         if self.endpoint:
             return f"{self.endpoint}/{parts.netloc}/{key}"
         return f"https://{parts.netloc}.s3.{self.keys.region}.amazonaws.com/{key}"
@@ -60,7 +60,7 @@ class S3Store:
     def link(self, object: str, lasts_s: int) -> str:
         """By which anybody can fetch the object until then."""
         if not 0 < lasts_s <= LONGEST_S:
-            raise InvalidInput("A link lasts up to 7 days.", remedy="Give fewer days.")
+            raise InvalidInput("A link can be valid for at most 7 days.", remedy="Use 7 days or fewer.")
         return presigned_url("GET", self.address(object), self.keys, lasts_s)
 
     def write(self, file: Path, object: str, part_bytes: int = PART_BYTES) -> None:
@@ -114,9 +114,9 @@ class _Exchange:
             self._connection.request(method, target, body, {"Content-Length": str(count)})
             answer = self._connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
-            raise NotWritable(self._object, f"the server does not answer: {error}") from error
+            raise NotWritable(self._object, f"the server does not respond: {error}") from error
         if answer.status >= 300:
-            raise NotWritable(self._object, f"the server refused: {_reason(answer)}")
+            raise NotWritable(self._object, f"the server rejected the request: {_reason(answer)}")
         return answer
 
 
@@ -126,7 +126,7 @@ def _pieces(file: Path, start: int, count: int, bar: progress.Bar) -> Iterator[b
         while count:
             piece = content.read(min(count, PIECE_BYTES))
             if not piece:
-                raise NotWritable(str(file), "it became shorter while it was sent")
+                raise NotWritable(str(file), "the file became shorter during the upload")
             count -= len(piece)
             yield piece
             bar.advance(len(piece))
@@ -152,5 +152,5 @@ def _section(file: str, profile: str) -> dict[str, str]:
     try:
         parser.read(Path(file).expanduser())
     except configparser.Error as error:
-        raise InvalidInput(f"{file} cannot be read: {error}.", remedy="Correct it.") from error
+        raise InvalidInput(f"Cannot read {file}: {error}.", remedy="Correct it.") from error
     return next((dict(parser[name]) for name in (profile, f"profile {profile}") if parser.has_section(name)), {})

@@ -45,8 +45,8 @@ def destination(request: str, site: Site) -> str:
     """Where to, as asked for or as the site has decided."""
     to = request or site.share
     if not to:
-        remedy = 'Say where to with --to s3://BUCKET/FOLDER, or set share = "s3://..." in the site file.'
-        raise InvalidInput("Nobody has said where shared files go.", remedy=remedy)
+        remedy = "Pass --to s3://BUCKET/FOLDER, or set share in the site file."
+        raise InvalidInput("No destination is configured for shared files.", remedy=remedy)
     return to
 
 

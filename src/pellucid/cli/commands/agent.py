@@ -1,7 +1,7 @@
-"""``pellucid start``, ``run``, ``list``, ``show``, ``stop``, ``logs``, ``open``: what one person has running.
+"""``pellucid start``, ``run``, ``list``, ``show``, ``stop``, ``logs``, ``open``: the viewers and tasks of a user.
 
 Here: these commands' arguments, and what they print.
-Not here: the agent that does it (agent), talking to it (client.agent_client).
+Not here: the agent that does it (agent), requests to it (client.agent_client).
 """
 
 import argparse
@@ -28,59 +28,67 @@ ASK_AGAIN_S = 30.0
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     _add_start(commands)
     _add_run(commands)
-    listing = commands.add_parser("list", help="your viewers and tasks")
-    listing.add_argument("--all", action="store_true", help="also those that are over")
+    listing = commands.add_parser("list", help="list your viewers and tasks")
+    listing.add_argument("--all", action="store_true", help="include those that have ended")
     listing.set_defaults(run=show_list)
     for name, run, what in (
-        ("show", show, "everything that is known of a viewer or task"),
-        ("stop", stop, "end a viewer or task, also one that waits"),
-        ("logs", logs, "what a viewer or task has written"),
+        ("show", show, "show all details of a viewer or task"),
+        ("stop", stop, "stop a viewer or task, or remove it from the queue"),
+        ("logs", logs, "print the log of a viewer or task"),
     ):
         parser = commands.add_parser(name, help=what)
-        parser.add_argument("id", nargs="+", help="from pellucid list; its first letters will do")
+        parser.add_argument("id", nargs="+", help="ID from pellucid list, or its first letters")
         parser.set_defaults(run=run)
-    opening = commands.add_parser("open", help="a viewer that runs, or the page with all of them, in the browser")
-    opening.add_argument("id", nargs="?", help="from pellucid list")
+    opening = commands.add_parser("open", help="open a running viewer, or the page that lists them all, in the browser")
+    opening.add_argument("id", nargs="?", help="ID from pellucid list")
     opening.add_argument("--no-browser", action="store_true", help="only print the address")
     opening.set_defaults(run=open_page)
 
 
 def _add_start(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("start", help="a viewer that outlives this command, here or on Slurm")
-    parser.add_argument("source", nargs="?", help="what it shows at first")
-    parser.add_argument("--gpus", default="auto", help="how many; auto (default) estimates from --shape and --dtype")
-    parser.add_argument("--shape", type=shape_argument, metavar="Z,Y,X", help="of the volume that will be shown")
-    parser.add_argument("--dtype", default="float32", help="its voxel type (default: float32)")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
-    parser.add_argument("--root", action="append", default=[], metavar="FOLDER", help="whose files may be opened")
+    parser = commands.add_parser("start", help="start a viewer that keeps running after this command, here or on Slurm")
+    parser.add_argument("source", nargs="?", help="file to show first")
     parser.add_argument(
-        "--idle-timeout", type=number_argument, default=60.0, metavar="MINUTES", help="end after so long without use"
+        "--gpus", default="auto", help="number of GPUs; auto (default) estimates it from --shape and --dtype"
     )
-    parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
-    parser.add_argument("--no-wait", action="store_true", help="do not wait until it runs")
+    parser.add_argument("--shape", type=shape_argument, metavar="Z,Y,X", help="shape of the volume that will be shown")
+    parser.add_argument("--dtype", default="float32", help="its voxel type (default: float32)")
+    parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
+    parser.add_argument(
+        "--root", action="append", default=[], metavar="FOLDER", help="folder whose files may be opened; repeatable"
+    )
+    parser.add_argument(
+        "--idle-timeout",
+        type=number_argument,
+        default=60.0,
+        metavar="MINUTES",
+        help="stop after this many minutes without use (default: 60)",
+    )
+    parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, given by its name or file")
+    parser.add_argument("--no-wait", action="store_true", help="do not wait until the viewer runs")
     _add_place(parser)
     parser.set_defaults(run=start)
 
 
 def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("run", help="another command as a task, here or on Slurm: run -- convert IN OUT")
-    parser.add_argument("--gpus", type=int, default=0, help="how many (default: none)")
-    parser.add_argument("--wait", action="store_true", help="until it is over; the exit code says how")
+    parser = commands.add_parser("run", help="run another command as a task, here or on Slurm: run -- convert IN OUT")
+    parser.add_argument("--gpus", type=int, default=0, help="number of GPUs (default: 0)")
+    parser.add_argument("--wait", action="store_true", help="wait until the task ends; the exit code is 1 if it failed")
     parser.add_argument(
         "--each", nargs="+", default=[], metavar="FILE",
-        help="a task for each of these files: run --each *.tif -- convert {file} {stem}.zarr",
+        help="run one task per file: run --each *.tif -- convert {file} {stem}.zarr",
     )  # fmt: skip
     _add_place(parser)
-    parser.add_argument("arguments", nargs="+", metavar="COMMAND", help="with its arguments")
+    parser.add_argument("arguments", nargs="+", metavar="COMMAND", help="command and its arguments")
     parser.set_defaults(run=run_task)
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    """What viewers and tasks can be given."""
-    parser.add_argument("--name", default="", help="by which it is listed")
-    parser.add_argument("--memory", default="0", help="such as 64GiB (default: estimated)")
-    parser.add_argument("--cores", type=count_argument, default=0, help="of the processor")
-    place = parser.add_argument_group("where, as far as the site lets you choose")
+    """Options that viewers and tasks share."""
+    parser.add_argument("--name", default="", help="name shown in the list")
+    parser.add_argument("--memory", default="0", help="memory, such as 64GiB (default: estimated)")
+    parser.add_argument("--cores", type=count_argument, default=0, help="number of CPU cores")
+    place = parser.add_argument_group("job options, as far as the site allows them")
     for name in CHOICES:
         place.add_argument(f"--{name}")
     place.add_argument("--time", dest="time_limit_minutes", type=count_argument, metavar="MINUTES", help="time limit")
@@ -136,9 +144,9 @@ def show_list(options: argparse.Namespace) -> int:
     for one in shown:
         print(_line(one))
     for record in own:
-        print(f"{'-':<12}viewer  running   of process {record.pid}, which ends it")
+        print(f"{'-':<12}viewer  running   started by process {record.pid}, ends with it")
     if not shown and not own:
-        print("Nothing runs.")
+        print("Nothing is running.")
     return 0
 
 
@@ -174,7 +182,7 @@ def open_page(options: argparse.Namespace) -> int:
 def _agency() -> AgentClient:
     agency = AgentClient.find()
     if agency is None:
-        raise InvalidInput("Nothing runs.", remedy="Start something with pellucid start.")
+        raise InvalidInput("Nothing is running.", remedy="Start a viewer with pellucid start.")
     return agency
 
 
@@ -186,7 +194,7 @@ def _named(names: list[str]) -> list[dict[str, Any]]:
         if len(meant) != 1:
             known = ", ".join(one["id"] for one in meant or jobs) or "none"
             raise InvalidInput(
-                f"{name!r} is {'no' if not meant else 'not one'} viewer or task.", remedy=f"There are: {known}."
+                f"{name!r} matches {len(meant)} viewers and tasks, not one.", remedy=f"Use one of: {known}."
             )
         found += meant
     return found
@@ -198,7 +206,7 @@ def _overrides(options: argparse.Namespace) -> dict[str, Any]:
 
 def _gpus(text: str) -> int:
     if not text.isdecimal():
-        raise InvalidInput(f"{text!r} GPUs cannot be.", remedy="Give a whole number, or auto.")
+        raise InvalidInput(f"Invalid number of GPUs: {text!r}.", remedy="Use a whole number or auto.")
     return int(text)
 
 

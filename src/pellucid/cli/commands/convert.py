@@ -25,13 +25,20 @@ from pellucid.volume.volume import open_volume
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("convert", help="any volume in, any volume out; crop, change type, add levels")
+    parser = commands.add_parser(
+        "convert", help="convert a volume to another format; crop it, change its type, add levels"
+    )
     add_source(parser)
     parser.add_argument(
-        "target", help="output; its name says the format: .zarr .n5 .h5 .tif .nii .nrrd ..., or folder/"
+        "target", help="output; the format follows from the name: .zarr .n5 .h5 .tif .nii .nrrd ..., or folder/"
     )
     parser.add_argument("--dtype", help="voxel type of the output")
-    parser.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values that become its ends, or auto")
+    parser.add_argument(
+        "--range",
+        type=range_argument,
+        metavar="LOW,HIGH",
+        help="source values mapped to the ends of the output type, or auto",
+    )
     parser.add_argument("--levels", type=levels_argument, default=1, help="resolutions to write: a number or auto")
     parser.add_argument("--pyramid", action="store_const", dest="levels", const="auto", help="same as --levels auto")
     add_output(parser)
@@ -40,16 +47,16 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """What convert and pyramid have in common."""
-    parser.add_argument("--box", help="only this part: z0:z1,y0:y1,x0:x1")
+    parser.add_argument("--box", help="convert only this box: z0:z1,y0:y1,x0:x1")
     parser.add_argument("--level", type=int, help="start from this level of the source")
-    parser.add_argument("--reduce", choices=tuple(REDUCTIONS), default="mean", help="how levels are made")
+    parser.add_argument("--reduce", choices=tuple(REDUCTIONS), default="mean", help="how coarser levels are computed")
     parser.add_argument("--codec", choices=("none", "gzip", "zstd", "lz4", "blosc"), help="compression")
-    parser.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="voxels of a chunk")
-    parser.add_argument("--shard", type=shape_argument, metavar="Z,Y,X", help="voxels of a shard (zarr)")
-    parser.add_argument("--overwrite", action="store_true", help="replace an output that exists")
+    parser.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="chunk size in voxels")
+    parser.add_argument("--shard", type=shape_argument, metavar="Z,Y,X", help="shard size in voxels (Zarr)")
+    parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     running = parser.add_argument_group("running")
-    running.add_argument("--memory", help="most memory to use, such as 4GiB (default: half of what is free)")
-    running.add_argument("--workers", type=count_argument, help="blocks at a time (default: one per core)")
+    running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
+    running.add_argument("--workers", type=count_argument, help="number of blocks in parallel (default: one per core)")
     running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
 
 

@@ -28,10 +28,10 @@ MARKER = "demo.txt"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("demo", help="simulate a scan, reconstruct it, look at it in the browser")
+    parser = commands.add_parser("demo", help="simulate a scan, reconstruct it and show it in the browser")
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="folder for the results")
-    parser.add_argument("--edge", type=count_argument, default=256, help="pixels along the edge of the detector")
-    parser.add_argument("--headless", action="store_true", help="take a picture in the viewer, and end")
+    parser.add_argument("--edge", type=count_argument, default=256, help="width and height of the detector in pixels")
+    parser.add_argument("--headless", action="store_true", help="save a screenshot of the viewer and exit")
     add_viewer(parser)
     parser.set_defaults(run=run)
 
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         report(volume.location, with_statistics=True)
         save(volume, slices)
         view.write_text(_look(volume))
-    print(f"\n{scan}: as a beamline would write it\n{levels}: reconstructed\n{slices}: its three middle slices")
+    print(f"\n{scan}: the simulated scan\n{levels}: the reconstructed volume\n{slices}: its three middle slices")
     options.state = options.state or str(view)
     if options.headless:
         _photograph(levels, view, folder / NAMES[4], options.device)
@@ -61,8 +61,8 @@ def _check_folder(folder: Path) -> None:
         for name in NAMES:
             if (folder / name).exists():
                 raise InvalidInput(
-                    f"{folder / name} exists, and was not written by a demo.",
-                    remedy="Choose another folder for --output.",
+                    f"{folder / name} exists and was not written by pellucid demo.",
+                    remedy="Choose another folder with --output.",
                 )
     folder.mkdir(parents=True, exist_ok=True)
     marker.write_text("This folder was made by pellucid demo, which replaces its results here when it runs again.\n")
@@ -129,4 +129,4 @@ def _photograph(source: Path, view: Path, image: Path, device: str | None) -> No
         Image.fromarray(viewer.screenshot(*SIZE)).save(image)
     finally:
         viewer.shutdown()
-    print(f"{image}: as the viewer shows it")
+    print(f"{image}: a screenshot of the viewer")

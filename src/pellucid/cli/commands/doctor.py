@@ -68,7 +68,9 @@ PROGRAMS = (OptionalComponent("sbatch", "running on a cluster", "run this on a l
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("doctor", help="what this machine can do, what is missing and how to get it")
+    parser = commands.add_parser(
+        "doctor", help="check what this machine supports, what is missing and how to install it"
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run=run)
 
@@ -102,7 +104,9 @@ def _examine(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
     except PellucidError as error:
         return [Finding(name, BAD, error.what, error.remedy, is_required=True)]
     except (OSError, RuntimeError) as error:
-        return [Finding(name, BAD, str(error), "Send this line to whoever looks after the machine.", is_required=True)]
+        return [
+            Finding(name, BAD, str(error), "Send this line to the administrator of this machine.", is_required=True)
+        ]
 
 
 # The system
@@ -119,7 +123,7 @@ def check_python() -> list[Finding]:
 def check_settings() -> list[Finding]:
     file = settings.config_file()
     settings.current()
-    detail = f"from {file}" if file.exists() else f"defaults and environment; no file at {file}"
+    detail = f"from {file}" if file.exists() else f"defaults and environment variables; {file} does not exist"
     return [Finding("settings", OK, detail, is_required=True)]
 
 
@@ -176,7 +180,7 @@ def check_cache() -> list[Finding]:
 def _folder(name: str, folder: Path, variable: str) -> Finding:
     problem = _write_problem(folder)
     if problem:
-        remedy = f"Set {variable} to a folder that you may write to."
+        remedy = f"Set {variable} to a folder with write permission."
         return Finding(name, BAD, f"{folder}: {problem}", remedy, is_required=True)
     return Finding(name, OK, f"{folder}, {_fullness(folder)}", is_required=True)
 
@@ -219,14 +223,14 @@ def check_devices() -> list[Finding]:
     chosen, found = choose(), devices()
     findings = [_describe(device, is_chosen=device == chosen) for device in found]
     if driver_version() is not None and not any(device.is_cuda for device in found):
-        remedy = "Check that nvidia-smi lists one, and CUDA_VISIBLE_DEVICES."
-        findings.append(Finding("device cuda", BAD, "there is a driver, but no usable card", remedy))
+        remedy = "Check that nvidia-smi lists a GPU, and check CUDA_VISIBLE_DEVICES."
+        findings.append(Finding("device cuda", BAD, "a driver is installed, but no GPU is usable", remedy))
     return findings
 
 
 def _describe(device: Device, *, is_chosen: bool) -> Finding:
     memory = f"{amount(device.free_bytes(), 'B')} of {amount(device.total_bytes, 'B')} free"
-    chosen = ", used unless told otherwise" if is_chosen else ""
+    chosen = ", the default" if is_chosen else ""
     return Finding(f"device {device.name}", OK, f"{device.label}, {memory}{chosen}")
 
 

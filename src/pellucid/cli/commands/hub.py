@@ -1,4 +1,4 @@
-"""``pellucid hub``: JupyterHub as the front door of a site.
+"""``pellucid hub``: JupyterHub, where the users of a site log in.
 
 Here: the command's arguments.
 Not here: Hub and proxy (agent.hub), what one person has running (agent).
@@ -11,15 +11,15 @@ from pellucid.errors import NotFound
 from pellucid.settings import current
 
 PARTS = {
-    "run": "the Hub, and a proxy that stays when it ends (default)",
-    "alone": "the Hub, where something else keeps the proxy running",
-    "proxy": "the proxy",
-    "check": "nothing: make what is lacking, and say what would not work",
+    "run": "the Hub, and a proxy that keeps running when the Hub stops (default)",
+    "alone": "only the Hub; another service runs the proxy",
+    "proxy": "only the proxy",
+    "check": "create missing files and report problems; starts nothing",
 }
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("hub", help="the site's log-in, with an agent for everybody (JupyterHub)")
+    parser = commands.add_parser("hub", help="run the site's JupyterHub, with an agent for each user")
     listed = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
     parser.add_argument("part", nargs="?", choices=PARTS, default="run", metavar="PART", help=listed)
     parser.add_argument("--config", metavar="FILE", help="the site file (default: /etc/pellucid/site.toml)")
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
 
     site_file = Path(options.config).absolute() if options.config else current().site_file
     if options.config and not site_file.is_file():
-        raise NotFound(str(site_file))  # The default may be absent; what somebody names is not meant to be.
+        raise NotFound(str(site_file))  # The default file is optional; a file given by the user is not.
     site = read_hub_site(site_file)
     if options.part == "check":
         return check(site_file)

@@ -25,9 +25,11 @@ from pellucid.volume.volume import check_selection, open_volume
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("info", help="what a volume or a scan is: shape, type, spacing, angles")
+    parser = commands.add_parser("info", help="describe a volume or a scan: shape, type, spacing, angles")
     add_source(parser)
-    parser.add_argument("--statistics", action="store_true", help="also value range and percentiles (reads all voxels)")
+    parser.add_argument(
+        "--statistics", action="store_true", help="include value range and percentiles (reads all voxels)"
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run=run)
 

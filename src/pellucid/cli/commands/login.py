@@ -11,11 +11,13 @@ from pellucid.client.login import login, logout
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("login", help="use your agent behind the site's Hub; asks for a token of yours")
-    parser.add_argument("url", help="of the Hub, such as https://view.site.org")
-    parser.add_argument("--stdin", action="store_true", help="read the token there, instead of asking for it")
+    parser = commands.add_parser("login", help="log in to the site's JupyterHub; asks for an API token")
+    parser.add_argument("url", help="address of the Hub, such as https://view.site.org")
+    parser.add_argument(
+        "--stdin", action="store_true", help="read the token from standard input instead of asking for it"
+    )
     parser.set_defaults(run=log_in)
-    commands.add_parser("logout", help="forget the Hub, and its token").set_defaults(run=log_out)
+    commands.add_parser("logout", help="log out: delete the address and the token of the Hub").set_defaults(run=log_out)
 
 
 def log_in(options: argparse.Namespace) -> int:

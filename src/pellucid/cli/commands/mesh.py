@@ -15,12 +15,12 @@ from pellucid.volume.volume import open_volume
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("mesh", help="an isosurface as a mesh: PLY, OBJ, STL or VTP")
+    parser = commands.add_parser("mesh", help="save an isosurface as a mesh: PLY, OBJ, STL or VTP")
     add_source(parser)
-    parser.add_argument("--isovalue", type=number_argument, required=True, help="the value whose surface is wanted")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="file ending in .ply, .obj, .stl or .vtp")
-    parser.add_argument("--box", metavar="Z0:Z1,Y0:Y1,X0:X1", help="only these voxels")
-    parser.add_argument("--overwrite", action="store_true", help="replace the output if it is there")
+    parser.add_argument("--isovalue", type=number_argument, required=True, help="value of the isosurface")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="output file: .ply, .obj, .stl or .vtp")
+    parser.add_argument("--box", metavar="Z0:Z1,Y0:Y1,X0:X1", help="use only this box of voxels")
+    parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     parser.set_defaults(run=run)
 
 

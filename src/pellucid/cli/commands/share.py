@@ -11,10 +11,14 @@ from pellucid.cli.arguments import positive_argument
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("share", help="write a file to S3; a link by which anybody can fetch it for a while")
-    parser.add_argument("file", type=Path, help="file, or folder such as a .zarr, which is packed into one")
-    parser.add_argument("--to", default="", metavar="s3://BUCKET/FOLDER", help="where to (default: the site's place)")
-    parser.add_argument("--days", type=positive_argument, default=7.0, help="that the link lasts (default and most: 7)")
+    parser = commands.add_parser("share", help="upload a file to S3 and print a download link that expires")
+    parser.add_argument("file", type=Path, help="file, or folder such as a .zarr, which is packed into one file")
+    parser.add_argument(
+        "--to", default="", metavar="s3://BUCKET/FOLDER", help="destination (default: share in the site file)"
+    )
+    parser.add_argument(
+        "--days", type=positive_argument, default=7.0, help="days the link stays valid (default and maximum: 7)"
+    )
     parser.set_defaults(run=run)
 
 

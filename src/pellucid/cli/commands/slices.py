@@ -22,14 +22,16 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser("slices", help="a picture of the three middle slices")
     add_source(parser)
     parser.add_argument("-o", "--output", required=True, help="PNG file to write")
-    parser.add_argument("--height", type=count_argument, default=480, help="pixels of the tallest slice")
+    parser.add_argument("--height", type=count_argument, default=480, help="height of the tallest slice in pixels")
     parser.add_argument("--overwrite", action="store_true", help="replace an output that is not an image")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.output.lower().endswith(IMAGES):
-        raise InvalidInput(f"{options.output} is no name for a picture.", remedy=f"Let it end in {', '.join(IMAGES)}.")
+        raise InvalidInput(
+            f"{options.output} is not a valid image name.", remedy=f"Use a name that ends in {', '.join(IMAGES)}."
+        )
     location = source_location(options)
     check_output(Location(options.output), [location], may_join_slices=True)
     check_replacement(Path(options.output), is_image, overwrite=options.overwrite)

@@ -23,11 +23,13 @@ from pellucid.transport.server import Listener
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("transport", help="which lanes lead from one machine to another, and how fast")
+    parser = commands.add_parser("transport", help="test the connections between two machines and their speed")
     parser.add_argument("part", choices=("check", "listen"), help="listen on one machine, check from the other")
     parser.add_argument("address", nargs="?", help="HOST:PORT; without it, check measures this machine alone")
-    parser.add_argument("--token-file", type=Path, metavar="FILE", help="the secret of both ends; listen makes it")
-    parser.add_argument("--size", type=parse_size, default=2**28, help="how much to send (default 256MiB)")
+    parser.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="file with the token of both ends; listen creates it"
+    )
+    parser.add_argument("--size", type=parse_size, default=2**28, help="amount of data to send (default: 256MiB)")
     parser.set_defaults(run=run)
 
 
@@ -39,7 +41,7 @@ def _listen(options: argparse.Namespace) -> int:
     file = options.token_file
     if file is None:
         raise InvalidInput(
-            "There is no token.", remedy="Name a file for it with --token-file; it is made where it is not."
+            "No token file was given.", remedy="Add --token-file FILE; it is created if it does not exist."
         )
     if not file.exists():
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
@@ -64,7 +66,9 @@ def _check(options: argparse.Namespace) -> int:
             with _own_listener(options.size) as (address, token):
                 return _print(check_lanes(address, token, options.size))
         if options.token_file is None:
-            raise InvalidInput("There is no token.", remedy="Name the listening end's file with --token-file.")
+            raise InvalidInput(
+                "No token file was given.", remedy="Add --token-file FILE, the token file of the listening machine."
+            )
         return _print(check_lanes(options.address, _token(options.token_file), options.size))
 
 

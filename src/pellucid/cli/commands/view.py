@@ -22,7 +22,7 @@ NEVER_S = 10 * 365 * 86400.0
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("view", help="turn a volume in the browser")
+    parser = commands.add_parser("view", help="show a volume in the browser")
     add_source(parser, is_optional=True)
     add_viewer(parser)
     parser.set_defaults(run=run)
@@ -30,27 +30,27 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def add_viewer(parser: argparse.ArgumentParser) -> None:
     """What every command that opens the viewer takes."""
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on (default: any free port)")
     parser.add_argument(
         "--network", action="store_true",
-        help="let other machines in too, by TLS; the address that is printed has all they need",
+        help="also accept connections from other machines, over TLS; the printed address includes the certificate",
     )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument(
         "--device",
-        help="cpu, cuda, cuda:1, or several that share a volume: cuda:0,cuda:1, all (default: the first)",
+        help="cpu, cuda, cuda:1, or several GPUs that share a volume: cuda:0,cuda:1 or all (default: the first)",
     )
     parser.add_argument(
         "--root", action="append", default=[], metavar="FOLDER",
-        help="a folder whose files may be opened in the viewer (default: that of the file, and this one)",
+        help="folder whose files may be opened in the viewer; repeatable (default: that of the file, and this one)",
     )  # fmt: skip
-    parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, by its short name or its file")
+    parser.add_argument("--state", default="", metavar="NAME", help="show a saved state, given by its name or file")
     parser.add_argument(
         "--idle-timeout",
         type=number_argument,
         default=60.0,
         metavar="MINUTES",
-        help="end after so long without use (default: 60; 0: never)",
+        help="stop after this many minutes without use (default: 60; 0: never)",
     )
 
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def serve(source: str | None, options: argparse.Namespace) -> None:
-    """Show a source until Ctrl-C; without one, the viewer waits for somebody to open a file in the page."""
+    """Show a source until Ctrl-C; without one, the viewer waits until a file is opened in the page."""
     from pellucid.instance.lifecycle.signals import exit_on_signals
     from pellucid.instance.server import Instance, default_roots
     from pellucid.instance.session import SessionOptions
@@ -95,7 +95,9 @@ def _print_first(instance: "Instance", has_programs: bool) -> None:
     print(instance.url, flush=True)
     if has_programs:
         print(f"For programs: '{instance.link('own')}'", flush=True)  # A shell would end it at its &.
-    print(f"The link works once. {'Enter gives a fresh one. ' if is_requested else ''}Ctrl-C ends it.", flush=True)
+    print(
+        f"The link works once. {'Press Enter for a new one. ' if is_requested else ''}Press Ctrl-C to stop.", flush=True
+    )
     if is_requested:
         threading.Thread(target=_print_links, args=(instance,), daemon=True).start()
 

@@ -42,7 +42,7 @@ def follow_scan(what: FollowOptions, viewer: Viewer, image: Path | None) -> int:
                 _save(cross, image)
             progress.note(f"{cross.views} views, axis at column {cross.axis:.2f}")
     if shown is None:
-        progress.note("No projection has come.")
+        progress.note("No projections received yet.")
     return 0 if shown else 1
 
 

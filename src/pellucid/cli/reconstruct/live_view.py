@@ -26,7 +26,7 @@ def viewer_at(url: str, device: str | None = None) -> Viewer:
     if url:
         return connect(url)
     viewer = start(device=device, keep=True)
-    progress.note(f"Look at it: {viewer.url}")
+    progress.note(f"Viewer: {viewer.url}")
     if has_browser():
         open_browser(viewer.url)
     return viewer

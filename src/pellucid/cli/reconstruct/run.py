@@ -52,7 +52,7 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
     if options.follow:
         return _follow(options, centers[0], saved)
     if not options.output:
-        raise InvalidInput("It is not said where the volume goes.", remedy="Give -o, such as -o sample.zarr.")
+        raise InvalidInput("No output was given.", remedy="Add -o OUTPUT, for example -o sample.zarr.")
     if len(centers) > 1 or options.preview is not None:
         return _look(options, centers, saved)
     settings = load(memory_bytes=options.memory, threads=options.workers)
@@ -87,7 +87,9 @@ def _saved(path: Path) -> ReconstructionParameters:
     except FileNotFoundError:
         raise NotFound(str(path)) from None
     except ValueError as error:
-        raise InvalidInput(f"{path} is no JSON: {error}.", remedy="Save the parameters again.") from error
+        raise InvalidInput(
+            f"{path} is not valid JSON: {error}.", remedy="Save the parameters in the viewer again."
+        ) from error
     return text
 
 
@@ -109,7 +111,7 @@ def _viewer(options: argparse.Namespace) -> "Viewer":
 
 
 def _look(options: argparse.Namespace, centers: list[float | str], saved: ReconstructionParameters | None) -> int:
-    """A picture in the place of a volume: of some rows, or of one row with several centers."""
+    """An image instead of a volume: of some rows, or of one row with several centers."""
     path = Path(f"{options.output.rstrip('/')}.preview.png")
     check_folder(path)
     text = saved or ReconstructionParameters(_scan_options(options), _recipe(options, centers[0]))
@@ -145,13 +147,16 @@ def _centers(text: str) -> list[float | str]:
         return [numbers[0]]
     if len(numbers) != 3 or not all(map(isfinite, numbers)) or numbers[2] <= 0 or numbers[1] < numbers[0]:
         raise InvalidInput(
-            f"{text!r} is no center.",
-            remedy=f"Give a column, auto, {', '.join(AXIS_METHODS)}, or FIRST:LAST:STEP such as 1020:1030:0.5.",
+            f"Invalid center {text!r}.",
+            remedy=f"Use a column number, auto, {', '.join(AXIS_METHODS)}, or FIRST:LAST:STEP such as 1020:1030:0.5.",
         )
     first, last, step = numbers
     centers = np.arange(first, last + step / 2, step).tolist()
     if len(centers) > MOST_CENTERS:
-        raise InvalidInput(f"{text} are {len(centers)} centers.", remedy=f"Try at most {MOST_CENTERS} at a time.")
+        raise InvalidInput(
+            f"--center {text} gives {len(centers)} centers.",
+            remedy=f"Use a larger step; at most {MOST_CENTERS} centers are compared at a time.",
+        )
     return list(centers)
 
 
@@ -180,11 +185,13 @@ def _with_phase(options: argparse.Namespace, recipe: Recipe) -> Recipe:
         return recipe
     numbers = [_number(part) for part in options.phase.split(",")]
     if len(numbers) != 3:
-        raise InvalidInput(f"{options.phase!r} is not KEV,MM,RATIO.", remedy="Give such as 20,100,500.")
+        raise InvalidInput(
+            f"{options.phase!r} is not KEV,MM,RATIO.", remedy="Use three numbers, for example 20,100,500."
+        )
     with closing(open_scan(options.source, _scan_options(options))) as scan:
         pixel_size_um = scan.pixel_size_um
     if pixel_size_um is None:
-        raise InvalidInput("Phase retrieval needs the size of a pixel.", remedy="Give --pixel-size, in micrometres.")
+        raise InvalidInput("Phase retrieval needs the pixel size.", remedy="Add --pixel-size UM, in micrometres.")
     phase = Paganin(numbers[0], numbers[1], pixel_size_um, numbers[2])
     progress.note(f"Phase retrieval smooths over {phase.radius_px:.1f} pixels.")
     return replace(recipe, phase=phase)
@@ -192,11 +199,14 @@ def _with_phase(options: argparse.Namespace, recipe: Recipe) -> Recipe:
 
 def _output(options: argparse.Namespace) -> OutputOptions:
     if options.range == "auto":
-        raise InvalidInput("The range of a volume is not known before it is made.", remedy="Give --range LOW,HIGH.")
+        raise InvalidInput(
+            "--range auto is not available: the values are unknown before the reconstruction.",
+            remedy="Use --range LOW,HIGH.",
+        )
     if options.range is None and not options.dtype.startswith("float"):
         raise InvalidInput(
-            f"Attenuations do not fit into {options.dtype} without a range.",
-            remedy="Add --range LOW,HIGH: these become the ends of the new type.",
+            f"--dtype {options.dtype} needs a range of attenuations.",
+            remedy="Add --range LOW,HIGH; these values are mapped to the ends of the type.",
         )
     rows = _row_range(options.rows) if options.rows else None
     return OutputOptions(
@@ -213,14 +223,16 @@ def _scan_options(options: argparse.Namespace) -> ScanOptions:
 def _row_range(text: str) -> tuple[int, int]:
     first, _, stop = text.partition(":")
     if not (first.isdecimal() and stop.isdecimal()):
-        raise InvalidInput(f"{text!r} are no rows.", remedy="Give FIRST:STOP, such as 100:200.")
+        raise InvalidInput(f"Invalid rows {text!r}.", remedy="Use FIRST:STOP, for example 100:200.")
     return int(first), int(stop)
 
 
 def _whole_numbers(text: str) -> list[int]:
     parts = text.split(",")
     if not all(part.isdecimal() for part in parts):
-        raise InvalidInput(f"{text!r} are no rows.", remedy="Give one, or several with commas: 100,200,300.")
+        raise InvalidInput(
+            f"Invalid rows {text!r}.", remedy="Use row numbers with commas between them, for example 100,200,300."
+        )
     return [int(part) for part in parts]
 
 
@@ -228,4 +240,4 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidInput(f"{text!r} is no number.", remedy="Give one, such as 0.002, or auto.") from None
+        raise InvalidInput(f"Invalid number {text!r}.", remedy="Use a number such as 0.002, or auto.") from None

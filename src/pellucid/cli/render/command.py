@@ -1,4 +1,4 @@
-"""``pellucid render``: a picture or a movie of a volume, or of a saved scene.
+"""``pellucid render``: an image or a movie of a volume, or of a saved scene.
 
 Here: the command's arguments, and what is written.
 Not here: the scene that the arguments describe (scene), drawing (rendering).
@@ -42,23 +42,31 @@ MODES = ("composite", "max", "min", "mean", "isosurface")
 SHADINGS = ("none", "gradient", "shadow", "occlusion")
 WITHOUT_OPACITY = (".jpg", ".jpeg", ".bmp", ".pdf", ".eps", ".ppm")
 TIMEOUT_MS = 1e6
-"""Nobody waits for a first, coarse picture here."""
-MOVIES = "FILE.mp4, .webm or .gif, or a folder for numbered pictures"
+"""Long: no one waits for a first, coarse image here."""
+MOVIES = "FILE.mp4, .webm or .gif, or a folder for numbered images"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("render", help="a picture or a movie of a volume, or of a scene saved as JSON")
+    parser = commands.add_parser("render", help="render an image or a movie of a volume, or of a scene saved as JSON")
     add_source(parser, is_optional=True)
-    parser.add_argument("-o", "--output", required=True, type=Path, help=f"PNG to write; for movies {MOVIES}")
     parser.add_argument(
-        "--size", type=size_argument, default=(1024, 1024), metavar="WxH", help="pixels, as in 1920x1080"
+        "-o", "--output", required=True, type=Path, help=f"output image, such as FILE.png; for movies {MOVIES}"
     )
-    _add_look(parser.add_argument_group("what it looks like"))
+    parser.add_argument(
+        "--size",
+        type=size_argument,
+        default=(1024, 1024),
+        metavar="WxH",
+        help="image size in pixels, such as 1920x1080",
+    )
+    _add_look(parser.add_argument_group("appearance"))
     _add_camera(parser.add_argument_group("camera"))
-    _add_company(parser.add_argument_group("what else is drawn"))
+    _add_company(parser.add_argument_group("further content"))
     _add_movie(parser.add_argument_group("movies"))
-    parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: what there is)")
-    parser.add_argument("--save-scene", type=Path, metavar="JSON", help="also write the scene, to edit and draw again")
+    parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
+    parser.add_argument(
+        "--save-scene", type=Path, metavar="JSON", help="also save the scene, to edit and render it again"
+    )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace outputs that are not images, movies or scenes"
     )
@@ -71,71 +79,94 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
     )
     group.add_argument("--mode", choices=MODES)
     group.add_argument(
-        "--isovalue", type=number_argument, action="append", default=[], help="draw this isosurface; repeatable"
+        "--isovalue", type=number_argument, action="append", default=[], help="show this isosurface; repeatable"
     )
+    group.add_argument("--shading", type=shading_argument, choices=SHADINGS, help="lighting model; ao means occlusion")
     group.add_argument(
-        "--shading", type=shading_argument, choices=SHADINGS, help="how it is lit; ao is short for occlusion"
+        "--range", type=range_argument, metavar="LOW,HIGH", help="values mapped to the ends of the transfer function"
     )
-    group.add_argument("--range", type=range_argument, metavar="LOW,HIGH", help="values from dark to bright")
-    group.add_argument("--gamma", type=positive_argument, help="bends the way from dark to bright; 1 is straight")
+    group.add_argument("--gamma", type=positive_argument, help="gamma of the transfer function (1: linear)")
     group.add_argument(
         "--edges",
         type=range_argument,
         metavar="LOW,HIGH",
-        help="show where values change: by HIGH a voxel all, by LOW nothing",
+        help="opacity by gradient: none below LOW, full above HIGH (per voxel)",
     )
-    group.add_argument(
-        "--preintegrated", action="store_true", help="miss no narrow peak of the opacity between samples"
-    )
-    group.add_argument("--shading-file", type=Path, metavar="FILE", help="your own shading, in Python or C++")
+    preintegrated = "pre-integrated classification: thin opacity peaks are never skipped"
+    group.add_argument("--preintegrated", action="store_true", help=preintegrated)
+    group.add_argument("--shading-file", type=Path, metavar="FILE", help="file with a custom shading, in Python or C++")
     group.add_argument(
         "--parameter",
         type=parameter_argument,
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="of that shading",
+        help="parameter of that shading; repeatable",
     )
-    group.add_argument("--opacity", type=positive_argument, metavar="FACTOR", help="denser (2) or clearer (0.5)")
     group.add_argument(
-        "--time", type=number_argument, metavar="STEP", help="of a file over time: the step nearest to this"
+        "--opacity", type=positive_argument, metavar="FACTOR", help="opacity factor: 2 is denser, 0.5 more transparent"
     )
-    group.add_argument("--clip", metavar="BOX", help="only this part: z0:z1,y0:y1,x0:x1 voxels")
+    group.add_argument(
+        "--time",
+        type=number_argument,
+        metavar="STEP",
+        help="time step to show, for a file with several; the nearest is used",
+    )
+    group.add_argument("--clip", metavar="BOX", help="show only this box of voxels: z0:z1,y0:y1,x0:x1")
     group.add_argument("--background", type=background_argument, help="black, white, transparent, gray or #rrggbb")
-    group.add_argument("--smooth", action="store_true", help="edges without steps: draws nine times")
-    group.add_argument("--step", type=positive_argument, metavar="VOXELS", help="between samples (default: 0.5)")
+    group.add_argument("--smooth", action="store_true", help="antialiasing with nine samples per pixel")
+    group.add_argument(
+        "--step", type=positive_argument, metavar="VOXELS", help="distance between samples (default: 0.5)"
+    )
 
 
 def _add_camera(group: "argparse._ArgumentGroup") -> None:
-    group.add_argument("--view", choices=VIEWS, help="the side it is seen from")
+    group.add_argument("--view", choices=VIEWS, help="side from which the volume is viewed")
     group.add_argument(
-        "--up", choices=SIDES, help="axis that points up, as in --up=-y (default: z, or away from the sample's foot)"
+        "--up",
+        choices=SIDES,
+        help="axis that points up, such as --up=-y (default: z, or away from the base of the sample)",
     )
-    group.add_argument("--azimuth", type=number_argument, default=0.0, metavar="DEG", help="further around the volume")
-    group.add_argument("--elevation", type=number_argument, default=0.0, metavar="DEG", help="further upwards")
-    group.add_argument("--zoom", type=positive_argument, default=1.0, help="times larger")
-    group.add_argument("--orthographic", action="store_true", help="without perspective: lengths are exact everywhere")
+    group.add_argument(
+        "--azimuth", type=number_argument, default=0.0, metavar="DEG", help="rotate the camera around the volume"
+    )
+    group.add_argument("--elevation", type=number_argument, default=0.0, metavar="DEG", help="raise the camera")
+    group.add_argument("--zoom", type=positive_argument, default=1.0, help="zoom factor")
+    group.add_argument("--orthographic", action="store_true", help="no perspective: lengths are the same everywhere")
 
 
 def _add_company(group: "argparse._ArgumentGroup") -> None:
-    group.add_argument("--annotate", action="store_true", help="scale bar and axes")
-    group.add_argument("--scale-bar", action="store_true", help="a bar of a round length, with its unit")
-    group.add_argument("--axes", action="store_true", help="where x, y and z point")
+    group.add_argument("--annotate", action="store_true", help="add a scale bar and axes")
+    group.add_argument("--scale-bar", action="store_true", help="add a scale bar")
+    group.add_argument("--axes", action="store_true", help="add the directions of x, y and z")
     group.add_argument(
-        "--slice", type=slice_argument, action="append", default=[], metavar="AXIS=N", help="draw this slice: z=120"
+        "--slice",
+        type=slice_argument,
+        action="append",
+        default=[],
+        metavar="AXIS=N",
+        help="show this slice, such as z=120; repeatable",
     )
-    group.add_argument("--labels", metavar="FILE", help="colour these labels in the volume")
-    group.add_argument("--points", action="append", default=[], help=".npy, .npz or .csv of x,y,z,value")
-    group.add_argument("--radius-scale", type=positive_argument, help="radius of a point per unit of its value")
-    group.add_argument("--mesh", action="append", default=[], help=".ply, .obj, .stl or .vtp")
-    group.add_argument("--compare", metavar="FILE", help="another volume or scene at the right, with the same camera")
-    group.add_argument("--compare-own-colors", action="store_true", help="with its own colours, not those of the first")
+    group.add_argument("--labels", metavar="FILE", help="label volume, shown as colours in the volume")
+    group.add_argument(
+        "--points", action="append", default=[], help="points: .npy, .npz or .csv with x,y,z,value; repeatable"
+    )
+    group.add_argument("--radius-scale", type=positive_argument, help="radius of a point divided by its value")
+    group.add_argument("--mesh", action="append", default=[], help="mesh: .ply, .obj, .stl or .vtp; repeatable")
+    group.add_argument(
+        "--compare", metavar="FILE", help="show another volume or scene on the right, with the same camera"
+    )
+    group.add_argument(
+        "--compare-own-colors", action="store_true", help="with --compare: keep the colours of the second volume"
+    )
 
 
 def _add_movie(group: "argparse._ArgumentGroup") -> None:
-    group.add_argument("--turntable", type=count_argument, metavar="N", help=f"once around in N pictures, to {MOVIES}")
-    group.add_argument("--path", type=Path, metavar="JSON", help="through these key frames (docs/reference/scenes.md)")
-    group.add_argument("--fps", type=positive_argument, default=30.0, help="pictures a second")
+    group.add_argument(
+        "--turntable", type=count_argument, metavar="N", help=f"rotate once around the volume in N frames, to {MOVIES}"
+    )
+    group.add_argument("--path", type=Path, metavar="JSON", help="follow these key frames (docs/reference/scenes.md)")
+    group.add_argument("--fps", type=positive_argument, default=30.0, help="frames per second")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -164,7 +195,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.turntable or options.path:
         count = _save_movie(options, scenes[0], draw)
-        print(f"wrote {options.output} ({count} pictures, {renderer.device.name})")
+        print(f"wrote {options.output} ({count} frames, {renderer.device.name})")
     else:
         image = Image.fromarray(draw(scenes[0]))
         has_opacity = options.output.suffix.lower() not in WITHOUT_OPACITY
@@ -197,7 +228,7 @@ def _image(renderer: Renderer, scene: Scene, width: int, height: int, *, is_smoo
 
 
 def _save_movie(options: argparse.Namespace, scene: Scene, draw: Callable[[Scene], Voxels]) -> int:
-    """How many pictures were written."""
+    """How many frames were written."""
     if options.turntable:
         views = [replace(scene, camera=camera) for camera in turntable(scene.camera, options.turntable)]
     else:
@@ -217,15 +248,17 @@ def _along(path: CameraPath, scene: Scene, fps: float) -> list[Scene]:
 def _check_output(options: argparse.Namespace) -> None:
     """Refuse before anything is read or drawn."""
     if options.parameter and not options.shading_file:
-        raise InvalidInput("There is no shading for these parameters.", remedy="Give --shading-file too.")
+        raise InvalidInput("--parameter needs --shading-file.", remedy="Add --shading-file FILE.")
     if options.turntable and options.path:
-        raise InvalidInput("A movie goes around or along a path.", remedy="Give either --turntable or --path.")
+        raise InvalidInput("--turntable and --path cannot be combined.", remedy="Use one of them.")
     wants_movie = bool(options.turntable or options.path)
     if wants_movie and not is_movie(options.output):
-        raise InvalidInput(f"{options.output} is no name for a movie.", remedy=f"Give {MOVIES}.")
+        raise InvalidInput(f"{options.output} is not a valid movie name.", remedy=f"Use {MOVIES}.")
     if not wants_movie and options.output.suffix.lower() not in Image.registered_extensions():
         remedy = (
-            "Add --turntable 120 or --path." if is_movie(options.output) else "Let it end in .png, .jpg, .tif or .webp."
+            "Add --turntable 120 or --path."
+            if is_movie(options.output)
+            else "Use a name that ends in .png, .jpg, .tif or .webp."
         )
-        raise InvalidInput(f"{options.output} is no name for a picture.", remedy=remedy)
+        raise InvalidInput(f"{options.output} is not a valid image name.", remedy=remedy)
     check_folder(options.output)

@@ -126,7 +126,7 @@ def _transfer(transfer: TransferFunction, options: argparse.Namespace) -> Transf
     if isinstance(options.edges, tuple):
         low, high = options.edges
         if not 0 <= low < high:
-            raise InvalidInput(f"Edges cannot go from {low} to {high}.", remedy="Give 0 or more, then a higher value.")
+            raise InvalidInput(f"Invalid --edges {low:g},{high:g}.", remedy="Use LOW,HIGH with 0 <= LOW < HIGH.")
         transfer = replace(transfer, edges=Edges(((0.0, 0.0), (low / high, 0.0), (1.0, 1.0)), (0.0, high)))
     if options.preintegrated:
         transfer = replace(transfer, is_preintegrated=True)
@@ -139,7 +139,7 @@ def _transfer(transfer: TransferFunction, options: argparse.Namespace) -> Transf
 def shaded_by(scene: Scene, shading: UserShading, parameters: list[tuple[str, float]]) -> Scene:
     """The scene with its first volume under a user's shading."""
     if not scene.volumes:
-        raise InvalidInput("There is no volume to shade.", remedy="Name one.")
+        raise InvalidInput("The scene has no volume to shade.", remedy="Name one.")
     layer, *others = scene.volumes
     layer = replace(layer, shading="user", user_shading=shading.hash, parameters=tuple(parameters))
     return replace(scene, volumes=(layer, *others))
@@ -150,7 +150,7 @@ def _slice(layer: VolumeLayer, volume: Volume, axis: Literal["x", "y", "z"], num
     index = "zyx".index(axis)
     if not 0 <= number < volume.shape[index]:
         raise InvalidInput(
-            f"There is no slice {axis}={number}.", remedy=f"Choose {axis} from 0 to {volume.shape[index] - 1}."
+            f"The volume has no slice {axis}={number}.", remedy=f"Choose {axis} from 0 to {volume.shape[index] - 1}."
         )
     air = max([at for at, opacity in layer.transfer.opacities if opacity == 0.0], default=0.0)
     opacities = ((0.0, 0.0), (air, 0.0), (air, 1.0)) if 0 < air < 1 else ((0.0, 1.0),)
@@ -164,9 +164,9 @@ def _slice(layer: VolumeLayer, volume: Volume, axis: Literal["x", "y", "z"], num
 
 def _with_company(scene: Scene, options: argparse.Namespace) -> Scene:
     if options.slice and not scene.volumes:
-        raise InvalidInput("There is no volume to slice.", remedy="Name one.")
+        raise InvalidInput("The scene has no volume to slice.", remedy="Name one.")
     if options.labels and not scene.volumes:
-        raise InvalidInput("There is no volume to colour.", remedy="Name the labels themselves as the volume.")
+        raise InvalidInput("The scene has no volume for these labels.", remedy="Pass the label file as the volume.")
     if options.labels:
         scene = replace(scene, volumes=(*scene.volumes, _labels_layer(scene, options.labels)))
     points, meshes = _absolute(options.points), _absolute(options.mesh)

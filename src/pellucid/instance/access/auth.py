@@ -73,7 +73,7 @@ class TokenMiddleware:
     def _identify(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         if is_cross_origin(headers.get("origin"), headers.get("host", ""), headers.get("x-forwarded-host", "")):
-            raise NotAllowed("The request came from a page of another address.", remedy="Open the viewer's own page.")
+            raise NotAllowed("Cross-origin requests are not allowed.", remedy="Open the viewer's own page.")
         channel = scope["channel"] = self._access.channel(headers.get(AGENT))
         grant = scope["grant"] = self._grant(scope, headers, channel)
         scope["capability"] = None if grant is None else grant.capability

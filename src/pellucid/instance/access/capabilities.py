@@ -9,8 +9,8 @@ from pellucid.instance.protocol.shared_types import Capability
 
 RANKS: dict[Capability, int] = {"look": 0, "steer": 1, "own": 2}
 MEANINGS: dict[Capability, str] = {
-    "look": "looking",
-    "steer": "looking and steering",
+    "look": "viewing",
+    "steer": "viewing and control",
     "own": "everything",
 }
 
@@ -27,6 +27,6 @@ def allows(has: Capability, needs: Capability) -> bool:
 def require(has: Capability, needs: Capability) -> None:
     if not allows(has, needs):
         raise NotAllowed(
-            f"This link is for {MEANINGS[has]}; that needs one for {MEANINGS[needs]}.",
-            remedy="Ask whoever started the viewer for another link.",
+            f"This link is for {MEANINGS[has]}; this request needs one for {MEANINGS[needs]}.",
+            remedy="Ask the person who started the viewer for another link.",
         )

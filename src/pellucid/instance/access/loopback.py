@@ -41,7 +41,7 @@ def listen_on_loopback(port: int) -> list[socket.socket]:
             if port:
                 raise
     raise InvalidInput(
-        "No port is free at both 127.0.0.1 and ::1.", remedy="Close other programs, or name one with --port."
+        "No port is free at both 127.0.0.1 and ::1.", remedy="Close other programs, or choose a port with --port."
     )
 
 

@@ -89,7 +89,7 @@ class Roots:
 
     def _refusal(self, path: str) -> NotAllowed:
         return NotAllowed(
-            f"{path} lies outside the folders that may be opened here.",
+            f"{path} is outside the folders that may be opened here.",
             remedy=f"Choose a file below {', '.join(self.names) or 'none'}, or {self._wider}.",
         )
 

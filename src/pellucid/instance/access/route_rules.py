@@ -130,7 +130,9 @@ class RouteMiddleware:
         try:
             rule = self._checked(scope)
             if is_guest and rule.is_heavy and self._heavy >= MAX_GUEST_HEAVY:
-                raise TooManyRequests("Other requests of guests are being worked on.", remedy="Try again in a moment.")
+                raise TooManyRequests(
+                    "The viewer is busy with other requests of guests.", remedy="Try again in a moment."
+                )
         except PellucidError as error:
             await refuse(scope, receive, send, error)
             return
@@ -151,7 +153,7 @@ class RouteMiddleware:
             raise NotFound(scope["path"])
         scope["is_public"] = rule.capability is None
         if rule.capability is not None and scope["capability"] is None:
-            raise NotAllowed("The request shows no access that this viewer knows.", remedy=FRESH_LINK)
+            raise NotAllowed("The request has no valid token for this viewer.", remedy=FRESH_LINK)
         if rule.capability is not None:
             require(scope["capability"], rule.capability)
         declared = Headers(scope=scope).get("content-length", "")
@@ -228,7 +230,7 @@ def _timed(receive: Receive, is_public: bool) -> Receive:
             async with asyncio.timeout_at(deadline if is_public else loop.time() + GUEST_SILENCE_S):
                 message = await receive()
         except TimeoutError as error:
-            what = "The body of this request did not come in time. Send it again."
+            what = "The body of this request did not arrive in time. Send it again."
             raise HTTPException(TOO_SLOW, what, CLOSE) from error
         is_whole = not message.get("more_body", False)
         return message

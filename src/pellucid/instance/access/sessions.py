@@ -29,9 +29,7 @@ MAX_KEPT_PER_LINK = 50
 """Sessions, and tickets: of the owner, and of each share link. One more ends the oldest of the same."""
 SECRET_BYTES = 24
 ASK_OWNER = "Ask the owner for another link."
-FRESH_LINK = (
-    "Run pellucid open, press Enter where pellucid view runs, or use the agent's page: each gives a fresh link."
-)
+FRESH_LINK = "Run pellucid open, press Enter where pellucid view runs, or use the agent's page to get a new link."
 
 Kept = TypeVar("Kept")
 
@@ -156,14 +154,14 @@ class Access:
         """What a code allows, once."""
         nonce, expires, proof = [*code.split("."), "", "", ""][:3]
         if not _is_same(proof, sign(self.token, "code", nonce, expires, channel.agent)):
-            raise NotAllowed("This link is not one of this viewer, or its viewer was started again.", remedy=FRESH_LINK)
+            raise NotAllowed("This link belongs to another viewer, or the viewer was restarted.", remedy=FRESH_LINK)
         now = self._clock()
         self._used_codes = {one: until for one, until in self._used_codes.items() if until > now}
         if nonce in self._used_codes or float(expires) < now:
-            raise NotAllowed("This link was used already, or is older than ten minutes.", remedy=FRESH_LINK)
+            raise NotAllowed("This link was already used, or is older than ten minutes.", remedy=FRESH_LINK)
         link = nonce.partition("-")[2]
         if link and link not in self._shares:
-            raise NotAllowed("The link that this one was made with was revoked.", remedy=ASK_OWNER)
+            raise NotAllowed("The link from which this one was created was revoked.", remedy=ASK_OWNER)
         self._used_codes[nonce] = float(expires)
         return Grant("own", channel.agent, link)
 
@@ -182,7 +180,7 @@ class Access:
         """Another session for the page that has this token: it was loaded again."""
         session = next((one for one in self._sessions.values() if _is_same(token, one.token)), None)
         if session is None or not session.is_lasting or session.grant.agent != channel.agent:
-            raise NotAllowed("This page has no access to the viewer any more.", remedy=FRESH_LINK)
+            raise NotAllowed("This page no longer has access to the viewer.", remedy=FRESH_LINK)
         return self.begin(session.grant, address, channel)
 
     def open_share(self, secret: str, channel: Channel) -> Grant:
@@ -241,7 +239,7 @@ class Access:
             if (one.name, one.grant.capability, one.grant.agent, one.grant.state, one.maker) == wanted:
                 return one
         if len(self._shares) >= MAX_KEPT:
-            raise TooManyRequests(f"The viewer has {MAX_KEPT:,} share links.", remedy="Revoke one that is not used.")
+            raise TooManyRequests(f"The viewer has {MAX_KEPT:,} share links already.", remedy="Revoke an unused link.")
         id = secrets.token_hex(5)
         self._shares[id] = ShareLink(id, name, Grant(capability, agent, id, state), make_secret(), maker)
         return self._shares[id]

@@ -47,7 +47,7 @@ def check_kinds(pair: ScenePair, kinds_by_source: Mapping[str, Collection[str]])
         for source in (layer.source for scene in _scenes(pair) for layer in getattr(scene, kind)):
             if source in kinds_by_source and kind not in kinds_by_source[source]:
                 what = f"{name_of(source)} is not {KINDS[kind]}."
-                raise InvalidInput(what, remedy=f"Name a file with {KINDS[kind]}, or use another kind of layer.")
+                raise InvalidInput(what, remedy=f"Choose a file with {KINDS[kind]}, or use another kind of layer.")
 
 
 def _scenes(pair: ScenePair) -> tuple[Scene, ...]:
@@ -62,5 +62,5 @@ def check_sources(session: Session, pair: ScenePair, capability: Capability) -> 
         if not source.startswith("memory:"):
             session.roots.require_allowed(source)
         elif not session.catalogue.has(source):
-            raise InvalidInput(f"{source} was in the memory of another viewer.", remedy="Hand the array over again.")
+            raise InvalidInput(f"{source} was an in-memory array of another viewer.", remedy="Send the array again.")
     return pair

@@ -85,8 +85,10 @@ class LocalSocketServer:
             revision = self._load(message["load"]) if "load" in message else self._take(message.get("offer"), memory)
             return {"revision": revision}, None
         except ValidationError as error:
-            what = f"The request was not understood: {first_error(error)}."
-            return error_body(InvalidInput(what, remedy="Check that both ends have the same version.")), None
+            what = f"Invalid request: {first_error(error)}."
+            return error_body(
+                InvalidInput(what, remedy="Use the same version of Pellucid for the viewer and the program.")
+            ), None
         except PellucidError as error:
             return error_body(error), None
         finally:
@@ -96,7 +98,7 @@ class LocalSocketServer:
         given = str(message.get("token", "")).encode()
         known = self._session.access.transfer_tokens
         if not any(secrets.compare_digest(given, one.encode()) for one in known):
-            raise NotAllowed("This token may not hand arrays over.", remedy="Use the owner's link.")
+            raise NotAllowed("This token does not allow sending arrays.", remedy="Use the owner link.")
 
     def _take(self, offered: object, memory: "_Descriptor") -> int:
         offer = _OFFER.validate_python(offered)
@@ -128,7 +130,9 @@ class _Descriptor:
 
     def taken(self) -> int:
         if self._number is None:
-            raise InvalidInput("No memory came with the offer.", remedy="Send its descriptor along.")
+            raise InvalidInput(
+                "The request contains no shared memory.", remedy="Send the file descriptor with the request."
+            )
         number, self._number = self._number, None
         return number
 

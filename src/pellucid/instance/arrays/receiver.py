@@ -95,7 +95,7 @@ class ArrayReceiver(Host):
     def find(self, request: Mapping[str, Any]) -> OfferedArray:
         layer, box = request.get("layer", 0), request.get("box", "")
         if not isinstance(layer, int) or not isinstance(box, str):
-            raise InvalidInput("The request was not understood.", remedy='Ask for {"layer": 0, "box": "0:9,0:9,0:9"}.')
+            raise InvalidInput("Invalid request.", remedy='Use {"layer": 0, "box": "0:9,0:9,0:9"}.')
         return OfferedArray(self._session.relay.wait_for(retrieve(self._session, layer, box)).array)
 
     async def _show(self, received: ReceivedArray) -> int:
@@ -144,7 +144,7 @@ def offered(announcement: Announcement, request: DisplayRequest) -> ArrayOffer:
         return _OFFER.validate_python(reply)
     except ValidationError as error:
         remedy = "Check spacing, unit and name."
-        raise InvalidInput(f"The announcement was not understood: {first_error(error)}.", remedy=remedy) from error
+        raise InvalidInput(f"Invalid announcement: {first_error(error)}.", remedy=remedy) from error
 
 
 def parse_metadata(announcement: Announcement) -> DisplayRequest:
@@ -154,7 +154,7 @@ def parse_metadata(announcement: Announcement) -> DisplayRequest:
         request = metadata.get("pellucid", {}) if isinstance(metadata, dict) else {}
         return _REQUEST.validate_python(request)
     except ValidationError as error:
-        remedy = 'Send {"pellucid": {"how": "replace"}}, or nothing of that name.'
-        raise InvalidInput(f"The metadata was not understood: {first_error(error)}.", remedy=remedy) from error
+        remedy = 'Send {"pellucid": {"how": "replace"}}, or leave it out.'
+        raise InvalidInput(f"Invalid metadata: {first_error(error)}.", remedy=remedy) from error
     except (ValueError, RecursionError):  # No JSON, or deeper than any that is meant for this.
         return DisplayRequest()

@@ -71,7 +71,10 @@ def interrupted_message(name: str, error: PellucidError, kept: int) -> tuple[str
     """What pages are told of a transfer that did not get to its end.
 
     >>> interrupted_message("scan", PellucidError("The other end is gone.", remedy=""), 2**30)[1]
-    'What was shown stays. Send it again; 1.0 GiB are here already.'
+    'The data received so far stays visible. Send it again; 1.0 GiB have already arrived.'
     """
-    again = f"Send it again; {amount(kept, 'B')} are here already." if kept else "Send it again."
-    return f"{name[:1].upper()}{name[1:]} did not arrive in full. {error.what}", f"What was shown stays. {again}"
+    again = f"Send it again; {amount(kept, 'B')} have already arrived." if kept else "Send it again."
+    return (
+        f"{name[:1].upper()}{name[1:]} did not arrive completely. {error.what}",
+        f"The data received so far stays visible. {again}",
+    )

@@ -76,7 +76,7 @@ class ArrayUploads:
         if nbytes > has:
             raise NotEnoughMemory(nbytes, has, remedy="Send a part of it, or a smaller type.")
         if len(self._coming) >= MOST_COMING:
-            raise InvalidInput("Too many arrays are on their way.", remedy="Finish those that were announced before.")
+            raise InvalidInput("Too many uploads are in progress.", remedy="Finish the other uploads first.")
         id = uuid4().hex
         self._coming[id] = PendingArray(offer, SharedArray.create(offer.shape, np.dtype(offer.dtype)), self._clock())
         return id, nbytes
@@ -92,7 +92,7 @@ class ArrayUploads:
         coming = self._get(id)
         if offset < 0 or offset + len(piece) > coming.shared.nbytes:
             remedy = f"Stay within its {coming.shared.nbytes:,} bytes."
-            raise InvalidInput(f"A piece of {len(piece):,} bytes at {offset:,} lies outside the array.", remedy=remedy)
+            raise InvalidInput(f"A piece of {len(piece):,} bytes at {offset:,} is outside the array.", remedy=remedy)
         flat = coming.shared.array.reshape(-1).view(np.uint8)
         flat[offset : offset + len(piece)] = np.frombuffer(piece, np.uint8)
         coming.spans = with_span(coming.spans, (offset, offset + len(piece)))
@@ -107,7 +107,7 @@ class ArrayUploads:
     def finish(self, id: str) -> tuple[ArrayOffer, OwnedArray]:
         coming = self._get(id)
         if coming.received < coming.shared.nbytes:
-            what = f"Of {coming.shared.nbytes:,} bytes {coming.received:,} have come."
+            what = f"Only {coming.received:,} of {coming.shared.nbytes:,} bytes have arrived."
             raise InvalidInput(what, remedy="Send the rest first.")
         del self._coming[id]
         return coming.offer, OwnedArray(coming.shared, coming.offer.spacing, coming.offer.unit)
@@ -141,9 +141,7 @@ def checked_bytes(offer: ArrayOffer) -> int:
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType("A volume", offer.dtype, VOXEL_TYPES)
     if min(offer.shape) < 1 or not min(offer.spacing) > 0:
-        raise InvalidInput(
-            f"A volume of {offer.shape} with spacing {offer.spacing} is none.", remedy="Give numbers above 0."
-        )
+        raise InvalidInput(f"Invalid shape {offer.shape} or spacing {offer.spacing}.", remedy="Use positive numbers.")
     return prod(offer.shape) * dtype.itemsize
 
 
@@ -152,7 +150,7 @@ def checked_rows(request: DisplayRequest, shape: tuple[int, ...], dtype: np.dtyp
     columns, kind = (VALUES_OF_A_POINT, "<f4") if request.kind == "points" else (CORNERS, "<u4")
     if len(shape) != 2 or shape[1] != columns or not shape[0] or dtype.str != kind or request.vertices > shape[0]:
         remedy = "Send (n, 4) float32 for points; for a mesh (n, 3) uint32, and how many of the rows are vertices."
-        raise InvalidInput(f"An array of {shape} {dtype} is no {request.kind}.", remedy=remedy)
+        raise InvalidInput(f"An array of {shape} {dtype} is not a valid {request.kind}.", remedy=remedy)
 
 
 def map_descriptor(offer: ArrayOffer, descriptor: int) -> OwnedArray:
@@ -161,5 +159,8 @@ def map_descriptor(offer: ArrayOffer, descriptor: int) -> OwnedArray:
     has = os.fstat(descriptor).st_size
     if has < nbytes:
         os.close(descriptor)
-        raise InvalidInput(f"The memory has {has:,} bytes, and the array {nbytes:,}.", remedy="Hand over all of it.")
+        raise InvalidInput(
+            f"The memory has {has:,} bytes, but the array needs {nbytes:,}.",
+            remedy="Pass the memory of the whole array.",
+        )
     return OwnedArray(SharedArray(descriptor, offer.shape, np.dtype(offer.dtype)), offer.spacing, offer.unit)

@@ -1,6 +1,6 @@
 """When nobody uses an instance any more.
 
-Here: IdleTimer: the grace period, the warning before its end, and what holds it off.
+Here: IdleTimer: the idle timeout, the warning before its end, and what holds it off.
 Not here: ending the instance (server), what counts as input (session).
 """
 

@@ -67,7 +67,7 @@ def write(record: ViewerRecord, folder: Path | None = None) -> Path | None:
     try:
         write_json(private_folder(folder) / path.name, asdict(record))
     except OSError as error:
-        log.warning("This viewer will not be listed: %s cannot be written to: %s.", folder, error.strerror)
+        log.warning("This viewer will not be listed: cannot write %s: %s.", folder, error.strerror)
         return None
     return path
 

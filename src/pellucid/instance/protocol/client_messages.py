@@ -87,7 +87,9 @@ class SetCamera:
     def __post_init__(self) -> None:
         numbers = (*self.camera.position, *self.camera.target, *self.camera.up, self.camera.height)
         if not all(isfinite(number) and abs(number) < FARTHEST for number in numbers):
-            raise InvalidInput("The camera stands beyond all bounds.", remedy=f"Stay within {FARTHEST:g} world units.")
+            raise InvalidInput(
+                "The camera position is out of range.", remedy=f"Keep it within {FARTHEST:g} world units."
+            )
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ class HandOverControls:
 
 @dataclass(frozen=True)
 class KeepAlive:
-    """Somebody is there: the grace period starts anew."""
+    """The viewer is in use: the idle timeout starts again."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     type: Literal["keep_alive"] = "keep_alive"

@@ -42,9 +42,7 @@ def read(text: str) -> Incoming:
     try:
         return _INCOMING.validate_json(text)
     except ValidationError as error:
-        raise InvalidInput(
-            f"This message was not understood: {first_error(error)}.", remedy="Reload the page."
-        ) from error
+        raise InvalidInput(f"Invalid message: {first_error(error)}.", remedy="Reload the page.") from error
 
 
 def to_text(message: Outgoing) -> str:

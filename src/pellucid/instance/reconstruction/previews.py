@@ -72,13 +72,13 @@ class PreviewRequests:
         """What the datasets of a file might be."""
         source = self._roots.require_allowed(path)
         question = lambda request: SuggestParts(request, source)  # noqa: E731
-        reply: PartsSuggested = await asyncio.wrap_future(self._worker.send_request("looking into a file", question))
+        reply: PartsSuggested = await asyncio.wrap_future(self._worker.send_request("inspecting a file", question))
         return reply.suggestion
 
     async def axis(self, requested: AxisRequest) -> AxisResult:
         source = checked_scan(self._roots, requested.path, requested.options)
         question = lambda request: FindAxis(request, source, requested.options, requested.recipe)  # noqa: E731
-        reply: AxisFound = await asyncio.wrap_future(self._worker.send_request("looking for the axis", question))
+        reply: AxisFound = await asyncio.wrap_future(self._worker.send_request("finding the rotation axis", question))
         return AxisResult(reply.center, reply.slope)
 
     async def image(self, request: PreviewRequest) -> EncodedFrame[PreviewHeader]:
@@ -114,7 +114,7 @@ class PreviewRequests:
             if number < latest:  # It was given up already, and has been overtaken by what took its place.
                 raise Cancelled("The preview")
             self._worker.cancel(before)
-        future = self._worker.send_request("trying a setting", lambda request: replace(options, request=request))
+        future = self._worker.send_request("making a preview", lambda request: replace(options, request=request))
         self._under_way[key] = (number, future)
         try:
             answer: tuple[PreviewMade, SharedArray] = await asyncio.wrap_future(future)
@@ -160,7 +160,7 @@ def _output(scan: Path) -> Path:
 
 def _check_window(request: PreviewRequest) -> None:
     if request.window is not None and request.window[0] >= request.window[1]:
-        raise InvalidInput("Black is not below white.", remedy="Give the lower value first.")
+        raise InvalidInput("The black level must be below the white level.", remedy="Swap the two values.")
 
 
 def _encoded(shared: SharedArray, is_moving: bool) -> bytes:

@@ -165,5 +165,5 @@ def _reply(log: str, code: int) -> PellucidError:
     _, found, text = log.rpartition("pellucid: ")
     what, _, remedy = text.strip().partition("\n")
     if not found:
-        return PellucidError(f"The reconstruction ended with code {code}.", remedy="Its log says more.")
-    return PellucidError(what, remedy=remedy or "Its log says more.")
+        return PellucidError(f"The reconstruction failed with exit code {code}.", remedy="See its log.")
+    return PellucidError(what, remedy=remedy or "See its log.")

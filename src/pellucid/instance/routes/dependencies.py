@@ -27,7 +27,7 @@ STATUSES: dict[type[PellucidError], int] = {
     NotAllowed: 403, NotFound: 404, TooManyRequests: 429, DiskFull: 507, WorkerLost: 503,
 }  # fmt: skip
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody, "description": "Refused: what happened, and what to do."}
+    status: {"model": ErrorBody, "description": "An error: what is wrong, and what to do."}
     for status in (400, 403, 404, 413, 422, 429, 503, 507)
 }
 
@@ -91,11 +91,11 @@ def add_refusals(app: FastAPI) -> None:
     async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        return _answer(422, f"The request was not understood: {place}: {first['msg']}.", "Look at /api/docs.")
+        return _answer(422, f"Invalid request: {place}: {first['msg']}.", "See /api/docs.")
 
     @app.exception_handler(HTTPException)
     async def unknown(_: Request, error: HTTPException) -> JSONResponse:
-        answer = _answer(error.status_code, f"{error.detail.rstrip('.')}.", "Look at /api/docs.")
+        answer = _answer(error.status_code, f"{error.detail.rstrip('.')}.", "See /api/docs.")
         answer.headers.update(error.headers or {})
         return answer
 

@@ -147,5 +147,5 @@ async def profile(requested: http_bodies.ProfileRequest, session: Here) -> http_
 def layer_of(session: Here, number: int) -> VolumeLayer:
     volumes = session.history.scene.volumes
     if number >= len(volumes):
-        raise InvalidInput(f"There is no layer {number}.", remedy=f"There are {len(volumes)}.")
+        raise InvalidInput(f"The scene has no layer {number}.", remedy=f"Use a number below {len(volumes)}.")
     return volumes[number]

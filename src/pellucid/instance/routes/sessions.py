@@ -71,4 +71,4 @@ def _grant(access: Access, wanted: bodies.SessionRequest, channel: Channel) -> G
         return access.redeem(wanted.code, channel)
     if wanted.share:
         return access.open_share(wanted.share, channel)
-    raise InvalidInput("The request for a session has no code.", remedy="Give one of code, share and resume.")
+    raise InvalidInput("The request for a session has no code.", remedy="Pass one of code, share and resume.")

@@ -52,7 +52,7 @@ async def facts(path: str, session: Here) -> http_bodies.FileFacts:
     """What a file says of itself."""
     source = session.roots.require_allowed(path)
     question = lambda request: requests.Inspect(request, source)  # noqa: E731
-    reply: replies.Inspected = await asyncio.wrap_future(session.worker.send_request("looking into a file", question))
+    reply: replies.Inspected = await asyncio.wrap_future(session.worker.send_request("inspecting a file", question))
     nbytes = int(np.prod(reply.shape, dtype=object)) * np.dtype(reply.dtype).itemsize if reply.shape else 0
     return http_bodies.FileFacts(
         path, reply.shape, reply.spacing, reply.unit, reply.dtype, reply.levels, reply.times, reply.channels,
@@ -72,7 +72,7 @@ async def upload(request: Request, session: Here, name: str) -> http_bodies.Uplo
     """Bring a small file; its bytes are the body."""
     safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
     if not safe:
-        raise InvalidInput("The file has no name.", remedy="Give one, with the ending that tells its format.")
+        raise InvalidInput("The file has no name.", remedy="Add a name with an extension, such as scan.h5.")
     target = session.tasks.folder / "uploads" / safe
     partial = target.with_name(f".{uuid4().hex}.partial")
     try:

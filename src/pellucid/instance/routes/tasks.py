@@ -83,4 +83,4 @@ async def restore(saved: http_bodies.SavedState, session: Here) -> http_bodies.R
 @router.post("/api/shutdown", dependencies=OWN, status_code=204)
 async def shutdown(session: Here) -> None:
     """End the viewer."""
-    session.shut_down("The viewer was ended by its owner.", remedy="Start it again.")
+    session.shut_down("The owner stopped the viewer.", remedy="Start it again.")

@@ -28,7 +28,7 @@ def with_changes(scene: Scene, changes: Sequence[Change]) -> Scene:
     document = json.loads(json.dumps(asdict(scene)))
     for change in changes:
         if change.path[:1] == ("camera",):
-            raise InvalidInput("The camera is no part of a patch.", remedy="Send look, or PUT /api/camera.")
+            raise InvalidInput("A patch cannot change the camera.", remedy="Send set_camera, or use PUT /api/camera.")
         _refuse_odd_numbers(change)
         check_texts(change.value, next((step for step in reversed(change.path) if isinstance(step, str)), ""))
         _put(document, change)
@@ -43,7 +43,7 @@ def _refuse_odd_numbers(change: Change) -> None:
     try:
         json.dumps(change.value, allow_nan=False)
     except ValueError as error:
-        raise InvalidInput("A change holds a number that is none.", remedy="Give finite numbers.") from error
+        raise InvalidInput("A change contains NaN or infinity.", remedy="Use finite numbers.") from error
 
 
 def _put(document: Any, change: Change) -> None:
@@ -51,7 +51,7 @@ def _put(document: Any, change: Change) -> None:
     for step in change.path[:-1]:
         place = _inside(place, step, change)
     if not change.path:
-        raise InvalidInput("A change names no place.", remedy='Give a path such as ["volumes", 0, "mode"].')
+        raise InvalidInput("A change has no path.", remedy='Use a path such as ["volumes", 0, "mode"].')
     last = change.path[-1]
     if isinstance(place, list) and isinstance(last, int) and 0 <= last <= len(place):
         # One past the end adds, None takes away.
@@ -72,7 +72,7 @@ def _inside(place: Any, step: str | int, change: Change) -> Any:
 
 def _nowhere(change: Change) -> InvalidInput:
     path = ".".join(str(step) for step in change.path)
-    return InvalidInput(f"The scene has no place {path}.", remedy="Look at the scene as it is now.")
+    return InvalidInput(f"The scene has no property {path}.", remedy="Reload the scene and try again.")
 
 
 def sources(scene: Scene) -> set[str]:

@@ -66,15 +66,15 @@ class History:
     def require(self, revision: int) -> None:
         """Refuse what was meant for another revision."""
         if revision != self.revision:
-            what = f"The scene has changed since: this is for revision {revision}, not {self.revision}."
-            raise InvalidInput(what, remedy="Look at the scene as it is now, and change it again.")
+            what = f"The scene changed: this change is for revision {revision}, the scene has {self.revision}."
+            raise InvalidInput(what, remedy="Reload the scene and change it again.")
 
     def patched(self, changes: Sequence[Change], view: View) -> ScenePair:
         """What the changes would lead to."""
         if view == "main":
             return replace(self._now, scene=with_changes(self._now.scene, changes))
         if self._now.other is None:
-            raise InvalidInput("There is no other scene.", remedy="Begin to compare first.")
+            raise InvalidInput("No second scene is shown.", remedy="Start comparing first.")
         return replace(self._now, other=with_changes(self._now.other, changes))
 
     def set(self, pair: ScenePair, run: str = "", is_last: bool = False) -> None:
@@ -93,13 +93,13 @@ class History:
 
     def undo(self) -> None:
         if not self._before:
-            raise InvalidInput("There is nothing to undo.", remedy="Change something first.")
+            raise InvalidInput("Nothing to undo.", remedy="Change something first.")
         self._after.append(self._now)
         self._go(self._before.pop())
 
     def redo(self) -> None:
         if not self._after:
-            raise InvalidInput("There is nothing to do again.", remedy="Undo something first.")
+            raise InvalidInput("Nothing to redo.", remedy="Undo something first.")
         self._before.append(self._now)
         self._go(self._after.pop())
 

@@ -48,7 +48,9 @@ def restore_first(session: Session, state: SavedState) -> None:
     for source in every:
         location = Location.parse(source)
         if ".." in f"{location.path}/{location.dataset}".split("/"):
-            raise InvalidInput(f"The state names {source}, which leads upwards.", remedy="Save it again without '..'.")
+            raise InvalidInput(
+                f"The state contains the path {source}, which leaves its folder.", remedy="Save it again without '..'."
+            )
         if not (location.is_memory or location.is_remote):
             session.roots.add(location.local.absolute().parent)
     check_sources(session, pair, "own")
@@ -180,7 +182,7 @@ async def retrieve(session: Session, layer: int, box: str) -> SharedArray:
     """The voxels of a layer, or of a box of it (z0:z1,y0:y1,x0:x1; empty for all)."""
     volumes = session.history.scene.volumes
     if not 0 <= layer < len(volumes):
-        raise InvalidInput(f"There is no layer {layer}.", remedy=f"There are {len(volumes)}.")
+        raise InvalidInput(f"The scene has no layer {layer}.", remedy=f"Use a number below {len(volumes)}.")
     source = volumes[layer].source
     known = session.catalogue.facts(source)
     wanted, time = Box.parse(box, known.shape) if box and known is not None else None, session.history.scene.time
@@ -218,7 +220,7 @@ def _scene(document: object) -> Scene:
     try:
         return Scene.from_json(json.dumps(document, allow_nan=False))
     except ValueError as error:  # NaN and infinity are no JSON: a page could not read the scene.
-        raise InvalidInput("The state holds a number that is none.", remedy="Save it again.") from error
+        raise InvalidInput("The state contains NaN or infinity.", remedy="Save it again.") from error
 
 
 async def restore(session: Session, state: SavedState) -> int:

@@ -54,7 +54,7 @@ def read_state(text: str) -> SavedState:
     try:
         state = _STATE.validate_json(text)
     except ValidationError as error:
-        raise InvalidInput(f"This is no saved state: {first_error(error)}.", remedy="Save it again.") from error
+        raise InvalidInput(f"Invalid saved state: {first_error(error)}.", remedy="Save it again.") from error
     if state.version != VERSION:
         raise InvalidInput(
             f"The state has version {state.version}, not {VERSION}.", remedy="Update Pellucid to open it."

@@ -65,9 +65,7 @@ class Shadings:
     def pending_approval(self, hash: str) -> str:
         """The source of one that waits."""
         if hash not in self._waiting:
-            raise InvalidInput(
-                "No shading of that name waits for consent.", remedy="Look at the list of shadings again."
-            )
+            raise InvalidInput("No shading with this hash waits for approval.", remedy="Reload the list of shadings.")
         return self._waiting[hash].source
 
     def drawable(self, scene: Scene) -> Scene:

@@ -31,7 +31,7 @@ MEDIA = {"tiff": "image/tiff", "nrrd": "application/octet-stream", "zarr": "appl
 def start_export(session: Session, layer: VolumeLayer, requested: ExportRequest) -> str:
     """Write the clipped region of a layer; Zarr comes as a ZIP."""
     if session.tasks.exporting is not None:
-        raise InvalidInput("Another export is under way.", remedy="Wait until it is finished, or cancel it.")
+        raise InvalidInput("Another export is in progress.", remedy="Wait until it is finished, or cancel it.")
     box = _box(session, layer, requested)
     worker_requests: list[Future[Any]] = []
     time = session.history.scene.time
@@ -66,7 +66,7 @@ def _box(session: Session, layer: VolumeLayer, request: ExportRequest) -> Box | 
     if wanted is not None and whole is not None:
         inside = wanted.intersect(whole)
         if inside.is_empty:
-            raise InvalidInput(f"The box {wanted} holds nothing.", remedy=f"Stay within {whole}.")
+            raise InvalidInput(f"The box {wanted} is outside the volume or empty.", remedy=f"Use a box within {whole}.")
         return inside
     return wanted
 

@@ -81,9 +81,11 @@ class TaskRegistry:
         running = [task.by for task in self._tasks.values() if task.running is not None]
         guests = [one for one in running if not one.is_owner]
         if len(running) - len(guests) >= MAX_RUNNING and by.is_owner:
-            raise TooManyRequests(f"{len(running)} tasks run already.", remedy="Wait until one ends, or cancel one.")
+            raise TooManyRequests(
+                f"{len(running)} tasks are already running.", remedy="Wait until a task ends, or cancel one."
+            )
         if len(guests) >= MAX_GUEST_RUNNING and not by.is_owner:
-            raise TooManyRequests("A task of a guest runs already.", remedy="Try again when it has ended.")
+            raise TooManyRequests("Another task of a guest is running.", remedy="Try again when it has ended.")
 
     def begin(self, name: str, cancel: Callable[[], None] | None = None, by: Requester = OWNER) -> str:
         """Something that others do: report says how far it is, and finish that it is over."""
@@ -155,7 +157,9 @@ class TaskRegistry:
         except Exception as error:
             # The edge of a task: whoever waits for it must learn that it will not come.
             log.exception("a task failed")
-            self._end(id, "stopped", "", PellucidError(f"It failed: {error}.", remedy="The terminal says more."))
+            self._end(
+                id, "stopped", "", PellucidError(f"The task failed: {error}.", remedy="See the terminal for details.")
+            )
         finally:
             task.running = None
 

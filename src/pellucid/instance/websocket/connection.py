@@ -32,7 +32,7 @@ WRONG_GREETING = 4000
 UNKNOWN = 4004
 """The page is not one of this viewer, or could not prove it."""
 BUSY = 1013
-TOO_MANY = "Too many pages are open: close one."
+TOO_MANY = "Too many pages are open. Close one."
 GREETING_S = 10.0
 Greeting = TypeVar("Greeting", Prove, Hello)
 
@@ -90,10 +90,10 @@ async def _handshake(
         await websocket.close(WRONG_GREETING)
         return None, None
     except TimeoutError:
-        await websocket.close(WRONG_GREETING, "No greeting came.")
+        await websocket.close(WRONG_GREETING, "The page sent no hello.")
         return None, None
     if page is None or not access.keep(page):
-        await websocket.close(UNKNOWN, "This viewer does not know the page.")
+        await websocket.close(UNKNOWN, "The session of this page is unknown.")
         return None, None
     client = Client(uuid4().hex[:8], hello.name, page.grant.capability)
     size = limited_size((hello.width, hello.height), page.grant.capability)
@@ -118,7 +118,7 @@ def _expected(text: str, kind: type[Greeting]) -> Greeting:
     message = read(text)
     version = getattr(message, "version", VERSION)
     if not isinstance(message, kind) or version != VERSION:
-        raise InvalidInput("The page and the viewer are of different versions.", remedy="Reload the page.")
+        raise InvalidInput("The page and the viewer have different versions.", remedy="Reload the page.")
     return message
 
 

@@ -48,8 +48,10 @@ class Controls:
         return True
 
     def _refusal(self, holder: str) -> NotAllowed:
-        name = self._clients[holder].name or "Somebody else"
-        return NotAllowed(f"{name} has the controls.", remedy="Ask for them, and wait until they are given.")
+        name = self._clients[holder].name or "Another user"
+        return NotAllowed(
+            f"{name} has the controls.", remedy="Request the controls and wait until they are handed over."
+        )
 
     def require_free(self, capability: Capability) -> None:
         """For programs, which are no clients: the owner's always may, others while nobody has the controls."""
@@ -65,11 +67,11 @@ class Controls:
     def hand_over(self, id: str, to: str | None) -> None:
         """By who has them, or owns."""
         if id != self._holder and not allows(self._clients[id].capability, "own"):
-            raise NotAllowed("You do not have the controls.", remedy="Ask for them.")
+            raise NotAllowed("You do not have the controls.", remedy="Request the controls.")
         if to is not None and to not in self._clients:
-            raise InvalidInput("That client has left.", remedy="Choose somebody who is there.")
+            raise InvalidInput("That client has disconnected.", remedy="Choose a connected client.")
         if to is not None and not allows(self._clients[to].capability, "steer"):
-            raise NotAllowed("That client may only look.", remedy="Send them a link for steering.")
+            raise NotAllowed("That client may only view.", remedy="Send them a link for control.")
         self._hand(to)
 
     def _hand(self, to: str | None) -> None:

@@ -85,7 +85,7 @@ def _rest(session: Session, member: ConnectedClient, message: client_messages.In
             if not is_open:
                 session.previews.cancel_client(member.id)
         case client_messages.Hello() | client_messages.Prove():
-            raise InvalidInput("Hello was said already.", remedy="Reload the page.")
+            raise InvalidInput("hello was already sent on this connection.", remedy="Reload the page.")
 
 
 def _look(session: Session, member: ConnectedClient, message: client_messages.SetCamera) -> None:
@@ -129,10 +129,12 @@ def _acknowledge(session: Session, member: ConnectedClient, message: client_mess
 def _cut(session: Session, cut: SliceRequest) -> SliceRequest:
     volumes = session.history.scene.volumes
     if cut.layer >= len(volumes):
-        raise InvalidInput(f"There is no layer {cut.layer}.", remedy=f"There are {len(volumes)}.")
+        raise InvalidInput(f"The scene has no layer {cut.layer}.", remedy=f"Use a number below {len(volumes)}.")
     facts = session.catalogue.facts(volumes[cut.layer].source)
     if facts is not None and not all(0 <= a < b for a, b in zip(cut.voxel, facts.shape, strict=True)):
-        raise InvalidInput(f"There is no voxel {cut.voxel}.", remedy=f"The volume has {facts.shape}.")
+        raise InvalidInput(
+            f"Voxel {cut.voxel} is outside the volume.", remedy=f"Use a voxel within the shape {facts.shape}."
+        )
     return cut
 
 
@@ -150,7 +152,7 @@ async def _answer(session: Session, member: ConnectedClient, message: client_mes
     try:
         async with nullcontext() if member.requester.is_owner else session.guest_turn:
             found: replies.PixelProbed = await asyncio.wrap_future(
-                session.worker.send_request("looking under the pointer", command)
+                session.worker.send_request("probing the image", command)
             )
         hit = None
         if found.position is not None:

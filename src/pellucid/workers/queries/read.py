@@ -99,7 +99,8 @@ def cut(request: Slice, sources: Sources) -> Voxels:
     volume = sources.volume(request.source, request.time)
     if not 0 <= request.axis < 3 or not 0 <= request.index < volume.shape[request.axis]:
         raise InvalidInput(
-            f"There is no slice {request.index} of axis {request.axis}.", remedy="Stay inside the volume."
+            f"The volume has no slice {request.index} of axis {request.axis}.",
+            remedy="Choose a slice inside the volume.",
         )
     plane = planes_of(volume)[request.axis]
     extent = plane.extent(volume)

@@ -188,7 +188,7 @@ class RenderThread:
     def frame_at(self, probe: ProbePixel) -> LastFrame:
         """The picture that a probe means."""
         if probe.view not in self.shown:
-            raise InvalidInput("There is no picture yet.", remedy="Wait for it.")
+            raise InvalidInput("No image has been rendered yet.", remedy="Wait for it.")
         return self.shown[probe.view]
 
 
