@@ -150,7 +150,7 @@ def checked_rows(request: DisplayRequest, shape: tuple[int, ...], dtype: np.dtyp
     columns, kind = (VALUES_OF_A_POINT, "<f4") if request.kind == "points" else (CORNERS, "<u4")
     if len(shape) != 2 or shape[1] != columns or not shape[0] or dtype.str != kind or request.vertices > shape[0]:
         remedy = "Send (n, 4) float32 for points; for a mesh (n, 3) uint32, and how many of the rows are vertices."
-        raise InvalidInput(f"An array of {shape} {dtype} is not a valid {request.kind}.", remedy=remedy)
+        raise InvalidInput(f"Invalid {request.kind} array: {shape} {dtype}.", remedy=remedy)
 
 
 def map_descriptor(offer: ArrayOffer, descriptor: int) -> OwnedArray:
