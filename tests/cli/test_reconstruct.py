@@ -93,11 +93,11 @@ def test_several_centers_on_one_sheet(scan: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("--center", "left"), "'left' is no center"),
+        (("--center", "left"), "Invalid center 'left'"),
         (("--center", "1:2"), "FIRST:LAST:STEP"),
         (("--center", "0:40:0.01"), "at most 100"),
         (("--center", "20", "--preview", "99"), "from 0 to 5"),
-        (("--center", "20", "--preview", "1", "-o", "/nowhere/a.zarr"), "no folder /nowhere."),
+        (("--center", "20", "--preview", "1", "-o", "/nowhere/a.zarr"), "folder /nowhere does not exist"),
         (("--center", "20", "--rows", "all"), "FIRST:STOP"),
         (("--center", "20", "--filter", "ram-lak"), "ramachandran, shepp-logan"),
         (("--center", "20", "--ring", "magic"), "vo-sorting"),

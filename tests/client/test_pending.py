@@ -121,7 +121,7 @@ def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> N
     pending.wait_until_ended()
     assert pending.state.reason == "It was stopped."
     slurm.command("scancel", "--name=held")
-    with pytest.raises(InvalidInput, match="3 GPUs are asked for"):
+    with pytest.raises(InvalidInput, match="3 GPUs were requested"):
         pellucid.start(gpus=3)
 
 

@@ -70,7 +70,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(viewer: Viewer) -> None:
         viewer.shading = "glossy"  # type: ignore[assignment]
     with pytest.raises(InvalidInput, match=r"Pass a pellucid\.Camera"):
         viewer.camera = (1, 2, 3)  # type: ignore[assignment]
-    with pytest.raises(InvalidInput, match=r"no place volumes\.7"):
+    with pytest.raises(InvalidInput, match=r"no property volumes\.7"):
         viewer.change("volumes", 7, "mode", value="max")
     with pytest.raises(InvalidInput, match="The scene has no layer 5"):
         viewer.retrieve_volume(layer=5)

@@ -202,7 +202,7 @@ def test_half_an_array_is_not_shown(instance: Instance) -> None:
         place = client.post("/api/arrays", json={"shape": [2, 2, 2], "dtype": "uint8"}).json()
         client.put(f"/api/arrays/{place['id']}", content=b"1234")
         answer = client.post(f"/api/arrays/{place['id']}/show")
-        assert answer.status_code == 400 and "Of 8 bytes 4 have come" in answer.text
+        assert answer.status_code == 400 and "Only 4 of 8 bytes have arrived" in answer.text
         outside = client.put(f"/api/arrays/{place['id']}", params={"offset": 7}, content=b"12")
         assert outside.status_code == 400 and "outside the array" in outside.text
         assert client.post("/api/arrays", json={"shape": [2, 2, 2], "dtype": "object"}).status_code == 400
