@@ -89,7 +89,7 @@ def test_a_box_is_asked_for(instance: Instance, ball: Voxels) -> None:
         (np.zeros((3, 3, 3), complex), {}, UnsupportedType, "c16"),
         (np.zeros((3, 3, 3)), {"pellucid": {"how": "sideways"}}, InvalidInput, "how"),
         (np.zeros((3, 3, 3)), {"pellucid": {"kind": "points"}}, InvalidInput, "Invalid points array"),
-        (np.zeros((3, 3), np.uint32), {"pellucid": {"kind": "mesh", "vertices": 4}}, InvalidInput, "Invalid mesh array"),
+        (np.zeros((3, 3), np.uint32), {"pellucid": {"kind": "mesh", "vertices": 4}}, InvalidInput, "Invalid mesh"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_shown_is_refused_first(
