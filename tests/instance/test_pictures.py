@@ -80,7 +80,7 @@ def test_a_patch_for_an_older_revision_is_refused(instance: Instance) -> None:
         page.hear_text("state")
         page.say("patch", revision=old, changes=[{"path": ["step"], "value": 1.0}], request="late")
         refusal = page.hear_text("error")
-    assert f"for revision {old}, not {old + 1}" in refusal["what"]
+    assert f"for revision {old}, the scene has {old + 1}" in refusal["what"]
     assert (refusal["revision"], refusal["request"]) == (old + 1, "late")
 
 
