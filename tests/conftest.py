@@ -1,7 +1,7 @@
 """Fixtures that every test may use, and the report that closes the run.
 
-Here: registration of the suite's report and of the groups of tests that share a worker, the profile of Hypothesis,
-where real scans are, the object store and Slurm, started once per run.
+Here: registration of the suite's report, of the groups of tests that share a worker and of their browser, the profile
+of Hypothesis, where real scans are, the object store and Slurm, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
@@ -9,7 +9,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
@@ -17,10 +17,14 @@ from hypothesis import HealthCheck, settings
 from websockets.sync.client import connect
 
 from tests.s3_server import S3Server, start_s3
+from tests.shared_browser import SharedBrowser
 from tests.slurm_cluster import SlurmCluster, can_run, started
 from tests.suite_report import ROOT, Limits, ProcessorTime, SuiteReport, shared_data_folder
 from tests.waiting import TIMEOUT_S
 from tests.worker_groups import WorkerGroups, is_worker
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # How long an example takes depends on what else runs on the machine. An automatic build tries the same ones every time.
 settings.register_profile(
@@ -33,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Registered as a plugin of its own: hooks of this file would not see the examples in src's docstrings.
     config.pluginmanager.register(WorkerGroups(), "worker-groups")
     config.pluginmanager.register(ProcessorTime(), "processor-time")
+    config.pluginmanager.register(SharedBrowser(), "shared-browser")
     if is_worker(config):  # The process that started it has the report.
         return
     times = os.environ.get("SUITE_TIMES")
@@ -94,6 +99,15 @@ def s3(s3_process: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     for name, value in s3_process.environment.items():
         monkeypatch.setenv(name, value)
     return s3_process
+
+
+@pytest.fixture(scope="session")
+def browser(pytestconfig: pytest.Config) -> "Iterator[Browser]":
+    """One browser for the whole run; a test opens a context of its own in it."""
+    shared = pytestconfig.pluginmanager.get_plugin("shared-browser")
+    assert isinstance(shared, SharedBrowser)
+    with shared.launched() as launched:
+        yield launched
 
 
 @pytest.fixture(scope="session")

@@ -89,11 +89,42 @@ def test_workers_are_reported_in_one_table_and_tests_that_need_a_cluster_share_o
     assert rows[3][1] == "4" and len(rows[3]) == 4
 
 
-def test_a_file_that_hides_that_it_needs_the_cluster_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "test_a.py").write_text(CLUSTERED.replace(': "SlurmCluster"', ""))
+HIDDEN = """import pytest
+@pytest.fixture
+def {fixture}(): pass
+def test_one({fixture}): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("fixture", "resource", "pattern"),
+    [("slurm_cluster", "cluster", "USES_CLUSTER"), ("browser", "browser", "USES_BROWSER")],
+)
+def test_a_file_that_hides_what_it_needs_is_refused(fixture: str, resource: str, pattern: str, tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(HIDDEN.format(fixture=fixture))
     run = run_suite(tmp_path)
     assert run.returncode == 4
-    assert "test_a.py uses the cluster, and nothing in it matches USES_CLUSTER" in run.stderr
+    assert f"test_a.py uses the {resource}, and nothing in it matches {pattern}" in run.stderr
+
+
+BROWSING = """import asyncio, os, pytest
+from playwright.sync_api import Browser
+def test_before(): asyncio.run(asyncio.sleep(0))
+@pytest.mark.parametrize("number", range(2))
+def test_page(browser: Browser, number: int):
+    page = browser.new_page()
+    assert page.evaluate("1 + 1") == 2
+    page.close()
+def test_after(): asyncio.run(asyncio.sleep(0))
+"""
+
+
+@pytest.mark.skipif(MACHINE["no-browser"](), reason="needs a browser: install chromium")
+def test_files_share_a_browser_and_other_tests_have_no_event_loop_of_it(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"test_{name}.py").write_text(BROWSING)
+    run = run_suite(tmp_path)
+    assert run.returncode == 0 and "8 passed" in run.stdout, run.stdout + run.stderr
 
 
 def test_the_processor_time_of_a_test_is_measured() -> None:

@@ -5,7 +5,8 @@ Not here: how many workers there are (Makefile), what the run took (suite_report
 
 The tests of a file share a worker, because they share its fixtures. All files that need a cluster, a Hub or an account
 of this machine share one worker: there is one cluster and one Hub in a run, and only one program at a time can add an
-account. Those that build in the source tree share another: two builds at once would write the same files.
+account. Those with a browser share another, because a browser is slow to start. Those that build in the source tree
+share a third: two builds at once would write the same files.
 """
 
 import re
@@ -16,10 +17,16 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
+from tests.shared_browser import uses_browser
+
 CLUSTER = "cluster"
 CLUSTER_FIXTURES = frozenset({"slurm_cluster", "hub", "stranger"})
 USES_CLUSTER = re.compile(r"\b(SlurmCluster|RunningHub|Person|useradd)\b")
 """What a file contains that uses one of these fixtures, or that adds an account."""
+
+BROWSER = "browser"
+USES_BROWSER = re.compile(r"\bplaywright\b")
+"""What a file contains that uses the browser: its types, in annotations."""
 
 BUILDS = "builds"
 BUILDERS = ("tests/clients/", "tests/test_distribution.py")
@@ -41,8 +48,10 @@ def group_of(root: Path, path: str) -> str:
     """
     if path.startswith(BUILDERS):
         return BUILDS
-    is_test = Path(path).name.startswith("test_")
-    return CLUSTER if is_test and USES_CLUSTER.search((root / path).read_text()) else path
+    if not Path(path).name.startswith("test_"):
+        return path
+    text = (root / path).read_text()
+    return CLUSTER if USES_CLUSTER.search(text) else BROWSER if USES_BROWSER.search(text) else path
 
 
 def rank_of(path: str) -> int:
@@ -62,6 +71,23 @@ def _path_in(nodeid: str) -> str:
     return nodeid.partition("::")[0]
 
 
+def _path_of(item: pytest.Item) -> str:
+    return _path_in(item.nodeid)
+
+
+def _order(group: str, path: str) -> tuple[int, int]:
+    """The groups of many files come first, one for each worker."""
+    many = (CLUSTER, BROWSER, BUILDS)
+    return many.index(group) if group in many else len(many), rank_of(path)
+
+
+def _hidden(path: str, resource: str, pattern: str) -> str:
+    return (
+        f"{path} uses the {resource}, and nothing in it matches {pattern} in tests/worker_groups.py. "
+        "Annotate the fixture with its type."
+    )
+
+
 class GroupScheduling(LoadFileScheduling):  # type: ignore[misc]
     """One group of tests after another, in the order of collection."""
 
@@ -73,15 +99,15 @@ class WorkerGroups:
     """The hooks; those that start with pytest_xdist exist where there are workers only."""
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        alone = {_path_in(item.nodeid) for item in items if CLUSTER_FIXTURES & {*getattr(item, "fixturenames", ())}}
-        for path in sorted(alone):
-            if group_of(config.rootpath, path) != CLUSTER:
-                raise pytest.UsageError(
-                    f"{path} uses the cluster, and nothing in it matches USES_CLUSTER in tests/worker_groups.py. "
-                    "Annotate the fixture with its type."
-                )
+        groups = {path: group_of(config.rootpath, path) for path in map(_path_of, items)}
+        for item in items:
+            group = groups[_path_of(item)]
+            if CLUSTER_FIXTURES & {*getattr(item, "fixturenames", ())} and group != CLUSTER:
+                raise pytest.UsageError(_hidden(_path_of(item), "cluster", "USES_CLUSTER"))
+            if uses_browser(item) and group not in (CLUSTER, BROWSER):
+                raise pytest.UsageError(_hidden(_path_of(item), "browser", "USES_BROWSER"))
         if is_worker(config):
-            items.sort(key=lambda item: (_path_in(item.nodeid) not in alone, rank_of(_path_in(item.nodeid))))
+            items.sort(key=lambda item: _order(groups[_path_of(item)], _path_of(item)))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> GroupScheduling:

@@ -8,25 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from pellucid.volume.sample_volume import sample
 from tests.agent.processes import AgentProcess, agent
 from tests.tomo.small_scan import write_scan
-from tests.web.browsing import FLAGS, TIMEOUT_MS, browser_program, wait_for_rest
+from tests.web.browsing import TIMEOUT_MS, wait_for_rest
 
 SHORT = {"width": 1280, "height": 720}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = browser_program()
-    if program is None:
-        pytest.skip("needs a browser: install chromium")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

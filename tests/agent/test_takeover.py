@@ -7,28 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pellucid.volume.sample_volume import sample
 from tests.agent.impostor import doors_opened, impostor
 from tests.agent.processes import AgentProcess, agent
 from tests.waiting import wait_until
-from tests.web.browsing import FLAGS, TIMEOUT_MS, Viewer, browser_program, opened, see, wait_for_rest
+from tests.web.browsing import TIMEOUT_MS, Viewer, opened, see, wait_for_rest
 
 DOUBT = "The server at this address is not the viewer that opened this page."
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="module", autouse=True)
+def _root() -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    program = browser_program()
-    if program is None:
-        pytest.skip("needs a browser: install chromium")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 import pellucid
 from pellucid.client import widget
 from tests.waiting import wait_until
-from tests.web.browsing import FLAGS, browser_program
 
 TIMEOUT_MS = 120_000
 # What a notebook gives a widget, and nothing more. The kernel's answers are those of ViewerWidget.
@@ -30,17 +29,6 @@ const model = {
 };
 await widget.render({ model, el: document.getElementById("cell") });
 </script>"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = browser_program()
-    if program is None:
-        pytest.skip("needs a browser: install chromium")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

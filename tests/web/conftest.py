@@ -1,28 +1,17 @@
-"""A browser for all tests, a viewer for every module, a page for every test."""
+"""A viewer for every module, a page for every test."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from pellucid.volume.sample_volume import sample
-from tests.web.browsing import FLAGS, Viewer, browser_program, opened
+from tests.web.browsing import Viewer, opened
 
 EDGE = 32
 SIZE = ViewportSize(width=1280, height=720)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    program = browser_program()
-    if program is None:
-        pytest.skip("needs a browser: install chromium")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="session")
