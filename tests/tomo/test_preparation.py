@@ -35,7 +35,7 @@ def prepared(scan: Scan, request: Preparation, device: Device | None = None) -> 
     """All transmissions (view, row, column)."""
     device = device or choose("cpu")
     views = request.shape(scan)[0]
-    return primitives(device).to_host(prepared_frames(scan, Calibration.of(scan), request, (0, views), device))
+    return primitives(device).to_host(prepared_frames(scan, Calibration.of(scan), request, (0, views), device)[0])
 
 
 def running() -> RunOptions:

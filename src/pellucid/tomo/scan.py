@@ -16,6 +16,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.bad_pixels import BadPixels
+from pellucid.tomo.correction.missing_pixels import fill_missing
 from pellucid.tomo.number_check import check_number
 from pellucid.volume.volume import Volume
 
@@ -92,15 +93,28 @@ class Frames:
     def read(self, frames: tuple[int, int] | None = None, rows: tuple[int, int] | None = None) -> Voxels:
         """Frames first to stop (stop excluded) and rows first to stop as an array (frame, row, column).
 
-        Frames in memory are not copied where they follow one another: what comes back is not to be written to.
+        Pixels that are not finite numbers are filled in. Frames in memory are not copied where they follow one another:
+        what comes back is not to be written to.
         """
+        return self.read_filled(frames, rows)[0]
+
+    def read_filled(
+        self, frames: tuple[int, int] | None = None, rows: tuple[int, int] | None = None
+    ) -> tuple[Voxels, int]:
+        """The same, and how many pixels were not finite numbers and were filled in."""
         first, stop = self._checked(frames, self.count, "frames")
         top, bottom = self._checked(rows, self.rows, "rows")
         bad = None if self.repair is None else self.repair().within((top, bottom))
         if bad is None or not bad.count:
-            return self._stored((first, stop), (top, bottom))
+            return self._complete((first, stop), (top, bottom))
         reach = bad.rows_needed((top, bottom))
-        return bad.filled(self._stored((first, stop), reach), reach[0])[:, top - reach[0] : bottom - reach[0]]
+        complete, filled = self._complete((first, stop), reach)
+        return bad.filled(complete, reach[0])[:, top - reach[0] : bottom - reach[0]], filled
+
+    def _complete(self, frames: tuple[int, int], rows: tuple[int, int]) -> tuple[Voxels, int]:
+        stored = self._stored(frames, rows)
+        held = self.volume.array
+        return fill_missing(stored, is_shared=held is not None and np.may_share_memory(stored, held))
 
     def _stored(self, frames: tuple[int, int], rows: tuple[int, int]) -> Voxels:
         (first, stop), (top, bottom) = frames, rows

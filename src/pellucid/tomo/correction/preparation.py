@@ -158,21 +158,22 @@ class PreparationTask(PlaneTask):
             calibration = Calibration.of(scan)
             yield lambda block: self.make(block, scan, calibration, writer)
 
-    def make(self, block: Block, scan: Scan, calibration: Calibration, writer: Any) -> None:
-        """Prepare and write some projections."""
+    def make(self, block: Block, scan: Scan, calibration: Calibration, writer: Any) -> dict[str, Any]:
+        """Prepare and write some projections; returns how many pixels of them were filled in."""
         device, views = choose(self.device), (block.core.start[0], block.core.stop[0])
-        frames = prepared_frames(scan, calibration, self.request, views, device)
+        frames, filled = prepared_frames(scan, calibration, self.request, views, device)
         writer.write(block.core, primitives(device).to_host(frames))
+        return {"filled": filled}
 
 
 def prepared_frames(
     scan: Scan, calibration: Calibration, request: Preparation, views: tuple[int, int], device: Device
-) -> Array:
-    """Some prepared transmissions (view, row, column), on the device."""
-    frames = transmissions(scan, calibration, request.offset, FrameRange(views), device)
+) -> tuple[Array, int]:
+    """Some prepared transmissions (view, row, column), on the device, and how many pixels of them were filled in."""
+    frames, filled = transmissions(scan, calibration, request.offset, FrameRange(views), device)
     if request.roll_rad:
         frames = correct_roll(frames, request.roll_rad, device)
-    return binned_and_retrieved(frames, request, device)
+    return binned_and_retrieved(frames, request, device), filled
 
 
 def binned_and_retrieved(frames: Array, request: Preparation, device: Device) -> Array:
@@ -197,15 +198,15 @@ class FrameRange:
 
 def transmissions(
     scan: Scan, calibration: Calibration, offset: OffsetAxis | None, part: FrameRange, device: Device
-) -> Array:
+) -> tuple[Array, int]:
     """(view, row, column) as measured, joined where opposite views are; 0 without light.
 
-    calibration: of the same rows.
+    calibration: of the same rows. Also how many pixels were not finite and were filled in.
     """
     from pellucid.tomo.kernels import correction as kernels
 
     room = primitives(device)
-    corrected = _corrected(scan, calibration, offset, part, device)
+    corrected, filled = _corrected(scan, calibration, offset, part, device)
     sinograms, bad = corrected.sinograms, corrected.bad
     del corrected  # Joining needs the room.
     if offset is not None:
@@ -216,15 +217,16 @@ def transmissions(
     frames = room.empty((count, rows, columns), np.float32)
     inputs = [room.to_device(bad.astype(np.uint8)), sinograms]
     launch(kernels.transmit, frames.shape, inputs=inputs, outputs=[frames], device=device)
-    return frames
+    return frames, filled
 
 
 def _corrected(
     scan: Scan, calibration: Calibration, offset: OffsetAxis | None, part: FrameRange, device: Device
-) -> Correction:
+) -> tuple[Correction, int]:
     """Some views; of an offset scan also those half a turn later."""
     chosen = np.arange(*part.views)
     if offset is not None:
         chosen = OppositeViews.of(scan.angles_rad).views_of(*part.views)
     frames = scan.projections.choose(chosen)
-    return attenuate(frames.read(rows=part.rows), frames.times, calibration, device)
+    raw, filled = frames.read_filled(rows=part.rows)
+    return attenuate(raw, frames.times, calibration, device), filled

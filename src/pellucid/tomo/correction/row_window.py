@@ -51,7 +51,7 @@ class RowWindow:
     def read(self, scan: Scan, calibration: Calibration, views: Rows, device: Device) -> Voxels:
         """The row of some views, as (view, column). calibration: of the stored rows."""
         room, request = primitives(device), self.request
-        frames = transmissions(scan, calibration, request.offset, FrameRange(views, self.stored), device)
+        frames, _ = transmissions(scan, calibration, request.offset, FrameRange(views, self.stored), device)
         if request.roll_rad:
             frames = room.to_device(self._turned(room.to_host(frames), scan))
         made = binned_and_retrieved(frames, request, device)

@@ -19,6 +19,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.beam import check_light, check_share, saturation_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings
+from pellucid.tomo.correction.missing_pixels import filled_sentences
 from pellucid.tomo.methods.gridding_cpu import reuse_buffers
 from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE
 from pellucid.tomo.pipeline.planning import plan_preparation, plan_slabs
@@ -51,7 +52,7 @@ def reconstruct_array(
         raise InvalidInput("reconstruct_array() does not support phase, binning or roll.", remedy=remedy)
     out = _checked(out, (scan.rows, plan.edge(scan), plan.edge(scan)))
     account = account or SlabStatistics()
-    clipped_before = account.clipped
+    clipped_before, filled_before = account.clipped, account.filled
     slabs = [(first, min(scan.rows, first + SLICES_AT_ONCE)) for first in range(0, scan.rows, SLICES_AT_ONCE)]
     stop = threading.Event()
     with reuse_buffers(), progress.task("Reconstructing", total=out.size, unit="voxels") as bar, _threads(stop) as pool:
@@ -60,6 +61,8 @@ def reconstruct_array(
             account.add(vars(done.result()))
             bar.advance(made[done] * out[0].size)
     check_share(scan, (account.clipped - clipped_before) / scan.pixels)
+    for warning in filled_sentences(account.filled - filled_before):
+        progress.note(warning)
     return out
 
 
@@ -93,5 +96,6 @@ def _make(scan: Scan, rows: tuple[int, int], plan: SlabPlan, out: Voxels, stop: 
         room.to_host(slices, out=out[first : first + len(slices)])
 
     with stopping_when(stop.is_set):
-        make_slab(scan.projections.read(rows=rows), scan, rows, plan, account, put)
+        raw, account.filled = scan.projections.read_filled(rows=rows)
+        make_slab(raw, scan, rows, plan, account, put)
     return account

@@ -88,7 +88,7 @@ class SlabTask(PlaneTask):
         account, plan = SlabStatistics(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset, self.scale)
         rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
         with account.timing("read"):
-            raw = scan.projections.read(rows=rows)
+            raw, account.filled = scan.projections.read_filled(rows=rows)
         slab = _room(used, box.shape, self.layout.dtype)
 
         def put(start: int, slices: Array) -> None:

@@ -25,6 +25,7 @@ from pellucid.tomo.correction.flat_field import (
     level_air,
     replace_bad_views,
 )
+from pellucid.tomo.correction.missing_pixels import filled_sentences
 from pellucid.tomo.correction.rings import remove_rings
 from pellucid.tomo.correction.zingers import remove_zingers
 from pellucid.tomo.geometry.offset import OffsetAxis, join_opposite_views
@@ -85,12 +86,14 @@ _TURNS = TicketLock()
 
 @dataclass
 class SlabStatistics:
-    """What was noticed while slabs were made: seconds of every step, pixels without light and with a stray
-    photon; rows without light, or with too little, and views of which rows were replaced."""
+    """What was noticed while slabs were made: seconds of every step, pixels without light, with a stray photon, and
+    filled in because they were not finite; rows without light, or with too little, and views of which rows were
+    replaced."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     clipped: int = 0
     zingers: int = 0
+    filled: int = 0
     black_rows: list[int] = field(default_factory=list)
     dim_rows: list[int] = field(default_factory=list)
     mended_views: list[int] = field(default_factory=list)
@@ -109,6 +112,7 @@ class SlabStatistics:
             self.seconds[step] = self.seconds.get(step, 0.0) + seconds
         self.clipped += result.get("clipped", 0)
         self.zingers += result.get("zingers", 0)
+        self.filled += result.get("filled", 0)
         self.black_rows += result.get("black_rows", [])
         self.dim_rows += result.get("dim_rows", [])
         self.mended_views = sorted({*self.mended_views, *result.get("mended_views", [])})
@@ -121,7 +125,8 @@ class SlabStatistics:
 
     @property
     def warnings(self) -> list[str]:
-        return black_sentences(self.black_rows, self.dim_rows, self.mended_views)
+        light = black_sentences(self.black_rows, self.dim_rows, self.mended_views)
+        return [*light, *filled_sentences(self.filled)]
 
 
 @dataclass(frozen=True)
