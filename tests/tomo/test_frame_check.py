@@ -115,6 +115,17 @@ def test_a_slow_drift_is_interpolated_in_time() -> None:
     np.testing.assert_allclose(flats[1] / flats[0], 1 - 0.01 * 65 / 69, atol=1e-3)
 
 
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_noise_of_darks_is_ordinary_in_a_weak_beam(count: int) -> None:
+    random, shape = np.random.default_rng(0), (1, 12)
+    flats, projections = np.full((2, *shape), 60, np.uint16), np.full((10, *shape), 50, np.uint16)
+    for _ in range(100):
+        darks = random.poisson(20, (count, *shape)).astype(np.uint16)
+        frames = [Frames.from_array(part) for part in (projections, flats, darks)]
+        scan = Scan("noisy", "array", frames[0], np.arange(10.0), frames[1], frames[2])
+        assert rejected_darks(scan).tolist() == []
+
+
 @settings(deadline=None, max_examples=50)
 @given(
     seed=st.integers(0, 2**32),

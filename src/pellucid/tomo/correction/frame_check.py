@@ -205,7 +205,7 @@ def _judged_darks(tiles: _Tiles, beam: float) -> Indices:
     while beam > 0 and len(kept) > 2:
         some = tiles.medians[kept]
         differences = np.abs(some - np.median(some, axis=0)).max(axis=1) / beam
-        scores = _shape_scores(differences, DARK_TOLERANCE)
+        scores = _shape_scores(differences, max(DARK_TOLERANCE, NOISE_DEVIATIONS * tiles.noise / beam))
         if scores.max() <= 1:
             break
         kept = np.delete(kept, np.argmax(scores))
