@@ -28,12 +28,12 @@ def missing_numbers(names: Iterable[str]) -> Iterator[int]:
     >>> list(missing_numbers(["s_10.tif", "s_20.tif", "s_30.tif"]))
     []
     """
-    numbers = _counting(names)
+    numbers = series_numbers(names)
     step = min((b - a for a, b in pairwise(numbers)), default=1)
     return chain.from_iterable(range(a + step, b, step) for a, b in pairwise(numbers))
 
 
-def _counting(names: Iterable[str]) -> list[int]:
+def series_numbers(names: Iterable[str]) -> list[int]:
     """The number that tells the names apart, of every name, sorted; nothing where another part differs too."""
     split = [re.split(r"(\d+)", name) for name in names]
     if len({len(parts) for parts in split}) != 1:

@@ -28,12 +28,22 @@ def angles_from_text(text: str, scan: Path, count: int) -> AngleTable:
     >>> [angles_from_text(text, Path(), 4).angles_deg.tolist() for text in ("0:180", "0:180:inclusive")]
     [[0.0, 45.0, 90.0, 135.0], [0.0, 60.0, 120.0, 180.0]]
     """
-    ends = text.removesuffix(INCLUSIVE).split(":")
-    try:
-        start, stop = map(float, ends)
-    except ValueError:
+    if not is_range(text):
         return _stored(text, scan)
+    start, stop = map(float, text.removesuffix(INCLUSIVE).split(":"))
     return AngleTable(np.linspace(start, stop, count, endpoint=text.endswith(INCLUSIVE)), is_named=True)
+
+
+def is_range(text: str) -> bool:
+    """Whether angles are given by their ends.
+
+    >>> is_range("0:180:inclusive"), is_range("angles.txt")
+    (True, False)
+    """
+    try:
+        return len([float(end) for end in text.removesuffix(INCLUSIVE).split(":")]) == 2
+    except ValueError:
+        return False
 
 
 def _stored(text: str, scan: Path) -> AngleTable:

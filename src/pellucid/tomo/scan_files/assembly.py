@@ -14,8 +14,9 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.tomo.number_check import check_number
 from pellucid.tomo.scan import Floats, Frames, Scan
-from pellucid.tomo.scan_files.angles import angles_from_text, fitted, radian_warnings
+from pellucid.tomo.scan_files.angles import angles_from_text, fitted, is_range, radian_warnings
 from pellucid.tomo.scan_files.frame_names import When, when_of
+from pellucid.tomo.scan_files.frame_numbers import FrameNumbers
 from pellucid.volume.stack import stack
 from pellucid.volume.volume import open_volume
 
@@ -51,7 +52,7 @@ class ScanOptions:
 class ScanContents:
     """What a file says of itself. all_frames: as stored, before they are told apart. angles_deg: of all frames, of the
     projections, or of those that are left without the frames that are named as flats and darks. files: that were read
-    besides ``path``."""
+    besides ``path``. numbers: of all frames, where some are missing."""
 
     kind: str
     path: Path
@@ -63,6 +64,7 @@ class ScanContents:
     pixel_size_um: float | None = None
     assumptions: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+    numbers: FrameNumbers | None = None
 
     def close(self) -> None:
         for frames in (self.all_frames, self.projections, self.flats, self.darks):
@@ -123,23 +125,31 @@ def without_calibration(projections: Frames, all_frames: Frames, options: ScanOp
 
 
 def _angles(name: str, found: ScanContents, options: ScanOptions, projections: Frames) -> tuple[Floats, list[str]]:
+    series = found.numbers.series(projections) if found.numbers else None
+    missing = [series.sentence(found.path)] if series else []
     if options.angles:
-        given = angles_from_text(options.angles, found.path, projections.count)
+        given = angles_from_text(options.angles, found.path, series.count if series else projections.count)
+        if series and is_range(options.angles):
+            series.check(found.path, options.angles)
         chosen = _of_projections(given.angles_deg, options.angles, found, projections)
-        return chosen, [f"Angles as given: {options.angles}{given.origin and f', {given.origin}'}."]
+        return chosen, [f"Angles as given: {options.angles}{given.origin and f', {given.origin}'}.", *missing]
     if found.angles_deg is None:
         raise InvalidInput(
             f"{name} does not state the angles of its {projections.count} projections.",
             remedy="Set them: --angles 0:180 (evenly spaced), --angles 0:180:inclusive, or a file with one per line.",
         )
-    return _of_projections(found.angles_deg, name, found, projections), []
+    return _of_projections(found.angles_deg, name, found, projections), missing
 
 
 def _of_projections(angles_deg: Floats, name: str, found: ScanContents, projections: Frames) -> Floats:
-    """The angles of the projections that are used, out of one for each of these, or for each frame of the file."""
+    """The angles of the projections that are used, out of one for each of these, for each frame of the file, or for
+    each of a series of which some are missing."""
     for frames in (found.projections, found.all_frames):
         if len(angles_deg) == frames.count and np.isin(projections.indices, frames.indices).all():
             return np.asarray(angles_deg[np.searchsorted(frames.indices, projections.indices)])
+    series = found.numbers.series(projections) if found.numbers else None
+    if series and len(angles_deg) == series.count:
+        return np.asarray(angles_deg[series.positions])
     return fitted(angles_deg, projections.count, name)
 
 

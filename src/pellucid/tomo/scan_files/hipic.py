@@ -11,6 +11,7 @@ Logs without the number are in the order of the frames.
 import re
 from collections import Counter
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from pellucid.formats.byte_sources import read_text
 from pellucid.formats.hipic import is_image
 from pellucid.tomo.scan import Floats, Frames
 from pellucid.tomo.scan_files.assembly import ScanContents
+from pellucid.tomo.scan_files.frame_numbers import FrameNumbers, in_natural_order
 from pellucid.volume.volume import open_volume
 
 LOG = "output.log"
@@ -43,8 +45,10 @@ def find_hipic(path: Path) -> ScanContents:
     darks = next((Frames.whole(open_volume(folder / name)) for name in DARKS if (folder / name).is_file()), None)
     darks = darks and darks.untimed()
     files = tuple(folder / name for name in (LOG, *DARKS) if (folder / name).is_file())
+    names = _named(path) if path.is_dir() else []
+    numbers = FrameNumbers.of(names) if len(names) == all_frames.count else None
     if not (folder / LOG).is_file():
-        return ScanContents("HiPic", path, all_frames, all_frames, None, darks, files=files)
+        return ScanContents("HiPic", path, all_frames, all_frames, None, darks, files=files, numbers=numbers)
     log = read_log(folder / LOG)
     if len(log.times) != all_frames.count:
         raise InvalidInput(
@@ -74,6 +78,12 @@ def _frame_names(folder: Path) -> str:
     if not kinds:
         raise EmptyFile(str(folder), "HiPic frames")
     return kinds.most_common(1)[0][0]
+
+
+def _named(folder: Path) -> list[str]:
+    """The images that the frames are read from, in their order."""
+    pattern = _frame_names(folder)
+    return in_natural_order(name for entry in folder.iterdir() if fnmatch(name := entry.name, pattern))
 
 
 def read_log(path: Path) -> Log:

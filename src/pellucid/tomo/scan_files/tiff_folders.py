@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pellucid.errors import InvalidInput
+from pellucid.formats.location import Location
+from pellucid.formats.tiff.folder import slices_in
 from pellucid.tomo.scan import Frames
 from pellucid.tomo.scan_files.angle_files import find_angles, has_angles
 from pellucid.tomo.scan_files.assembly import ScanContents, ScanOptions, joined, taken, without_calibration
 from pellucid.tomo.scan_files.frame_names import FrameName, read_name
+from pellucid.tomo.scan_files.frame_numbers import FrameNumbers
 from pellucid.volume.volume import open_volume
 
 _TIFF = (".tif", ".tiff")
@@ -20,11 +23,15 @@ _TIFF = (".tif", ".tiff")
 
 @dataclass(frozen=True)
 class _Files:
-    """Files of one kind. pattern: of their names, below the folder of the scan."""
+    """Files of one kind. pattern: of their names, below the folder of the scan. name: what they say."""
 
     pattern: str
-    count: int
+    names: tuple[str, ...]
     name: FrameName
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
 
     @property
     def inside(self) -> str:
@@ -37,7 +44,10 @@ def find_folder(folder: Path, options: ScanOptions, *, is_growing: bool = False)
     is_pattern = options.projections and not options.projections.startswith("frames:")
     chosen = options.projections if is_pattern else _projections(folder, files)
     projections, inside = _frames(folder, chosen), chosen.rpartition("/")[0]
-    counts = (without_calibration(projections, projections, options).count, projections.count)
+    numbers = None if is_growing else _numbers(folder, chosen, files)
+    used = without_calibration(projections, projections, options)
+    series = numbers.series(used) if numbers else None
+    counts = (used.count, projections.count, *([series.count] if series else []))
     nothing: tuple[None, list[str], tuple[()]] = (None, [], ())
     angles, reply, angle_files = (
         nothing if options.angles else find_angles(folder, inside, counts, is_growing=is_growing)
@@ -54,6 +64,7 @@ def find_folder(folder: Path, options: ScanOptions, *, is_growing: bool = False)
         angles,
         assumptions=tuple(reply),
         files=angle_files,
+        numbers=numbers,
     )
 
 
@@ -77,7 +88,7 @@ def _files(folder: Path) -> list[_Files]:
         name = file.relative_to(folder).as_posix()
         if file.suffix.lower() in _TIFF and "/." not in f"/{name}":
             found.setdefault(re.sub(r"\d+(?=[^/]*$)", "[0-9]*", name), []).append(name)
-    return [_Files(pattern, len(names), read_name(names[0])) for pattern, names in found.items()]
+    return [_Files(pattern, tuple(names), read_name(names[0])) for pattern, names in found.items()]
 
 
 def _projections(folder: Path, files: list[_Files]) -> str:
@@ -109,6 +120,14 @@ def _refuse_several(folder: Path, fitting: list[_Files]) -> None:
 def _frames(folder: Path, pattern: str) -> Frames:
     inside, _, name = pattern.rpartition("/")
     return Frames.whole(open_volume(f"{folder / inside}:/{name}"))
+
+
+def _numbers(folder: Path, pattern: str, files: list[_Files]) -> FrameNumbers | None:
+    """Of the projections, where some are missing; flats and darks may be counted with them."""
+    inside, _, name = pattern.rpartition("/")
+    found = slices_in(Location.parse(f"{folder / inside}:/{name}"))
+    others = [name for one in files if one.name.kind in ("flats", "darks") for name in one.names]
+    return FrameNumbers.of([path.name for path in found], others)
 
 
 def _timed(folder: Path, files: list[_Files], what: str, projections: Frames) -> Frames | None:
