@@ -20,6 +20,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.beam import check_light, check_share, saturation_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings
 from pellucid.tomo.correction.missing_pixels import filled_sentences
+from pellucid.tomo.geometry.field_of_view import width_warnings
 from pellucid.tomo.methods.gridding_cpu import reuse_buffers
 from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE
 from pellucid.tomo.pipeline.planning import plan_preparation, plan_slabs
@@ -45,7 +46,7 @@ def reconstruct_array(
     for warning in (*frame_warnings(scan), *saturation_warnings(scan)):
         progress.note(warning)
     plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
-    for warning in plan.axis_warnings:
+    for warning in (*plan.axis_warnings, *width_warnings(scan, plan.recipe, plan.axis, (0, scan.rows))):
         progress.note(warning)
     if plan_preparation(plan) is not None:
         remedy = "Use pellucid.tomo.reconstruct()."

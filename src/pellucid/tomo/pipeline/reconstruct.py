@@ -31,6 +31,7 @@ from pellucid.formats.registry import has_shards, open_writer
 from pellucid.tomo.correction.beam import check_light, check_share, light_warnings, saturation_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings
 from pellucid.tomo.correction.preparation import Preparation, PreparationTask
+from pellucid.tomo.geometry.field_of_view import width_warnings
 from pellucid.tomo.geometry.offset_check import offset_warnings
 from pellucid.tomo.pipeline.planning import plan_preparation, plan_prepared, plan_slabs
 from pellucid.tomo.pipeline.slab_task import SlabTask
@@ -322,10 +323,7 @@ class _Job:
         text = [f"Prepared first: {self.preparation.describe()}."] if self.preparation else []
         text += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
         text += self.slabs.axis_warnings
-        text += frame_warnings(scan)
-        text += light_warnings(scan)
-        text += saturation_warnings(scan)
-        text += offset_warnings(scan, self.request.recipe, self.axis)
+        text += _scan_warnings(scan, self.request.recipe, self.axis, self.rows)
         text += account.warnings
         if scan.bad_pixel_count:
             text.append(
@@ -338,6 +336,13 @@ class _Job:
         if not scan.pixel_size_um:
             text.append("The pixel size is unknown: values are attenuation per pixel, and spacing is 1.")
         return text
+
+
+def _scan_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float], rows: tuple[int, int]) -> list[str]:
+    """About the frames of a scan, whatever is made of them. rows: as in _Job."""
+    binned = (rows[0] * recipe.binning, rows[1] * recipe.binning)
+    frames = [*frame_warnings(scan), *light_warnings(scan), *saturation_warnings(scan)]
+    return [*frames, *offset_warnings(scan, recipe, axis), *width_warnings(scan, recipe, axis, binned)]
 
 
 def _refuse_foreign_report(path: Path | None, *, overwrite: bool) -> None:
