@@ -11,7 +11,7 @@ from typing import cast
 
 from pellucid.errors import EmptyFile, InvalidInput, NotWritable, UnknownFormat, Unreadable
 from pellucid.formats.byte_sources import UNFINISHED, missing_error, open_bytes, read_errors
-from pellucid.formats.damage import check_header, naming_damage
+from pellucid.formats.damage import check_header, known_spacing, naming_damage
 from pellucid.formats.local_files import check_allowed
 from pellucid.formats.location import OPTIONS, Location
 from pellucid.formats.plugins import load_plugin, plugin_by_content, plugin_by_suffix, plugin_names
@@ -81,6 +81,7 @@ def open_reader(location: Location) -> Reader:
         reader = opening(location)
     try:
         check_header(location.path, reader.header)
+        reader.header = known_spacing(location.path, reader.header)
     except BaseException:
         reader.close()
         raise

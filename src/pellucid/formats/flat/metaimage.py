@@ -161,19 +161,19 @@ def _spacing(path: Path, fields: dict[str, str]) -> Spacing:
     name = next((name for name in ("ElementSpacing", "ElementSize") if name in fields), None)
     if name is None:
         return (1.0, 1.0, 1.0)
-    numbers = _numbers(path, fields, name)
+    numbers = _numbers(path, fields, name, is_finite=False)
     if len(numbers) < 3:
         raise Corrupted(str(path), f"its header line {name} has {len(numbers)} numbers")
-    x, y, z = (abs(number) or 1.0 for number in numbers[:3])
+    x, y, z = map(abs, numbers[:3])
     return (z, y, x)
 
 
-def _numbers(path: Path, fields: dict[str, str], name: str) -> list[float]:
+def _numbers(path: Path, fields: dict[str, str], name: str, *, is_finite: bool = True) -> list[float]:
     try:
         numbers = [float(word) for word in fields[name].split()]
     except (KeyError, ValueError):
         numbers = []
-    if not all(map(math.isfinite, numbers)) or not numbers:
+    if not numbers or (is_finite and not all(map(math.isfinite, numbers))):
         raise Corrupted(str(path), f"its header line {name} has no numbers")
     return numbers
 

@@ -67,7 +67,7 @@ class NiftiHeader:
     @property
     def spacing(self) -> Spacing:
         # By way of text: the shortest number that is this float32, 0.3 and not 0.30000001192092896.
-        x, y, z = (abs(float(str(step))) or 1.0 for step in self.fields["pixdim"][1:4])
+        x, y, z = (abs(float(str(step))) for step in self.fields["pixdim"][1:4])
         return (z, y, x)
 
     @property

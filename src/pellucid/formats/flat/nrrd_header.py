@@ -114,8 +114,8 @@ class NrrdHeader:
 
     def spacing(self) -> Spacing:
         axes = self.axes()
-        steps = self._directions() or [_number(word) for word in self._per_axis("spacings", len(axes))]
-        z, y, x = (abs(steps[axes.index(letter)]) or 1.0 for letter in "zyx")
+        steps = self._directions() or [_step(word) for word in self._per_axis("spacings", len(axes))]
+        z, y, x = (abs(steps[axes.index(letter)]) for letter in "zyx")
         return (z, y, x)
 
     def unit(self) -> str:
@@ -152,8 +152,8 @@ class NrrdHeader:
         return (z, y, x)
 
     def _directions(self) -> list[float]:
-        """The length of every axis's direction vector; 0 for an axis outside space."""
-        return [math.hypot(*(0.0 if math.isnan(n) else n for n in vector)) for vector in self._vectors()]
+        """The length of every axis's direction vector; 1 for an axis outside space."""
+        return [math.hypot(*vector) if vector else 1.0 for vector in self._vectors()]
 
     def _vectors(self) -> list[list[float]]:
         """Every axis's direction vector, empty for an axis outside space; nothing where not every axis has a word."""
@@ -262,6 +262,14 @@ def _quoted(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return text.split()
+
+
+def _step(word: str) -> float:
+    """A distance, 1 where the header has none, and nan where it has something else."""
+    try:
+        return float(word) if word else 1.0
+    except ValueError:
+        return math.nan
 
 
 def _number(word: str) -> float:

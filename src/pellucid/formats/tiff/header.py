@@ -10,7 +10,7 @@ import json
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import nan, prod
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -84,9 +84,17 @@ def _from_ome(xml: str) -> TiffVoxelInfo:
         return TiffVoxelInfo()
     if pixels is None:
         return TiffVoxelInfo()
-    z, y, x = (float(pixels.get(f"PhysicalSize{axis}", "1")) for axis in "ZYX")
+    z, y, x = (_length(pixels.get(f"PhysicalSize{axis}", "1")) for axis in "ZYX")
     unit = pixels.get("PhysicalSizeXUnit", "µm" if pixels.get("PhysicalSizeX") else "")
     return TiffVoxelInfo((z, y, x), short_unit(unit))
+
+
+def _length(text: str) -> float:
+    """nan where it is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        return nan
 
 
 def check_ome(path: Path, tif: Any) -> None:
