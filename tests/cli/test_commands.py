@@ -184,6 +184,22 @@ def test_the_statistics_of_nothing_are_json(tmp_path: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["value_range"] == [None, None]
 
 
+def test_the_statistics_count_voxels_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    voxels = np.ones((20, 20, 20), np.float32)
+    voxels[0, :2] = np.nan
+    voxels[5, 5, :3] = np.inf
+    voxels[5, 5, 3] = -np.inf
+    np.save(tmp_path / "some.npy", voxels)
+    assert main(["info", "--json", "--statistics", str(tmp_path / "some.npy")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["nan_count"], found["infinite_count"]) == (40, 4)
+    assert main(["info", "--statistics", str(tmp_path / "some.npy")]) == 0
+    assert "40 voxels are NaN, 4 voxels are infinite; they are left out" in capsys.readouterr().out
+    np.save(tmp_path / "whole.npy", np.ones((2, 2, 2), np.uint8))
+    assert main(["info", "--statistics", str(tmp_path / "whole.npy")]) == 0
+    assert "not finite" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "reply"),
     [

@@ -58,6 +58,17 @@ def test_infinities_are_left_out_and_the_array_stays_as_it_was() -> None:
     assert np.isinf(voxels).sum() == 2
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_voxels_that_are_not_finite_are_counted_over_all_pieces(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "PIECE_BYTES", 512)
+    voxels = np.random.default_rng(0).uniform(0, 1, (9, 10, 11)).astype(dtype)
+    voxels[voxels < 0.1] = np.nan
+    voxels[voxels > 0.95], voxels[(voxels > 0.9) & (voxels < 0.95)] = np.inf, -np.inf
+    found = Volume.from_array(voxels).non_finite()
+    assert (found.nan, found.infinite) == (np.isnan(voxels).sum(), np.isinf(voxels).sum())
+    assert Volume.from_array(np.ones((2, 2, 2), np.int16)).non_finite() == statistics.NonFiniteCounts(0, 0)
+
+
 def test_a_volume_without_any_value_has_an_empty_histogram() -> None:
     assert Volume.from_array(np.full((2, 2, 2), np.nan)).histogram(4).counts.sum() == 0
 

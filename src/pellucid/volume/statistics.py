@@ -1,6 +1,7 @@
 """Counting voxels: the range of every brick, and the histogram, in one pass each with bounded memory.
 
-Here: BrickRanges, Histogram, Percentiles, and VolumeStatistics, which computes each once and remembers it.
+Here: BrickRanges, Histogram, Percentiles, NonFiniteCounts, and VolumeStatistics, which computes each once
+and remembers it.
 Not here: reading (Volume), turning ranges into visibility (render).
 """
 
@@ -82,6 +83,14 @@ class Percentiles:
     tolerance: float
 
 
+@dataclass(frozen=True)
+class NonFiniteCounts:
+    """Voxels that are left out of all other statistics: nan, and infinite of either sign."""
+
+    nan: int
+    infinite: int
+
+
 class VolumeStatistics:
     """A volume's statistics: computed when first asked for, kept here and in the cache folder."""
 
@@ -108,6 +117,13 @@ class VolumeStatistics:
         finite = voxels[np.isfinite(voxels)].astype(np.float64)
         found = np.percentile(finite, percents) if finite.size else np.full(len(percents), np.nan)
         return Percentiles(dict(zip(percents, found.tolist(), strict=True)), 0.0)
+
+    def non_finite(self) -> NonFiniteCounts:
+        """Whole numbers are all finite, and are not read."""
+        if self._volume.dtype.kind != "f":
+            return NonFiniteCounts(0, 0)
+        nan, infinite = self._once("non-finite", lambda: _non_finite(self._volume))
+        return NonFiniteCounts(int(nan), int(infinite))
 
     def forget(self) -> None:
         """The voxels changed: what was computed holds no longer."""
@@ -170,6 +186,14 @@ def _ranges(volume: Readable, brick: int) -> tuple[Voxels, Voxels]:
 
     list(_each_piece(volume, "Finding value ranges", reduce, brick))
     return low, high
+
+
+def _non_finite(volume: Readable) -> tuple[Voxels, Voxels]:
+    def count(_: Box, voxels: Voxels) -> tuple[int, int]:
+        return int(np.isnan(voxels).sum()), int(np.isinf(voxels).sum())
+
+    counts = list(_each_piece(volume, "Counting voxels", count))
+    return np.array(sum(nan for nan, _ in counts)), np.array(sum(infinite for _, infinite in counts))
 
 
 def _per_brick(smaller: np.ufunc, voxels: Voxels, brick: int) -> Voxels:

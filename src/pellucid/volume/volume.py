@@ -23,7 +23,14 @@ from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.field import ChangeListeners, Listener
 from pellucid.volume.indexing import Index, axes_of, box_of
 from pellucid.volume.interpolate import trilinear
-from pellucid.volume.statistics import BRICK, BrickRanges, Histogram, Percentiles, VolumeStatistics
+from pellucid.volume.statistics import (
+    BRICK,
+    BrickRanges,
+    Histogram,
+    NonFiniteCounts,
+    Percentiles,
+    VolumeStatistics,
+)
 
 
 class Volume:
@@ -165,6 +172,10 @@ class Volume:
     def percentiles(self, *percents: float) -> Percentiles:
         """The values below which so many per cent of the voxels lie, and how exact they are."""
         return self._statistics.percentiles(percents)
+
+    def non_finite(self) -> NonFiniteCounts:
+        """How many voxels are NaN, and how many infinite."""
+        return self._statistics.non_finite()
 
     def brick_ranges(self, brick: int = BRICK) -> BrickRanges:
         """Smallest and largest value of every brick; computed once, then taken from the cache."""

@@ -149,11 +149,13 @@ def _orientation(header: Header, level: Level) -> Orientation | None:
 
 def _statistics(location: Location) -> dict[str, Any]:
     with open_volume(location) as volume:
-        found = volume.percentiles(1, 50, 99)
+        found, missing = volume.percentiles(1, 50, 99), volume.non_finite()
         return {
             "value_range": list(map(_number, volume.value_range)),
             "percentiles": {str(percent): _number(value) for percent, value in found.values.items()},
             "percentile_tolerance": found.tolerance,
+            "nan_count": missing.nan,
+            "infinite_count": missing.infinite,
         }
 
 
@@ -181,6 +183,9 @@ def _text(facts: dict[str, Any]) -> str:
             tolerance = f" (± {facts['percentile_tolerance']:.2g})" if facts["percentile_tolerance"] else ""
             values = ", ".join(f"{percent} %: {value:g}" for percent, value in facts["percentiles"].items())
             rows.append(("percentiles", f"{values}{tolerance}"))
+        counts = (("NaN", facts["nan_count"]), ("infinite", facts["infinite_count"]))
+        missing = [f"{count:,} voxels are {what}" for what, count in counts if count]
+        rows += [("not finite", f"{', '.join(missing)}; they are left out of the statistics")] if missing else []
     return _table(facts["name"], rows)
 
 
