@@ -123,6 +123,19 @@ def test_labels_alone_are_the_volume(scan: Path, tmp_path: Path, capsys: pytest.
     assert "Pass the label file as the volume." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("value", ["-1", "0", "300"])
+def test_an_isovalue_outside_the_values_is_refused(
+    value: str, scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["render", str(scan), "-o", str(tmp_path / "a.png"), *SMALL, f"--isovalue={value}"]) == 1
+    with pellucid.open(scan) as volume:
+        low, high = volume.value_range
+    assert f"The isovalue {value} is outside the values of the volume, which are from {low:g} to {high:g}." in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "a.png").exists()
+
+
 def test_smooth_edges(scan: Path) -> None:
     options = ["--isovalue", "50", "--shading", "none"]
     plain, smooth = (drawn(scan, *options, *more)[..., 0] for more in ([], ["--smooth"]))

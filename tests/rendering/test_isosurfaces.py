@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.box import Box
+from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.cube_cases import EDGES, triangle_table
@@ -153,9 +153,21 @@ def test_a_surface_is_saved_as_it_is_extracted(tmp_path: Path, suffix: str) -> N
 
 
 def test_no_surface_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"no surface at 99\. The values run from"):
+    with pytest.raises(InvalidInput, match=r"The isovalue 99 is outside the values of the volume, which are from"):
         save_isosurface(ball(12, 4.0), 99.0, tmp_path / "none.ply")
     with pytest.raises(InvalidInput, match=r"no name for a mesh\. Let its name end in \.ply, \.obj, \.stl, \.vtp"):
         save_isosurface(ball(12, 4.0), 0.0, tmp_path / "ball.xyz")
+    with pytest.raises(InvalidInput, match="The isovalue 0 has no surface in "):
+        save_isosurface(ball(12, 4.0), 0.0, tmp_path / "none.ply", Box((0, 0, 0), (2, 2, 2)))
     assert list(tmp_path.iterdir()) == []
     assert len(extract_isosurface(ball(12, 4.0), 99.0).triangles) == 0
+
+
+@pytest.mark.parametrize(("shape", "thin"), [((1, 5, 6), "z"), ((5, 1, 6), "y"), ((5, 1, 1), "y, x")])
+def test_a_volume_one_voxel_thick_has_no_surface(shape: Shape, thin: str, tmp_path: Path) -> None:
+    volume = Volume.from_array(np.arange(np.prod(shape), dtype=np.uint8).reshape(shape))
+    with pytest.raises(InvalidInput, match=rf"is one voxel thick along {thin}, so it has no isosurface\. Use a volume"):
+        save_isosurface(volume, 3.5, tmp_path / "thin.ply")
+    with pytest.raises(InvalidInput, match=f"one voxel thick along {thin}"):
+        extract_isosurface(volume, 3.5)
+    assert list(tmp_path.iterdir()) == []

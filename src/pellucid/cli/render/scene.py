@@ -6,6 +6,7 @@ Not here: the options themselves (render), what the first picture is (rendering.
 
 import argparse
 from dataclasses import replace
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from pellucid.formats.location import Location
 from pellucid.rendering.automatic.geometry import with_scenery
 from pellucid.rendering.automatic.volumes import automatic_scene, linear_transfer
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.geometry.isosurfaces import check_isovalue
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.layers.label_placement import place_labels
 from pellucid.rendering.presets.color_maps import color_points
@@ -28,6 +30,7 @@ from pellucid.volume.series import open_at
 from pellucid.volume.volume import Volume, open_volume
 
 PROJECTIONS = ("max", "min", "mean")
+MAX_CHECKED_BYTES = 2**30
 
 
 def described_scene(options: argparse.Namespace) -> Scene:
@@ -103,6 +106,7 @@ def _changed(scene: Scene, options: argparse.Namespace, volume: Volume, *, has_a
     layer, *others = scene.volumes
     changes: dict[str, Any] = {}
     if options.isovalue:
+        _check_isovalues(options.isovalue, volume)
         changes["isosurfaces"] = tuple(Isosurface(value) for value in options.isovalue)
     if options.mode or options.isovalue:
         changes["mode"] = options.mode or "isosurface"
@@ -116,6 +120,13 @@ def _changed(scene: Scene, options: argparse.Namespace, volume: Volume, *, has_a
     layer = replace(layer, transfer=_transfer(layer.transfer, options))
     slices = tuple(_slice(layer, volume, axis, number) for axis, number in options.slice)
     return replace(scene, volumes=(layer, *others), slices=(*scene.slices, *slices))
+
+
+def _check_isovalues(values: list[float], volume: Volume) -> None:
+    """Refuse those that no surface has; of a very large volume, finding the range would take longer than the image."""
+    if prod(volume.shape) * volume.dtype.itemsize <= MAX_CHECKED_BYTES:
+        for value in values:
+            check_isovalue(value, volume.value_range)
 
 
 def _transfer(transfer: TransferFunction, options: argparse.Namespace) -> TransferFunction:

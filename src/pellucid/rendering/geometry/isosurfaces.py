@@ -69,9 +69,11 @@ def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | N
                 triangle_file.write(slab.triangles.tobytes())
                 counts = [counts[0] + len(slab.vertices), counts[1] + len(slab.triangles)]
         if not counts[1]:
-            low, high = volume.value_range
-            remedy = f"The values run from {low:g} to {high:g}."
-            raise InvalidInput(f"There is no surface at {value:g}.", remedy=remedy)
+            check_isovalue(value, volume.value_range)
+            raise InvalidInput(
+                f"The isovalue {value:g} has no surface in {box or volume.box}.",
+                remedy="Choose another value or a larger box.",
+            )
         vertices = np.memmap(names[0], np.float32, "r", shape=(counts[0], 3))
         triangles = np.memmap(names[1], np.int64, "r", shape=(counts[1], 3))
         whole = Path(folder) / f"mesh{path.suffix}"
@@ -80,15 +82,31 @@ def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | N
     return counts[0], counts[1]
 
 
+def check_isovalue(value: float, value_range: tuple[float, float]) -> None:
+    """An error where no surface can be, because no value of the volume is on the other side."""
+    low, high = value_range
+    if not low < value <= high:
+        raise InvalidInput(
+            f"The isovalue {value:g} is outside the values of the volume, which are from {low:g} to {high:g}.",
+            remedy=f"Choose a value above {low:g} and up to {high:g}." if low < high else "Choose another volume.",
+        )
+
+
 def isosurface_slabs(
     volume: Volume, value: float, box: Box | None = None, slab_voxels: int = SLAB_VOXELS
 ) -> Iterator[Slab]:
     """The surface part by part; each slab refers to its own vertices and to the first ones of the next slab."""
     if not np.isfinite(value):
-        raise InvalidInput(f"There is no surface at {value}.", remedy="Give a number.")
+        raise InvalidInput(f"The isovalue is {value}.", remedy="Use a finite number.")
     box = volume.box if box is None else box
     if box.is_empty:
         raise InvalidInput(f"The box {box} is empty.", remedy=f"Stay within {volume.box}.")
+    if min(box.shape) < 2:
+        thin = ", ".join(axis for axis, length in zip("zyx", box.shape, strict=True) if length < 2)
+        raise InvalidInput(
+            f"The box {box} is one voxel thick along {thin}, so it has no isosurface.",
+            remedy="Use a volume and a box of at least 2 voxels along each axis.",
+        )
     height = max(1, slab_voxels // (box.shape[1] * box.shape[2]))
     first = 0
     with progress.task("extracting the surface", box.shape[0], "planes") as bar:
