@@ -57,7 +57,7 @@ def test_a_long_sample_is_cut_off_in_some_views() -> None:
 
 
 @pytest.mark.parametrize(
-    ("turn", "remedy"), [(np.pi, "Use --square to keep"), (2 * np.pi, "Use --offset to join opposite views")]
+    ("turn", "remedy"), [(np.pi, "Use --no-circle to keep"), (2 * np.pi, "Use --offset to join opposite views")]
 )
 @pytest.mark.parametrize("side", [-1, 1])
 def test_a_sample_that_is_cut_off_on_the_side_of_the_axis(side: int, turn: float, remedy: str) -> None:
@@ -76,7 +76,7 @@ def test_an_offset_scan_and_a_square_are_told_something_else() -> None:
     (sentence,) = warnings(scan, Recipe(center=axis, is_offset=True), axis)
     assert "beyond the right border" in sentence and "Move the axis" in sentence
     (sentence,) = warnings(scan_of((60.0, 60.0)), Recipe(center=MIDDLE, is_circle=False))
-    assert "Leave out --square" in sentence
+    assert "Leave out --no-circle" in sentence
 
 
 def test_no_sample_and_other_rows_are_not_mentioned() -> None:

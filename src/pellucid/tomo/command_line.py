@@ -26,7 +26,7 @@ class ReconstructionParameters:
 def arguments(
     source: str, target: str, parameters: ReconstructionParameters, *, is_replaced: bool = False
 ) -> list[str]:
-    """What to write behind ``pellucid``. Settings that are as they are by default are left out.
+    """What to write behind ``pellucid``. Settings that are as they are by default, or without effect, are left out.
 
     >>> arguments("a.h5", "a.zarr", ReconstructionParameters(recipe=Recipe(center=505.5, filter="hann")))[1:]
     ['a.h5', '-o', 'a.zarr', '--pyramid', '--center', '505.5', '--filter', 'hann']
@@ -64,12 +64,13 @@ def _of_scan(options: ScanOptions) -> list[tuple[str, object]]:
 
 def _of_recipe(recipe: Recipe) -> list[tuple[str, object]]:
     phase, usual = recipe.phase, Recipe()
-    changed = [name for name in PLAIN if getattr(recipe, name) != getattr(usual, name)]
+    unused = recipe.unused
+    changed = [name for name in PLAIN if getattr(recipe, name) != getattr(usual, name) and name not in unused]
     return [
         *((f"--{PLAIN[name]}", getattr(recipe, name)) for name in changed),
         ("--offset", recipe.is_offset),
         ("--ring", "" if recipe.rings.method == "none" else recipe.rings.method),
         ("--phase", phase and f"{phase.energy_kev:g},{phase.distance_mm:g},{phase.delta_over_beta:g}"),
-        ("--nonnegative", recipe.is_nonnegative),
+        ("--nonnegative", recipe.is_nonnegative and "is_nonnegative" not in unused),
         ("--no-circle", not recipe.is_circle),
     ]

@@ -20,6 +20,16 @@ USUAL_ITERATIONS = {"sirt": 200, "cgls": 20}
 
 AUTOMATIC, WHEN_CLEAR = "auto", "when-clear"
 
+USED_BY = {
+    "filter": ("direct", "gridding"),
+    "padding": ("direct", "gridding"),
+    "iterations": ("sirt", "cgls"),
+    "is_nonnegative": ("sirt",),
+}
+"""Settings that only some methods use."""
+
+MAX_ROLL_DEG = 45.0
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -63,9 +73,11 @@ class Recipe:
         self._check_slope()
 
     def _check_numbers(self) -> None:
-        for what, value in (("center", self.center), ("tilt", self.tilt), ("roll", self.roll_deg)):
+        for what, value in (("center", self.center), ("tilt", self.tilt)):
             if not isinstance(value, str):
                 check_number(f"The {what}", value)
+        if not isinstance(self.roll_deg, str):
+            check_number("The roll in degrees", self.roll_deg, least=-MAX_ROLL_DEG, most=MAX_ROLL_DEG)
         check_number("The binning", self.binning, least=1, is_whole=True)
         check_number("The number of iterations", self.iterations, least=0, is_whole=True)
         check_number("The number of columns of air", self.air, least=0, is_whole=True)
@@ -103,6 +115,17 @@ class Recipe:
         """Whether tilt or roll are to be measured, with the center; never of an offset scan."""
         is_usual = self.tilt == WHEN_CLEAR and self.roll_deg == 0 and isinstance(self.center, str)
         return not self.is_offset and (AUTOMATIC in (self.tilt, self.roll_deg) or is_usual)
+
+    @property
+    def unused(self) -> list[str]:
+        """Settings that are not as they are by default, and that the method does not use.
+
+        >>> Recipe(method="sirt", filter="hann", iterations=7).unused
+        ['filter']
+        """
+        usual = Recipe()
+        changed = [name for name in USED_BY if getattr(self, name) != getattr(usual, name)]
+        return [name for name in changed if self.method not in USED_BY[name]]
 
     def as_words(self) -> dict[str, Any]:
         """For the report of a run: every choice by its name, with the iterations that were made."""

@@ -28,13 +28,13 @@ from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.location import Location
 from pellucid.printable import printable
 from pellucid.settings import load
-from pellucid.tomo.command_line import ReconstructionParameters
+from pellucid.tomo.command_line import ReconstructionParameters, arguments
 from pellucid.tomo.correction.phase import Paganin
 from pellucid.tomo.correction.rings import RingSettings
 from pellucid.tomo.geometry.axis import METHODS as AXIS_METHODS
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, Watch, reconstruct
-from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
+from pellucid.tomo.recipe import AUTOMATIC, USED_BY, WHEN_CLEAR, Recipe
 from pellucid.tomo.report import read_warnings
 from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
@@ -48,6 +48,7 @@ MOST_CENTERS = 100
 def reconstruct_scan(options: argparse.Namespace) -> int:
     """The exit code."""
     saved = _saved(Path(options.recipe)) if options.recipe else None
+    _refuse_unused(options)
     centers = [saved.recipe.center] if saved and options.center == AUTOMATIC else _centers(options.center)
     if options.follow:
         return _follow(options, centers[0], saved)
@@ -177,6 +178,25 @@ def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
         is_nonnegative=options.nonnegative,
         is_circle=not options.no_circle,
     )
+
+
+def _refuse_unused(options: argparse.Namespace) -> None:
+    """Options without effect: what somebody asks for is done, or is an error."""
+    recipe = _recipe(options, AUTOMATIC)
+    for name in recipe.unused:
+        option = "--nonnegative" if name == "is_nonnegative" else f"--{name}"
+        raise InvalidInput(
+            f"--method {recipe.method} does not use {option}.",
+            remedy=f"Leave out {option}, or use --method {' or '.join(USED_BY[name])}.",
+        )
+    words = arguments("", "", ReconstructionParameters(_scan_options(options), recipe))
+    given = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--pyramid"]
+    given += ["--phase"] if options.phase else []
+    if options.recipe and given:
+        raise InvalidInput(
+            f"{given[0]} cannot be combined with --recipe, which sets the scan options and all steps.",
+            remedy=f"Leave out {given[0]}, or change it in {options.recipe}.",
+        )
 
 
 def _with_phase(options: argparse.Namespace, recipe: Recipe) -> Recipe:

@@ -281,7 +281,10 @@ def bin_frames(frames: Array, factor: int, device: Device | None = None) -> Arra
 
     count, rows, columns = frames.shape
     if not 1 <= factor <= min(rows, columns):
-        raise InvalidInput(f"Invalid binning {factor} for frames of {rows} x {columns} pixels.", remedy="Give less.")
+        raise InvalidInput(
+            f"Invalid binning {factor} for frames of {rows} x {columns} pixels.",
+            remedy=f"Use at most {min(rows, columns)}.",
+        )
     room = primitives(device)
     binned = room.empty((count, rows // factor, columns // factor), np.float32)
     kernel = kernels.for_type(kernels.bin_pixels, "frames", frames.dtype)

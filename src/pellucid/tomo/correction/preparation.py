@@ -108,6 +108,16 @@ class Preparation:
         return ", ".join(steps)
 
 
+def check_binning(scan: Scan, binning: int) -> None:
+    """An error where a frame has fewer pixels than one of the new ones."""
+    most = min(scan.rows, scan.columns)
+    if binning > most:
+        raise InvalidInput(
+            f"Invalid binning {binning} for frames of {scan.rows} x {scan.columns} pixels.",
+            remedy=f"Use at most {most}." if most > 1 else "Use 1, which leaves pixels as they are.",
+        )
+
+
 def prepared_scan(scan: Scan, request: Preparation, place: str) -> Scan:
     """The scan whose projections are the prepared ones of another; closing it closes the prepared volume only."""
     frames, pixel = Frames.whole(open_volume(place)), scan.pixel_size_um

@@ -10,10 +10,15 @@ from math import ceil, cos, floor, sin
 import numpy as np
 
 from pellucid.device import Device, primitives
-from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration
-from pellucid.tomo.correction.preparation import FrameRange, Preparation, binned_and_retrieved, transmissions
+from pellucid.tomo.correction.preparation import (
+    FrameRange,
+    Preparation,
+    binned_and_retrieved,
+    check_binning,
+    transmissions,
+)
 from pellucid.tomo.scan import Floats, Scan
 
 Rows = tuple[int, int]
@@ -36,11 +41,7 @@ class RowWindow:
     @classmethod
     def of(cls, scan: Scan, request: Preparation, row: int) -> "RowWindow":
         """row: of the detector."""
-        if request.binning > min(scan.rows, scan.columns):
-            raise InvalidInput(
-                f"Invalid binning {request.binning} for frames of {scan.rows} x {scan.columns} pixels.",
-                remedy=f"Use at most {min(scan.rows, scan.columns)}.",
-            )
+        check_binning(scan, request.binning)
         count, phase = scan.rows // request.binning, request.fitted_phase
         index = min(row // request.binning, count - 1)
         reach = phase.pad_px if phase else 0

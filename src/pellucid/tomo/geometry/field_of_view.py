@@ -59,7 +59,7 @@ def width_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float], rows: 
     if recipe.is_offset:
         return [f"{text}: values near the edge of the slices are wrong. Move the axis nearer to the other border."]
     if not recipe.is_circle:
-        return [f"{text}: pixels that not all views see are wrong. Leave out --square to set them to 0."]
+        return [f"{text}: pixels that not all views see are wrong. Leave out --no-circle to set them to 0."]
     radius = circle_radius(scan.columns, column)
     outside = f"{text}: only the circle of {radius:.0f} pixels around the axis, which all views see, is reconstructed."
     return [f"{outside} {_remedy(scan, sides == [near])}"]
@@ -69,7 +69,7 @@ def _remedy(scan: Scan, is_one_sided: bool) -> str:
     if is_one_sided and scan.is_full_turn:
         return "Use --offset to join opposite views and to see all of it."
     if is_one_sided:
-        return "Use --square to keep also pixels that not all views see, or scan a full turn and use --offset."
+        return "Use --no-circle to keep also pixels that not all views see, or scan a full turn and use --offset."
     return "To see more, scan a full turn with the axis near a border of the detector, and use --offset."
 
 

@@ -30,7 +30,7 @@ from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import has_shards, open_writer
 from pellucid.tomo.correction.beam import check_light, check_share, light_warnings, saturation_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings
-from pellucid.tomo.correction.preparation import Preparation, PreparationTask
+from pellucid.tomo.correction.preparation import Preparation, PreparationTask, check_binning
 from pellucid.tomo.geometry.field_of_view import width_warnings
 from pellucid.tomo.geometry.offset_check import offset_warnings
 from pellucid.tomo.pipeline.planning import plan_preparation, plan_prepared, plan_slabs
@@ -164,6 +164,7 @@ class _Job:
     def planned(cls, scan: Scan, request: _Request, engine: Engine, device: Device) -> "_Job":
         """What can be refused without touching the output is refused here."""
         binning = request.recipe.binning
+        check_binning(scan, binning)
         first, stop = (row // binning for row in _checked_rows(scan, request.output.rows, binning))
         values = plan_values(np.dtype(np.float32), request.output.dtype, request.output.value_range)
         check_light(scan, (first * binning, stop * binning))
@@ -339,9 +340,10 @@ class _Job:
 
 
 def _scan_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float], rows: tuple[int, int]) -> list[str]:
-    """About the frames of a scan, whatever is made of them. rows: as in _Job."""
+    """About the recipe, and the frames of a scan. rows: as in _Job."""
     binned = (rows[0] * recipe.binning, rows[1] * recipe.binning)
-    frames = [*frame_warnings(scan), *light_warnings(scan), *saturation_warnings(scan)]
+    unused = [f"The setting {name} of the recipe is not used by the method {recipe.method}." for name in recipe.unused]
+    frames = [*unused, *frame_warnings(scan), *light_warnings(scan), *saturation_warnings(scan)]
     return [*frames, *offset_warnings(scan, recipe, axis), *width_warnings(scan, recipe, axis, binned)]
 
 
