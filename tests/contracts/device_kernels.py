@@ -7,7 +7,7 @@ import warp as wp
 
 from benchmarks.device_kernels import iterate
 
-__all__ = ["count", "iterate", "mark", "number", "scale", "without_first"]
+__all__ = ["count", "fill", "iterate", "mark", "number", "scale", "without_first"]
 
 
 @wp.kernel(enable_backward=False)
@@ -15,6 +15,17 @@ def count(first: wp.int32, counts: wp.array2d(dtype=wp.int32)):
     row, column = wp.tid()
     row += first
     counts[row, column] = counts[row, column] + row * 3 + column + 1
+
+
+def fill(value: int):
+    """A kernel that is compiled for one number, in a module of its own."""
+    constant = wp.constant(value)
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def filled(first: wp.int32, out: wp.array(dtype=wp.int32)):
+        out[first + wp.tid()] = constant
+
+    return filled
 
 
 @wp.kernel(enable_backward=False)

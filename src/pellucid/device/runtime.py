@@ -1,7 +1,7 @@
 """Warp, started once per process: quietly, and with our folder for compiled kernels.
 
 Here: start(), stream(), the lock around everything in Warp that is not safe in threads, what is said while it compiles.
-Not here: launching (kernel_launch), devices (hardware).
+Not here: launching (kernel_launch), devices (hardware), what speeds up compiling (precompiled_headers).
 """
 
 import os
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pellucid import progress, settings
+from pellucid.device import precompiled_headers
+from pellucid.device.precompiled_headers import PrecompiledHeaders
 from pellucid.errors import NotWritable
 
 LOCK = threading.RLock()
@@ -27,6 +29,7 @@ EXPECTED_WITHOUT_GPU = b"Could not find or load the NVIDIA CUDA driver"
 
 class _State:
     warp: Any = None
+    headers: PrecompiledHeaders | None = None
 
 
 def start() -> Any:
@@ -54,6 +57,7 @@ def _initialise(kernel_folder: Path) -> Any:
         warp.config.quiet = True
     with _without_stderr_lines(EXPECTED_WITHOUT_GPU):
         warp.init()
+    _State.headers = precompiled_headers.install(warp, kernel_folder)
     return warp
 
 
@@ -87,7 +91,7 @@ def _without_stderr_lines(expected: bytes) -> Iterator[None]:
 
 @contextmanager
 def compile_notice(kernel_name: str, device_name: str, after_s: float = SAY_AFTER_S) -> Iterator[None]:
-    """Tell the person who waits why, if the block takes long."""
+    """Tell the person who waits why, if the block takes long. Nothing compiles when it ends: LOCK is held."""
     folder = settings.current().kernel_folder
     text = f"Compiling the kernel {kernel_name} for {device_name}; next time it comes from {folder}."
     timer = threading.Timer(after_s, progress.note, [text])
@@ -97,6 +101,8 @@ def compile_notice(kernel_name: str, device_name: str, after_s: float = SAY_AFTE
         yield
     finally:
         timer.cancel()
+        if _State.headers is not None:
+            _State.headers.publish()
 
 
 def _after_fork() -> None:
