@@ -109,7 +109,7 @@ def attenuated_by_kernel(raw: Any, times: Any, calibration: Calibration) -> Any:
     )
     shares = (*group_shares(times, calibration.dark_times), *group_shares(times, calibration.times))
     inputs = [raw, calibration.darks, calibration.flats, *shares, calibration.floor]
-    kernel = kernels.for_type(kernels.attenuate, "raw", raw.dtype)
+    kernel = kernels.attenuate(raw.dtype)
     launch(kernel, raw.shape, inputs=inputs, outputs=[sinograms, clipped], device=choose("cpu"))
     assert not clipped.any()
     return sinograms
@@ -189,6 +189,13 @@ def test_the_tooth_has_its_golden_values(rings: RingSettings, golden: tuple[floa
     image = primitives(device).to_host(back_project(filtered, geometry, device))
     numbers = (image.min(), image.max(), image.mean(), image.std())
     np.testing.assert_allclose(numbers, golden, rtol=3e-6)
+
+
+def test_another_type_of_numbers_compiles_nothing_anew() -> None:
+    """A module is compiled whole, so each type has one of its own."""
+    types = (np.uint8, np.uint16, np.float32)
+    made = [make(np.dtype(one)).module for make in (kernels.attenuate, kernels.bin_pixels) for one in types]
+    assert len({module.name for module in made}) == 6
 
 
 def test_several_threads_may_be_the_first_to_use_a_type_of_numbers() -> None:

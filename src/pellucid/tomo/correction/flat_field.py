@@ -172,7 +172,7 @@ def attenuate(projections: Array, times: Floats, calibration: Calibration, devic
         return Correction(sinograms, clipped)
     fixed = [room.to_device(array) for array in (calibration.darks, calibration.flats, *between)]
     inputs = [room.to_device(projections), *fixed, calibration.floor]
-    kernel = kernels.for_type(kernels.attenuate, "raw", projections.dtype)
+    kernel = kernels.attenuate(projections.dtype)
     launch(kernel, (views, rows, columns), inputs=inputs, outputs=[sinograms, clipped], device=device)
     return Correction(sinograms, room.to_host(clipped))
 
@@ -287,6 +287,6 @@ def bin_frames(frames: Array, factor: int, device: Device | None = None) -> Arra
         )
     room = primitives(device)
     binned = room.empty((count, rows // factor, columns // factor), np.float32)
-    kernel = kernels.for_type(kernels.bin_pixels, "frames", frames.dtype)
+    kernel = kernels.bin_pixels(frames.dtype)
     launch(kernel, binned.shape, inputs=[factor, frames], outputs=[binned], device=device)
     return binned

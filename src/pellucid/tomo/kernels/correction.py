@@ -9,23 +9,11 @@ Not here: averages of flats and darks, which view is replaced by what (correctio
 # What a kernel says is Warp's language, which a checker of Python's types cannot follow.
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import warp as wp
 
 from pellucid.device import runtime
-
-
-def for_type(kernel, parameter: str, dtype: np.dtype):
-    """The kernel whose array of that name holds numbers of that type."""
-    with runtime.LOCK:  # Two threads that are the first would each make one, and one of these would not run.
-        return _for_type(kernel, parameter, dtype)
-
-
-@cache
-def _for_type(kernel, parameter: str, dtype: np.dtype):
-    return wp.overload(kernel, {parameter: wp.array3d(dtype=wp.dtype_from_numpy(dtype))})
 
 
 @wp.func
@@ -37,44 +25,49 @@ def between(frames: wp.array3d(dtype=wp.float32), group: wp.int32, share: wp.flo
     return before
 
 
-@wp.kernel(enable_backward=False)
-def attenuate(
-    first: wp.int32,
-    raw: wp.array3d(dtype=Any),
-    darks: wp.array3d(dtype=wp.float32),
-    flats: wp.array3d(dtype=wp.float32),
-    dark_groups: wp.array(dtype=wp.int32),
-    dark_shares: wp.array(dtype=wp.float32),
-    groups: wp.array(dtype=wp.int32),
-    shares: wp.array(dtype=wp.float32),
-    floor: wp.float32,
-    sinograms: wp.array3d(dtype=wp.float32),
-    clipped: wp.array2d(dtype=wp.int32),
-):
-    """raw (view, row, column) to sinograms (row, view, column).
+def _attenuate(number):
+    """The kernel for raw data of that type."""
 
-    A view lies between two groups of flats, and of darks; its share is how far it is towards the second.
-    ``not (x >= floor)`` also holds for what is not a number; the last comparison catches infinities.
-    """
-    view, row, column = wp.tid()
-    view += first
-    dark = between(darks, dark_groups[view], dark_shares[view], row, column)
-    counts = wp.float32(raw[view, row, column]) - dark
-    open_beam = between(flats, groups[view], shares[view], row, column)
-    is_clipped = wp.int32(0)
-    if not (counts >= floor):
-        counts = floor
-        is_clipped = 1
-    if not (open_beam >= floor):
-        open_beam = floor
-        is_clipped = 1
-    if counts > 1.0e30 or open_beam > 1.0e30:
-        counts = floor
-        open_beam = floor
-        is_clipped = 1
-    sinograms[row, view, column] = wp.log(open_beam / counts)
-    if is_clipped > 0:
-        wp.atomic_add(clipped, row, view, 1)
+    @wp.kernel(enable_backward=False, module="unique")
+    def attenuate(
+        first: wp.int32,
+        raw: wp.array3d(dtype=number),
+        darks: wp.array3d(dtype=wp.float32),
+        flats: wp.array3d(dtype=wp.float32),
+        dark_groups: wp.array(dtype=wp.int32),
+        dark_shares: wp.array(dtype=wp.float32),
+        groups: wp.array(dtype=wp.int32),
+        shares: wp.array(dtype=wp.float32),
+        floor: wp.float32,
+        sinograms: wp.array3d(dtype=wp.float32),
+        clipped: wp.array2d(dtype=wp.int32),
+    ):
+        """raw (view, row, column) to sinograms (row, view, column).
+
+        A view lies between two groups of flats, and of darks; its share is how far it is towards the second.
+        ``not (x >= floor)`` also holds for what is not a number; the last comparison catches infinities.
+        """
+        view, row, column = wp.tid()
+        view += first
+        dark = between(darks, dark_groups[view], dark_shares[view], row, column)
+        counts = wp.float32(raw[view, row, column]) - dark
+        open_beam = between(flats, groups[view], shares[view], row, column)
+        is_clipped = wp.int32(0)
+        if not (counts >= floor):
+            counts = floor
+            is_clipped = 1
+        if not (open_beam >= floor):
+            open_beam = floor
+            is_clipped = 1
+        if counts > 1.0e30 or open_beam > 1.0e30:
+            counts = floor
+            open_beam = floor
+            is_clipped = 1
+        sinograms[row, view, column] = wp.log(open_beam / counts)
+        if is_clipped > 0:
+            wp.atomic_add(clipped, row, view, 1)
+
+    return attenuate
 
 
 @wp.kernel(enable_backward=False)
@@ -112,16 +105,23 @@ def subtract_air(first: wp.int32, margin: wp.int32, sinograms: wp.array3d(dtype=
         sinograms[row, view, column] = sinograms[row, view, column] - level
 
 
-@wp.kernel(enable_backward=False)
-def bin_pixels(first: wp.int32, factor: wp.int32, frames: wp.array3d(dtype=Any), binned: wp.array3d(dtype=wp.float32)):
-    """The mean of squares of factor by factor pixels of every frame."""
-    frame, row, column = wp.tid()
-    frame += first
-    total = wp.float32(0.0)
-    for down in range(factor):
-        for across in range(factor):
-            total += wp.float32(frames[frame, row * factor + down, column * factor + across])
-    binned[frame, row, column] = total / wp.float32(factor * factor)
+def _bin_pixels(number):
+    """The kernel for frames of that type."""
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def bin_pixels(
+        first: wp.int32, factor: wp.int32, frames: wp.array3d(dtype=number), binned: wp.array3d(dtype=wp.float32)
+    ):
+        """The mean of squares of factor by factor pixels of every frame."""
+        frame, row, column = wp.tid()
+        frame += first
+        total = wp.float32(0.0)
+        for down in range(factor):
+            for across in range(factor):
+                total += wp.float32(frames[frame, row * factor + down, column * factor + across])
+        binned[frame, row, column] = total / wp.float32(factor * factor)
+
+    return bin_pixels
 
 
 @wp.kernel(enable_backward=False)
@@ -151,3 +151,26 @@ def transmit_again(
     view += first
     if frames[view, row, column] > 0.0:
         frames[view, row, column] = wp.exp(-attenuations[view, row, column])
+
+
+# A kernel for each type of numbers, in a module of its own: a module with one more type would be compiled anew.
+
+
+def attenuate(dtype: np.dtype):
+    """The kernel that corrects raw data of that type."""
+    return _for_type(_attenuate, np.dtype(dtype))
+
+
+def bin_pixels(dtype: np.dtype):
+    """The kernel that bins frames of that type."""
+    return _for_type(_bin_pixels, np.dtype(dtype))
+
+
+def _for_type(make, dtype: np.dtype):
+    with runtime.LOCK:  # Two threads that are the first would each make one, and one of these would not run.
+        return _made(make, dtype)
+
+
+@cache
+def _made(make, dtype: np.dtype):
+    return make(wp.dtype_from_numpy(dtype))
