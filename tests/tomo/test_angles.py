@@ -58,7 +58,7 @@ def test_with_a_missing_wedge_weights_are_the_angle_covered(drawn: AngleSet) -> 
 @given(covering(views=(12, 80)))
 def test_a_weight_is_the_angle_nearer_to_a_view_than_to_others(drawn: AngleSet) -> None:
     """Counted on a fine grid; views closer than a tenth of a step are one, and share."""
-    angles, per_degree = np.mod(drawn.angles_rad, np.pi), 400
+    angles, per_degree = np.mod(drawn.angles_rad, np.pi), 50
     fine = np.radians((np.arange(180 * per_degree) + 0.5) / per_degree)
     away = np.abs(fine[:, None] - angles)
     counts = np.bincount(np.minimum(away, np.pi - away).argmin(axis=1), minlength=len(angles))

@@ -76,8 +76,10 @@ def fourier_sum(
     frequencies = np.arange(1, length // 2) / length
     for row, angle, weight in zip(rows, angles_rad, weights, strict=True):
         spectrum = np.fft.rfft(row, length) * gains
-        place = (x * np.cos(angle) + y * np.sin(angle) + axis)[..., None]
-        waves = np.exp(2j * np.pi * frequencies * place) @ spectrum[1:-1]
+        # The wave at x cos + y sin + axis is a wave in x times one in y.
+        in_x = np.exp(2j * np.pi * np.outer(frequencies, x[0] * np.cos(angle) + axis))
+        in_y = np.exp(2j * np.pi * np.outer(frequencies, y[:, 0] * np.sin(angle)))
+        waves = in_y.T @ (spectrum[1:-1, None] * in_x)
         image += weight / length * (spectrum[0].real + 2 * waves.real)
     radius = circle_radius(width, axis) if radius is None else radius
     return np.where(x**2 + y**2 <= radius**2, image, 0.0)
