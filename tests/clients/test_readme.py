@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.clients.programs import TIMEOUT_S
@@ -17,10 +18,8 @@ from tests.suite_report import ROOT
 from tests.transport.namespaces import TwoHosts, two_hosts
 
 SECTION = (ROOT / "README.md").read_text().partition("## Send from another machine\n")[2].partition("\n## ")[0]
-BALL = sum(
-    x * x + y * y + z * z < 60 * 60 and (x < 0 or y >= 0)
-    for z in range(-64, 64) for y in range(-64, 64) for x in range(-64, 64)
-)  # fmt: skip
+Z, Y, X = np.ogrid[-64:64, -64:64, -64:64]
+BALL = int(((X * X + Y * Y + Z * Z < 60 * 60) & ((X < 0) | (Y >= 0))).sum())
 """How many voxels it has."""
 NAMES = Path("/etc/netns")
 """Where ``ip netns exec`` takes the hosts file of a namespace from."""
