@@ -16,7 +16,8 @@ from pellucid import Block
 from pellucid.box import Shape
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.engines.run import run
-from pellucid.engines.task import Resources, Work
+from pellucid.engines.task import Work
+from pellucid.jobs.resources import Resources
 
 BLOCK, HALO = (32, 32, 32), (1, 1, 1)
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 TIMEOUT_S = 120.0
-LOOK_AGAIN_S = 0.02
+POLL_S = 0.02
 
 
 def wait_until(is_so: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None:
@@ -13,4 +13,4 @@ def wait_until(is_so: Callable[[], object], timeout_s: float = TIMEOUT_S) -> Non
     while not is_so():
         if time.monotonic() > deadline:
             raise TimeoutError(f"not so after {timeout_s} s")
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(POLL_S)

@@ -38,7 +38,7 @@ ALIASES = {
     for name, value in {**vars(scene), **vars(shared_types), **vars(reconstruction)}.items()
     if get_origin(value) is Literal
 }
-CONSTANTS = ("VERSION", "LARGEST_MESSAGE_BYTES", "LARGEST_EDGE", "LARGEST_UPLOAD_BYTES")
+CONSTANTS = ("VERSION", "MAX_MESSAGE_BYTES", "MAX_EDGE", "MAX_UPLOAD_BYTES")
 
 
 def generate() -> str:

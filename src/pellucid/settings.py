@@ -25,7 +25,7 @@ from pellucid.errors import InvalidInput
 
 CONFIG_VARIABLE = "PELLUCID_CONFIG"
 ALLOWED_FOLDERS_VARIABLE = "PELLUCID_ALLOWED_FOLDERS"  # Set by a process for its children: formats.local_files.
-LARGEST_DEFAULT_CACHE_BYTES = 20 * 2**30
+MAX_DEFAULT_CACHE_BYTES = 20 * 2**30
 
 VARIABLES = {
     "cache_folder": "PELLUCID_CACHE_FOLDER",
@@ -261,7 +261,7 @@ def _default_cache_folder(_: Mapping[str, object]) -> Path:
 
 
 def _default_cache_bytes(values: Mapping[str, object]) -> int:
-    return min(LARGEST_DEFAULT_CACHE_BYTES, _free_disk_bytes(Path(str(values["cache_folder"]))) // 2)
+    return min(MAX_DEFAULT_CACHE_BYTES, _free_disk_bytes(Path(str(values["cache_folder"]))) // 2)
 
 
 def _default_memory_bytes(_: Mapping[str, object]) -> int:

@@ -8,7 +8,7 @@ from pellucid.agent.jobs import estimate as estimate_module
 from pellucid.agent.jobs.estimate import estimate, refuse_impossible, volume_bytes
 from pellucid.agent.jobs.requests import Overrides, TaskRequest, ViewerRequest
 from pellucid.errors import InvalidInput, NotAllowed, NotEnoughMemory
-from pellucid.jobs.job import Resources
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import NodeSpec, Site
 
 NODE = NodeSpec(gpus=4, gpu_memory_bytes=80 * 2**30, memory_bytes=512 * 2**30)
@@ -46,7 +46,7 @@ def test_what_is_no_volume_is_refused(shape: tuple[int, ...], dtype: str) -> Non
 def test_what_is_asked_for_wins_over_the_estimate() -> None:
     site = Site("slurm", time_limit_minutes=90, node=NODE)
     request = ViewerRequest(gpus=3, shape=(8, 8, 8), memory_bytes=2**30, cores=5)
-    assert request.resources(site) == Resources(3, 2**30, 5, 90)
+    assert request.resources(site) == Resources(2**30, cores=5, gpus=3, minutes=90)
     assert ViewerRequest().resources(site).gpus == 1
 
 

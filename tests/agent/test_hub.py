@@ -218,7 +218,7 @@ def test_a_program_works_through_the_hub(hub: RunningHub, ada: Person) -> None:
             assert viewer.url.startswith(sys.argv[1] + "/user/")
             assert [one.address for one in pellucid.instances()].count(viewer.address) == 1
             print(viewer.screenshot(32, 24).shape, viewer.state.phase)
-            print(pellucid.connect(viewer.url).links["look"].startswith(sys.argv[1]))
+            print(pellucid.connect(viewer.url).links["view"].startswith(sys.argv[1]))
         print(viewer.state.phase, oct(os.stat(sys.argv[4]).st_mode & 0o777))
         pellucid.logout()
         print(os.path.exists(sys.argv[4]))"""

@@ -12,10 +12,12 @@ from pellucid.agent.audit import Audit
 from pellucid.agent.jobs import schedulers
 from pellucid.agent.jobs.records import JobRecord, RecordStore
 from pellucid.agent.jobs.requests import TaskRequest, ViewerRequest
-from pellucid.agent.jobs.supervisor import ENDING_S, KEPT_S, JobSupervisor, effective_state
+from pellucid.agent.jobs.supervisor import KEPT_S, SHUTDOWN_TIMEOUT_S, JobSupervisor, effective_state
 from pellucid.errors import InvalidInput, NotFound, SchedulerUnreachable
-from pellucid.jobs.job import Job, Resources, SubmittedJob, write_json
+from pellucid.jobs.job import Job, SubmittedJob
 from pellucid.jobs.job_state import JobState
+from pellucid.jobs.private_files import write_json
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
 SITE = Site("slurm", poll_s=0.0)
@@ -273,7 +275,7 @@ def test_what_does_not_end_is_made_to(scheduler: Told, tmp_path: Path) -> None:
     keeper.cancel(id)
     keeper.poll()
     assert keeper.get(id).state.phase == "ending"
-    clock.now += ENDING_S
+    clock.now += SHUTDOWN_TIMEOUT_S
     keeper.poll()
     assert scheduler.cancelled == [(id, False), (id, True)]
     scheduler.text[id] = JobState("ended", "Cancelled.")

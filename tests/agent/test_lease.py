@@ -10,7 +10,7 @@ import pytest
 from pellucid.agent import lease as lease_module
 from pellucid.agent.lease import LASTS_S, Lease, holder
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import write_json
+from pellucid.jobs.private_files import write_json
 from pellucid.jobs.process_identity import ProcessId
 
 

@@ -108,7 +108,7 @@ def test_mesh_and_points_are_made_and_drawn(scan: Path, tmp_path: Path, capsys: 
     assert main(["render", str(scan), "--points", str(points), "--radius-scale", "5", "-o", beside, *size]) == 0
     assert (np.asarray(Image.open(beside)) != image).any()
     assert main(["render", "-o", output]) == 1
-    assert "nothing in the scene" in capsys.readouterr().err
+    assert "The scene is empty" in capsys.readouterr().err
 
 
 def test_render_draws_what_it_is_told(scan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -139,7 +139,7 @@ def test_of_what_a_viewer_cannot_hold_some_voxels_are_shown(monkeypatch: pytest.
     from pellucid.cli.reconstruct import live_view
 
     layout = Layout((Level((5, 6, 8), (5, 6, 8), (2.0, 2.0, 2.0)),), np.dtype(np.float32), "um")
-    monkeypatch.setattr(live_view, "MOST_BYTES", 5 * 6 * 8 * 4 // 8)
+    monkeypatch.setattr(live_view, "MAX_BYTES", 5 * 6 * 8 * 4 // 8)
     voxels, shown = np.arange(240, dtype=np.float32).reshape(5, 6, 8), np.zeros((3, 3, 4), np.float32)
 
     class Stream:

@@ -248,7 +248,7 @@ def test_a_path_into_a_folder(scan: Path, tmp_path: Path) -> None:
         (["-o", "{folder}/a.xyz"], "Use a name that ends in .png"),
         (["-o", "{folder}/a.png", "--slice", "z=40"], "Choose z from 0 to 39."),
         (["-o", "{folder}/a.png", "--clip", "0:99,:,:"], "0 <= start < stop <= 40"),
-        (["-o", "{folder}/a.png", "--preset", "rust"], "There is no preset 'rust'"),
+        (["-o", "{folder}/a.png", "--preset", "rust"], "Unknown preset 'rust'"),
         (["-o", "{folder}/a.png", "--compare", "nowhere"], "nowhere does not exist."),
         (["-o", "{folder}/a.mp4", "--path", "nowhere.json"], "No such file"),
         (["-o", "{folder}/a.png", "--parameter", "strength=1"], "Add --shading-file FILE."),

@@ -134,7 +134,7 @@ def test_a_wrong_link_is_refused_and_a_right_one_works_once(running: pellucid.Vi
 def test_share_links_allow_what_they_say_until_they_are_revoked(running: pellucid.Viewer) -> None:
     links = running.links
     assert links == running.links  # The same, until they are revoked.
-    guest = pellucid.connect(links["look"])
+    guest = pellucid.connect(links["view"])
     assert guest.scene == running.scene
     with pytest.raises(NotAllowed, match="This link is for viewing"):
         guest.screenshot()
@@ -148,13 +148,13 @@ def test_share_links_allow_what_they_say_until_they_are_revoked(running: pelluci
         owner.screenshot()
     with pytest.raises(TokenRejected):
         owner.render_volume(array)
-    for link in (mine, links["look"], running.url):
-        if link == links["look"]:
+    for link in (mine, links["view"], running.url):
+        if link == links["view"]:
             running.revoke(link)
         else:
             with pytest.raises(InvalidInput, match="has no such link"):
                 running.revoke(link)
-    with pytest.raises(InvalidInput, match="Use look, steer or own"):
+    with pytest.raises(InvalidInput, match="Use view, control or own"):
         running.share("everything")
 
 

@@ -77,10 +77,10 @@ def test_what_cannot_be_is_refused_with_a_remedy(viewer: Viewer) -> None:
 
 
 def test_links_allow_no_more_than_they_say(viewer: Viewer, array: Voxels) -> None:
-    watching = pellucid.connect(viewer.links["look"])
+    watching = pellucid.connect(viewer.links["view"])
     with pytest.raises(NotAllowed, match="for viewing"):
         watching.camera = Camera()
-    steering = pellucid.connect(viewer.links["steer"])
+    steering = pellucid.connect(viewer.links["control"])
     assert steering.screenshot(16, 12).shape == (12, 16, 4)
     with pytest.raises(NotAllowed, match="viewing and control"):
         steering.render_volume(array)

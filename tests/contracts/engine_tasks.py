@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pellucid.box import Shape
-from pellucid.engines.task import Resources, Work
+from pellucid.engines.task import Work
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
 from pellucid.formats.registry import open_writer
+from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 from pellucid.volume.volume import open_volume
 

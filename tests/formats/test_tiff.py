@@ -43,7 +43,7 @@ def test_tifffile_reads_what_is_written(
     dtype: str, is_big: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_big:
-        monkeypatch.setattr(tiff_header, "_LARGEST_CLASSIC", 0)
+        monkeypatch.setattr(tiff_header, "_MAX_CLASSIC", 0)
     voxels = numbers((3, 5, 7), dtype)
     location = write(Case("a.tif"), tmp_path, voxels)
     with tifffile.TiffFile(location.path) as tif:

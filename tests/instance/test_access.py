@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from pellucid.errors import DeviceUnavailable, InvalidInput
 from pellucid.instance.access.capabilities import RANKS, allows
 from pellucid.instance.protocol import client_messages
-from pellucid.instance.protocol.shared_types import LARGEST_MESSAGE_BYTES, VERSION, Capability
+from pellucid.instance.protocol.shared_types import MAX_MESSAGE_BYTES, VERSION, Capability
 from pellucid.instance.routes.static_page import page_files
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import SessionOptions
@@ -23,18 +23,18 @@ from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, inter
 
 # What each route needs. A route that is not listed fails the test below.
 ROUTES: dict[str, Capability] = {
-    "GET /api/about": "look",
-    "GET /api/scene": "look",
-    "GET /api/statistics": "look",
-    "PATCH /api/scene": "steer",
-    "PUT /api/camera": "steer",
-    "GET /api/screenshot": "steer",
-    "POST /api/presets/parse": "steer",
-    "GET /api/presets/paraview": "steer",
-    "POST /api/profile": "steer",
-    "POST /api/movies": "steer",
-    "GET /api/tasks/{task}": "steer",
-    "GET /api/tasks/{task}/result": "steer",
+    "GET /api/about": "view",
+    "GET /api/scene": "view",
+    "GET /api/statistics": "view",
+    "PATCH /api/scene": "control",
+    "PUT /api/camera": "control",
+    "GET /api/screenshot": "control",
+    "POST /api/presets/parse": "control",
+    "GET /api/presets/paraview": "control",
+    "POST /api/profile": "control",
+    "POST /api/movies": "control",
+    "GET /api/tasks/{task}": "control",
+    "GET /api/tasks/{task}/result": "control",
     "POST /api/exports": "own",
     "GET /api/volume": "own",
     "GET /api/state": "own",
@@ -45,7 +45,7 @@ ROUTES: dict[str, Capability] = {
     "POST /api/shares": "own",
     "DELETE /api/shares/{id}": "own",
     "POST /api/codes": "own",
-    "POST /api/tickets": "look",
+    "POST /api/tickets": "view",
     "GET /api/files": "own",
     "GET /api/files/info": "own",
     "POST /api/load": "own",
@@ -117,7 +117,7 @@ def test_a_page_that_opened_the_viewers_page_has_no_hold_on_it(instance: Instanc
 
 
 def test_the_end_is_the_owners(instance: Instance) -> None:
-    for has in ("look", "steer"):
+    for has in ("view", "control"):
         with http(instance, has) as client:
             assert client.post("/api/shutdown").status_code == 403
     assert is_alive(instance)
@@ -148,10 +148,10 @@ def test_a_message_is_heard_from_those_who_may(
 
 def test_who_steers_may_not_name_another_file(instance: Instance, folder: Path) -> None:
     path = str(folder / "labels.npy")
-    with open_page(instance, "steer") as page:
+    with open_page(instance, "control") as page:
         page.patch("volumes", 0, "source", value=path)
         assert "This link is for" in page.hear_text("error")["what"]
-    with http(instance, "steer") as client:
+    with http(instance, "control") as client:
         body = {"changes": [{"path": ["volumes", 0, "source"], "value": path}]}
         assert client.patch("/api/scene", json=body).status_code == 403
 
@@ -167,7 +167,7 @@ def test_paths_are_shown_to_owners_alone(instance: Instance, source: str) -> Non
 
 def test_a_program_that_steers_waits_for_the_controls(fresh: Instance) -> None:
     body = {"changes": [{"path": ["step"], "value": 1.0}]}
-    with http(fresh, "steer") as steering, http(fresh) as owning:
+    with http(fresh, "control") as steering, http(fresh) as owning:
         with open_page(fresh, name="Ada"):
             refused = steering.patch("/api/scene", json=body)
             assert refused.status_code == 403 and "Ada has the controls" in refused.text
@@ -178,7 +178,7 @@ def test_a_program_that_steers_waits_for_the_controls(fresh: Instance) -> None:
 
 
 def test_one_has_the_controls_and_others_ask(fresh: Instance) -> None:
-    with open_page(fresh, name="Ada") as ada, open_page(fresh, "steer", name="Ben") as ben:
+    with open_page(fresh, name="Ada") as ada, open_page(fresh, "control", name="Ben") as ben:
         ben.hear_text("controls")
         ben.look(ben.scene.camera.turned(5.0), is_moving=False)
         assert "Ada has the controls" in ben.hear_text("error")["what"]
@@ -252,7 +252,7 @@ def test_a_page_from_elsewhere_is_refused(instance: Instance, origin: str) -> No
 def test_an_oversized_message_ends_the_line_not_the_instance(instance: Instance) -> None:
     # Only the head of the message: were its body under way when the instance closes, the reason could be lost with it.
     text, masked = 0x81, 0xFF
-    head = struct.pack("!BBQI", text, masked, LARGEST_MESSAGE_BYTES + 1, 0)
+    head = struct.pack("!BBQI", text, masked, MAX_MESSAGE_BYTES + 1, 0)
     with open_page(instance) as page:
         page.socket.socket.sendall(head)
         with pytest.raises(ConnectionClosed) as closed:
@@ -293,7 +293,7 @@ def test_who_says_nothing_is_let_go(instance: Instance, monkeypatch: pytest.Monk
 
 
 def test_a_page_too_many_is_refused(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MOST_CLIENTS", 1)
+    monkeypatch.setattr(connection, "MAX_CLIENTS", 1)
     with open_page(instance) as page:
         with pytest.raises(InvalidStatus), connect(address(instance)):
             pass

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.errors import InvalidInput, NotFound
-from pellucid.instance.arrays.uploads import EXPIRES_S, MOST_COMING, ArrayUploads, with_span
+from pellucid.instance.arrays.uploads import EXPIRES_S, MAX_PENDING, ArrayUploads, with_span
 from pellucid.instance.protocol.http_bodies import ArrayOffer
 
 OFFER = ArrayOffer((2, 3, 4), "uint8")
@@ -32,7 +32,7 @@ def arrays(clock: Clock) -> ArrayUploads:
 
 
 def test_abandoned_announcements_make_room_for_others(arrays: ArrayUploads, clock: Clock) -> None:
-    abandoned = [arrays.announce(OFFER)[0] for _ in range(MOST_COMING)]
+    abandoned = [arrays.announce(OFFER)[0] for _ in range(MAX_PENDING)]
     with pytest.raises(InvalidInput, match="Too many uploads"):
         arrays.announce(OFFER)
     clock.now += EXPIRES_S + 1

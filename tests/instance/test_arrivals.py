@@ -27,7 +27,7 @@ from pellucid.transport.address import Address
 from pellucid.transport.client import TransferOptions, retrieve, send
 from pellucid.transport.host import ReceiveLimits
 from pellucid.transport.lanes import shm
-from pellucid.transport.wire.announcement import SMALLEST_PIECE, ArrayInfo
+from pellucid.transport.wire.announcement import MIN_PIECE, ArrayInfo
 from tests.instance.loopback import Page, open_page, running, secret, served
 from tests.instance.sending import TCP, address_of, held, in_background, sent, token_of, told_of_break
 from tests.suite_report import ROOT
@@ -102,14 +102,14 @@ def test_what_cannot_be_shown_is_refused_first(
 
 
 def test_nobody_without_the_owners_token(instance: Instance, ball: Voxels) -> None:
-    for token in ("a wrong secret", secret(instance, "steer"), secret(instance, "look")):
+    for token in ("a wrong secret", secret(instance, "control"), secret(instance, "view")):
         with pytest.raises(TokenRejected):
             send(address_of(instance), ball, token=token)
 
 
 def test_only_the_owner_learns_where_to_send(instance: Instance) -> None:
     assert Viewer(instance.link("own"))._transfer == address_of(instance)
-    assert Viewer(instance.link("steer"))._transfer == ""
+    assert Viewer(instance.link("control"))._transfer == ""
 
 
 def test_no_more_than_the_viewer_was_started_for(folder: Path, ball: Voxels) -> None:
@@ -139,7 +139,7 @@ def test_a_broken_transfer_leaves_what_was_shown(fresh: Instance, large: Voxels)
 def test_a_retry_sends_only_what_is_missing(instance: Instance, viewer: Viewer, large: Voxels) -> None:
     with Relay(Address.parse(address_of(instance)).port, cut_after=HALF) as relay:
         report = sent(instance, large, TransferOptions("tcp"), relay.address)
-    assert report.resumed_bytes >= SMALLEST_PIECE and report.nbytes + report.resumed_bytes == large.nbytes
+    assert report.resumed_bytes >= MIN_PIECE and report.nbytes + report.resumed_bytes == large.nbytes
     assert np.array_equal(viewer.retrieve_volume(), large)
 
 
@@ -174,12 +174,12 @@ def receiving(page: Page) -> dict[str, Any]:
 @pytest.mark.parametrize("lane", ["shm", "tcp"])
 def test_pages_see_how_far_it_is(lane: str, instance: Instance, large: Voxels, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shm, "TELL_AGAIN_S", 0.0)
-    monkeypatch.setattr(shm, "COPY_BYTES", SMALLEST_PIECE)
+    monkeypatch.setattr(shm, "COPY_BYTES", MIN_PIECE)
     reached, may_go_on = held(monkeypatch, 3)
     with open_page(instance) as page:
         sending, failures = in_background(sent, instance, large, TransferOptions(lane))
         assert reached.wait(120)
-        while (heard := receiving(page))["done"] < 3 * SMALLEST_PIECE:
+        while (heard := receiving(page))["done"] < 3 * MIN_PIECE:
             pass
         assert (heard["total"], heard["unit"], heard["state"]) == (large.nbytes, "B", "running")
         may_go_on.set()

@@ -49,7 +49,7 @@ def test_a_stream(instance: Instance, ball: Voxels) -> None:
     assert np.array_equal(retrieve(instance.address, {}, token=token).array, ball)
 
 
-@pytest.mark.parametrize("capability", ["look", "steer"])
+@pytest.mark.parametrize("capability", ["view", "control"])
 def test_only_its_owner_may_send(capability: Capability, instance: Instance, ball: Voxels) -> None:
     with pytest.raises(TokenRejected, match="rejected the token"):
         send(instance.address, ball, token=secret(instance, capability))

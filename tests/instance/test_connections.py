@@ -11,8 +11,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from pellucid.instance.access.sessions import Channel, Grant
-from pellucid.instance.protocol.shared_types import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability
+from pellucid.instance.access.sessions import AccessChannel, Grant
+from pellucid.instance.protocol.shared_types import MAX_CLIENTS, RESERVED_FOR_OWNER, VERSION, Capability
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import SessionOptions
 from pellucid.instance.websocket import connection
@@ -82,18 +82,18 @@ def test_connections_that_never_begin_tls_keep_nobody_out(source: str, folder: P
 
 @pytest.mark.parametrize("is_local", [False, True], ids=["port", "unix socket"])
 def test_guests_leave_room_for_the_owner(instance: Instance, is_local: bool) -> None:
-    with lines(instance, MAX_GUESTS, unfinished(instance, "steer"), is_local):
+    with lines(instance, MAX_GUESTS, unfinished(instance, "control"), is_local):
         while instance.session.connections.guests < MAX_GUESTS:
             pass  # Some may still be on their way.
-        with http(instance, "steer") as guest:
+        with http(instance, "control") as guest:
             assert (refused := guest.get("/api/scene")).status_code == 429
             assert "Too many guest connections" in refused.json()["what"]
-        with pytest.raises(ConnectionClosed), open_page(instance, "look"):
+        with pytest.raises(ConnectionClosed), open_page(instance, "view"):
             pass
         with open_page(instance) as page, http(instance) as owner:
             assert page.exact().rgb.shape == (48, 64, 3)
             assert owner.get("/api/scene").status_code == 200
-    with open_page(instance, "look") as page:
+    with open_page(instance, "view") as page:
         assert page.state
 
 
@@ -113,14 +113,14 @@ def test_a_connection_that_waits_too_long_is_closed(source: str, folder: Path) -
 
 @pytest.fixture
 def three_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST_CLIENTS > RESERVED_FOR_OWNER > 0
-    monkeypatch.setattr(connection, "MOST_CLIENTS", 3)
+    assert MAX_CLIENTS > RESERVED_FOR_OWNER > 0
+    monkeypatch.setattr(connection, "MAX_CLIENTS", 3)
 
 
 @pytest.mark.usefixtures("three_places")
 def test_guests_do_not_take_the_last_places(fresh: Instance) -> None:
-    with open_page(fresh, "look"):
-        with pytest.raises(ConnectionClosed), open_page(fresh, "steer"):
+    with open_page(fresh, "view"):
+        with pytest.raises(ConnectionClosed), open_page(fresh, "control"):
             pass
         with open_page(fresh), open_page(fresh), pytest.raises(InvalidStatus), connect(address(fresh)):
             pass
@@ -130,8 +130,8 @@ def test_guests_do_not_take_the_last_places(fresh: Instance) -> None:
 def test_who_greets_late_finds_the_places_taken(fresh: Instance) -> None:
     with connect(address(fresh)) as late:
         page = Page(late)
-        proof = proved(page, begun(fresh, "look"), fresh.address)
-        with open_page(fresh, "look"), pytest.raises(ConnectionClosed) as closed:
+        proof = proved(page, begun(fresh, "view"), fresh.address)
+        with open_page(fresh, "view"), pytest.raises(ConnectionClosed) as closed:
             page.say("hello", version=VERSION, width=8, height=8, proof=proof)
             late.recv(timeout=TIMEOUT_S)
     assert closed.value.rcvd is not None and closed.value.rcvd.code == 1013
@@ -142,7 +142,7 @@ def test_what_is_no_address_of_a_page_is_none_of_the_viewer(instance: Instance, 
     body = {"session": "unknown", "nonce": "mine", "address": page}
     assert httpx.post(f"{instance.address}api/prove", json=body).json() == {"proof": ""}
     access = instance.session.access
-    assert not access.begin(Grant("own"), page, Channel(access.address)).is_lasting
+    assert not access.begin(Grant("own"), page, AccessChannel(access.address)).is_lasting
 
 
 def test_malformed_requests_of_strangers_fill_no_log(instance: Instance) -> None:

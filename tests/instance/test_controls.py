@@ -8,9 +8,9 @@ from pellucid.instance.websocket.controls import Controls
 
 OWNER, ADA, BEN, EVE = (
     Client("owner", "Owner", "own"),
-    Client("ada", "Ada", "steer"),
-    Client("ben", "Ben", "steer"),
-    Client("eve", "Eve", "look"),
+    Client("ada", "Ada", "control"),
+    Client("ben", "Ben", "control"),
+    Client("eve", "Eve", "view"),
 )
 
 

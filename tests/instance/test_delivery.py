@@ -207,7 +207,7 @@ def test_guests_get_a_key_frame_together_once_a_second() -> None:
     now = [100.0]
     owner, guests = member("owner", "h264"), [member(name, "h264") for name in "ab"]
     for guest in guests:
-        guest.client = Client(guest.id, "", "look")
+        guest.client = Client(guest.id, "", "view")
     watching = [owner, *guests]
 
     async def keys(count: int, needing: list[ConnectedClient]) -> int:

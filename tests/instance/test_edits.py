@@ -50,13 +50,13 @@ def test_what_cannot_be_is_refused(path: tuple[str | int, ...], value: object, w
 
 def test_layers_that_cannot_be_drawn_together_are_refused_before_anything_changes() -> None:
     two = replace(SCENE, volumes=(*SCENE.volumes, VolumeLayer("/data/rock.npy")))
-    with pytest.raises(InvalidInput, match="only drawn as composites"):
+    with pytest.raises(InvalidInput, match="in composite mode only"):
         with_changes(two, [Change(("volumes", 1, "mode"), "max")])
-    with pytest.raises(InvalidInput, match="no isosurface to draw"):
+    with pytest.raises(InvalidInput, match="needs an isovalue"):
         with_changes(SCENE, [Change(("volumes", 0, "mode"), "isosurface")])
     hidden = with_changes(two, [Change(("volumes", 0, "is_visible"), False), Change(("volumes", 1, "mode"), "max")])
     assert [layer.mode for layer in hidden.visible.volumes] == ["max"]
-    with pytest.raises(InvalidInput, match="only drawn as composites"):
+    with pytest.raises(InvalidInput, match="in composite mode only"):
         with_changes(hidden, [Change(("volumes", 0, "is_visible"), True)])
 
 

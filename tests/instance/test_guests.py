@@ -31,14 +31,14 @@ from pellucid.instance.protocol.http_bodies import MovieRequest
 from pellucid.instance.protocol.shared_types import Capability, Change, Client
 from pellucid.instance.scene.edits import with_changes
 from pellucid.instance.server import Instance
-from pellucid.instance.tasks.tasks import MAX_GUEST_RUNNING, MAX_RUNNING, MOST_KEPT, Result, TaskRegistry
-from pellucid.instance.websocket.client import MOST_WAITING, OWNER, ConnectedClient, Outbox, Requester
+from pellucid.instance.tasks.tasks import MAX_GUEST_RUNNING, MAX_KEPT, MAX_RUNNING, Result, TaskRegistry
+from pellucid.instance.websocket.client import MAX_WAITING, OWNER, ConnectedClient, Outbox, Requester
 from pellucid.instance.websocket.message_rates import LATEST_WINS, MAX_PER_SECOND, MessageLimiter
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene, VolumeLayer
 from tests.instance.loopback import http, open_page
 
-GUEST, OTHER_GUEST = Requester("steer", "one link"), Requester("steer", "another link")
+GUEST, OTHER_GUEST = Requester("control", "one link"), Requester("control", "another link")
 
 
 def client(requester: Requester) -> ConnectedClient:
@@ -65,7 +65,7 @@ async def finished(tasks: TaskRegistry, by: Requester, path: Path) -> str:
 
 def with_tasks(use: Callable[[TaskRegistry, list[ConnectedClient]], Any]) -> None:
     async def run() -> None:
-        members = [client(one) for one in (Requester("own", "owner"), GUEST, OTHER_GUEST, Requester("look", "x"))]
+        members = [client(one) for one in (Requester("own", "owner"), GUEST, OTHER_GUEST, Requester("view", "x"))]
         tasks = TaskRegistry(IdleTimer(), lambda: members)
         try:
             await use(tasks, members)
@@ -79,7 +79,7 @@ def test_a_result_belongs_to_who_asked_and_to_the_owner(tmp_path: Path) -> None:
     async def use(tasks: TaskRegistry, members: list[ConnectedClient]) -> None:
         owners = await finished(tasks, Requester("own", "owner"), tmp_path / "export.tif")
         guests = await finished(tasks, GUEST, tmp_path / "movie.mp4")
-        for by in (GUEST, OTHER_GUEST, Requester("steer"), Requester("look", "one link")):
+        for by in (GUEST, OTHER_GUEST, Requester("control"), Requester("view", "one link")):
             with pytest.raises(NotFound):
                 tasks.result(owners, by)
             with pytest.raises(NotFound):
@@ -132,7 +132,7 @@ def test_guests_queue_no_work() -> None:
 def test_guests_do_not_push_out_the_owners_results(tmp_path: Path) -> None:
     async def use(tasks: TaskRegistry, members: list[ConnectedClient]) -> None:
         owners = await finished(tasks, OWNER, tmp_path / "export.tif")
-        guests = [await finished(tasks, GUEST, tmp_path / f"{number}.mp4") for number in range(MOST_KEPT + 2)]
+        guests = [await finished(tasks, GUEST, tmp_path / f"{number}.mp4") for number in range(MAX_KEPT + 2)]
         assert tasks.result(owners).path.exists()
         assert not (tmp_path / "0.mp4").exists() and tasks.result(guests[-1], GUEST).path.exists()
 
@@ -140,7 +140,7 @@ def test_guests_do_not_push_out_the_owners_results(tmp_path: Path) -> None:
 
 
 def test_an_export_of_the_owner_is_not_the_guests(fresh: Instance) -> None:
-    with http(fresh) as owner, http(fresh, "steer") as guest, open_page(fresh) as page:
+    with http(fresh) as owner, http(fresh, "control") as guest, open_page(fresh) as page:
         task = owner.post("/api/exports", json={"format": "nrrd"}).json()["task"]
         while (heard := page.hear_text("progress"))["task"] != task or heard["state"] == "running":
             pass
@@ -162,23 +162,23 @@ def test_an_export_of_the_owner_is_not_the_guests(fresh: Instance) -> None:
 )
 def test_a_movie_of_a_guest_is_small(request_: MovieRequest) -> None:
     with pytest.raises(NotAllowed, match="than this link allows"):
-        check_movie(request_, "steer")
+        check_movie(request_, "control")
     check_movie(request_, "own")
-    check_movie(MovieRequest(1920, 1080, MAX_GUEST_MOVIE_FRAMES / 30, 30), "steer")
+    check_movie(MovieRequest(1920, 1080, MAX_GUEST_MOVIE_FRAMES / 30, 30), "control")
 
 
 def test_a_guest_is_told_over_http(instance: Instance) -> None:
-    with http(instance, "steer") as guest:
+    with http(instance, "control") as guest:
         assert guest.post("/api/movies", json={"width": 8192, "height": 8192}).status_code == 403
         assert guest.get("/api/screenshot?width=8192&height=8192").status_code == 403
     with pytest.raises(NotAllowed):
-        check_screenshot(8192, 8192, "steer")
+        check_screenshot(8192, 8192, "control")
     check_screenshot(8192, 8192, "own")
 
 
 @given(st.tuples(st.integers(1, 8192), st.integers(1, 8192)))
 def test_images_for_guests_keep_their_shape(size: tuple[int, int]) -> None:
-    width, height = limited_size(size, "look")
+    width, height = limited_size(size, "view")
     assert limited_size(size, "own") == size
     assert width * height <= MAX_GUEST_PIXELS and 1 <= width <= size[0] and 1 <= height <= size[1]
     if size[0] * size[1] <= MAX_GUEST_PIXELS:
@@ -188,7 +188,7 @@ def test_images_for_guests_keep_their_shape(size: tuple[int, int]) -> None:
 
 
 def test_a_guest_that_claims_a_huge_page_gets_smaller_images(fresh: Instance) -> None:
-    with open_page(fresh, "look", (8192, 8192)) as page:
+    with open_page(fresh, "view", (8192, 8192)) as page:
         assert fresh.session.picturing.size == (2880, 2880)
         page.say("resize", width=40, height=30)
         while page.hear_picture().header["full_width"] != 40:
@@ -196,7 +196,7 @@ def test_a_guest_that_claims_a_huge_page_gets_smaller_images(fresh: Instance) ->
 
 
 def test_the_size_is_the_owners_where_nobody_has_the_controls(fresh: Instance) -> None:
-    with open_page(fresh) as owner, open_page(fresh, "look", (80, 80)) as guest:
+    with open_page(fresh) as owner, open_page(fresh, "view", (80, 80)) as guest:
         owner.say("hand_over_controls")
         while owner.hear_text("controls")["holder"] is not None:
             pass
@@ -214,7 +214,7 @@ def test_a_scene_has_so_many_layers_hidden_or_not(kind: str) -> None:
 
 
 def test_a_guest_with_the_controls_cannot_fill_the_scene(fresh: Instance) -> None:
-    with open_page(fresh, "steer") as page:
+    with open_page(fresh, "control") as page:
         layer = page.state["scene"]["volumes"][0]
         page.patch("volumes", value=[layer] * (MAX_LAYERS + 1))
         assert f"{MAX_LAYERS + 1} volumes" in page.hear_text("error")["what"]
@@ -228,10 +228,10 @@ def test_guests_may_not_make_a_long_scene_longer() -> None:
     while scene_bytes(scene) <= MAX_GUEST_SCENE_BYTES:
         scene = replace(scene, volumes=tuple(replace(one, source=one.source * 2) for one in scene.volumes))
     longer = replace(scene, volumes=(*scene.volumes[1:], VolumeLayer(scene.volumes[0].source + "more")))
-    check_scene_size(scene, scene, "steer")
+    check_scene_size(scene, scene, "control")
     check_scene_size(longer, scene, "own")
     with pytest.raises(InvalidInput, match="bytes, and may have"):
-        check_scene_size(longer, scene, "steer")
+        check_scene_size(longer, scene, "control")
 
 
 # Rates
@@ -287,7 +287,7 @@ MESSAGES: dict[type[client_messages.Incoming], client_messages.Incoming] = {
 @pytest.mark.parametrize("kind", get_args(client_messages.Incoming), ids=lambda kind: kind.__name__)
 def test_a_flood_of_any_message_is_done_at_its_rate(kind: type[client_messages.Incoming]) -> None:
     clock, done, seconds = Clock(), list[float](), 4.0
-    limiter = MessageLimiter("look", lambda _: done.append(clock.now), clock.call_later, clock)
+    limiter = MessageLimiter("view", lambda _: done.append(clock.now), clock.call_later, clock)
     while clock.now < seconds:
         delay_s = limiter.offer(MESSAGES[kind])
         if delay_s:
@@ -301,7 +301,7 @@ def test_a_flood_of_any_message_is_done_at_its_rate(kind: type[client_messages.I
 
 def test_of_a_flood_the_latest_message_is_done() -> None:
     clock, done = Clock(), list[client_messages.Incoming]()
-    limiter = MessageLimiter("look", done.append, clock.call_later, clock)
+    limiter = MessageLimiter("view", done.append, clock.call_later, clock)
     for width in range(1, 1000):
         assert limiter.offer(client_messages.Resize(width, 8)) == 0
     assert len(done) == MAX_PER_SECOND[client_messages.Resize]
@@ -311,12 +311,12 @@ def test_of_a_flood_the_latest_message_is_done() -> None:
 
 def test_messages_that_cannot_be_read_count_too() -> None:
     clock = Clock()
-    limiter = MessageLimiter("look", lambda _: None, clock.call_later, clock)
+    limiter = MessageLimiter("view", lambda _: None, clock.call_later, clock)
     assert sum(limiter.wait_s() == 0 for _ in range(5000)) < 500
 
 
 def test_a_flooding_guest_does_not_hold_up_the_owner(fresh: Instance) -> None:
-    with open_page(fresh, "look") as guest, open_page(fresh) as owner:
+    with open_page(fresh, "view") as guest, open_page(fresh) as owner:
         for number in range(600):
             guest.say("resize", width=1 + number % 8192, height=8192)
             guest.say("key_frame")
@@ -334,7 +334,7 @@ def test_what_others_change_often_fills_no_outbox() -> None:
     async def last() -> list[dict[str, Any]]:
         outbox = Outbox()
         outbox.put(server_messages.ErrorMessage("a", "b"))
-        for number in range(10 * MOST_WAITING):
+        for number in range(10 * MAX_WAITING):
             outbox.put(moved(number))
             outbox.put(server_messages.SceneState(number, Scene()))
             outbox.put(server_messages.Progress("task", "Making a movie", number, None, "", "running"))
@@ -344,7 +344,7 @@ def test_what_others_change_often_fills_no_outbox() -> None:
 
     refusal, camera, state, progress, answer = asyncio.run(last())
     assert refusal["type"] == "error" and answer["request"] == "mine"
-    assert camera["camera"]["position"][0] == state["revision"] == progress["done"] == 10 * MOST_WAITING - 1
+    assert camera["camera"]["position"][0] == state["revision"] == progress["done"] == 10 * MAX_WAITING - 1
 
 
 # Paths

@@ -36,7 +36,7 @@ def test_a_jpeg_is_nearly_the_picture(is_enlarged: bool) -> None:
 def test_strips_make_the_same_pixels(
     monkeypatch: pytest.MonkeyPatch, is_enlarged: bool, height: int, width: int
 ) -> None:
-    monkeypatch.setattr(jpeg, "SMALLEST_STRIP", 64)
+    monkeypatch.setattr(jpeg, "MIN_STRIP", 64)
     pixels = image(height, width)
     whole = JpegEncoder(1).encode(pixels, is_enlarged=is_enlarged)
     for threads in (2, 3, 16):  # With sixteen the markers begin anew at their first.

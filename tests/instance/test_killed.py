@@ -174,7 +174,7 @@ def test_a_viewer_of_the_agent_whose_address_cannot_be_written_is_stopped(place:
     }  # fmt: skip
     job = place.folder / "job"
     (job / "address.json").mkdir(parents=True)
-    (job / "wish.json").write_text(json.dumps(request))
+    (job / "request.json").write_text(json.dumps(request))
     viewer = place.start("-m", "pellucid.agent.jobs.viewer_main", str(job))
     _, complained = viewer.communicate(timeout=TIMEOUT_S)
     assert viewer.returncode == 2 and "The operating system could not access" in complained

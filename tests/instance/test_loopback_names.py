@@ -35,7 +35,7 @@ def test_a_name_is_new_at_every_start() -> None:
 
 def test_links_have_the_name_and_not_the_number(viewer: Instance) -> None:
     """At 127.0.0.1 another user may have left a service worker."""
-    for link in (viewer.url, viewer.link("look")):
+    for link in (viewer.url, viewer.link("view")):
         assert urlsplit(link).hostname == urlsplit(viewer.address).hostname != HOST
         assert str(urlsplit(link).hostname).endswith(".localhost")
 

@@ -8,7 +8,7 @@ from pellucid.instance.protocol.client_messages import Acknowledge
 from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.server_messages import FrameHeader, LayerList
 from pellucid.instance.protocol.shared_types import Client, StageTimes
-from pellucid.instance.websocket.client import MOST_UNDER_WAY, ConnectedClient
+from pellucid.instance.websocket.client import MAX_IN_FLIGHT, ConnectedClient
 from pellucid.rendering.camera import Camera
 
 HEADER = FrameHeader(1, "main", 0, Camera(), 4, 4, 4, 4, "jpeg", False, 1.0, StageTimes(0, 0, 0), 0.0, 0.0)
@@ -28,7 +28,7 @@ def member() -> ConnectedClient:
 
 def test_of_the_stills_that_wait_only_the_newest_is_sent() -> None:
     slow = member()
-    assert [slow.send_frame(still(number)) for number in range(5)] == [True] * MOST_UNDER_WAY + [False] * 3
+    assert [slow.send_frame(still(number)) for number in range(5)] == [True] * MAX_IN_FLIGHT + [False] * 3
     assert slow.acknowledge(Acknowledge(0)) is not None
     assert not slow.can_take_frame  # 4 went out, 2 and 3 never will.
     assert slow.acknowledge(Acknowledge(3)) is None

@@ -87,7 +87,7 @@ def test_a_patch_for_an_older_revision_is_refused(instance: Instance) -> None:
 def test_a_scene_that_cannot_be_drawn_is_told_and_nothing_ends(instance: Instance) -> None:
     with open_page(instance) as page:
         page.patch("volumes", 0, "mode", value="isosurface")
-        assert "no isosurface" in page.hear_text("error")["what"]
+        assert "needs an isovalue" in page.hear_text("error")["what"]
         page.say("undo")
         assert page.exact(page.hear_text("state")["revision"]).rgb.max() > 0
 
@@ -141,7 +141,7 @@ def test_what_is_under_the_pointer(instance: Instance) -> None:
 
 
 def test_three_slices_follow_the_cross_hair_and_the_colours(instance: Instance) -> None:
-    with open_page(instance) as page, open_page(instance, "look") as other:
+    with open_page(instance) as page, open_page(instance, "view") as other:
         page.say("slices", voxel=[5, 6, 7], edge=48)
         cuts = {(shown := page.hear_picture("slice")).header["axis"]: shown for _ in range(3)}
         assert {axis: cut.header["index"] for axis, cut in cuts.items()} == {"z": 5, "y": 6, "x": 7}

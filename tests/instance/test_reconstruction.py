@@ -273,7 +273,7 @@ def test_what_is_set_up_is_told_to_owners_who_come_later(
         request,
         "finished",
     )
-    assert told_at_first(instance, "steer") == []
+    assert told_at_first(instance, "control") == []
 
 
 def told_at_first(instance: Instance, capability: Capability) -> list[dict[str, Any]]:

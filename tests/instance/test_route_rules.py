@@ -24,7 +24,7 @@ from pellucid.instance.access.route_rules import (
 )
 from pellucid.instance.access.sessions import Access
 from pellucid.instance.app import create_app
-from pellucid.instance.protocol.shared_types import LARGEST_UPLOAD_BYTES, Capability
+from pellucid.instance.protocol.shared_types import MAX_UPLOAD_BYTES, Capability
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Session, SessionOptions
 from pellucid.jobs.site import Site
@@ -172,7 +172,7 @@ def test_a_public_body_that_does_not_come_is_not_waited_for(
 def test_a_guests_body_may_pause_less_long_than_the_owners(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(route_rules, "GUEST_SILENCE_S", 0.001)
     route = "PATCH /api/scene"
-    assert answer(app, route, "steer", SilentBody(), {"content-length": "1000"})[0] == 408
+    assert answer(app, route, "control", SilentBody(), {"content-length": "1000"})[0] == 408
     assert answer(app, route, "own", SilentBody(is_ending=True), {"content-length": "1000"})[0] == 400
 
 
@@ -187,7 +187,7 @@ def test_what_no_route_is_for_reads_nothing(application: FastAPI) -> None:
 def test_the_answer_comes_before_the_body_is_sent(instance: Instance) -> None:
     head = (
         f"PUT /api/upload?name=x.npy HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {2**30}\r\n"
-        f"Authorization: Bearer {secret(instance, 'look')}\r\n\r\n"
+        f"Authorization: Bearer {secret(instance, 'view')}\r\n\r\n"
     )
     with socket.create_connection((HOST, instance.port), TIMEOUT_S) as line:
         line.sendall(head.encode())
@@ -199,14 +199,14 @@ def test_the_answer_comes_before_the_body_is_sent(instance: Instance) -> None:
 def test_half_an_upload_leaves_no_file(app: FastAPI) -> None:
     body = Body()
     status, _ = answer(app, "PUT /api/upload", "own", body, {"transfer-encoding": "chunked"})
-    assert status == 413 and body.read_bytes > LARGEST_UPLOAD_BYTES
+    assert status == 413 and body.read_bytes > MAX_UPLOAD_BYTES
     assert list((app.state.session.tasks.folder / "uploads").iterdir()) == []
 
 
 def test_guests_have_few_heavy_requests_at_a_time() -> None:
     app, statuses, end = FastAPI(openapi_url=None), list[int](), asyncio.Event()
 
-    @app.get("/heavy", dependencies=[needs("steer", is_heavy=True)])
+    @app.get("/heavy", dependencies=[needs("control", is_heavy=True)])
     async def heavy() -> None:
         await end.wait()
 
@@ -221,7 +221,7 @@ def test_guests_have_few_heavy_requests_at_a_time() -> None:
         await checked(scope, Body().receive, send)
 
     async def run() -> None:
-        request = [asyncio.create_task(ask("steer")) for _ in range(MAX_GUEST_HEAVY + 3)]
+        request = [asyncio.create_task(ask("control")) for _ in range(MAX_GUEST_HEAVY + 3)]
         request += [asyncio.create_task(ask("own")) for _ in range(5)]
         while len(statuses) < 3:
             await asyncio.sleep(0)
@@ -229,7 +229,7 @@ def test_guests_have_few_heavy_requests_at_a_time() -> None:
         end.set()
         await asyncio.gather(*request)
         statuses.clear()
-        await ask("steer")
+        await ask("control")
 
     checked = RouteMiddleware(app, RouteTable(app.routes))
     asyncio.run(run())

@@ -12,7 +12,7 @@ from tests.instance.loopback import http
 
 def test_a_guest_chooses_no_shading_that_the_scene_does_not_have(instance: Instance) -> None:
     changes = [{"path": ["volumes", 0, "user_shading"], "value": "0" * 64}]
-    with http(instance, "steer") as guest, http(instance) as owner:
+    with http(instance, "control") as guest, http(instance) as owner:
         answer = guest.patch("/api/scene", json={"changes": changes})
         assert answer.status_code == 403 and "This link is for viewing and control" in answer.json()["what"]
         assert owner.patch("/api/scene", json={"changes": changes}).status_code == 200

@@ -17,7 +17,7 @@ from pellucid.instance.access.sessions import (
     MAX_KEPT_PER_LINK,
     TICKET_S,
     Access,
-    Channel,
+    AccessChannel,
     Grant,
     make_code,
 )
@@ -27,8 +27,8 @@ from pellucid.instance.websocket import message_rates
 from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running
 
 OWN = "http://127.0.0.1:8000/"
-DIRECT = Channel(OWN)
-THROUGH_AGENT = Channel("http://127.0.0.1:9000/i/0123456789/", "run-1")
+DIRECT = AccessChannel(OWN)
+THROUGH_AGENT = AccessChannel("http://127.0.0.1:9000/i/0123456789/", "run-1")
 
 
 class Clock:
@@ -75,7 +75,7 @@ def test_what_is_no_code_is_refused(access: Access, code: str) -> None:
 
 
 def test_a_code_works_in_the_process_that_issued_it_and_through_its_agent_alone(access: Access) -> None:
-    later = Channel(THROUGH_AGENT.address, "run-2")
+    later = AccessChannel(THROUGH_AGENT.address, "run-2")
     for issued, other in ((DIRECT, THROUGH_AGENT), (THROUGH_AGENT, DIRECT), (THROUGH_AGENT, later)):
         code = make_code(access.token, issued.agent, 1000.0)
         for where, who in ((other, access), (issued, Access(OWN, access.root, lambda: 1000.0))):
@@ -85,11 +85,11 @@ def test_a_code_works_in_the_process_that_issued_it_and_through_its_agent_alone(
 
 
 @pytest.mark.parametrize("channel", [DIRECT, THROUGH_AGENT])
-def test_tokens_and_share_links_work_through_their_channel_alone(access: Access, channel: Channel) -> None:
+def test_tokens_and_share_links_work_through_their_channel_alone(access: Access, channel: AccessChannel) -> None:
     session = access.begin(Grant("own", channel.agent), channel.address, channel)
-    share = access.share("steer", agent=channel.agent)
+    share = access.share("control", agent=channel.agent)
     restarted = Access(OWN, access.root)
-    others = [one for one in (DIRECT, THROUGH_AGENT, Channel(THROUGH_AGENT.address, "run-2")) if one != channel]
+    others = [one for one in (DIRECT, THROUGH_AGENT, AccessChannel(THROUGH_AGENT.address, "run-2")) if one != channel]
     for secret in (session.token, share.secret):
         assert access.grant(secret, channel) is not None
         assert restarted.grant(secret, channel) is None
@@ -109,7 +109,7 @@ def test_the_owners_token_works_at_the_viewers_own_port_alone(access: Access) ->
 
 
 def test_only_its_agent_says_how_a_request_came(access: Access) -> None:
-    assert access.channel(f"{access.token} run-1 http://hub/i/x/") == Channel("http://hub/i/x/", "run-1")
+    assert access.channel(f"{access.token} run-1 http://hub/i/x/") == AccessChannel("http://hub/i/x/", "run-1")
     assert access.channel(f"{access.token} run-1 http://hub/i/x/ own").is_owner
     for stated in ("", "own", f"{access.token}", f"wrong run-1 {OWN} own", f"{access.token}  {OWN} own"):
         with pytest.raises(NotAllowed):
@@ -130,12 +130,12 @@ def test_a_page_behind_another_address_has_its_session_while_it_is_connected(acc
 
 def test_by_tls_the_machine_may_have_several_names() -> None:
     access = Access("https://node-7:4433/")
-    assert access.begin(Grant("look"), "https://node-7.site.org:4433/", Channel(access.address)).is_lasting
-    assert not access.begin(Grant("look"), "https://node-7:4434/", Channel(access.address)).is_lasting
+    assert access.begin(Grant("view"), "https://node-7.site.org:4433/", AccessChannel(access.address)).is_lasting
+    assert not access.begin(Grant("view"), "https://node-7:4434/", AccessChannel(access.address)).is_lasting
 
 
 def test_an_owners_page_finds_a_viewer_again_that_was_killed_and_gets_another_token(access: Access) -> None:
-    owner, guest = access.begin(Grant("own"), OWN, DIRECT), access.begin(access.share("look").grant, OWN, DIRECT)
+    owner, guest = access.begin(Grant("own"), OWN, DIRECT), access.begin(access.share("view").grant, OWN, DIRECT)
     restarted = Access(OWN, access.root)
     again = restarted.known(owner.id, DIRECT.address, DIRECT)
     assert again is not None and again.key == owner.key and again.token != owner.token
@@ -143,24 +143,24 @@ def test_an_owners_page_finds_a_viewer_again_that_was_killed_and_gets_another_to
     assert stranger is not None and stranger.key != guest.key
     assert Access(OWN).known(owner.id, DIRECT.address, DIRECT).key != owner.key  # type: ignore[union-attr]
     elsewhere = Access("http://127.0.0.1:8001/", access.root)
-    moved = elsewhere.known(owner.id, elsewhere.address, Channel(elsewhere.address))
+    moved = elsewhere.known(owner.id, elsewhere.address, AccessChannel(elsewhere.address))
     assert moved is not None and moved.address != owner.address  # A relayed page sees that in the proof.
 
 
 def test_an_owners_page_goes_on_through_the_next_agent_and_a_guests_does_not(access: Access) -> None:
     owner = access.begin(Grant("own", "run-1"), THROUGH_AGENT.address, THROUGH_AGENT)
-    guest = access.begin(access.share("look", agent="run-1").grant, THROUGH_AGENT.address, THROUGH_AGENT)
-    later = Channel(THROUGH_AGENT.address, "run-2")
+    guest = access.begin(access.share("view", agent="run-1").grant, THROUGH_AGENT.address, THROUGH_AGENT)
+    later = AccessChannel(THROUGH_AGENT.address, "run-2")
     again = access.known(owner.id, later.address, later)
     assert again is not None and again.key == owner.key and again.token != owner.token
     assert access.known(guest.id, later.address, later) is None
-    for relayed in (DIRECT, Channel("http://127.0.0.1:9001/i/0123456789/", "run-2")):
+    for relayed in (DIRECT, AccessChannel("http://127.0.0.1:9001/i/0123456789/", "run-2")):
         assert access.known(owner.id, relayed.address, relayed) is None
 
 
 def test_a_ticket_is_for_one_address_for_a_minute(access: Access, clock: Clock) -> None:
-    ticket = access.ticket("/api/tasks/a/result", Grant("steer"))
-    assert access.grant_of_ticket(ticket, "/api/tasks/a/result", DIRECT) == Grant("steer")
+    ticket = access.ticket("/api/tasks/a/result", Grant("control"))
+    assert access.grant_of_ticket(ticket, "/api/tasks/a/result", DIRECT) == Grant("control")
     assert access.grant_of_ticket(ticket, "/api/tasks/b/result", DIRECT) is None
     assert access.grant_of_ticket(ticket, "/api/tasks/a/result", THROUGH_AGENT) is None
     assert access.grant_of_ticket("", "/api/tasks/a/result", DIRECT) is None
@@ -185,9 +185,9 @@ def test_what_came_from_a_link_ends_with_it(access: Access) -> None:
 
 
 def test_what_the_holder_of_a_link_made_ends_with_it(access: Access) -> None:
-    share, owners = access.share("own", "for Ben"), access.share("look", "for all")
+    share, owners = access.share("own", "for Ben"), access.share("view", "for all")
     made = access.share("own", "for all", maker=share.id)
-    further = access.share("look", "for all", maker=made.id)
+    further = access.share("view", "for all", maker=made.id)
     codes = [access.make_code(link=made.id) for _ in range(2)]
     session = access.begin(access.redeem(codes[0], DIRECT), OWN, DIRECT)
     assert access.grant(session.token, DIRECT) == Grant("own", "", made.id)
@@ -206,7 +206,7 @@ def test_the_holder_of_a_link_sees_and_revokes_what_was_made_with_it_alone(viewe
     mine, other = access.share("own", "for Ben"), access.share("own", "for Cem")
     with httpx.Client(base_url=viewer.address, headers={"Authorization": f"Bearer {mine.secret}"}) as client:
         assert client.get("/api/shares").json() == []
-        made = client.post("/api/shares", json={"capability": "look"}).json()
+        made = client.post("/api/shares", json={"capability": "view"}).json()
         assert [one["id"] for one in client.get("/api/shares").json()] == [made["id"]]
         assert client.delete(f"/api/shares/{other.id}").status_code == 404
         code = client.post("/api/codes").json()["code"]
@@ -217,7 +217,7 @@ def test_the_holder_of_a_link_sees_and_revokes_what_was_made_with_it_alone(viewe
 
 
 def test_many_sessions_and_tickets_of_a_link_end_only_its_own(access: Access) -> None:
-    link, other = access.share("look", "for Ben").grant, access.share("look", "for Cem").grant
+    link, other = access.share("view", "for Ben").grant, access.share("view", "for Cem").grant
     sessions = {grant: access.begin(grant, OWN, DIRECT) for grant in (Grant("own"), other, link)}
     tickets = {grant: access.ticket("/x", grant) for grant in sessions}
     for _ in range(MAX_KEPT_PER_LINK - 1):
@@ -268,7 +268,7 @@ def test_guests_wait_their_turn_for_sessions_and_the_owner_does_not(
         return 0.0
 
     monkeypatch.setattr(message_rates.Rate, "take", take)
-    share = viewer.session.access.share("look").secret
+    share = viewer.session.access.share("view").secret
     guest = request(viewer, share=share).json()["token"]
     assert request(viewer, resume=guest).status_code == 200 and len(turns) == 2
     owner = request(viewer, code=viewer.url.partition("#code=")[2]).json()["token"]
@@ -313,8 +313,8 @@ def test_a_session_of_another_address_is_not_taken(viewer: Instance) -> None:
 
 
 def test_a_revoked_link_ends_open_pages(viewer: Instance) -> None:
-    with http(viewer) as owner, open_page(viewer, "steer") as guest, open_page(viewer) as other:
-        (share,) = [one for one in owner.get("/api/shares").json() if one["capability"] == "steer"]
+    with http(viewer) as owner, open_page(viewer, "control") as guest, open_page(viewer) as other:
+        (share,) = [one for one in owner.get("/api/shares").json() if one["capability"] == "control"]
         headers = {"Authorization": f"Bearer {share['url'].removeprefix('#share=')}"}
         assert httpx.get(f"{viewer.address}api/scene", headers=headers).status_code == 200
         assert owner.delete(f"/api/shares/{share['id']}").status_code == 204
@@ -329,7 +329,7 @@ def test_a_revoked_link_ends_open_pages(viewer: Instance) -> None:
 
 
 def test_a_link_that_is_revoked_during_the_greeting_opens_no_page(viewer: Instance) -> None:
-    share = viewer.session.access.share("look", "for Ben")
+    share = viewer.session.access.share("view", "for Ben")
     opened = request(viewer, share=share.secret).json()
     with connect(address(viewer)) as line:
         page = Page(line)
@@ -349,7 +349,7 @@ def test_a_link_that_is_revoked_while_a_body_comes_makes_no_other_link(
     access, was_let_in = viewer.session.access, threading.Event()
     share, find_grant = access.share("own", "for Cem"), access.grant
 
-    def grant(secret: str, channel: Channel) -> Grant | None:
+    def grant(secret: str, channel: AccessChannel) -> Grant | None:
         found = find_grant(secret, channel)
         was_let_in.set()
         return found
@@ -370,7 +370,7 @@ def test_a_link_that_is_revoked_while_a_body_comes_makes_no_other_link(
 
 def test_a_download_has_an_address_of_its_own(viewer: Instance) -> None:
     path = "api/screenshot?width=8&height=8"
-    with http(viewer, "steer") as client:
+    with http(viewer, "control") as client:
         url = client.post("/api/tickets", json={"path": path}).json()["url"]
     assert url.startswith(f"{path}&ticket=")
     assert httpx.get(viewer.address + url).headers["content-type"] == "image/png"

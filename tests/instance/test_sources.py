@@ -220,7 +220,7 @@ def handed_over(instance: Instance, token: str, shared: SharedArray, shape: tupl
 
 
 def test_memory_is_handed_over_without_a_copy_and_given_back(instance: Instance, source: str) -> None:
-    own, steer = (secret(instance, has) for has in ("own", "steer"))
+    own, steer = (secret(instance, has) for has in ("own", "control"))
     with SharedArray.create(VOXELS.shape, VOXELS.dtype) as shared, http(instance) as client:
         shared.array[...] = VOXELS
         assert "does not allow" in handed_over(instance, steer, shared, VOXELS.shape)["what"]

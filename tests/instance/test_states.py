@@ -64,14 +64,14 @@ def test_code_from_elsewhere_is_shown_and_compiled_only_with_consent(fresh: Inst
             (waiting,) = page.hear_text("shadings")["shadings"]
         assert (waiting["hash"], waiting["source"]) == (hash, GREEN)
         np.testing.assert_array_equal(page.exact(revision).rgb, plain)  # Drawn in plain light until somebody agrees.
-        with http(fresh, "steer") as steering:
+        with http(fresh, "control") as steering:
             assert steering.post(f"/api/shadings/{hash}/approve").status_code == 403
         assert client.post(f"/api/shadings/{hash}/approve").json()["hash"] == hash
         while (shown := page.exact(revision).rgb)[..., 0].max() > 0:
             pass
         assert shown[..., 1].max() > 100
         assert client.post(f"/api/shadings/{hash}/approve").status_code == 400
-    with open_page(fresh, "look") as page:
+    with open_page(fresh, "view") as page:
         assert [one["source"] for one in page.hear_text("shadings")["shadings"]] == [""]
 
 
@@ -79,7 +79,7 @@ def test_code_from_elsewhere_is_shown_and_compiled_only_with_consent(fresh: Inst
     ("change", "words"),
     [
         ({"version": 99}, "version 99"),
-        ({"scene": 3}, "no scene"),
+        ({"scene": 3}, "Invalid scene"),
         ({"scene": {"version": 1, "volumes": [{"source": "/etc/passwd"}]}}, "is outside"),
         ({"scene": {"version": 1, "volumes": [{"source": "memory:gone"}]}}, "array of another viewer"),
         ({"extra": 1}, "extra"),

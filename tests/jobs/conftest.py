@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.jobs.job import Job, Resources, SubmittedJob, private_folder
+from pellucid.jobs.job import Job, SubmittedJob
 from pellucid.jobs.job_state import JobState
+from pellucid.jobs.private_files import private_folder
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.scheduler import Scheduler
 from pellucid.jobs.site import Site
 from tests.waiting import wait_until

@@ -8,9 +8,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from pellucid.jobs.job import Job, SubmittedJob, private_folder, read_json, write_json
+from pellucid.jobs.job import Job, SubmittedJob
 from pellucid.jobs.job_state import JobState, last_lines
 from pellucid.jobs.local import LocalScheduler
+from pellucid.jobs.private_files import private_folder, read_json, write_json
 from pellucid.jobs.process_identity import ProcessId
 from pellucid.jobs.site import Site
 from tests.jobs.conftest import Start

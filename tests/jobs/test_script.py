@@ -7,7 +7,8 @@ import pytest
 
 from pellucid.errors import InvalidInput
 from pellucid.jobs.batch_script import batch_script, options
-from pellucid.jobs.job import Job, Resources, exit_code
+from pellucid.jobs.job import Job, exit_code
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
 FOLDER = Path("/scratch/ada/job")

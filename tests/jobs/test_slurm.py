@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import Resources, SubmittedJob
+from pellucid.jobs.job import SubmittedJob
 from pellucid.jobs.job_state import JobState
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 from pellucid.jobs.slurm import SlurmScheduler
 from tests.jobs.conftest import Start

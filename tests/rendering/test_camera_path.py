@@ -87,14 +87,14 @@ def test_to_and_from_json() -> None:
 @pytest.mark.parametrize(
     ("text", "reply"),
     [
-        ("{", "no camera path"),
-        ("{}", "no camera path of version 1"),
-        ('{"version": 1, "keys": []}', "Give at least two"),
+        ("{", "Invalid camera path"),
+        ("{}", "Unknown version of a camera path"),
+        ('{"version": 1, "keys": []}', "Use at least two"),
         ('{"version": 1, "keys": [{"at_s": 1, "camera": {}}, {"at_s": 1, "camera": {}}]}', "later than the one before"),
         ('{"version": 1, "keys": [{"at": 1, "camera": {}}]}', r"Unknown field 'at' in path.keys\[0\]"),
         (
             '{"version": 1, "keys": [{"at_s": 0, "camera": {}}, {"at_s": 1, "camera": {"field_of_view_deg": null}}]}',
-            "all cameras of one kind",
+            "one projection for all cameras",
         ),
     ],
 )
@@ -117,5 +117,5 @@ def test_orbits_stop_at_the_pole_and_zoom_only_changes_the_angle() -> None:
     assert FRONT.orbited(0, 120).position == pytest.approx((0.0, -0.01745, 10.0), abs=1e-4)
     assert FRONT.zoomed(2).visible_height == pytest.approx(FRONT.visible_height / 2)
     assert FRONT.zoomed(2).position == FRONT.position
-    with pytest.raises(InvalidInput, match="zoom of 0"):
+    with pytest.raises(InvalidInput, match="Invalid zoom factor: 0"):
         FRONT.zoomed(0)

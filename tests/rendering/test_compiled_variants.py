@@ -12,7 +12,7 @@ from pellucid.rendering import kernels
 from pellucid.rendering.kernels import rays
 
 A_DOZEN = 12
-MOST_UNITS = 16
+MAX_UNITS = 16
 """What one machine may compile in all: ray casters, points, meshes, slices, light, and what finishes a picture."""
 
 
@@ -36,7 +36,7 @@ def _is_layer(kind: Any) -> bool:
 def test_little_is_compiled_on_any_machine(others: str) -> None:
     """Without what is only for the other kind of device; kernels of one Warp module are compiled together."""
     units = {kernel.module: name for name, kernel in all_kernels() if not name.endswith(others)}
-    assert len(units) <= MOST_UNITS, f"{len(units)} would be compiled: {', '.join(sorted(units.values()))}"
+    assert len(units) <= MAX_UNITS, f"{len(units)} would be compiled: {', '.join(sorted(units.values()))}"
 
 
 def test_none_of_them_carries_code_for_gradients_of_itself() -> None:

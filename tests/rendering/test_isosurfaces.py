@@ -155,7 +155,7 @@ def test_a_surface_is_saved_as_it_is_extracted(tmp_path: Path, suffix: str) -> N
 def test_no_surface_is_told(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"The isovalue 99 is outside the values of the volume, which are from"):
         save_isosurface(ball(12, 4.0), 99.0, tmp_path / "none.ply")
-    with pytest.raises(InvalidInput, match=r"no name for a mesh\. Let its name end in \.ply, \.obj, \.stl, \.vtp"):
+    with pytest.raises(InvalidInput, match=r"not a valid mesh file name\. Use .* ends in \.ply, \.obj, \.stl, \.vtp"):
         save_isosurface(ball(12, 4.0), 0.0, tmp_path / "ball.xyz")
     with pytest.raises(InvalidInput, match="The isovalue 0 has no surface in "):
         save_isosurface(ball(12, 4.0), 0.0, tmp_path / "none.ply", Box((0, 0, 0), (2, 2, 2)))

@@ -217,7 +217,7 @@ def test_opacity_of_labels_is_corrected_for_the_step() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "reply"),
-    [({"mode": "max"}, "Labels are not drawn in mode max"), ({"shading": "occlusion"}, "occlusion shading")],
+    [({"mode": "max"}, "Labels do not support mode max"), ({"shading": "occlusion"}, "occlusion shading")],
 )
 def test_what_labels_cannot_be_is_refused(renderer: Renderer, changes: dict[str, ShadingName], reply: str) -> None:
     volume = Volume.from_array(np.ones((4, 4, 4), np.uint8))
@@ -236,5 +236,5 @@ def test_too_many_labels_are_refused() -> None:
     volume = Volume.from_array(np.arange(42 * 42 * 42, dtype=np.uint32).reshape(42, 42, 42))
     with pytest.raises(InvalidInput, match=r"more than 65,536 different labels\. Draw a part"):
         LabelVolume(volume).read()
-    with pytest.raises(InvalidInput, match="opacity of labels"):
+    with pytest.raises(InvalidInput, match="opacity of a label"):
         Labels(1.5)

@@ -103,7 +103,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "reply"), [("a.avi", 3, "no name for a movie"), ("a.mp4", 0, "at least one picture")]
+    ("name", "count", "reply"), [("a.avi", 3, "is not a valid movie name"), ("a.mp4", 0, "at least one frame")]
 )
 def test_what_cannot_be_made_is_told(tmp_path: Path, name: str, count: int, reply: str) -> None:
     with pytest.raises(InvalidInput, match=reply):

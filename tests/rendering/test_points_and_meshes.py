@@ -211,17 +211,17 @@ def test_a_radius_that_suits() -> None:
 
 def test_shapes_are_checked() -> None:
     square = np.zeros((4, 3))
-    with pytest.raises(InvalidInput, match=r"vertex 4, and there are 4\. Count vertices from 0 to 3"):
+    with pytest.raises(InvalidInput, match=r"vertex 4, but the mesh has 4\. Use vertex numbers from 0 to 3"):
         Mesh(square, np.array([[0, 1, 4]]))
-    with pytest.raises(InvalidInput, match="three whole numbers"):
+    with pytest.raises(InvalidInput, match="three integers"):
         Mesh(square, np.array([[0.0, 1.0, 2.0]]))
-    with pytest.raises(InvalidInput, match="4 positions and values of shape"):
+    with pytest.raises(InvalidInput, match="4 positions, values of shape"):
         Points(square, np.zeros(3))
     with pytest.raises(InvalidInput, match=r"\(n, 3\)"):
         Points(np.zeros((4, 2)), np.zeros(4))
-    with pytest.raises(InvalidInput, match="nothing in the scene"):
+    with pytest.raises(InvalidInput, match="The scene is empty"):
         Renderer().render(Scene(), 8, 8)
-    with pytest.raises(InvalidInput, match="scale above 0"):
+    with pytest.raises(InvalidInput, match="Invalid radius_scale: 0"):
         PointsLayer("a.csv", radius_scale=0.0)
 
 

@@ -99,7 +99,7 @@ def test_volume_properties_of_slicer() -> None:
     "text", ["", "{}", "[]", "<a/>", "<a", "LOOKUP_TABLE x 2\nabc", "1\n2\n3", '{"RGBPoints": [1]}']
 )
 def test_what_is_no_preset_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"no preset.*Give ParaView's"):
+    with pytest.raises(InvalidInput, match=r"Invalid preset file.*Use ParaView's"):
         read_preset(text)
 
 
@@ -169,7 +169,7 @@ def test_a_file_is_a_preset_too(ball: Volume, tmp_path: Path) -> None:
 
 
 def test_unknown_looks_are_refused_by_name(ball: Volume) -> None:
-    with pytest.raises(InvalidInput, match=r"no preset 'jet'.*soft.*viridis.*\.json"):
+    with pytest.raises(InvalidInput, match=r"Unknown preset 'jet'.*soft.*viridis.*\.json"):
         automatic_scene(ball, "jet")
     with pytest.raises(InvalidInput, match="cannot be read"):
         automatic_scene(ball, "nowhere.xml")

@@ -120,7 +120,7 @@ def test_working_out_light_is_abandoned_too(device: Device, shading: str) -> Non
 
     renderer, volume = Renderer(device), Volume.from_array(waves())
     scene = scene_of(volume, shading=shading)
-    with pytest.raises(Cancelled, match="Working out the light"):
+    with pytest.raises(Cancelled, match="Computing the light"):
         renderer.render(scene, WIDTH, HEIGHT, is_cancelled=is_cancelled)
     assert request <= current().threads + 2  # Once for every thread that works, and afterwards.
     fresh = Renderer(device).render(scene, WIDTH, HEIGHT)

@@ -146,6 +146,6 @@ def test_a_user_s_shading_with_clear_surfaces_is_refused(renderer: Renderer) -> 
     shading = renderer.add_shading("return color;")
     (mesh, layer), (volume, material) = sheet(0.0, (1.0, 0.0, 0.0), 0.5), slab("composite")
     drawn = VolumeLayer(material.source, material.transfer, shading="user", user_shading=shading.hash)
-    with pytest.raises(InvalidInput, match=r"no surfaces that are seen through\. Set the opacity"):
+    with pytest.raises(InvalidInput, match=r"does not support translucent surfaces\. Set the opacity"):
         renderer.render(Scene((drawn,), FRONT, meshes=(layer,)), 8, 8)
     assert (mesh.name, str(volume.location)) == (layer.source, material.source)

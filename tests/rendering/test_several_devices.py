@@ -194,12 +194,12 @@ def test_what_needs_the_whole_volume_is_refused(device: Device) -> None:
     volume = Volume.from_array(waves())
     renderer = Renderer(devices=[device, device])
     for shading in ("shadow", "occlusion"):
-        with pytest.raises(InvalidInput, match=r"Shadows and occlusion need .* Choose the gradient shading"):
+        with pytest.raises(InvalidInput, match=r"Shadow and occlusion shading do not .* Use the gradient shading"):
             renderer.render(scene_of(volume, shading=shading), SIZE, SIZE)
     plane = SliceLayer(str(volume.location), (64.0, 40.0, 35.0), (1.0, 1.0, 0.0), TRANSFER, opacity=0.5)
-    with pytest.raises(InvalidInput, match=r"seen through cannot be shared .* Make them opaque"):
+    with pytest.raises(InvalidInput, match=r"Translucent surfaces do not support .* Make them opaque"):
         renderer.render(replace(scene_of(volume), slices=(plane,)), SIZE, SIZE)
-    with pytest.raises(InvalidInput, match="A field cannot be shared"):
+    with pytest.raises(InvalidInput, match="does not support several devices"):
         renderer.add_field("x", DenseField(volume, device))
 
 

@@ -86,8 +86,8 @@ def test_where_nothing_is_returned_the_colour_stays(renderer: Renderer, scene: S
 @pytest.mark.parametrize(
     ("source", "reply"),
     [
-        ("//@ a = 1\nreturn color;", "Line 1 of the shading: this declares no parameter"),
-        ("return color;\n//@ a = 5 in 0 .. 1", "Line 2 of the shading: the default lies outside"),
+        ("//@ a = 1\nreturn color;", "Line 1 of the shading: this is not a valid parameter declaration"),
+        ("return color;\n//@ a = 5 in 0 .. 1", "Line 2 of the shading: the default is outside"),
     ],
 )
 def test_wrong_declarations_are_told(source: str, reply: str) -> None:

@@ -89,7 +89,7 @@ def test_what_cannot_be_is_refused() -> None:
 def test_more_views_than_a_card_sorts_by_itself(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     one, _ = striped(clean())
     usual = without_rings(one[None], RingSettings("vo-all"), device)
-    monkeypatch.setattr(rings, "LARGEST_SORT", 16)
+    monkeypatch.setattr(rings, "MAX_SORT", 16)
     np.testing.assert_array_equal(without_rings(one[None], RingSettings("vo-all"), device), usual)
 
 

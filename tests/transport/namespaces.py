@@ -20,8 +20,8 @@ from tests.suite_report import MACHINE
 
 SET_INTERFACE = 0x400454CA
 TUN_WITHOUT_HEADER = 0x1001
-LONGEST_PACKET = 65536
-LOOK_AGAIN_S = 0.05
+MAX_PACKET = 65536
+POLL_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,9 @@ class _Way:
     def _take(self) -> None:
         passed = 0
         while not self._is_over.is_set():
-            if not select.select([self._source], [], [], LOOK_AGAIN_S)[0]:
+            if not select.select([self._source], [], [], POLL_S)[0]:
                 continue
-            packet, passed = os.read(self._source, LONGEST_PACKET), passed + 1
+            packet, passed = os.read(self._source, MAX_PACKET), passed + 1
             if self._lost and passed % self._lost == 0:
                 self.lost_packets += 1
             else:
@@ -154,7 +154,7 @@ class _Way:
     def _give(self) -> None:
         while not self._is_over.is_set():
             with suppress(queue.Empty, OSError):  # A cable that is not plugged in yet takes nothing.
-                due, packet = self._under_way.get(timeout=LOOK_AGAIN_S)
+                due, packet = self._under_way.get(timeout=POLL_S)
                 self._is_over.wait(max(0.0, due - time.monotonic()))
                 os.write(self._target, packet)
 

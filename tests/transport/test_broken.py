@@ -13,13 +13,13 @@ from pellucid.transport.client import TransferClient, TransferOptions, retrieve,
 from pellucid.transport.host import OfferedArray, ReceiveLimits
 from pellucid.transport.lanes.tcp import END, PIECE
 from pellucid.transport.server import Listener
-from pellucid.transport.wire.announcement import SMALLEST_PIECE, Announcement, ArrayInfo, announce
+from pellucid.transport.wire.announcement import MIN_PIECE, Announcement, ArrayInfo, announce
 from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, peer, reply, stall_receiver
 from tests.transport.peer import voxels
 from tests.transport.relay import Relay
 from tests.waiting import wait_until
 
-PIECE_BYTES = SMALLEST_PIECE
+PIECE_BYTES = MIN_PIECE
 
 
 @pytest.fixture(autouse=True)

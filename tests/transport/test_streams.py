@@ -12,7 +12,7 @@ from pellucid.errors import InvalidInput
 from pellucid.transport.client import TransferOptions, stream
 from pellucid.transport.host import ReceiveLimits
 from pellucid.transport.server import Listener
-from pellucid.transport.wire.blocks import LARGEST_BLOCK, cut
+from pellucid.transport.wire.blocks import MAX_BLOCK, cut
 from pellucid.transport.wire.pieces import PieceTarget
 from tests.contracts.lanes import TOKEN, WAIT_S, Keeper
 
@@ -135,5 +135,5 @@ def test_what_does_not_fit_is_refused(listener: Listener) -> None:
 def test_large_blocks_are_cut() -> None:
     parts = list(cut(Box((1, 0, 0), (4, 4096, 8192)), 4))
     assert sum(part.size for part in parts) == 3 * 4096 * 8192
-    assert max(part.size for part in parts) * 4 <= LARGEST_BLOCK
+    assert max(part.size for part in parts) * 4 <= MAX_BLOCK
     assert parts[0].start == (1, 0, 0) and parts[-1].stop == (4, 4096, 8192)

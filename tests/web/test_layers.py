@@ -84,7 +84,7 @@ def test_what_two_volumes_cannot_be_is_told_and_taken_back(scene_page: Page, lay
     put(page, layers / "shifted.npy", "add")
     wait_for_scene(page, "scene.volumes.length === 2")
     page.get_by_role("button", name="Max", exact=True).click()
-    see(page, "Several volumes are only drawn as composites.")
+    see(page, "Several volumes can be rendered in composite mode only.")
     expect(page.get_by_role("button", name="Composite", exact=True)).to_have_attribute("aria-pressed", "true")
     assert scene(page)["scene"]["volumes"][0]["mode"] == "composite"
 

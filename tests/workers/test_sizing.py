@@ -2,7 +2,7 @@
 
 import pytest
 
-from pellucid.rendering.drawing.refinement import MOST_KNOWN, FrameCost
+from pellucid.rendering.drawing.refinement import MAX_KNOWN, FrameCost
 from pellucid.rendering.frame import FrameStatistics
 from pellucid.workers.render.frame_size import STEPS, FrameSizer
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_afforded_at_all_is_drawn_as_small_as_can_be(sizing: Fram
 
 
 def test_a_scene_of_which_too_many_others_were_seen_since_is_as_if_never_moved(sizing: FrameSizer) -> None:
-    for number in range(MOST_KNOWN):
+    for number in range(MAX_KNOWN):
         sizing.measured(number, (1, 1), FrameStatistics("cpu", {"draw": 1.0, "prepare": 0.0, "finish": 0.0}), True)
     learn(sizing, 1.0, HALF_S / 4.1, is_rough=False)
     assert draw(sizing, HALF_S) == 16

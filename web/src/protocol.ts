@@ -2,14 +2,14 @@
 // Shapes, spacings, voxels and boxes are in (z, y, x) order; positions in the world in (x, y, z).
 
 export const VERSION = 3;
-export const LARGEST_MESSAGE_BYTES = 262144;
-export const LARGEST_EDGE = 8192;
-export const LARGEST_UPLOAD_BYTES = 268435456;
+export const MAX_MESSAGE_BYTES = 262144;
+export const MAX_EDGE = 8192;
+export const MAX_UPLOAD_BYTES = 268435456;
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Mode = "composite" | "max" | "min" | "mean" | "isosurface";
 export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "user";
-export type Capability = "look" | "steer" | "own";
+export type Capability = "view" | "control" | "own";
 export type Encoding = "jpeg" | "png" | "h264";
 export type View = "main" | "other";
 export type Axis = "z" | "y" | "x";
@@ -270,9 +270,9 @@ export interface Choices {
 
 /** What the instance accepts, for a page to stay within. */
 export interface ClientLimits {
-  readonly largest_edge: number;
-  readonly largest_upload_bytes: number;
-  readonly most_clients: number;
+  readonly max_edge: number;
+  readonly max_upload_bytes: number;
+  readonly max_clients: number;
 }
 
 /** The answer to Hello: everything there is to know; State, Layers, Shadings, Controls and Idle follow with more.

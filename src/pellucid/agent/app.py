@@ -45,7 +45,7 @@ from pellucid.transport.connections import ConnectionRegistry
 log = logging.getLogger(__name__)
 VERSION = 1
 """Of these routes."""
-LONGEST_WAIT_S = 60.0
+MAX_WAIT_S = 60.0
 SAME_VERSION = "Use the same version of Pellucid for the agent and the program."
 STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, DiskFull: 507, SchedulerUnreachable: 503}
 
@@ -128,7 +128,7 @@ def _add_watching(app: FastAPI, keeper: JobSupervisor, changes: ChangeNotifier) 
     @app.get("/api/jobs/{id}")
     async def job(id: str, not_phase: str = "", wait_s: float = 0.0) -> dict[str, Any]:
         """With ``not_phase``, the answer waits until it is in another phase than that, or until wait_s are over."""
-        await changes.wait_until_changed(lambda: keeper.get(id).state.phase != not_phase, min(wait_s, LONGEST_WAIT_S))
+        await changes.wait_until_changed(lambda: keeper.get(id).state.phase != not_phase, min(wait_s, MAX_WAIT_S))
         return await asyncio.to_thread(entry, keeper, keeper.get(id))
 
     @app.get("/api/jobs/{id}/log", response_class=PlainTextResponse)

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import load_json, private_folder, write_json
+from pellucid.jobs.private_files import load_json, private_folder, write_json
 from pellucid.jobs.process_identity import ProcessId
 
 FILE = "agent.json"

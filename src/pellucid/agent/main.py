@@ -38,7 +38,7 @@ from pellucid.instance.access.loopback import listen_on_loopback, new_host_name
 from pellucid.instance.access.sessions import Access
 from pellucid.instance.http_server import HttpServer
 from pellucid.instance.lifecycle.scratch_folders import short_parent
-from pellucid.jobs.job import private_folder, read_json, write_json
+from pellucid.jobs.private_files import private_folder, read_json, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
 from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit

@@ -16,7 +16,7 @@ import threading
 import time
 import webbrowser
 
-from pellucid.jobs.job import private_folder, write_private
+from pellucid.jobs.private_files import private_folder, write_private
 from pellucid.settings import current
 
 KEPT_S = 60.0

@@ -15,7 +15,7 @@ from pellucid.volume.slice_sheet import grey_window
 
 GAP = 6
 CAPTION = 22
-MOST_PIXELS = 640
+MAX_PIXELS = 640
 """Along the edge of a slice, where there are several; one alone is shown as it is."""
 
 
@@ -23,7 +23,7 @@ def save_contact_sheet(slices: Sequence[Voxels], captions: Sequence[str], path: 
     """Write a PNG; all slices have the same grey window, so that they can be compared."""
     from PIL import Image, ImageDraw, ImageFont
 
-    step = 1 if len(slices) == 1 else ceil(slices[0].shape[1] / MOST_PIXELS)
+    step = 1 if len(slices) == 1 else ceil(slices[0].shape[1] / MAX_PIXELS)
     low, high = grey_window(np.stack([image[::4, ::4] for image in slices]))
     across = ceil(sqrt(len(slices)))
     height, width = (length + GAP for length in slices[0][::step, ::step].shape)

@@ -12,7 +12,7 @@ from pathlib import Path
 from pellucid import progress
 from pellucid.agent.jobs.records import TaskProgress
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import read_json, write_json
+from pellucid.jobs.private_files import read_json, write_json
 
 
 def check_progress_file(path: Path) -> None:

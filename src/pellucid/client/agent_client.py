@@ -18,11 +18,11 @@ from pellucid.agent.lease import holder
 from pellucid.client.connection import Connection
 from pellucid.client.login import logged_in
 from pellucid.errors import InvalidInput, WorkerLost
-from pellucid.jobs.job import private_folder
+from pellucid.jobs.private_files import private_folder
 from pellucid.settings import current
 
 TRIES = 100
-LOOK_AGAIN_S = 0.1
+POLL_S = 0.1
 ELSEWHERE = "Your agent runs on "
 
 
@@ -60,7 +60,7 @@ class AgentClient:
             if text != "ready" and "already running" not in text and "at this moment" not in text:
                 raise WorkerLost("starting the agent", text or f"{_folder() / 'agent.log'} has details")
             if text != "ready":  # Somebody else's start is under way, and cannot be waited for from here.
-                time.sleep(LOOK_AGAIN_S)
+                time.sleep(POLL_S)
         raise WorkerLost("starting the agent", f"{_folder() / 'agent.log'} has details")
 
     @property

@@ -15,8 +15,8 @@ from pellucid.client.viewer import Viewer
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput, JobEnded, PellucidError
 from pellucid.instance.lifecycle.viewer_records import ViewerRecord
-from pellucid.jobs.job import Resources
 from pellucid.jobs.job_state import JobState
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import OVERRIDES, read_site
 from pellucid.settings import current, parse_size
 

@@ -13,11 +13,11 @@ from urllib.parse import quote, unquote, urlsplit
 
 from pellucid.client.connection import Connection
 from pellucid.errors import InvalidInput, NotAllowed, WorkerLost
-from pellucid.jobs.job import read_json, write_json
+from pellucid.jobs.private_files import read_json, write_json
 from pellucid.settings import current
 
 START_S = 120.0
-LOOK_AGAIN_S = 0.2
+POLL_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class HubLogin:
         while (found := self.found()) is None:
             if time.monotonic() > deadline:
                 raise WorkerLost("starting the agent", f"{self.url} shows details in the browser")
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(POLL_S)
         return found
 
     def _at(self, address: str) -> "HubLogin":

@@ -38,8 +38,8 @@ from pellucid.transport.wire.transfer import TransferReport
 from pellucid.volume.volume import Volume
 
 PROTOCOL = 3
-ENDING_S = 10.0
-LOOK_AGAIN_S = 0.5
+SHUTDOWN_TIMEOUT_S = 10.0
+POLL_S = 0.5
 
 
 class ViewerLifecycle:
@@ -83,14 +83,14 @@ class ViewerLifecycle:
 
     @property
     def links(self) -> dict[str, str]:
-        """Links to give away: ``look`` sees the image, ``steer`` also turns it, ``own`` may do everything. They work
+        """Links to give away: ``view`` sees the image, ``control`` also turns it, ``own`` may do everything. They work
         until they are revoked, or the viewer ends."""
-        return {name: self.share(name) for name in ("look", "steer", "own")}
+        return {name: self.share(name) for name in ("view", "control", "own")}
 
     def share(self, capability: str, name: str = "") -> str:
-        """A link to give away: to look, steer or own. The same name gives the same link, until it is revoked."""
-        if capability not in ("look", "steer", "own"):
-            raise InvalidInput(f"Unknown capability {capability!r}.", remedy="Use look, steer or own.")
+        """A link to give away: view, control or own. The same name gives the same link, until it is revoked."""
+        if capability not in ("view", "control", "own"):
+            raise InvalidInput(f"Unknown capability {capability!r}.", remedy="Use view, control or own.")
         made = self._connection.ask("POST", "/api/shares", {"capability": capability, "name": name})
         return self._connection.link(str(made["url"]).removeprefix("#"))
 
@@ -108,7 +108,7 @@ class ViewerLifecycle:
         if self._end is not None:
             return self._end(None)
         while self.is_running:
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(POLL_S)
         return None
 
     @property
@@ -129,7 +129,7 @@ class ViewerLifecycle:
         with suppress(ViewerUnreachable):
             self._connection.ask("POST", "/api/shutdown")
         if self._end is not None:
-            self._end(ENDING_S)
+            self._end(SHUTDOWN_TIMEOUT_S)
 
     def __enter__(self) -> Self:
         return self

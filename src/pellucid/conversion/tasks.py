@@ -13,10 +13,11 @@ import numpy as np
 
 from pellucid.box import Box, Shape, triple
 from pellucid.conversion.values import ValueMap
-from pellucid.engines.task import Resources, Work
+from pellucid.engines.task import Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels, Writer
 from pellucid.formats.registry import open_writer
+from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 from pellucid.volume.levels import reduce_voxels
 from pellucid.volume.volume import open_volume

@@ -37,10 +37,10 @@ from pellucid.errors import InvalidInput
 BANDS_PER_THREAD = 8
 """More bands than threads: work is seldom spread evenly (the middle of a picture costs more than its border)."""
 
-SMALLEST_BAND = 2048
+MIN_BAND = 2048
 """Kernel threads in a band, at least: starting one costs about 20 µs."""
 
-LARGEST_AXIS = 2**31 - 1
+MAX_AXIS = 2**31 - 1
 """Warp counts its threads along an axis in 32 bits."""
 
 CUDA_PIECE = 2**20
@@ -131,7 +131,7 @@ def _check(kernel: Any, shape: tuple[int, ...]) -> None:
     if parameters[:1] != ["first"]:
         remedy = "Add 'first: wp.int32' as first parameter, and add it to the leading index of wp.tid()."
         raise InvalidInput(f"The kernel {kernel.key} does not support several threads.", remedy=remedy)
-    if shape[0] > LARGEST_AXIS:
+    if shape[0] > MAX_AXIS:
         remedy = "Use several axes, each below 2³¹."
         raise InvalidInput(
             f"{shape[0]:,} threads along one axis are too many for the kernel {kernel.key}.", remedy=remedy
@@ -162,7 +162,7 @@ def _record_bands(kernel: Any, portion: LaunchRange, arguments: list[Any]) -> li
     """One recorded launch per band. Recording compiles, loads and packs, all of it here: running is then pure C++."""
     warp, shape = runtime.start(), portion.shape
     is_whole = portion.is_cancelled is never_cancelled
-    smallest = max(1, SMALLEST_BAND // portion.heft)
+    smallest = max(1, MIN_BAND // portion.heft)
     cuts = bands(shape, settings.current().threads, smallest) if is_whole else _pieces(shape, smallest)
     with runtime.LOCK, _announced(kernel, choose("cpu")):
         return [
@@ -177,7 +177,7 @@ def _record_bands(kernel: Any, portion: LaunchRange, arguments: list[Any]) -> li
         ]
 
 
-def bands(shape: tuple[int, ...], threads: int, smallest: int = SMALLEST_BAND) -> list[tuple[int, int]]:
+def bands(shape: tuple[int, ...], threads: int, smallest: int = MIN_BAND) -> list[tuple[int, int]]:
     """The leading axis, cut into nearly equal half-open ranges.
 
     >>> bands((10, 4096), threads=1), bands((10, 4096), threads=2)[:3]

@@ -14,7 +14,7 @@ from pellucid.device import runtime
 from pellucid.device.hardware import Device
 from pellucid.device.kernel_launch import synchronize
 
-MOST_IDLE = 8
+MAX_IDLE = 8
 """Pinned arrays that are kept for the next call: allocating one takes longer than filling it."""
 
 _idle: list[tuple[Hashable, Any]] = []
@@ -53,4 +53,4 @@ def _take(key: Hashable) -> Any:
 
 def _give_back(key: Hashable, room: Any) -> None:
     _idle.append((key, room))
-    del _idle[:-MOST_IDLE]
+    del _idle[:-MAX_IDLE]

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pellucid.box import Shape, triple
-from pellucid.engines.task import Resources, Task
+from pellucid.engines.task import Task
 from pellucid.errors import ChunkConflict, InvalidInput, NotEnoughMemory
+from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 
 if TYPE_CHECKING:

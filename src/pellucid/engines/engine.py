@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
 
-from pellucid.engines.task import BlockResult, Resources, Task
+from pellucid.engines.task import BlockResult, Task
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.jobs.resources import Resources
 from pellucid.settings import current
 from pellucid.volume.blocks import Block
 

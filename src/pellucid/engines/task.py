@@ -11,18 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from pellucid.box import Shape
+from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 
 Work = Callable[[Block], Any]
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What one block takes while it is worked on."""
-
-    memory_bytes: int
-    cores: int = 1
-    gpus: int = 0
 
 
 @dataclass(frozen=True)

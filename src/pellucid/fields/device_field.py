@@ -23,7 +23,7 @@ from pellucid.volume.volume import Volume
 __all__ = ["DeviceField", "VisibleBricks", "empty_distance_of", "solid_distance_of"]
 
 
-MOST_CHANGES = 64
+MAX_CHANGES = 64
 """Boxes that wait to be taken up; more become one around all: who announces faster than is drawn would be heard for
 ever."""
 
@@ -182,7 +182,7 @@ def _noted(changes: list[Box], box: Box) -> list[Box]:
     if any(known.contains(box) for known in changes):
         return changes
     changes = [*(known for known in changes if not box.contains(known)), box]
-    if len(changes) <= MOST_CHANGES:
+    if len(changes) <= MAX_CHANGES:
         return changes
     starts, stops = zip(*((known.start, known.stop) for known in changes), strict=True)
     return [Box(triple(map(min, zip(*starts, strict=True))), triple(map(max, zip(*stops, strict=True))))]

@@ -19,7 +19,7 @@ from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume
 
 PREFIX = "labels of "
-MOST_LABELS = 2**16
+MAX_LABELS = 2**16
 
 
 def label_field_name(source: str) -> str:
@@ -76,9 +76,9 @@ class LabelReader:
         with self._lock:
             for label in labels.tolist():
                 self._rows.setdefault(label, len(self._rows))
-            if len(self._rows) > MOST_LABELS:
+            if len(self._rows) > MAX_LABELS:
                 raise InvalidInput(
-                    f"{self._volume.location} contains more than {MOST_LABELS:,} different labels.",
+                    f"{self._volume.location} contains more than {MAX_LABELS:,} different labels.",
                     remedy="Draw a part of it (pellucid convert --box), or merge small labels.",
                 )
             return np.array([self._rows[label] for label in labels.tolist()], np.uint16)

@@ -30,7 +30,7 @@ _mmap = ctypes.CDLL(None, use_errno=True).mmap
 _mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
 _mmap.restype = ctypes.c_void_p
 _LENGTH = struct.Struct("<I")
-_LONGEST_MESSAGE = 4096
+_MAX_MESSAGE = 4096
 
 
 class SharedArray:
@@ -87,7 +87,7 @@ class SharedArray:
         try:
             (descriptor,) = descriptors
             (length,) = _LENGTH.unpack(first + _receive(connection, _LENGTH.size - len(first)))
-            described = json.loads(_receive(connection, min(length, _LONGEST_MESSAGE)))
+            described = json.loads(_receive(connection, min(length, _MAX_MESSAGE)))
             return _checked(cls, descriptor, tuple(described["shape"]), np.dtype(described["dtype"]))
         except (ValueError, KeyError, TypeError, struct.error) as error:
             for descriptor in descriptors:

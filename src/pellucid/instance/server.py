@@ -19,7 +19,7 @@ from pellucid.instance.arrays.local_socket import LocalSocketServer
 from pellucid.instance.arrays.receiver import ArrayReceiver
 from pellucid.instance.http_server import HttpServer
 from pellucid.instance.lifecycle import viewer_records
-from pellucid.instance.protocol.shared_types import LARGEST_MESSAGE_BYTES, Capability
+from pellucid.instance.protocol.shared_types import MAX_MESSAGE_BYTES, Capability
 from pellucid.instance.scene import loading, saved_states
 from pellucid.instance.session import Session, SessionOptions
 from pellucid.transport.address import LOOPBACK, Certificate
@@ -170,7 +170,7 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
             proxy_headers=False,  # The address of a connection is what it is registered by.
             http="h11",  # httptools, where it is installed, reads headers of any length.
             ws="websockets-sansio",
-            ws_max_size=LARGEST_MESSAGE_BYTES,
+            ws_max_size=MAX_MESSAGE_BYTES,
             ws_per_message_deflate=False,  # Pictures are compressed already.
             timeout_graceful_shutdown=TIMEOUT_S,
             ssl_certfile=None if certificate is None else certificate.certificate,

@@ -179,7 +179,7 @@ class Session:
 
     # Telling
 
-    def broadcast(self, reply: Any, needs: Capability = "look", but: str = "") -> None:
+    def broadcast(self, reply: Any, needs: Capability = "view", but: str = "") -> None:
         """To everybody who may know, but one."""
         for member in self.members.values():
             if member.id != but and allows(member.client.capability, needs):

@@ -10,27 +10,16 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, PellucidError, WorkerLost
 from pellucid.workers.process import Deadlines, ExitReason
 from pellucid.workers.protocol.replies import ProgressReported, Stage
-from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
+from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame, WorkerListener
 
 Result = TypeVar("Result")
-LOOK_AGAIN_S = 0.5
-
-
-class Told(Protocol):
-    """Who is told, on the event loop."""
-
-    def worker_is_ready(self, device: str) -> None: ...
-    def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None: ...
-    def stage_changed(self, stage: Stage) -> None: ...
-    def frame_drawn(self, image: WorkerFrame) -> None: ...
-    def drawing_failed(self, number: int, error: PellucidError) -> None: ...
-    def progress_reported(self, made: ProgressReported) -> None: ...
+POLL_S = 0.5
 
 
 class WorkerRelay:
@@ -38,7 +27,7 @@ class WorkerRelay:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._reply: Told | None = None
+        self._listener: WorkerListener | None = None
         self.device = ""
         self.failure: PellucidError | None = None
         self._settled = threading.Event()
@@ -53,38 +42,38 @@ class WorkerRelay:
     def loop(self) -> asyncio.AbstractEventLoop | None:
         return self._loop
 
-    def connect(self, loop: asyncio.AbstractEventLoop, reply: Told) -> None:
-        self._loop, self._reply = loop, reply
+    def connect(self, loop: asyncio.AbstractEventLoop, listener: WorkerListener) -> None:
+        self._loop, self._listener = loop, listener
 
     def disconnect(self) -> None:
-        self._loop = self._reply = None
+        self._loop = self._listener = None
 
     def worker_is_ready(self, device: str) -> None:
         self.device = device
         self._settled.set()
-        self._post(lambda reply: reply.worker_is_ready(device))
+        self._post(lambda listener: listener.worker_is_ready(device))
 
     def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None:
         if not self._settled.is_set():
             self.failure = self.failure or WorkerLost("starting", ending.why)
             self._settled.set()
-        self._post(lambda reply: reply.worker_was_lost(ending, is_given_up))
+        self._post(lambda listener: listener.worker_was_lost(ending, is_given_up))
 
     def stage_changed(self, stage: Stage) -> None:
-        self._post(lambda reply: reply.stage_changed(stage))
+        self._post(lambda listener: listener.stage_changed(stage))
 
     def frame_drawn(self, image: WorkerFrame) -> None:
-        if not self._post(lambda reply: reply.frame_drawn(image)):
+        if not self._post(lambda listener: listener.frame_drawn(image)):
             image.release()
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:
         if not self._settled.is_set():
             self.failure = error
             self._settled.set()
-        self._post(lambda reply: reply.drawing_failed(number, error))
+        self._post(lambda listener: listener.drawing_failed(number, error))
 
     def progress_reported(self, progress_made: ProgressReported) -> None:
-        if not self._post(lambda reply: reply.progress_reported(progress_made)):
+        if not self._post(lambda listener: listener.progress_reported(progress_made)):
             _show(progress_made)
 
     def call(self, function: Callable[[], object]) -> None:
@@ -98,17 +87,17 @@ class WorkerRelay:
             work.close()
             raise _ended()
         result = asyncio.run_coroutine_threadsafe(work, loop)
-        while not wait([result], timeout=LOOK_AGAIN_S).done:
+        while not wait([result], timeout=POLL_S).done:
             if self._loop is not loop:  # It stopped, and will never come to this.
                 raise _ended()
         return result.result()
 
-    def _post(self, tell: Callable[[Any], object]) -> bool:
-        loop, reply = self._loop, self._reply
-        if loop is None or reply is None or loop.is_closed():
+    def _post(self, notify: Callable[[Any], object]) -> bool:
+        loop, listener = self._loop, self._listener
+        if loop is None or listener is None or loop.is_closed():
             return False
         try:
-            loop.call_soon_threadsafe(tell, reply)
+            loop.call_soon_threadsafe(notify, listener)
         except RuntimeError:  # Closed between the question and the call.
             return False
         return True
@@ -120,7 +109,7 @@ def _ended() -> PellucidError:
 
 @dataclass(frozen=True)
 class PrestartedWorker:
-    """A Worker and the relay that it tells, before there is a session: both begin while the rest is still imported."""
+    """A Worker and its relay, before the session exists: both start while the other modules are imported."""
 
     relay: WorkerRelay
     worker: SupervisedWorker

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from pellucid.jobs.batch_script import TERMINATED, batch_script
-from pellucid.jobs.job import LOG, SCRIPT, STARTED, WAITING, Job, SubmittedJob, exit_code, write_private
+from pellucid.jobs.job import LOG, SCRIPT, STARTED, WAITING, Job, SubmittedJob, exit_code
 from pellucid.jobs.job_state import JobState, last_lines
+from pellucid.jobs.private_files import write_private
 from pellucid.jobs.process_identity import ProcessId
 from pellucid.jobs.site import Site
 

@@ -15,9 +15,10 @@ from collections.abc import Iterable
 from pellucid.errors import InvalidInput, PellucidError, SchedulerUnreachable
 from pellucid.jobs import squeue
 from pellucid.jobs.batch_script import NAME, batch_script
-from pellucid.jobs.job import LOG, SCRIPT, Job, SubmittedJob, exit_code, write_private
+from pellucid.jobs.job import LOG, SCRIPT, Job, SubmittedJob, exit_code
 from pellucid.jobs.job_state import JobState, last_lines
 from pellucid.jobs.local import ended_with
+from pellucid.jobs.private_files import write_private
 from pellucid.jobs.site import Site
 
 TIMEOUT_S = 30.0

@@ -39,15 +39,11 @@ class Camera:
         check_finite("A camera at a position and target", *self.position, *self.target)
         check_direction("A camera's up", self.up)
         if self.distance <= NEAREST * max(map(abs, (*self.position, *self.target))):
-            raise InvalidInput("The camera looks at its own position.", remedy="Move its position or its target.")
+            raise InvalidInput("The camera position equals its target.", remedy="Change the position or the target.")
         if self.field_of_view_deg is not None and not 0 < self.field_of_view_deg < 180:
-            raise InvalidInput(
-                f"A field of view of {self.field_of_view_deg}° is impossible.", remedy="Choose 1 to 179."
-            )
+            raise InvalidInput(f"Invalid field of view: {self.field_of_view_deg}°.", remedy="Use 1 to 179.")
         if not 0 < self.height < float("inf"):
-            raise InvalidInput(
-                f"A picture {self.height} world units tall is impossible.", remedy="Give a height above 0."
-            )
+            raise InvalidInput(f"Invalid camera height: {self.height}.", remedy="Use a positive number of world units.")
 
     def axes(self) -> tuple[Voxels, Voxels, Voxels]:
         """Unit vectors to the right, upwards and forwards."""
@@ -107,7 +103,7 @@ class Camera:
     def zoomed(self, factor: float) -> "Camera":
         """So many times larger in the picture, from as far away."""
         if not 0 < factor < float("inf"):
-            raise InvalidInput(f"A zoom of {factor} is impossible.", remedy="Give one above 0; 2 shows half as much.")
+            raise InvalidInput(f"Invalid zoom factor: {factor}.", remedy="Use a positive number; 2 shows half as much.")
         if self.field_of_view_deg is None:
             return replace(self, height=self.height / factor)
         half = tan(radians(self.field_of_view_deg) / 2) / factor

@@ -47,12 +47,12 @@ class CameraPath:
         seconds = [key.at_s for key in self.keys]
         if len(seconds) < 2 or any(a >= b for a, b in pairwise(seconds)):
             raise InvalidInput(
-                f"Key frames at {seconds} seconds make no path.",
-                remedy="Give at least two, each later than the one before.",
+                f"Invalid key frame times: {seconds}.",
+                remedy="Use at least two key frames, each later than the one before.",
             )
         if len({key.camera.field_of_view_deg is None for key in self.keys}) > 1:
             raise InvalidInput(
-                "Some key frames are in perspective and some are not.", remedy="Make all cameras of one kind."
+                "The key frames mix perspective and orthographic cameras.", remedy="Use one projection for all cameras."
             )
 
     @property
@@ -100,10 +100,10 @@ class CameraPath:
             document = json.loads(text)
         except ValueError as error:
             raise InvalidInput(
-                f"This is no camera path: {error}.", remedy="Give the JSON of CameraPath.to_json."
+                f"Invalid camera path: {error}.", remedy="Use the JSON from CameraPath.to_json()."
             ) from error
         if not isinstance(document, dict) or document.pop("version", None) != VERSION:
-            raise InvalidInput("This is no camera path of version 1.", remedy='Give {"version": 1, "keys": [...]}.')
+            raise InvalidInput("Unknown version of a camera path.", remedy='Use {"version": 1, "keys": [...]}.')
         path: CameraPath = from_json(cls, document, "path")
         return path
 

@@ -48,7 +48,7 @@ class Labels:
     def __post_init__(self) -> None:
         given = [one.opacity for one in self.colors if one.opacity is not None]
         if not all(0 <= opacity <= 1 for opacity in (self.opacity, *given)):
-            raise InvalidInput("An opacity of labels is not from 0 to 1.", remedy="Give 0 (not drawn) to 1 (solid).")
+            raise InvalidInput("Invalid opacity of a label.", remedy="Use 0 (invisible) to 1 (opaque).")
 
     def table(self, labels: Voxels, step: float) -> Voxels:
         """(n, 4) float32 for n labels: red, green, blue, and the opacity of ``step`` voxels of material.

@@ -56,13 +56,13 @@ def save_movie(path: Path, draw: Draw, count: int, frames_per_second: float = 30
     """
     if count < 1 or not 0 < frames_per_second <= 240:
         raise InvalidInput(
-            f"A movie of {count} pictures at {frames_per_second} a second cannot be made.",
-            remedy="Give at least one picture, and 1 to 240 a second.",
+            f"Invalid movie: {count} frames at {frames_per_second} frames per second.",
+            remedy="Use at least one frame, and 1 to 240 frames per second.",
         )
     if path.suffix.lower() not in KINDS and path.suffix:
         raise InvalidInput(
-            f"{path} is no name for a movie.",
-            remedy=f"Let it end in {', '.join(KINDS)}, or name a folder for pictures.",
+            f"{path} is not a valid movie name.",
+            remedy=f"Use a name that ends in {', '.join(KINDS)}, or a folder for images.",
         )
     if path.suffix:
         _save_file(path, KINDS[path.suffix.lower()], _counted(draw, range(count)), frames_per_second)

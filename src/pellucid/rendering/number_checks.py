@@ -21,20 +21,20 @@ def check_finite(what: str, *numbers: float) -> None:
     pellucid.errors.InvalidInput: A scale of 1.0, nan cannot be drawn. Give finite numbers.
     """
     if not all(map(isfinite, numbers)):
-        raise InvalidInput(f"{what} of {_listed(numbers)} cannot be drawn.", remedy="Give finite numbers.")
+        raise InvalidInput(f"{what} of {_listed(numbers)} is not finite.", remedy="Use finite numbers.")
 
 
 def check_direction(what: str, vector: Sequence[float]) -> None:
     """Refuse what points nowhere."""
     check_finite(what, *vector)
     if not SHORTEST < hypot(*vector) < 1 / SHORTEST:
-        raise InvalidInput(f"{what} of {_listed(vector)} points nowhere.", remedy="Give a direction such as (0, 0, 1).")
+        raise InvalidInput(f"{what} of {_listed(vector)} has no direction.", remedy="Use a vector such as (0, 0, 1).")
 
 
 def check_shares(what: str, *numbers: float) -> None:
     """Refuse what is not from 0 to 1: opacities, and the channels of colours."""
     if not all(0 <= number <= 1 for number in numbers):
-        raise InvalidInput(f"{what} of {_listed(numbers)} is impossible.", remedy="Give numbers from 0 to 1.")
+        raise InvalidInput(f"{what} of {_listed(numbers)} is out of range.", remedy="Use numbers from 0 to 1.")
 
 
 def _listed(numbers: Sequence[float]) -> str:

@@ -27,7 +27,7 @@ from pellucid.rendering.validation import check
 from pellucid.volume.series import open_at
 from pellucid.volume.volume import Volume
 
-MOST_ROUNDS = 64
+MAX_ROUNDS = 64
 ROUNDS_WITHOUT_ROOM = 4
 """How often a picture is drawn again with more bricks: what comes in hides other bricks, and shows some behind them."""
 
@@ -104,7 +104,7 @@ class Renderer:
         fields = self.load(scene)
         each = list({id(field): field for on_one in fields for field in on_one}.values())
         watch.lap("load")
-        while rounds < MOST_ROUNDS:
+        while rounds < MAX_ROUNDS:
             for field in each:
                 field.prepare_frame()
             drawing = self._begin(scene, fields, canvas, timeout.is_cancelled)
@@ -161,8 +161,8 @@ class Renderer:
     def add_field(self, source: str, field: DeviceField) -> None:
         """Draw this field where a scene names it; it lies on one device."""
         if len(self._painters) > 1:
-            remedy = "Add the volume (add), of which every device loads its part."
-            raise InvalidInput("A field cannot be shared over devices.", remedy=remedy)
+            remedy = "Use add() with the volume, of which every device loads a part."
+            raise InvalidInput("add_field() does not support several devices.", remedy=remedy)
         self._painters[0].add_field(source, field)
 
     def add_shading(self, source: str | Callable[..., Any]) -> UserShading:
@@ -200,7 +200,7 @@ def _improve(fields: Sequence[DeviceField], timeout: DrawOptions) -> tuple[bool,
 
 def _go_on(timeout: DrawOptions) -> None:
     if timeout.is_cancelled():
-        raise Cancelled("Drawing a picture")
+        raise Cancelled("Rendering an image")
 
 
 def renderer_for(scene: Scene, device: str | None = None) -> Renderer:

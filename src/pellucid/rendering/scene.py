@@ -45,7 +45,7 @@ class Light:
         strengths = (self.ambient, self.diffuse, self.specular, self.shininess)
         check_finite("Light", *strengths)
         if min(strengths) < 0:
-            raise InvalidInput("A light takes light away.", remedy="Give strengths and a shininess of 0 or more.")
+            raise InvalidInput("Light strengths and shininess must not be negative.", remedy="Use values of 0 or more.")
 
 
 HEADLIGHT = Light()
@@ -76,9 +76,7 @@ class Transform:
     def __post_init__(self) -> None:
         check_finite("A transform", *self.scale, *self.rotation_deg, *self.translation)
         if not all(self.scale):
-            raise InvalidInput(
-                "Scaled by 0, nothing is left.", remedy="Give a scale other than 0; a negative one mirrors."
-            )
+            raise InvalidInput("The scale must not be 0.", remedy="Use a positive number; a negative one mirrors.")
 
     def matrix(self) -> Voxels:
         """(3, 3): from the volume's own world units to the world's, before it is moved."""
@@ -138,7 +136,7 @@ class VolumeLayer:
             ("shading", self.shading, get_args(ShadingName)),
         ):
             if name not in names:
-                raise InvalidInput(f"There is no {what} {name!r}.", remedy=f"Choose one of: {', '.join(names)}.")
+                raise InvalidInput(f"Unknown {what} {name!r}.", remedy=f"Choose one of: {', '.join(names)}.")
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ class SliceLayer:
         (0.0, 12.5, 0.0)
         """
         if axis not in ("x", "y", "z"):
-            raise InvalidInput(f"There is no axis {axis!r}.", remedy="Choose x, y or z.")
+            raise InvalidInput(f"Unknown axis {axis!r}.", remedy="Choose x, y or z.")
         x, y, z = (float(axis == name) for name in "xyz")
         return cls(source, (x * position, y * position, z * position), (x, y, z), **rest)
 
@@ -196,7 +194,7 @@ class PointsLayer:
 
     def __post_init__(self) -> None:
         if not 0 < self.radius_scale < float("inf"):
-            raise InvalidInput(f"Spheres cannot be scaled by {self.radius_scale}.", remedy="Give a scale above 0.")
+            raise InvalidInput(f"Invalid radius_scale: {self.radius_scale}.", remedy="Use a positive number.")
 
 
 @dataclass(frozen=True)
@@ -242,9 +240,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.step <= 100:
-            raise InvalidInput(
-                f"Steps of {self.step} voxels cannot be taken.", remedy="Choose 0.01 to 100; 0.5 is usual."
-            )
+            raise InvalidInput(f"Invalid step of {self.step} voxels.", remedy="Use 0.01 to 100; 0.5 is usual.")
         check_shares("A background", *self.background)
         check_finite("A time", self.time)
 
@@ -286,20 +282,18 @@ class Scene:
         try:
             document = json.loads(text)
         except ValueError as error:
-            raise InvalidInput(
-                f"This is no scene: {error}.", remedy="Give the JSON that Scene.to_json writes."
-            ) from error
+            raise InvalidInput(f"Invalid scene: {error}.", remedy="Use the JSON from Scene.to_json().") from error
         scene: Scene = from_json(cls, _migrated(document), "scene")
         return scene
 
 
 def _migrated(document: Any) -> Any:
     if not isinstance(document, dict) or type(document.get("version")) is not int:
-        raise InvalidInput("This is no scene: it has no version.", remedy="Give the JSON that Scene.to_json writes.")
+        raise InvalidInput("Invalid scene: it has no version.", remedy="Use the JSON from Scene.to_json().")
     version = document["version"]
     if not 1 <= version <= VERSION:
         raise InvalidInput(
-            f"The scene has version {version}, and this program knows 1 to {VERSION}.",
+            f"Unsupported scene version {version}; this program supports 1 to {VERSION}.",
             remedy="Update Pellucid to open it.",
         )
     for older in range(version, VERSION):

@@ -21,7 +21,7 @@ DIVIDER = (128, 128, 128, 255)
 def with_look(scene: Scene, source: str) -> Scene:
     """The same scene of another volume: its first one replaced, and everything that slices it."""
     if not scene.volumes:
-        raise InvalidInput("There is no volume to compare.", remedy="Name one before --compare.")
+        raise InvalidInput("The scene has no volume to compare.", remedy="Pass a volume before --compare.")
     before = scene.volumes[0].source
     layers = tuple(replace(one, source=source) if one.source == before else one for one in scene.volumes)
     slices = tuple(replace(one, source=source) if one.source == before else one for one in scene.slices)

@@ -39,7 +39,7 @@ class Edges:
         low, high = self.gradient_range
         if not (isfinite(low) and isfinite(high) and 0 <= low < high):
             raise InvalidInput(
-                f"The gradient range {low} to {high} is empty.", remedy="Give 0 or more, then a higher end."
+                f"Invalid gradient range: {low} to {high}.", remedy="Use 0 or more, then a higher value."
             )
         _check_points("edge", [position for position, _ in self.factors], [factor for _, factor in self.factors])
 
@@ -78,13 +78,9 @@ class TransferFunction:
     def __post_init__(self) -> None:
         low, high = self.value_range
         if not (isfinite(low) and isfinite(high) and low < high):
-            raise InvalidInput(
-                f"The value range {low} to {high} is empty.", remedy="Give a low end below the high end."
-            )
+            raise InvalidInput(f"Invalid value range: {low} to {high}.", remedy="Use a low end below the high end.")
         if not 0 < self.gamma < float("inf"):
-            raise InvalidInput(
-                f"A gamma of {self.gamma} has no meaning.", remedy="Give one above 0; 1 changes nothing."
-            )
+            raise InvalidInput(f"Invalid gamma: {self.gamma}.", remedy="Use a positive number; 1 changes nothing.")
         _check_points("colour", [position for position, _ in self.colors], [c for _, rgb in self.colors for c in rgb])
         _check_points("opacity", [position for position, _ in self.opacities], [a for _, a in self.opacities])
 
@@ -129,6 +125,6 @@ def summed(table: Voxels) -> Voxels:
 def _check_points(name: str, positions: list[float], levels: list[float]) -> None:
     if not positions or positions != sorted(positions) or not all(0 <= value <= 1 for value in (*positions, *levels)):
         raise InvalidInput(
-            f"The {name} points {positions} are not usable.",
-            remedy="Give at least one point, positions ascending, all numbers from 0 to 1.",
+            f"Invalid {name} points: {positions}.",
+            remedy="Use at least one point, ascending positions, and numbers from 0 to 1.",
         )

@@ -42,7 +42,7 @@ RETURN = re.compile(r"\breturn\b")
 # As clang says it, and as NVRTC does.
 FAULT = re.compile(r"shading(?::(\d+):\d+|\((\d+)\)): error: (.*)")
 CORRECT = "Correct that line; the last good shading stays in force."
-MOST_PARAMETERS = 32
+MAX_PARAMETERS = 32
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Parameter:
         """A value that may be chosen; of an int, the nearest whole number."""
         if not self.low <= value <= self.high:
             raise InvalidInput(
-                f"{self.name} cannot be {value:g}.", remedy=f"Choose a value from {self.low:g} to {self.high:g}."
+                f"Invalid value of {self.name}: {value:g}.", remedy=f"Use a value from {self.low:g} to {self.high:g}."
             )
         return float(round(value)) if self.kind == "int" else value
 
@@ -96,9 +96,10 @@ class UserShading:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         found = [_declared(line, n) for n, line in enumerate(self.source.splitlines(), 1) if MARK.search(line)]
-        if len({parameter.name for parameter in found}) < len(found) or len(found) > MOST_PARAMETERS:
+        if len({parameter.name for parameter in found}) < len(found) or len(found) > MAX_PARAMETERS:
             raise InvalidInput(
-                "The shading declares a parameter twice, or too many.", remedy=f"At most {MOST_PARAMETERS}."
+                "The shading declares a parameter twice, or too many parameters.",
+                remedy=f"Declare at most {MAX_PARAMETERS}.",
             )
         return tuple(found)
 
@@ -106,7 +107,9 @@ class UserShading:
         """The parameters in order, those that were not chosen at their defaults."""
         names = [parameter.name for parameter in self.parameters]
         if unknown := sorted(set(chosen) - set(names)):
-            raise InvalidInput(f"The shading has no parameter {unknown[0]!r}.", remedy=f"It has: {', '.join(names)}.")
+            raise InvalidInput(
+                f"The shading has no parameter {unknown[0]!r}.", remedy=f"Choose one of: {', '.join(names)}."
+            )
         return [parameter.checked(chosen.get(parameter.name, parameter.default)) for parameter in self.parameters]
 
     def compile(self, device: Device) -> Any:
@@ -115,7 +118,7 @@ class UserShading:
 
         if not RETURN.search(self.source):
             last = max(1, len(self.source.splitlines()))
-            raise ShadingInvalid(last, "nothing is returned", remedy="Return a colour, such as: return color;")
+            raise ShadingInvalid(last, "it returns nothing", remedy="Return a colour, such as: return color;")
         kinds = {parameter.name: parameter.kind for parameter in self.parameters}
         shade = self._python_function(kinds) if self.is_python else user_shading.from_cpp(self.source, kinds)
         kernel = user_shading.composite_shaded_by(shade)
@@ -139,10 +142,8 @@ class UserShading:
             if unknown := [
                 name for name in user_shading.names_of(shade) if name not in user_shading.GIVEN and name not in kinds
             ]:
-                remedy = (
-                    f"Name those that it uses of: {', '.join((*user_shading.GIVEN, *kinds))}; declare others after #@."
-                )
-                raise ShadingInvalid(self._first_line, f"nothing is called {unknown[0]!r}", remedy=remedy)
+                remedy = f"Use parameters from: {', '.join((*user_shading.GIVEN, *kinds))}; declare others after #@."
+                raise ShadingInvalid(self._first_line, f"the name {unknown[0]!r} is not defined", remedy=remedy)
             return user_shading.called_with(shade, self.source, self._file_name, kinds)
         except ShadingInvalid:
             raise
@@ -163,7 +164,7 @@ class UserShading:
         return (
             self._python_fault(error)
             if self.is_python
-            else ShadingInvalid(0, _last_line(error), remedy="Look it over.")
+            else ShadingInvalid(0, _last_line(error), remedy="Check the shading's source.")
         )
 
     def _python_fault(self, error: Exception) -> ShadingInvalid:
@@ -186,10 +187,12 @@ def _declared(line: str, number: int) -> Parameter:
         parameter = Parameter(name, float(default), float(low), float(high), kind or "float")
     except ValueError:
         raise ShadingInvalid(
-            number, "this declares no parameter", remedy="Write //@ name = default in low .. high, or #@ in Python."
+            number,
+            "this is not a valid parameter declaration",
+            remedy="Write //@ name = default in low .. high, or #@ in Python.",
         ) from None
     if not parameter.low <= parameter.default <= parameter.high:
-        raise ShadingInvalid(number, "the default lies outside the range", remedy="Choose one inside.")
+        raise ShadingInvalid(number, "the default is outside the range", remedy="Use a default inside the range.")
     return parameter
 
 

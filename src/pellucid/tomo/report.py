@@ -21,7 +21,7 @@ from pellucid.tomo.reference.view_weights import Coverage
 FORMAT = 1
 WEIGHTS_TOLERANCE = 0.005
 """Of the angle covered: what the sum of the weights may differ by, and with it all attenuations."""
-FEWEST_ANGLES = 8
+MIN_ANGLES = 8
 """Different angles that a slice can be made of; with fewer, it consists of streaks."""
 PACKAGES = ("pellucid", "numpy", "scipy", "warp-lang", "cupy-cuda13x")
 
@@ -45,7 +45,7 @@ class AngleReport:
     covered_deg: float
     sum_of_weights_deg: float
     missing_wedges_deg: tuple[float, ...] = ()
-    distinct_count: int = FEWEST_ANGLES
+    distinct_count: int = MIN_ANGLES
 
     @classmethod
     def of(cls, geometry: ParallelGeometry) -> "AngleReport":
@@ -63,7 +63,7 @@ class AngleReport:
                 f"The views cover {self.covered_deg:.2f} degrees but have weights of {self.sum_of_weights_deg:.2f} "
                 "degrees: attenuations are wrong by that ratio. Check the angles of the scan."
             )
-        if self.distinct_count < FEWEST_ANGLES:
+        if self.distinct_count < MIN_ANGLES:
             sentences.append(
                 f"The views are at only {self.distinct_count} different angles, too few for a slice. "
                 "Check the angles of the scan."

@@ -24,7 +24,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 CM_UM = 1e4
 FULL_TURN = 2 * np.pi * (1 + 1e-6)
-LARGEST_STEP_RAD = np.pi / 4
+MAX_STEP_RAD = np.pi / 4
 """Between views that follow one another while the sample turns on and on; larger ones are those of golden angles."""
 
 ONE_ANGLE_RAD = np.radians(0.5)
@@ -299,7 +299,7 @@ class Scan:
         """
         steps, turned = np.diff(self.angles_rad), np.ptp(self.angles_rad)
         is_steady = (steps >= 0).all() or (steps <= 0).all()
-        if is_steady and (turned <= FULL_TURN or np.abs(steps).max() <= LARGEST_STEP_RAD):
+        if is_steady and (turned <= FULL_TURN or np.abs(steps).max() <= MAX_STEP_RAD):
             return self
         angles = self.angles_rad if turned <= FULL_TURN else np.mod(self.angles_rad, 2 * np.pi)
         order = np.argsort(angles, kind="stable")

@@ -20,7 +20,7 @@ from pellucid.formats.shared_memory import SharedArray
 
 PAGE_BYTES = 4096
 SLAB_BYTES = 32 * 2**20
-MOST_THREADS = 8
+MAX_THREADS = 8
 MAPPED_TOGETHER = 16 * PAGE_BYTES
 POPULATE_WRITE = 23
 _madvise = ctypes.CDLL(None, use_errno=True).madvise
@@ -78,7 +78,7 @@ def _touch(content: Voxels) -> None:
 
 def in_parallel(function: Callable[[int], None], items: Iterable[int]) -> None:
     """Call the function for every item on several cores; NumPy lets them run side by side."""
-    with ThreadPoolExecutor(min(MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
+    with ThreadPoolExecutor(min(MAX_THREADS, len(os.sched_getaffinity(0)))) as pool:
         for _ in pool.map(function, items):
             pass
 

@@ -13,7 +13,7 @@ from pellucid.box import Shape, triple
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Level, Spacing, Voxels
 
-SMALLEST_EDGE = 64
+MIN_EDGE = 64
 
 
 def plan_levels(base: Level, count: int | None = None) -> tuple[Level, ...]:
@@ -23,7 +23,7 @@ def plan_levels(base: Level, count: int | None = None) -> tuple[Level, ...]:
     it ends when the longest edge is at most 64 voxels.
     """
     levels = [base]
-    while (count is None and max(levels[-1].shape) > SMALLEST_EDGE) or (count is not None and len(levels) < count):
+    while (count is None and max(levels[-1].shape) > MIN_EDGE) or (count is not None and len(levels) < count):
         finer = levels[-1]
         factors = halving(finer.shape, finer.spacing)
         if factors == (1, 1, 1):

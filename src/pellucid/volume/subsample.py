@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.volume.volume import Volume
 
-MOST_VOXELS = 2**21
+MAX_VOXELS = 2**21
 """Percentiles of so many voxels, and boxes around what they show, are those of all to within a pixel."""
 
 
@@ -21,9 +21,9 @@ def subsampled(volume: Volume) -> Volume:
     (200, 100, 100)
     """
     array = volume.array
-    if array is None or array.size <= MOST_VOXELS:
+    if array is None or array.size <= MAX_VOXELS:
         return volume
-    n = ceil((array.size / MOST_VOXELS) ** (1 / 3))
+    n = ceil((array.size / MAX_VOXELS) ** (1 / 3))
     z, y, x = volume.spacing
     spacing = (z * n, y * n, x * n)
     return Volume.from_array(np.ascontiguousarray(array[::n, ::n, ::n]), spacing, volume.unit, volume.orientation)

@@ -24,7 +24,7 @@ from pellucid.workers.protocol.requests import Draw, Request
 
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 """What a process dies of that did something wrong itself."""
-ENDING_S = 2.0
+SHUTDOWN_TIMEOUT_S = 2.0
 log = logging.getLogger(__name__)
 
 OnAnswer = Callable[[Any, int | None], None]
@@ -106,7 +106,7 @@ class WorkerProcess:
         """End it in order, and wait for that."""
         self._line.close()
         try:
-            self._process.wait(ENDING_S)
+            self._process.wait(SHUTDOWN_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
         self._process.wait()
@@ -159,7 +159,7 @@ class WorkerProcess:
             self._filled.notify()
         self._line.close()
         try:
-            code = self._process.wait(ENDING_S)
+            code = self._process.wait(SHUTDOWN_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()

@@ -23,7 +23,7 @@ from pellucid.workers.folder_limit import FolderLimit
 from pellucid.workers.process import Deadlines, ExitReason, WorkerProcess
 from pellucid.workers.protocol import replies, requests
 
-MOST_LOSSES = 4
+MAX_LOSSES = 4
 """One after the other, with nothing done in between."""
 
 
@@ -284,7 +284,7 @@ class SupervisedWorker:
             if ending.is_fault:
                 unfinished = {hash for hash, made in self._again.items() if not made.done()}
                 self._shadings = {hash: text for hash, text in self._shadings.items() if hash not in unfinished}
-            is_given_up = self._losses > MOST_LOSSES
+            is_given_up = self._losses > MAX_LOSSES
             if not (self._is_closed or is_given_up):
                 self.restarts += 1
                 self.start()

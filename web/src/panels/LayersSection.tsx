@@ -8,7 +8,7 @@ import { Icon, type IconName } from "../components/Icon";
 import { Section } from "../components/Section";
 import type { LayerDescription } from "../protocol";
 import { useSession } from "../session/session";
-import { canSteer, chosenVolume, isOwner, sceneOf } from "../state/selectors";
+import { canControl, chosenVolume, isOwner, sceneOf } from "../state/selectors";
 import type { LayerKind } from "../state/state";
 import { useSelect } from "../state/store";
 
@@ -27,7 +27,7 @@ export function LayersSection(): ReactNode {
   const layers = useSelect((state) => state.layers);
   const chosen = useSelect((state) => state.interface.chosen);
   const maySee = useSelect(isOwner);
-  const maySteer = useSelect(canSteer);
+  const mayControl = useSelect(canControl);
   const scene = useSelect(sceneOf);
   if (!layers || !scene) return null;
   const isVisible = (kind: LayerKind, index: number): boolean => scene[kind][index]?.is_visible ?? true;
@@ -53,7 +53,7 @@ export function LayersSection(): ReactNode {
               <IconButton
                 icon={line.isVisible ? "eye" : "hidden"}
                 label={line.isVisible ? `Hide ${line.name}` : `Show ${line.name}`}
-                isDisabled={!maySteer}
+                isDisabled={!mayControl}
                 onClick={() => session.set([line.kind, line.index, "is_visible"], !line.isVisible)}
               />
               {lines.length > 1 ? (

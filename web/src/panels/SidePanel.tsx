@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { Segmented } from "../components/Choice";
 import { useSession } from "../session/session";
-import { canSteer, chosenVolume, isComparing, sceneOf } from "../state/selectors";
+import { canControl, chosenVolume, isComparing, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { ClipSection } from "./ClipSection";
 import { LayersSection } from "./LayersSection";
@@ -16,10 +16,10 @@ import { ViewSection } from "./ViewSection";
 export function SidePanel(): ReactNode {
   const session = useSession();
   const isCompared = useSelect(isComparing);
-  const maySteer = useSelect(canSteer);
+  const mayControl = useSelect(canControl);
   const editedView = useSelect((state) => state.interface.editedView);
   return (
-    <aside className="panel pane scrolls grows" aria-label="Rendering settings" inert={!maySteer}>
+    <aside className="panel pane scrolls grows" aria-label="Rendering settings" inert={!mayControl}>
       {isCompared ? (
         <div className="panel-top">
           <Segmented

@@ -3,7 +3,7 @@
 import { lookingFromNext, moved, turned, zoomed } from "../geometry/camera";
 import { middle } from "../geometry/slices";
 import type { Camera } from "../protocol";
-import { areSlicesShown, canSteer, isComparing, isEmptyScene, isOwner } from "../state/selectors";
+import { areSlicesShown, canControl, isComparing, isEmptyScene, isOwner } from "../state/selectors";
 import type { PageState } from "../state/state";
 import { animateCamera } from "./cameraAnimation";
 import type { Session } from "./session";
@@ -28,8 +28,8 @@ function look(change: (camera: Camera) => Camera): (session: Session) => void {
   };
 }
 
-const canSteerScene = (state: PageState): boolean => canSteer(state) && !isEmptyScene(state);
-const canUseScene = (state: PageState): boolean => state.welcome?.capability !== "look" && !isEmptyScene(state);
+const canControlScene = (state: PageState): boolean => canControl(state) && !isEmptyScene(state);
+const canUseScene = (state: PageState): boolean => state.welcome?.capability !== "view" && !isEmptyScene(state);
 
 function lookAlong(axis: number): (session: Session) => void {
   return (session) => {
@@ -43,27 +43,27 @@ function toggle(part: "isPanelOpen" | "isQuiet" | "areStatisticsShown" | "areCli
 }
 
 export const ACTIONS = {
-  turnLeft: { name: "Rotate left", group: "View", keys: ["ArrowLeft"], run: look((camera) => turned(camera, TURN, 0)), isAllowed: canSteer },
-  turnRight: { name: "Rotate right", group: "View", keys: ["ArrowRight"], run: look((camera) => turned(camera, -TURN, 0)), isAllowed: canSteer },
-  turnUp: { name: "Rotate up", group: "View", keys: ["ArrowUp"], run: look((camera) => turned(camera, 0, -TURN)), isAllowed: canSteer },
-  turnDown: { name: "Rotate down", group: "View", keys: ["ArrowDown"], run: look((camera) => turned(camera, 0, TURN)), isAllowed: canSteer },
-  moveLeft: { name: "Pan left", group: "View", keys: ["Shift+ArrowLeft"], run: look((camera) => moved(camera, -MOVE, 0)), isAllowed: canSteer },
-  moveRight: { name: "Pan right", group: "View", keys: ["Shift+ArrowRight"], run: look((camera) => moved(camera, MOVE, 0)), isAllowed: canSteer },
-  moveUp: { name: "Pan up", group: "View", keys: ["Shift+ArrowUp"], run: look((camera) => moved(camera, 0, -MOVE)), isAllowed: canSteer },
-  moveDown: { name: "Pan down", group: "View", keys: ["Shift+ArrowDown"], run: look((camera) => moved(camera, 0, MOVE)), isAllowed: canSteer },
-  nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canSteer },
-  farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canSteer },
-  home: { name: "Reset the view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canSteerScene },
-  fromX: { name: "Look along x", group: "View", keys: ["x"], run: lookAlong(0), isAllowed: canSteer },
-  fromY: { name: "Look along y", group: "View", keys: ["y"], run: lookAlong(1), isAllowed: canSteer },
-  fromZ: { name: "Look along z", group: "View", keys: ["z"], run: lookAlong(2), isAllowed: canSteer },
-  undo: { name: "Undo", group: "Tools", keys: ["Control+z"], run: (session) => session.send({ type: "undo" }), isAllowed: (state) => canSteer(state) && (state.server?.can_undo ?? false) },
-  redo: { name: "Redo", group: "Tools", keys: ["Control+Shift+z", "Control+y"], run: (session) => session.send({ type: "redo" }), isAllowed: (state) => canSteer(state) && (state.server?.can_redo ?? false) },
+  turnLeft: { name: "Rotate left", group: "View", keys: ["ArrowLeft"], run: look((camera) => turned(camera, TURN, 0)), isAllowed: canControl },
+  turnRight: { name: "Rotate right", group: "View", keys: ["ArrowRight"], run: look((camera) => turned(camera, -TURN, 0)), isAllowed: canControl },
+  turnUp: { name: "Rotate up", group: "View", keys: ["ArrowUp"], run: look((camera) => turned(camera, 0, -TURN)), isAllowed: canControl },
+  turnDown: { name: "Rotate down", group: "View", keys: ["ArrowDown"], run: look((camera) => turned(camera, 0, TURN)), isAllowed: canControl },
+  moveLeft: { name: "Pan left", group: "View", keys: ["Shift+ArrowLeft"], run: look((camera) => moved(camera, -MOVE, 0)), isAllowed: canControl },
+  moveRight: { name: "Pan right", group: "View", keys: ["Shift+ArrowRight"], run: look((camera) => moved(camera, MOVE, 0)), isAllowed: canControl },
+  moveUp: { name: "Pan up", group: "View", keys: ["Shift+ArrowUp"], run: look((camera) => moved(camera, 0, -MOVE)), isAllowed: canControl },
+  moveDown: { name: "Pan down", group: "View", keys: ["Shift+ArrowDown"], run: look((camera) => moved(camera, 0, MOVE)), isAllowed: canControl },
+  nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canControl },
+  farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canControl },
+  home: { name: "Reset the view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canControlScene },
+  fromX: { name: "Look along x", group: "View", keys: ["x"], run: lookAlong(0), isAllowed: canControl },
+  fromY: { name: "Look along y", group: "View", keys: ["y"], run: lookAlong(1), isAllowed: canControl },
+  fromZ: { name: "Look along z", group: "View", keys: ["z"], run: lookAlong(2), isAllowed: canControl },
+  undo: { name: "Undo", group: "Tools", keys: ["Control+z"], run: (session) => session.send({ type: "undo" }), isAllowed: (state) => canControl(state) && (state.server?.can_undo ?? false) },
+  redo: { name: "Redo", group: "Tools", keys: ["Control+Shift+z", "Control+y"], run: (session) => session.send({ type: "redo" }), isAllowed: (state) => canControl(state) && (state.server?.can_redo ?? false) },
   files: { name: "Open a file", group: "Tools", keys: ["o"], run: toggleFiles, isAllowed: isOwner },
-  slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canSteer(state) && (state.layers?.layers.length ?? 0) > 0 },
-  clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canSteerScene },
+  slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canControl(state) && (state.layers?.layers.length ?? 0) > 0 },
+  clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canControlScene },
   measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canUseScene },
-  compare: { name: "Compare side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canSteerScene },
+  compare: { name: "Compare side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canControlScene },
   capture: { name: "Image or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
   statistics: { name: "Statistics", group: "Page", keys: ["i"], run: toggle("areStatisticsShown") },

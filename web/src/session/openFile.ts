@@ -3,7 +3,7 @@
 import { bytes } from "../geometry/measures";
 import { factsOf, load, upload } from "../connection/requests";
 import type { LoadRequest } from "../protocol";
-import { LARGEST_UPLOAD_BYTES } from "../protocol";
+import { MAX_UPLOAD_BYTES } from "../protocol";
 import type { Session } from "./session";
 
 const MAYBE_HEADERLESS = /\.(raw|bin|dat|vol)$/i;
@@ -21,7 +21,7 @@ export function reconstruct(session: Session, scan: string): void {
 }
 
 export async function uploadFile(session: Session, file: File, how: LoadRequest["how"] = "replace"): Promise<void> {
-  const most = session.store.get().welcome?.limits.largest_upload_bytes ?? LARGEST_UPLOAD_BYTES;
+  const most = session.store.get().welcome?.limits.max_upload_bytes ?? MAX_UPLOAD_BYTES;
   if (file.size > most) {
     session.notify("error", `${file.name} (${bytes(file.size)}) is too large to upload: the limit is ${bytes(most)}.`, "Copy it to a folder that the viewer can open.");
     return;

@@ -12,7 +12,7 @@ import { openLink } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
 import { Socket } from "../connection/socket";
 import type { Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, View } from "../protocol";
-import { LARGEST_EDGE, VERSION } from "../protocol";
+import { MAX_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
 import { json, type Path } from "../state/scene";
@@ -96,7 +96,7 @@ export class Session {
   }
 
   resize(width: number, height: number): void {
-    const ratio = Math.min(devicePixelRatio, LARGEST_EDGE / Math.max(width, height, 1));
+    const ratio = Math.min(devicePixelRatio, MAX_EDGE / Math.max(width, height, 1));
     const size = { width: Math.max(1, Math.round(width * ratio)), height: Math.max(1, Math.round(height * ratio)) };
     if (size.width === this.size.width && size.height === this.size.height) return;
     this.size = size;
@@ -104,7 +104,7 @@ export class Session {
   }
 
   look(camera: Camera, isMoving: boolean): void {
-    this.store.dispatch({ type: "look", camera });
+    this.store.dispatch({ type: "set_camera", camera });
     this.cameraSender.look(camera, isMoving);
   }
 

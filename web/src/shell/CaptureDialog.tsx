@@ -7,7 +7,7 @@ import { Segmented, Select } from "../components/Choice";
 import { DialogWindow } from "../components/Dialog";
 import { save } from "../components/files";
 import { NumberField } from "../components/NumberField";
-import { LARGEST_EDGE } from "../protocol";
+import { MAX_EDGE } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 
@@ -63,9 +63,9 @@ export function CaptureDialog(): ReactNode {
       <Select label="Size" value={size} options={SIZES} onChange={setSize} />
       {size === "own" ? (
         <div className="row">
-          <NumberField label="Width" value={own.width} low={16} high={LARGEST_EDGE} onChange={(width) => setOwn({ ...own, width: Math.round(width) })} />
+          <NumberField label="Width" value={own.width} low={16} high={MAX_EDGE} onChange={(width) => setOwn({ ...own, width: Math.round(width) })} />
           <span className="hint">×</span>
-          <NumberField label="Height" value={own.height} low={16} high={LARGEST_EDGE} onChange={(height) => setOwn({ ...own, height: Math.round(height) })} />
+          <NumberField label="Height" value={own.height} low={16} high={MAX_EDGE} onChange={(height) => setOwn({ ...own, height: Math.round(height) })} />
           <span className="hint">pixels</span>
         </div>
       ) : null}

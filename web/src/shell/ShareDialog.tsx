@@ -9,8 +9,8 @@ import type { Capability, SavedState, Share } from "../protocol";
 import { useSession, type Session } from "../session/session";
 
 const LINKS: readonly { name: Capability; label: string; hint: string }[] = [
-  { name: "look", label: "View only", hint: "sees the image" },
-  { name: "steer", label: "Control", hint: "changes camera and colours" },
+  { name: "view", label: "View only", hint: "sees the image" },
+  { name: "control", label: "Control", hint: "changes camera and colours" },
   { name: "own", label: "Owner", hint: "opens files, runs code" },
 ];
 

@@ -5,7 +5,7 @@ import { Button, IconButton } from "../components/Button";
 import { Icon } from "../components/Icon";
 import { orientationFacts, spacingFacts, volumeFacts } from "../panels/LayersSection";
 import { useSession } from "../session/session";
-import { canSteer, isEmptyScene } from "../state/selectors";
+import { canControl, isEmptyScene } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 export function TopBar(): ReactNode {
@@ -43,9 +43,9 @@ function People(): ReactNode {
   const session = useSession();
   const controls = useSelect((state) => state.controls);
   const me = useSelect((state) => state.welcome?.client ?? "");
-  const capability = useSelect((state) => state.welcome?.capability ?? "look");
-  const maySteer = useSelect(canSteer);
-  if (!controls || (controls.clients.length < 2 && maySteer)) return null;
+  const capability = useSelect((state) => state.welcome?.capability ?? "view");
+  const mayControl = useSelect(canControl);
+  if (!controls || (controls.clients.length < 2 && mayControl)) return null;
   const asking = controls.asking.filter((id) => id !== me);
   const nameOf = (id: string): string => controls.clients.find((one) => one.id === id)?.name || "a guest";
   return (
@@ -53,19 +53,19 @@ function People(): ReactNode {
       <span className="hint" title={controls.clients.map((one) => one.name || one.id).join(", ")}>
         <Icon name="people" /> {controls.clients.length}
       </span>
-      {maySteer
+      {mayControl
         ? asking.map((id) => (
             <Button key={id} look="main" onClick={() => session.send({ type: "hand_over_controls", client: id })}>
               Hand control to {nameOf(id)}
             </Button>
           ))
         : null}
-      {!maySteer && capability !== "look" ? (
+      {!mayControl && capability !== "view" ? (
         <Button isDisabled={controls.asking.includes(me)} onClick={() => session.send({ type: "request_controls" })}>
           {controls.asking.includes(me) ? "Control requested" : "Request control"}
         </Button>
       ) : null}
-      {capability === "look" ? <span className="hint">View only</span> : null}
+      {capability === "view" ? <span className="hint">View only</span> : null}
     </div>
   );
 }

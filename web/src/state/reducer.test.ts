@@ -3,7 +3,7 @@ import type { FrameHeader, LayerList, Progress, Reconstructions, TaskStatus, Wel
 import { LAYER, SCENE, STATE, VOLUME } from "../testing/examples";
 import { DRAFT } from "../testing/scans";
 import { reduce } from "./reducer";
-import { canSteer, imageState, sceneOf } from "./selectors";
+import { canControl, imageState, sceneOf } from "./selectors";
 import { BEGINNING, type PageState, type Timing } from "./state";
 
 const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: "heard" }): PageState => reduce(state, message);
@@ -17,7 +17,7 @@ describe("the state", () => {
   it("takes the first camera from the instance, and keeps its own afterwards", () => {
     expect(OPEN.camera).toEqual(SCENE.camera);
     const camera = { ...SCENE.camera, height: 9 };
-    const turned = reduce(OPEN, { type: "look", camera });
+    const turned = reduce(OPEN, { type: "set_camera", camera });
     expect(hear(turned, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }).camera).toBe(camera);
   });
 
@@ -96,18 +96,18 @@ describe("the state", () => {
     const shown = reduce(OPEN, { type: "shown", shown: { header, timing: {} as Timing, framesPerSecond: 1 } });
     expect(imageState(OPEN)).toBe("");
     expect(imageState(shown)).toBe("exact");
-    expect(imageState(reduce(shown, { type: "look", camera: { ...SCENE.camera, height: 3 } }))).toBe("moving");
+    expect(imageState(reduce(shown, { type: "set_camera", camera: { ...SCENE.camera, height: 3 } }))).toBe("moving");
     expect(imageState(reduce(shown, { type: "queue", changes: [AMBIENT] }))).toBe("rendering…");
     expect(imageState(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe("rendering…");
   });
 
   it("knows who may steer", () => {
-    const welcome = { client: "a", capability: "steer" } as Welcome;
+    const welcome = { client: "a", capability: "control" } as Welcome;
     const controls = { clients: [], holder: "b", asking: [], type: "controls" as const };
-    expect(canSteer({ ...OPEN, welcome })).toBe(true);
-    expect(canSteer({ ...OPEN, welcome, controls })).toBe(false);
-    expect(canSteer({ ...OPEN, welcome, controls: { ...controls, holder: "a" } })).toBe(true);
-    expect(canSteer({ ...OPEN, welcome: { ...welcome, capability: "look" } })).toBe(false);
+    expect(canControl({ ...OPEN, welcome })).toBe(true);
+    expect(canControl({ ...OPEN, welcome, controls })).toBe(false);
+    expect(canControl({ ...OPEN, welcome, controls: { ...controls, holder: "a" } })).toBe(true);
+    expect(canControl({ ...OPEN, welcome: { ...welcome, capability: "view" } })).toBe(false);
   });
 
   it("knows that a reconstruction has ended, and how it is not told", () => {

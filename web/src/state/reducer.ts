@@ -12,7 +12,7 @@ export type Action =
   | { type: "send"; request: string }
   | { type: "resend" }
   | { type: "forget-changes" }
-  | { type: "look"; camera: Camera }
+  | { type: "set_camera"; camera: Camera }
   | { type: "cut"; crossHair: CrossHair }
   | { type: "shown"; shown: Shown }
   | { type: "hit"; hit: Hit | null }
@@ -27,7 +27,7 @@ export type Action =
   | { type: "profile"; id: number; profile: ProfileValues }
   | { type: "forget-measure"; id: number };
 
-const MOST_NOTICES = 4;
+const MAX_NOTICES = 4;
 
 export function reduce(state: PageState, action: Action): PageState {
   switch (action.type) {
@@ -43,7 +43,7 @@ export function reduce(state: PageState, action: Action): PageState {
       return { ...state, sent: [], queued: merged(state.sent, state.queued) };
     case "forget-changes":
       return { ...state, sent: [], queued: [] };
-    case "look":
+    case "set_camera":
       return { ...state, camera: action.camera };
     case "cut":
       return { ...state, crossHair: action.crossHair };
@@ -54,7 +54,7 @@ export function reduce(state: PageState, action: Action): PageState {
     case "interface":
       return withLayers({ ...state, interface: { ...state.interface, ...action.change } });
     case "notice":
-      return { ...state, notices: [...state.notices.filter((one) => one.what !== action.notice.what), action.notice].slice(-MOST_NOTICES) };
+      return { ...state, notices: [...state.notices.filter((one) => one.what !== action.notice.what), action.notice].slice(-MAX_NOTICES) };
     case "dismiss":
       return { ...state, notices: state.notices.filter((one) => one.id !== action.id) };
     case "dismiss-task":

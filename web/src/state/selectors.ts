@@ -59,9 +59,9 @@ export function imageState({ shown, server, camera, sent, queued }: PageState): 
 export const isOwner = (state: PageState): boolean => state.welcome?.capability === "own";
 
 /** Whether this page may steer now: it has the right, and the controls. */
-export function canSteer(state: PageState): boolean {
+export function canControl(state: PageState): boolean {
   const { welcome, controls } = state;
-  if (!welcome || welcome.capability === "look") return false;
+  if (!welcome || welcome.capability === "view") return false;
   return controls === null || controls.holder === null || controls.holder === welcome.client;
 }
 

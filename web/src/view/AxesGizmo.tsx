@@ -6,7 +6,7 @@ import { towardsHigher } from "../geometry/transform";
 import { dot, scale, type Vector } from "../geometry/vector";
 import { animateCamera } from "../session/cameraAnimation";
 import { useSession } from "../session/session";
-import { canSteer } from "../state/selectors";
+import { canControl } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 const RADIUS = 30;
@@ -26,7 +26,7 @@ const ARMS: readonly Arm[] = ([["x", [1, 0, 0]], ["y", [0, 1, 0]], ["z", [0, 0, 
 export function AxesGizmo(): ReactNode {
   const session = useSession();
   const camera = useSelect((state) => state.shown?.header.camera ?? null);
-  const maySteer = useSelect(canSteer);
+  const mayControl = useSelect(canControl);
   const isInImage = useSelect((state) => state.server?.scene.annotations.is_axes ?? false);
   const mirroring = useSelect((state) => state.server?.scene.volumes[0]?.transform.scale ?? FORWARD);
   if (!camera || isInImage) return null;
@@ -37,7 +37,7 @@ export function AxesGizmo(): ReactNode {
   }).toSorted((a, b) => b.depth - a.depth);
   const lookFrom = ({ name, direction }: Arm): void => {
     const now = session.store.get().camera;
-    if (!now || !maySteer) return;
+    if (!now || !mayControl) return;
     const axis = "xyz".indexOf(name);
     animateCamera(session, lookingFrom(now, axis, (direction[axis] ?? 1) > 0));
   };

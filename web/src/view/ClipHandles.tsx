@@ -9,14 +9,14 @@ import { placed } from "../geometry/transform";
 import { add, dot, length, scale, subtract, unit, type Vector } from "../geometry/vector";
 import type { Box, ClipPlane } from "../protocol";
 import { useSession } from "../session/session";
-import { canSteer, chosenVolume, sceneOf, type ChosenVolume } from "../state/selectors";
+import { canControl, chosenVolume, sceneOf, type ChosenVolume } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { percent, useProjection, type Projection } from "./projection";
 
 const ORDER_NAMES = ["x", "y", "z"] as const;
 
 export function ClipHandles(): ReactNode {
-  const areShown = useSelect((state) => state.interface.areClipHandlesShown && canSteer(state));
+  const areShown = useSelect((state) => state.interface.areClipHandlesShown && canControl(state));
   const projection = useProjection();
   const chosen = useSelect(chosenVolume);
   const planes = useSelect((state) => sceneOf(state)?.planes ?? null);

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState, type PointerEvent, type ReactNode } from "
 import { directionsOf, NAMES, placeOf, stepped, voxelAt, type Voxel } from "../geometry/slices";
 import type { Axis, LayerDescription, SlicePlane } from "../protocol";
 import { useSession } from "../session/session";
-import { canSteer } from "../state/selectors";
+import { canControl } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { percent } from "./projection";
 
@@ -33,13 +33,13 @@ interface SliceProps {
 
 function Slice({ axis, plane, voxel, layer, index }: SliceProps): ReactNode {
   const session = useSession();
-  const maySteer = useSelect(canSteer);
+  const mayControl = useSelect(canControl);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [isHeld, setHeld] = useState(false);
   const directions = directionsOf(plane);
   const { across, right, upright } = directions;
   const cut = (next: Voxel): void => {
-    if (maySteer) session.cut(next, index);
+    if (mayControl) session.cut(next, index);
   };
   useEffect(() => (canvas.current ? session.painter.attach(axis, canvas.current) : undefined), [session, axis]);
   const aim = (event: PointerEvent): void => {

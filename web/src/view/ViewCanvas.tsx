@@ -5,7 +5,7 @@ import { centred } from "../geometry/camera";
 import type { View } from "../protocol";
 import { animateCamera } from "../session/cameraAnimation";
 import { useSession, type Session } from "../session/session";
-import { canSteer } from "../state/selectors";
+import { canControl } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { dragged, fraction, pinched, wheeled, type Frame, type Point } from "./gestures";
 import { measureAt } from "./measuring";
@@ -51,7 +51,7 @@ function useHands(session: Session, view: View): Hands {
       return;
     }
     const { camera } = session.store.get();
-    if (!camera || !canSteer(session.store.get())) return;
+    if (!camera || !canControl(session.store.get())) return;
     travelled.current += Math.hypot(at.x - before.x, at.y - before.y);
     const frame = event.currentTarget.getBoundingClientRect();
     const next = afterMove(pointers.current, event, at, camera, frame);
@@ -64,7 +64,7 @@ function useHands(session: Session, view: View): Hands {
     event.currentTarget.classList.remove("is-held");
     const { camera, interface: page } = session.store.get();
     if (travelled.current > CLICK_PIXELS) {
-      if (camera && canSteer(session.store.get())) session.look(camera, false);
+      if (camera && canControl(session.store.get())) session.look(camera, false);
     } else if (page.tool === "distance" && event.type === "pointerup") {
       const place = fraction({ x: event.clientX, y: event.clientY }, event.currentTarget.getBoundingClientRect());
       void measureAt(session, view, place);
@@ -112,7 +112,7 @@ function probe(session: Session, view: View, place: Point, wanted: { current: Po
 
 async function centreOn(session: Session, view: View, place: Point): Promise<void> {
   const state = session.store.get();
-  if (state.interface.tool !== "turn" || !canSteer(state)) return;
+  if (state.interface.tool !== "turn" || !canControl(state)) return;
   const hit = await session.probe(place.x, place.y, view);
   const { camera } = session.store.get();
   if (hit && camera) animateCamera(session, centred(camera, hit.position));
@@ -126,7 +126,7 @@ function useWheel(canvas: React.RefObject<HTMLCanvasElement | null>, session: Se
     const turn = (event: WheelEvent): void => {
       event.preventDefault();
       const state = session.store.get();
-      if (!state.camera || !canSteer(state)) return;
+      if (!state.camera || !canControl(state)) return;
       const isLines = event.deltaMode === WheelEvent.DOM_DELTA_LINE;
       const at = { x: event.clientX, y: event.clientY };
       session.look(wheeled(state.camera, at, event.deltaY, isLines, element.getBoundingClientRect()), true);

@@ -28,7 +28,7 @@ export interface Held {
 const TURN_PER_HEIGHT = Math.PI;
 const ZOOM_PER_HEIGHT = 3;
 const ZOOM_PER_PIXEL = 0.0012;
-const LARGEST_WHEEL = 300;
+const MAX_WHEEL = 300;
 const LINE_PIXELS = 33;
 
 /** One pointer went from one place to another. Shift or the other buttons move, control zooms, alt rolls. */
@@ -53,7 +53,7 @@ export function pinched(camera: Camera, from: readonly [Point, Point], to: reado
 
 /** The wheel turned over a place of the image: that place stays where it is. */
 export function wheeled(camera: Camera, at: Point, delta: number, isLines: boolean, frame: Frame): Camera {
-  const pixels = clamp(isLines ? delta * LINE_PIXELS : delta, -LARGEST_WHEEL, LARGEST_WHEEL);
+  const pixels = clamp(isLines ? delta * LINE_PIXELS : delta, -MAX_WHEEL, MAX_WHEEL);
   const place = fromCentre(at, frame);
   return zoomed(camera, Math.exp(pixels * ZOOM_PER_PIXEL), place.across, place.up);
 }

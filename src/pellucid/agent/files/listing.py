@@ -15,7 +15,7 @@ from pellucid.errors import InvalidInput, NotFound, OutputExists, Unreadable
 from pellucid.instance.access.roots import Roots, kind_of
 from pellucid.printable import printable
 
-MOST_LISTED = 2000
+MAX_LISTED = 2000
 MAX_NAME_BYTES = 200
 """Of an uploaded file; while it comes, its name is longer, and file systems allow 255."""
 PIECE_BYTES = 2**18
@@ -65,8 +65,8 @@ class UserFiles:
         root = max((name for name in self.roots.names if path.is_relative_to(name)), key=len)
         is_top = str(path) == root
         parent = ("" if len(self._folders) > 1 else None) if is_top else str(path.parent)
-        entries = tuple(_entry(one, one.name) for one in found[:MOST_LISTED])
-        return FolderListing(str(path), root, parent, entries, len(found) > MOST_LISTED, os.access(path, os.W_OK))
+        entries = tuple(_entry(one, one.name) for one in found[:MAX_LISTED])
+        return FolderListing(str(path), root, parent, entries, len(found) > MAX_LISTED, os.access(path, os.W_OK))
 
     def require_existing(self, path: str) -> Path:
         """Where a path leads, inside the roots."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from pellucid.agent import static_page
 from pellucid.agent.hub.site_config import HubSite
-from pellucid.jobs.job import private_folder, write_private
+from pellucid.jobs.private_files import private_folder, write_private
 
 START_S = 60
 SECRET_FILE = "proxy_secret"

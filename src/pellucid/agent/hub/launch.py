@@ -19,11 +19,11 @@ from typing import NoReturn
 from pellucid.agent.hub.jupyterhub_settings import SECRET_FILE, SETTINGS_FILE, proxy_secret
 from pellucid.agent.hub.site_config import HubSite
 from pellucid.errors import InvalidInput, PellucidError
-from pellucid.jobs.job import private_folder
+from pellucid.jobs.private_files import private_folder
 
 PROXY = Path(__file__).parent / "proxy/bin/proxy.mjs"
 START_S = 20.0
-LOOK_AGAIN_S = 0.05
+POLL_S = 0.05
 SECRET = "CONFIGPROXY_AUTH_TOKEN"
 
 
@@ -87,7 +87,7 @@ def _wait_for_proxy(site: HubSite, has_failed: Callable[[], bool], remedy: str) 
     while not is_listening(site.proxy_port):
         if has_failed() or time.monotonic() > deadline:
             raise PellucidError(f"No proxy is running at {site.address}.", remedy=remedy)
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(POLL_S)
 
 
 def proxy_command(site: HubSite) -> list[str]:

@@ -16,7 +16,7 @@ from pellucid.agent.hub.environment import HubEnvironment
 from pellucid.agent.hub.users import ask_hub
 
 LASTS_S = 600.0
-MOST_WAITING = 100
+MAX_WAITING = 100
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -40,7 +40,7 @@ class OAuthLogin:
         """The address at the Hub to go to, and the name of the attempt, for a cookie."""
         state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
         self._attempts[state] = LoginAttempt(back, self._clock(), verifier)
-        while len(self._attempts) > MOST_WAITING:
+        while len(self._attempts) > MAX_WAITING:
             del self._attempts[next(iter(self._attempts))]
         challenge = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         query = {

@@ -17,7 +17,7 @@ from pellucid.agent.hub.jupyterhub_settings import proxy_secret
 from pellucid.agent.hub.launch import PROXY, node
 from pellucid.agent.hub.site_config import HubSite
 from pellucid.errors import InvalidInput
-from pellucid.jobs.job import private_folder
+from pellucid.jobs.private_files import private_folder
 from pellucid.jobs.site import Site
 
 SLURM = ("sbatch", "squeue", "scancel")

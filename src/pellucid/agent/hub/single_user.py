@@ -27,8 +27,8 @@ from pellucid.settings import current
 if TYPE_CHECKING:
     from pellucid.agent.jobs.supervisor import JobSupervisor
 
-ENDING_S = 10.0
-LOOK_AGAIN_S = 0.05
+SHUTDOWN_TIMEOUT_S = 10.0
+POLL_S = 0.05
 
 
 class SingleUserServer:
@@ -76,6 +76,6 @@ class SingleUserServer:
             return
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGTERM)
-        deadline = time.monotonic() + ENDING_S
+        deadline = time.monotonic() + SHUTDOWN_TIMEOUT_S
         while process.is_alive and time.monotonic() < deadline:
-            wait(LOOK_AGAIN_S)
+            wait(POLL_S)

@@ -21,7 +21,7 @@ FRESH_S = 60.0
 """So long an answer of the Hub holds."""
 STALE_S = 600.0
 """So long it holds where the Hub does not answer: it may be restarted while people work."""
-MOST_KNOWN = 1000
+MAX_KNOWN = 1000
 # What is on the same machine is not to be looked for behind a proxy of the site's.
 _opener = build_opener(ProxyHandler({}))
 
@@ -80,7 +80,7 @@ class HubUsers:
         self._known.pop((token, session), None)
         if answer:
             self._known[token, session] = (self._clock(), answer)
-        while len(self._known) > MOST_KNOWN:
+        while len(self._known) > MAX_KNOWN:
             del self._known[next(iter(self._known))]
 
 

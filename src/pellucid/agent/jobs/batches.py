@@ -14,7 +14,7 @@ from pellucid.agent.jobs.requests import Overrides, TaskRequest
 from pellucid.agent.jobs.supervisor import JobSupervisor
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 
-MOST_FILES = 1000
+MAX_FILES = 1000
 AS_THE_SITE = Overrides()
 WORD = re.compile(r"\{(file|folder|stem)\}")
 
@@ -35,9 +35,9 @@ class BatchRequest:
 
     @property
     def tasks(self) -> list[TaskRequest]:
-        if not 0 < len(self.files) <= MOST_FILES:
+        if not 0 < len(self.files) <= MAX_FILES:
             raise InvalidInput(
-                f"A batch has 1 to {MOST_FILES} files.", remedy="Choose fewer files, or submit several batches."
+                f"A batch has 1 to {MAX_FILES} files.", remedy="Choose fewer files, or submit several batches."
             )
         filled = [_filled(self.arguments, file) for file in self.files]
         if len(set(filled)) < len(filled):

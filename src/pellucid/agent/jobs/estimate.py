@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.device.hardware import count_gpus
 from pellucid.errors import InvalidInput, NotEnoughMemory
-from pellucid.jobs.job import Resources
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
 DEVICE_RESERVE_BYTES = 2 * 2**30
@@ -50,7 +50,7 @@ def estimate(nbytes: int, site: Site) -> Resources:
     needs = math.ceil(nbytes * OVERHEAD)
     each = node.gpu_memory_bytes - DEVICE_RESERVE_BYTES
     gpus = math.ceil(needs / each) if node.gpu_memory_bytes and each > 0 else 1
-    return Resources(0 if gpus_per_node(site) == 0 else max(1, gpus), nbytes + HOST_RESERVE_BYTES)
+    return Resources(nbytes + HOST_RESERVE_BYTES, gpus=0 if gpus_per_node(site) == 0 else max(1, gpus))
 
 
 def refuse_impossible(wanted: Resources, site: Site) -> None:

@@ -19,11 +19,13 @@ from typing import Any, Literal, TypeVar
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.formats.system_errors import system_error
-from pellucid.jobs.job import LOG, Resources, SubmittedJob, private_folder, read_json, write_json
+from pellucid.jobs.job import LOG, SubmittedJob
 from pellucid.jobs.job_state import JobState, last_lines
+from pellucid.jobs.private_files import private_folder, read_json, write_json
+from pellucid.jobs.resources import Resources
 
 log = logging.getLogger(__name__)
-RECORD, ADDRESS, PROGRESS, REQUEST = "record.json", "address.json", "progress.json", "wish.json"
+RECORD, ADDRESS, PROGRESS, REQUEST = "record.json", "address.json", "progress.json", "request.json"
 TURN, SAVED, REASON = "turn", "saved.json", "reason.json"
 """TURN: the lock of a batch. SAVED, REASON: one word of a viewer each: the scene it saved, why it ended."""
 BEGINNING = JobState("starting")
@@ -157,7 +159,7 @@ def record_json(record: JobRecord) -> dict[str, Any]:
     return plain
 
 
-MOST_LINES = 10_000
+MAX_LINES = 10_000
 
 
 class JobOutputs:
@@ -177,7 +179,7 @@ class JobOutputs:
 
     def log_lines(self, record: JobRecord) -> tuple[str, ...]:
         """The end of its log."""
-        return last_lines(self._store.folder_of(record.id) / LOG, MOST_LINES)
+        return last_lines(self._store.folder_of(record.id) / LOG, MAX_LINES)
 
     def forget(self, id: str) -> None:
         self._final.pop(id, None)

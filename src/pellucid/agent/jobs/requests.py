@@ -13,7 +13,7 @@ from pellucid.agent.jobs.estimate import estimate, gpus_per_node, refuse_impossi
 from pellucid.dataclass_json import check_storable
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
-from pellucid.jobs.job import Resources
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
 COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct", "share")
@@ -75,9 +75,9 @@ class ViewerRequest:
     def resources(self, site: Site) -> Resources:
         estimated = estimate(self.nbytes, site) if self.shape else Resources(gpus=min(1, gpus_per_node(site) or 0))
         wanted = Resources(
-            estimated.gpus if self.gpus is None else self.gpus,
             self.memory_bytes or estimated.memory_bytes,
             self.cores,
+            estimated.gpus if self.gpus is None else self.gpus,
             site.time_limit_minutes if site.scheduler != "local" else 0,
         )
         refuse_impossible(wanted, site)
@@ -112,7 +112,7 @@ class TaskRequest:
 
     def resources(self, site: Site) -> Resources:
         minutes = site.time_limit_minutes if site.scheduler != "local" else 0
-        wanted = Resources(self.gpus, self.memory_bytes, self.cores, minutes)
+        wanted = Resources(self.memory_bytes, self.cores, self.gpus, minutes)
         refuse_impossible(wanted, site)
         return wanted
 

@@ -25,7 +25,7 @@ from pellucid.jobs.job_state import JobState
 from pellucid.jobs.site import Site
 
 log = logging.getLogger(__name__)
-ENDING_S = 10.0
+SHUTDOWN_TIMEOUT_S = 10.0
 """For ending in order; afterwards a job is made to."""
 EAGER_S = 15.0
 KEPT_S = 7 * 24 * 3600.0
@@ -185,7 +185,7 @@ class JobSupervisor:
 
     def _hurry(self, record: JobRecord) -> None:
         """What was asked to end, and does not, is made to."""
-        is_late = record.cancelled_at and self._clock() - record.cancelled_at >= ENDING_S
+        is_late = record.cancelled_at and self._clock() - record.cancelled_at >= SHUTDOWN_TIMEOUT_S
         if record.state.is_over or not is_late:
             return
         try:

@@ -16,7 +16,7 @@ from pellucid.instance.session import Session
 log = logging.getLogger(__name__)
 WARN_BEFORE_S = (600.0, 120.0)
 """So long before the end there is a warning."""
-LOOK_AGAIN_S = 0.1
+POLL_S = 0.1
 
 
 class TimeLimitWarning:
@@ -39,7 +39,7 @@ class TimeLimitWarning:
     def _post(self, left_s: float) -> None:
         """To the event loop, which may only be about to run where a job is short."""
         while (loop := self._session.relay.loop) is None:
-            self._never.wait(LOOK_AGAIN_S)
+            self._never.wait(POLL_S)
         if not loop.is_closed():
             loop.call_soon_threadsafe(self._warn, left_s)
 
@@ -53,4 +53,4 @@ class TimeLimitWarning:
         except PellucidError as error:
             log.warning("The scene could not be saved: %s", error)
             remedy = "Save your results."
-        self._session.broadcast(ErrorMessage(what, remedy, self._session.history.revision), "steer")
+        self._session.broadcast(ErrorMessage(what, remedy, self._session.history.revision), "control")

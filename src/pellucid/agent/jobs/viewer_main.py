@@ -26,7 +26,7 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.system_errors import system_error
 from pellucid.instance.lifecycle.signals import exit_on_signals
 from pellucid.instance.worker_relay import PrestartedWorker
-from pellucid.jobs.job import read_json, write_json
+from pellucid.jobs.private_files import read_json, write_json
 from pellucid.transport.address import Certificate
 
 if TYPE_CHECKING:

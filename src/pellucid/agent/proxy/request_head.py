@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from pellucid.instance.access.auth import AGENT
 
-LONGEST_HEAD = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
 VIEWER = re.compile(r"/i/([0-9a-f]{10})(/|\?|$)")
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
 # These speak of one connection only, and are decided here.

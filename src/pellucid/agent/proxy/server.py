@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from pellucid.agent.jobs.records import ViewerAddress
-from pellucid.agent.proxy.request_head import LONGEST_HEAD, InvalidRequest, RequestHead, text_response
+from pellucid.agent.proxy.request_head import MAX_HEAD_BYTES, InvalidRequest, RequestHead, text_response
 from pellucid.instance.access.sessions import make_secret
 from pellucid.transport.async_acceptor import AsyncAcceptor, LimitedLog
 from pellucid.transport.connections import ConnectionRegistry
@@ -24,7 +24,7 @@ from pellucid.transport.connections import ConnectionRegistry
 log = logging.getLogger(__name__)
 HEAD_S = 20.0
 CONNECT_S = 10.0
-MOST_WAITING_BYTES = 2**20
+MAX_WAITING_BYTES = 2**20
 MAX_WAITING = 512
 """Connections whose request has not come, or has not been led anywhere yet. One more closes the oldest of them."""
 DESCRIPTORS_PER_WAITING = 8
@@ -50,7 +50,7 @@ class ProxyEnd(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(MOST_WAITING_BYTES)
+        self.transport.set_write_buffer_limits(MAX_WAITING_BYTES)
 
     def data_received(self, data: bytes) -> None:
         if self.other is not None and self.other.transport is not None:
@@ -115,7 +115,7 @@ class ClientEnd(ProxyEnd):
         end = self._collected.find(b"\r\n\r\n")
         if end >= 0:
             self._begin(bytes(self._collected[:end]), bytes(self._collected[end + 4 :]))
-        elif len(self._collected) > LONGEST_HEAD:
+        elif len(self._collected) > MAX_HEAD_BYTES:
             self.refuse(431, "The request headers are too long.")
 
     def _begin(self, head: bytes, rest: bytes) -> None:

@@ -14,11 +14,11 @@ from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
 
 from pellucid import progress
-from pellucid.agent.sharing.signing import LONGEST_S, S3Credentials, presigned_url
+from pellucid.agent.sharing.signing import MAX_VALIDITY_S, S3Credentials, presigned_url
 from pellucid.errors import InvalidInput, NotWritable
 
 PART_BYTES = 64 * 2**20
-MOST_PARTS = 10_000
+MAX_PARTS = 10_000
 PIECE_BYTES = 2**20
 TIMEOUT_S = 60.0
 SEND_S = 24 * 3600
@@ -59,7 +59,7 @@ class S3Store:
 
     def link(self, object: str, lasts_s: int) -> str:
         """By which anybody can fetch the object until then."""
-        if not 0 < lasts_s <= LONGEST_S:
+        if not 0 < lasts_s <= MAX_VALIDITY_S:
             raise InvalidInput("A link can be valid for at most 7 days.", remedy="Use 7 days or fewer.")
         return presigned_url("GET", self.address(object), self.keys, lasts_s)
 
@@ -70,7 +70,7 @@ class S3Store:
             if size <= part_bytes:
                 self._put(object, {}, _pieces(file, 0, size, bar), size)
                 return
-            part_bytes = max(part_bytes, -(-size // MOST_PARTS))
+            part_bytes = max(part_bytes, -(-size // MAX_PARTS))
             upload = _found(self._ask("POST", object, {"uploads": ""}), "UploadId")
             tags = []
             for number, start in enumerate(range(0, size, part_bytes), start=1):

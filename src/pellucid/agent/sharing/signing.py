@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 ALGORITHM = "AWS4-HMAC-SHA256"
-LONGEST_S = 7 * 24 * 3600
+MAX_VALIDITY_S = 7 * 24 * 3600
 """No signature of this kind lasts longer."""
 
 

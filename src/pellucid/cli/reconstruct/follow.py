@@ -23,7 +23,7 @@ from pellucid.tomo.pipeline.live import FollowOptions, OrthogonalSlices, follow
 from pellucid.transport.streams import StreamWriter
 from pellucid.volume.slice_sheet import grey_window
 
-MOST_EDGE = 256
+MAX_EDGE = 256
 """Voxels along an edge in the viewer; the picture beside the output has all."""
 
 TIMEOUT_S = 30.0
@@ -52,7 +52,7 @@ class _SliceStream(ExitStack):
     def __init__(self, viewer: Viewer, cross: OrthogonalSlices, name: str) -> None:
         super().__init__()
         shape, pixel_um = cross.shape, cross.pixel_size_um
-        self._viewer, self._step, self._middle = viewer, ceil(max(shape) / MOST_EDGE), tuple(n // 2 for n in shape)
+        self._viewer, self._step, self._middle = viewer, ceil(max(shape) / MAX_EDGE), tuple(n // 2 for n in shape)
         self._edge = (pixel_um or 1.0) * self._step
         rows, height, width = (ceil(length / self._step) for length in shape)
         unit, spacing = "um" if pixel_um else "", (self._edge,) * 3

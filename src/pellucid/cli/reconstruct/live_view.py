@@ -17,7 +17,7 @@ from pellucid.client.launch import connect, start
 from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Layout, Voxels
 
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 """Of what is streamed: of a larger volume, every second voxel, or every third."""
 
 
@@ -35,7 +35,7 @@ def viewer_at(url: str, device: str | None = None) -> Viewer:
 def stream_stride(layout: Layout) -> int:
     """Voxels to go on by, along every axis, for a stream that a viewer can hold."""
     size = prod(layout.levels[0].shape) * layout.dtype.itemsize
-    return ceil(cbrt(size / MOST_BYTES))
+    return ceil(cbrt(size / MAX_BYTES))
 
 
 @contextmanager

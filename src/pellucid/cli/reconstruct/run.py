@@ -42,7 +42,7 @@ from pellucid.tomo.scan_files.registry import open_scan
 if TYPE_CHECKING:
     from pellucid.client.viewer import Viewer
 
-MOST_CENTERS = 100
+MAX_CENTERS = 100
 
 
 def reconstruct_scan(options: argparse.Namespace) -> int:
@@ -153,10 +153,10 @@ def _centers(text: str) -> list[float | str]:
         )
     first, last, step = numbers
     centers = np.arange(first, last + step / 2, step).tolist()
-    if len(centers) > MOST_CENTERS:
+    if len(centers) > MAX_CENTERS:
         raise InvalidInput(
             f"--center {text} gives {len(centers)} centers.",
-            remedy=f"Use a larger step; at most {MOST_CENTERS} centers are compared at a time.",
+            remedy=f"Use a larger step; at most {MAX_CENTERS} centers are compared at a time.",
         )
     return list(centers)
 

@@ -29,7 +29,7 @@ from pellucid.volume.volume import Volume
 HOST_SHARE = 8
 """Coarse levels may take this part of the memory that the settings allow."""
 
-MOST_HALVINGS = 3
+MAX_HALVINGS = 3
 """Levels further than this from the file are kept in any case: a brick of them would need too much of the file."""
 
 
@@ -161,7 +161,7 @@ def _first_kept(levels: tuple[Resolution, ...], limit: int, itemsize: int) -> in
     first, total = len(levels), 0
     while first > last_in_file + 1:
         total += prod(levels[first - 1].shape) * itemsize
-        if total > limit and first <= last_in_file + MOST_HALVINGS:
+        if total > limit and first <= last_in_file + MAX_HALVINGS:
             break
         first -= 1
     return first

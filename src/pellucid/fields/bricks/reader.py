@@ -26,7 +26,7 @@ TOGETHER = 4
 AT_ONCE_BYTES = 8 * 2**20
 """Of bricks that are taken in between two pictures of a moving scene: more would be felt."""
 
-MOST_BYTES = 128 * 2**20
+MAX_BYTES = 128 * 2**20
 """In a group, where compressed chunks are long: slices that are compressed whole."""
 
 ASK_AGAIN_S = 0.01
@@ -138,7 +138,7 @@ class BrickReader:
         if max(covering) <= edge:
             return (edge, edge, edge)
         edges = [n if n > edge else 1 for n in covering]
-        while prod(edges) * BRICK**3 * self._stored.itemsize > MOST_BYTES and max(edges) > 1:
+        while prod(edges) * BRICK**3 * self._stored.itemsize > MAX_BYTES and max(edges) > 1:
             longest = edges.index(max(edges))
             edges[longest] = -(-edges[longest] // 2)
         return triple(edges)

@@ -15,7 +15,7 @@ from pellucid.box import Shape
 from pellucid.device import Device, launch, runtime
 from pellucid.fields.sizes import PADDED, TEXTURED, VOXEL_KINDS
 
-LONGEST_AXIS = 16384
+MAX_AXIS = 16384
 """Texels along any axis of a CUDA texture with three."""
 
 SLOTS_ACROSS = 16
@@ -86,7 +86,7 @@ class TexturePool:
 
 def whole_texture(device: Device, stored: np.dtype[Any], shape: Shape) -> VoxelTexture | None:
     """A texture for a whole volume; None where the device has none of that size."""
-    if not device.is_cuda or max(shape) > LONGEST_AXIS:
+    if not device.is_cuda or max(shape) > MAX_AXIS:
         return None
     try:
         return VoxelTexture(device, stored, shape)
@@ -97,7 +97,7 @@ def whole_texture(device: Device, stored: np.dtype[Any], shape: Shape) -> VoxelT
 
 def texture_pool(device: Device, stored: np.dtype[Any], slots: int) -> TexturePool | None:
     """A texture for bricks; None where the device has none of that size."""
-    if not device.is_cuda or slots > SLOTS_ACROSS * (LONGEST_AXIS // PADDED) ** 2:
+    if not device.is_cuda or slots > SLOTS_ACROSS * (MAX_AXIS // PADDED) ** 2:
         return None
     try:
         return TexturePool(device, stored, slots)

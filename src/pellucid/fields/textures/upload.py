@@ -22,10 +22,10 @@ PIECE_BYTES = 16 * 2**20
 """On the device. Pinning memory takes longer than filling it several times over, so that there is one piece for each
 thread; sending a piece costs half a millisecond of Python whatever its size."""
 
-MOST_THREADS = 8
+MAX_THREADS = 8
 """They fill pieces as fast as the bus takes them; more would stand in each other's way."""
 
-MOST_STAGED_BYTES = 512 * 2**20
+MAX_STAGED_BYTES = 512 * 2**20
 
 
 class UploadBuffer:
@@ -69,8 +69,8 @@ def upload(volume: Volume, texture: VoxelTexture, stored: np.dtype[Any]) -> None
     """All voxels of a volume."""
     shape = piece_shape(volume, stored)
     pieces = list(volume.box.tiles(shape))
-    staged = MOST_STAGED_BYTES // (prod(shape) * stored.itemsize)
-    workers = max(1, min(current().threads, MOST_THREADS, len(pieces), staged))
+    staged = MAX_STAGED_BYTES // (prod(shape) * stored.itemsize)
+    workers = max(1, min(current().threads, MAX_THREADS, len(pieces), staged))
     remaining = iter(pieces)
 
     def work() -> None:

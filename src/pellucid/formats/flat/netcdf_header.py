@@ -26,8 +26,8 @@ TYPES = {
 _TEXT = 2
 _DTYPES = {code: np.dtype(name).newbyteorder(">") for name, code in TYPES.items()} | {_TEXT: np.dtype("S1")}
 _DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
-_LARGEST_SIZE = 2**32 - 1
-_MOST_NAMED = 1 << 20
+_MAX_SIZE = 2**32 - 1
+_MAX_NAMED = 1 << 20
 _MAX_DIMENSIONS = 1024
 
 
@@ -126,7 +126,7 @@ class _Parser:
 
     def _listed(self, tag: int) -> int:
         found, count = self._number(4), self.count()
-        if (found, count) != (0, 0) and (found != tag or count > _MOST_NAMED):
+        if (found, count) != (0, 0) and (found != tag or count > _MAX_NAMED):
             raise Corrupted(str(self._path), "its header contains an invalid list")
         return count
 
@@ -152,7 +152,7 @@ class _Parser:
         return _DTYPES[code]
 
     def _padded(self, length: int) -> bytes:
-        if length > _MOST_NAMED:
+        if length > _MAX_NAMED:
             raise Corrupted(str(self._path), "its header has a name or value of invalid length")
         return self._take(-(-length // 4) * 4)[:length]
 
@@ -193,9 +193,7 @@ class _Printer:
     version: int
 
     def count(self, number: int) -> bytes:
-        return struct.pack(
-            ">Q" if self.version == 5 else ">I", min(number, _LARGEST_SIZE) if self.version < 5 else number
-        )
+        return struct.pack(">Q" if self.version == 5 else ">I", min(number, _MAX_SIZE) if self.version < 5 else number)
 
     def text(self, text: str) -> bytes:
         return self.count(len(text.encode())) + _pad(text.encode())

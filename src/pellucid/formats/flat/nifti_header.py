@@ -39,7 +39,7 @@ Order = Literal["<", ">"]
 _ORDERS: tuple[Order, Order] = ("<", ">")
 
 HEAD_BYTES = 544
-LONGEST_FIRST_AXIS = 32767
+MAX_FIRST_AXIS = 32767
 
 CODES = {
     "uint8": 2, "int16": 4, "int32": 8, "float32": 16, "float64": 64, "int8": 256, "uint16": 512, "uint32": 768,
@@ -150,7 +150,7 @@ def _checked(header: NiftiHeader) -> NiftiHeader:
 
 def print_header(level: Level, layout: Layout) -> bytes:
     """The header of a volume, with the four bytes that say "no extensions"; version 2 for axes beyond 32767."""
-    kind = _SECOND if max(level.shape) > LONGEST_FIRST_AXIS else _FIRST
+    kind = _SECOND if max(level.shape) > MAX_FIRST_AXIS else _FIRST
     fields = np.zeros((), kind.newbyteorder("<"))
     length = -(-(kind.itemsize + 4) // 16) * 16
     steps, unit_code, factor = _spacing_in_known_unit(level.spacing, layout.unit)

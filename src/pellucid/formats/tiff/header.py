@@ -25,7 +25,7 @@ from pellucid.formats.units import short_unit
 
 MAX_PLANES = 10_000_000
 IMAGEJ_TYPES = ("uint8", "uint16", "float32")
-_LARGEST_CLASSIC = 2**32 - 2**16
+_MAX_CLASSIC = 2**32 - 2**16
 _SHORT, _LONG, _TEXT, _RATIONAL, _LONG8 = 3, 4, 2, 5, 16
 _FORMATS = {_SHORT: "H", _LONG: "I", _LONG8: "Q"}
 _SAMPLE_FORMATS = {"u": 1, "i": 2, "f": 3}
@@ -154,7 +154,7 @@ def print_head(level: Level, layout: Layout) -> bytes:
     """Everything before the voxels of an uncompressed little-endian stack."""
     planes = level.shape[0]
     voxels = prod(level.shape) * layout.dtype.itemsize
-    is_big = voxels + 512 * planes > _LARGEST_CLASSIC
+    is_big = voxels + 512 * planes > _MAX_CLASSIC
     text = describe(level, layout).encode() + b"\0"
     first, other = (len(_directory(level, layout, is_big, 0, 0, at)) for at in (1, 0))
     extra = (16 if is_big else 8) + first + (planes - 1) * other

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.errors import NotAllowed
-from pellucid.instance.access.sessions import ASK_OWNER, Access, Channel, Grant
+from pellucid.instance.access.sessions import ASK_OWNER, Access, AccessChannel, Grant
 from pellucid.instance.process import error_body
 
 FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
@@ -78,7 +78,7 @@ class TokenMiddleware:
         grant = scope["grant"] = self._grant(scope, headers, channel)
         scope["capability"] = None if grant is None else grant.capability
 
-    def _grant(self, scope: Scope, headers: Headers, channel: Channel) -> Grant | None:
+    def _grant(self, scope: Scope, headers: Headers, channel: AccessChannel) -> Grant | None:
         query: str = scope["query_string"].decode("latin-1")
         if scope.get("method") == "GET" and TICKET in query:
             rest, _, ticket = query.rpartition(TICKET)

@@ -1,4 +1,4 @@
-"""What a link lets its holder do: look, steer or own.
+"""What a link lets its holder do: view, control or own.
 
 Here: the order of the three, and the refusal.
 Not here: the secrets that stand for them (sessions), which message or route needs what (protocol, routes).
@@ -7,10 +7,10 @@ Not here: the secrets that stand for them (sessions), which message or route nee
 from pellucid.errors import NotAllowed
 from pellucid.instance.protocol.shared_types import Capability
 
-RANKS: dict[Capability, int] = {"look": 0, "steer": 1, "own": 2}
+RANKS: dict[Capability, int] = {"view": 0, "control": 1, "own": 2}
 MEANINGS: dict[Capability, str] = {
-    "look": "viewing",
-    "steer": "viewing and control",
+    "view": "viewing",
+    "control": "viewing and control",
     "own": "everything",
 }
 
@@ -18,7 +18,7 @@ MEANINGS: dict[Capability, str] = {
 def allows(has: Capability, needs: Capability) -> bool:
     """Whether the one includes the other.
 
-    >>> allows("own", "steer"), allows("look", "steer")
+    >>> allows("own", "control"), allows("view", "control")
     (True, False)
     """
     return RANKS[has] >= RANKS[needs]

@@ -1,6 +1,6 @@
 """How much those may ask for who do not own the viewer.
 
-Here: the limits of sizes, for everybody and for guests (``look`` and ``steer``), and the checks against them.
+Here: the limits of sizes, for everybody and for guests (``view`` and ``control``), and the checks against them.
 Not here: how often (message_rates), how many at once (tasks, route_rules), connections (transport.connections).
 """
 
@@ -72,7 +72,7 @@ def scene_bytes(scene: Scene) -> int:
 def limited_size(size: tuple[int, int], capability: Capability) -> tuple[int, int]:
     """The size at which images are drawn for a client: the page enlarges them where its own is larger.
 
-    >>> limited_size((8192, 8192), "steer")
+    >>> limited_size((8192, 8192), "control")
     (2880, 2880)
     """
     width, height = size

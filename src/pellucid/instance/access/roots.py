@@ -18,8 +18,8 @@ from pellucid.rendering.geometry.mesh_files import MESH_FILES
 from pellucid.rendering.geometry.point_files import POINT_FILES
 from pellucid.workers.folder_limit import FolderLimit
 
-MOST_LISTED = 1000
-MOST_SEARCHED = 20_000
+MAX_LISTED = 1000
+MAX_SEARCHED = 20_000
 VOLUME_FOLDERS = tuple(suffix for kind in KINDS.values() if kind.is_folder for suffix in kind.suffixes)
 VOLUME_FILES = tuple(suffix for kind in KINDS.values() if not kind.is_folder for suffix in kind.suffixes)
 
@@ -107,7 +107,7 @@ class Roots:
         found = self._found(path, search) if search else _sorted(path)
         entries: list[Entry] = []
         for one in found:
-            if len(entries) == MOST_LISTED:
+            if len(entries) == MAX_LISTED:
                 return Folder(str(path), self._parent(path), tuple(entries), True)
             if kind_of(one) is not None:
                 entries.append(_entry(one, str(one.relative_to(path))))
@@ -125,7 +125,7 @@ class Roots:
             folders[:] = sorted(name for name in inside if not name.startswith("."))
             yield from (Path(base, name) for name in sorted(matching) if not name.startswith("."))
             seen += len(names)
-            if seen > MOST_SEARCHED:
+            if seen > MAX_SEARCHED:
                 return
 
 

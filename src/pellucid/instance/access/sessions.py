@@ -52,7 +52,7 @@ def _code(token: str, nonce: str, expires: str, agent: str) -> str:
 
 
 @dataclass(frozen=True)
-class Channel:
+class AccessChannel:
     """How a request came. agent: the run of the agent that it came through; "" directly. address: of the page, as a
     browser sees it. is_owner: the agent vouches that the owner's program asks."""
 
@@ -114,18 +114,18 @@ class Access:
 
     # Channels
 
-    def channel(self, stated: str | None) -> Channel:
+    def channel(self, stated: str | None) -> AccessChannel:
         """How a request came. stated: what its agent says, which shows the owner's token: TOKEN RUN ADDRESS [own]."""
         if stated is None:
-            return Channel(self.address)
+            return AccessChannel(self.address)
         token, run, address, *more = [*stated.split(" "), "", ""][:5]
         if not run or not _is_same(token, self.token):
             raise NotAllowed("The request did not come through your agent.", remedy="Open the viewer again.")
-        return Channel(address, run, "own" in more)
+        return AccessChannel(address, run, "own" in more)
 
     # Programs
 
-    def grant(self, secret: str, channel: Channel) -> Grant | None:
+    def grant(self, secret: str, channel: AccessChannel) -> Grant | None:
         """What a secret that came with a request allows there."""
         if channel.is_owner or (not channel.agent and _is_same(secret, self.token)):
             return Grant("own", channel.agent)
@@ -135,7 +135,7 @@ class Access:
         share = next((one for one in self._shares.values() if _is_same(secret, one.secret)), None)
         return share.grant if share is not None and share.grant.agent == channel.agent else None
 
-    def secret_of(self, secret_hash: str, channel: Channel) -> str:
+    def secret_of(self, secret_hash: str, channel: AccessChannel) -> str:
         """The secret of a program by its SHA-256, where it works through this channel; "" otherwise."""
         known = [self.token, *(one.token for one in self._sessions.values()), *(one.secret for one in self.shares)]
         found = [one for one in known if _is_same(hash_secret(one), secret_hash)]
@@ -146,11 +146,11 @@ class Access:
     def make_code(self, agent: str = "", link: str = "") -> str:
         return make_code(self.token, agent, self._clock(), link)
 
-    def code_named(self, name: str, channel: Channel) -> str:
+    def code_named(self, name: str, channel: AccessChannel) -> str:
         """The whole code, by all of it but its last part: for a proof, never for an answer."""
         return _code(self.token, *name.partition(".")[::2], channel.agent)
 
-    def redeem(self, code: str, channel: Channel) -> Grant:
+    def redeem(self, code: str, channel: AccessChannel) -> Grant:
         """What a code allows, once."""
         nonce, expires, proof = [*code.split("."), "", "", ""][:3]
         if not _is_same(proof, sign(self.token, "code", nonce, expires, channel.agent)):
@@ -165,7 +165,7 @@ class Access:
         self._used_codes[nonce] = float(expires)
         return Grant("own", channel.agent, link)
 
-    def begin(self, grant: Grant, address: str, channel: Channel) -> PageSession:
+    def begin(self, grant: Grant, address: str, channel: AccessChannel) -> PageSession:
         """A session for a page at an address, as the page sees itself."""
         id = secrets.token_urlsafe(12)
         is_lasting = _is_own(address, channel)
@@ -176,14 +176,14 @@ class Access:
         self._sessions[id] = session
         return session
 
-    def resume(self, token: str, address: str, channel: Channel) -> PageSession:
+    def resume(self, token: str, address: str, channel: AccessChannel) -> PageSession:
         """Another session for the page that has this token: it was loaded again."""
         session = next((one for one in self._sessions.values() if _is_same(token, one.token)), None)
         if session is None or not session.is_lasting or session.grant.agent != channel.agent:
             raise NotAllowed("This page no longer has access to the viewer.", remedy=FRESH_LINK)
         return self.begin(session.grant, address, channel)
 
-    def open_share(self, secret: str, channel: Channel) -> Grant:
+    def open_share(self, secret: str, channel: AccessChannel) -> Grant:
         share = next((one for one in self._shares.values() if _is_same(secret, one.secret)), None)
         if share is None or share.grant.agent != channel.agent:
             raise NotAllowed("This link was revoked, or its viewer has ended.", remedy=ASK_OWNER)
@@ -192,7 +192,7 @@ class Access:
     def _key(self, id: str) -> str:
         return sign(self.root, "own", id)
 
-    def known(self, id: str, address: str, channel: Channel) -> PageSession | None:
+    def known(self, id: str, address: str, channel: AccessChannel) -> PageSession | None:
         """The session of a page that connects, at its address.
 
         After a restart, of the viewer at its port or of the agent, the key of an owner's page still holds, and gets
@@ -287,14 +287,14 @@ class Access:
         self._tickets[ticket] = (target, grant, now + TICKET_S)
         return ticket
 
-    def grant_of_ticket(self, ticket: str, target: str, channel: Channel) -> Grant | None:
+    def grant_of_ticket(self, ticket: str, target: str, channel: AccessChannel) -> Grant | None:
         wanted, grant, until = self._tickets.get(ticket, ("", None, 0.0))
         if grant is None or wanted != target or until < self._clock() or grant.agent != channel.agent:
             return None
         return grant
 
 
-def _is_own(address: str, channel: Channel) -> bool:
+def _is_own(address: str, channel: AccessChannel) -> bool:
     """Whether a page's address is the one at which this process, or its agent, is reached."""
     if address == channel.address:
         return True

@@ -93,7 +93,7 @@ def _some(block: Voxels, stride: int) -> Voxels:
 PERIOD_S = 0.1
 GROWTH = 1.5
 """Colours are chosen anew when so many times more voxels are there: every choice is a revision of the scene."""
-MOST_BOXES = 64
+MAX_BOXES = 64
 Released = Callable[[SharedArray], None]
 
 
@@ -283,7 +283,7 @@ def merge_boxes(boxes: list[Box], box: Box) -> list[Box]:
     around = _around([last, box])
     if around.size <= last.size + box.size:
         return [*boxes[:-1], around]
-    return [*boxes, box] if len(boxes) < MOST_BOXES else [_around([*boxes, box])]
+    return [*boxes, box] if len(boxes) < MAX_BOXES else [_around([*boxes, box])]
 
 
 def _around(boxes: list[Box]) -> Box:

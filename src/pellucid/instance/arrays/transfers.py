@@ -13,7 +13,7 @@ from pellucid.instance.protocol.server_messages import ErrorMessage
 from pellucid.instance.session import Session
 from pellucid.progress import amount
 
-LOOK_AGAIN_S = 0.2
+POLL_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class TransferMonitor:
             if done != before:  # A sender that stands still is no use of the viewer.
                 self._session.tasks.report(id, done, transfer.nbytes, "B")
             before = done
-            await asyncio.sleep(LOOK_AGAIN_S)
+            await asyncio.sleep(POLL_S)
 
     def _end(self, number: str, error: PellucidError | None, kept: int) -> None:
         transfer, id, watching = self._under_way.pop(number)

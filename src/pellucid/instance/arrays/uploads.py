@@ -25,7 +25,7 @@ from pellucid.settings import available_memory_bytes
 from pellucid.workers.protocol.requests import ArrayKind
 from pellucid.workers.supervisor import OwnedArray
 
-MOST_COMING = 8
+MAX_PENDING = 8
 EXPIRES_S = 60.0
 VALUES_OF_A_POINT = 4
 CORNERS = 3
@@ -75,7 +75,7 @@ class ArrayUploads:
         has = available_memory_bytes()
         if nbytes > has:
             raise NotEnoughMemory(nbytes, has, remedy="Send a part of it, or a smaller type.")
-        if len(self._coming) >= MOST_COMING:
+        if len(self._coming) >= MAX_PENDING:
             raise InvalidInput("Too many uploads are in progress.", remedy="Finish the other uploads first.")
         id = uuid4().hex
         self._coming[id] = PendingArray(offer, SharedArray.create(offer.shape, np.dtype(offer.dtype)), self._clock())

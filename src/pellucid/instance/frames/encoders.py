@@ -18,11 +18,11 @@ from pellucid.settings import current
 FRAMES_PER_SECOND = 30
 MIN_VIDEO_EDGE = 16
 """Pixels: a smaller image is enlarged, as encoders refuse it."""
-MOST_THREADS = 8
+MAX_THREADS = 8
 """Of one picture: each makes a slice of it, and smaller ones would not be made sooner."""
 
 
-SMALLEST_SHARE = 0.4
+MIN_SHARE = 0.4
 """Of a stream's edges: a picture that is smaller than that begins another, and a larger one is enlarged to fit it."""
 
 
@@ -68,7 +68,7 @@ class VideoEncoder:
         self._conversion: Any = None
         self._codec = ""
         self._count = 0
-        self._threads = min(current().threads, MOST_THREADS)
+        self._threads = min(current().threads, MAX_THREADS)
 
     def encode(self, pixels: Voxels, is_key: bool) -> VideoFrame:
         """pixels: (height, width, 4); an odd row or column at the end is left out.
@@ -106,7 +106,7 @@ class VideoEncoder:
         """Whether a picture of this size goes on with the stream; a key frame is the time to fit it."""
         if self._context is None:
             return False
-        smallest = 1.0 if is_key else SMALLEST_SHARE
+        smallest = 1.0 if is_key else MIN_SHARE
         return all(smallest <= share <= 1 for share in (width / self._context.width, height / self._context.height))
 
     def _open(self, width: int, height: int) -> None:

@@ -17,9 +17,9 @@ import imagecodecs
 from pellucid.formats.protocol import Voxels
 
 JPEG_QUALITY = 85
-SMALLEST_STRIP = 2**18
+MIN_STRIP = 2**18
 """Pixels: what is smaller is encoded before another thread has begun."""
-LONGEST_INTERVAL = 2**16 - 1
+MAX_INTERVAL = 2**16 - 1
 """Blocks between two markers: what their number has room for."""
 
 FRAME, SCAN, INTERVAL, FIRST_RESTART, END = 0xC0, 0xDA, 0xDD, 0xD0, b"\xff\xd9"
@@ -39,7 +39,7 @@ class JpegEncoder:
         """
         height, width = pixels.shape[:2]
         subsampling, edge = ("444", 8) if is_enlarged else ("420", 16)
-        columns, strips = ceil(width / edge), min(self._most_strips, height * width // SMALLEST_STRIP)
+        columns, strips = ceil(width / edge), min(self._most_strips, height * width // MIN_STRIP)
         rows = edge * blocks_high(ceil(height / edge), columns, strips)
         parts = [pixels[first : first + rows] for first in range(0, height, rows)]
         if len(parts) == 1:
@@ -67,7 +67,7 @@ def blocks_high(rows: int, columns: int, strips: int) -> int:
     >>> blocks_high(rows=135, columns=240, strips=8), blocks_high(rows=540, columns=960, strips=2)
     (17, 68)
     """
-    return rows if strips < 2 else min(ceil(rows / strips), LONGEST_INTERVAL // columns)
+    return rows if strips < 2 else min(ceil(rows / strips), MAX_INTERVAL // columns)
 
 
 def join(strips: list[bytes], height: int, interval: int) -> bytes:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pellucid.errors import MissingPackage
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.frames.encoders import (
-    MOST_THREADS,
+    MAX_THREADS,
     EncodingFailed,
     VideoEncoder,
     VideoFrame,
@@ -72,7 +72,7 @@ class FrameSender:
         self._timing, self._members, self._clock = timing, members, clock
         self._key_at = float("-inf")
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="pellucid-encode")
-        self._jpeg = JpegEncoder(min(current().threads, MOST_THREADS))
+        self._jpeg = JpegEncoder(min(current().threads, MAX_THREADS))
         self._videos: dict[View, VideoEncoder] = {}
         self._numbers = itertools.count(1)
         self._last: dict[View, EncodedFrame[FrameHeader]] = {}

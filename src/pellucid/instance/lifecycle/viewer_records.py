@@ -20,7 +20,7 @@ from uuid import uuid4
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.instance.access.sessions import make_code
-from pellucid.jobs.job import private_folder, read_json, write_json
+from pellucid.jobs.private_files import private_folder, read_json, write_json
 from pellucid.jobs.process_identity import birth as birth_of
 from pellucid.settings import current
 

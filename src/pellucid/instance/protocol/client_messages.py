@@ -232,9 +232,9 @@ Incoming = (
 )  # fmt: skip
 
 NEEDED: dict[type[Incoming], Capability] = {
-    Prove: "look", Hello: "look", Resize: "look", Acknowledge: "look", RequestKeyFrame: "look", Probe: "look",
-    SetCamera: "steer", Patch: "steer", Undo: "steer", Redo: "steer", Compare: "steer", Slices: "steer",
-    RequestControls: "steer", HandOverControls: "steer", KeepAlive: "steer", CancelTask: "steer",
+    Prove: "view", Hello: "view", Resize: "view", Acknowledge: "view", RequestKeyFrame: "view", Probe: "view",
+    SetCamera: "control", Patch: "control", Undo: "control", Redo: "control", Compare: "control", Slices: "control",
+    RequestControls: "control", HandOverControls: "control", KeepAlive: "control", CancelTask: "control",
     SaveDraft: "own",
 }  # fmt: skip
 """A Patch that names another source needs ``own`` all the same."""

@@ -20,18 +20,18 @@ from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 
 VERSION = 3
 """Of the messages. A page and an instance of different versions do not talk."""
-LARGEST_MESSAGE_BYTES = 256 * 1024
+MAX_MESSAGE_BYTES = 256 * 1024
 """Of a WebSocket message to the instance; larger ones end the connection."""
-LARGEST_EDGE = 8192
-LARGEST_UPLOAD_BYTES = 256 * 2**20
-MOST_CLIENTS = 16
+MAX_EDGE = 8192
+MAX_UPLOAD_BYTES = 256 * 2**20
+MAX_CLIENTS = 16
 RESERVED_FOR_OWNER = 2
 """Of the clients: guests never take the last places."""
 FARTHEST = 1e12
 """World units. Beyond this the kernels' 32-bit numbers would say nothing about where a ray is."""
 
-Capability = Literal["look", "steer", "own"]
-"""look: see pixels. steer: also camera and settings. own: also code, paths, retrieval and sharing."""
+Capability = Literal["view", "control", "own"]
+"""view: see pixels. control: also camera and settings. own: also code, paths, retrieval and sharing."""
 Encoding = Literal["jpeg", "png", "h264"]
 View = Literal["main", "other"]
 """other: the second scene, where two are compared side by side."""
@@ -44,7 +44,7 @@ EntryKind = Literal["folder", "volume", "points", "mesh"]
 Voxel = tuple[int, int, int]
 Json = object
 """Any JSON value."""
-Edge = Annotated[int, Field(ge=1, le=LARGEST_EDGE)]
+Edge = Annotated[int, Field(ge=1, le=MAX_EDGE)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(max_length=200)]
 PageAddress = Annotated[str, Field(max_length=4096)]
@@ -182,6 +182,6 @@ class Hit:
 class ClientLimits:
     """What the instance accepts, for a page to stay within."""
 
-    largest_edge: int = LARGEST_EDGE
-    largest_upload_bytes: int = LARGEST_UPLOAD_BYTES
-    most_clients: int = MOST_CLIENTS
+    max_edge: int = MAX_EDGE
+    max_upload_bytes: int = MAX_UPLOAD_BYTES
+    max_clients: int = MAX_CLIENTS

@@ -18,7 +18,7 @@ from pellucid.instance.protocol.reconstruction import (
 from pellucid.instance.protocol.server_messages import Reconstructions
 from pellucid.instance.tasks.tasks import TaskRegistry
 
-MOST_KEPT = 20
+MAX_KEPT = 20
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DraftStore:
         if request is not None:
             self._requests.pop(scan, None)
             self._requests[scan] = request
-        while len(self._requests) > MOST_KEPT:
+        while len(self._requests) > MAX_KEPT:
             del self._requests[next(iter(self._requests))]
 
     def run_started(self, request: ReconstructionRequest, task: str) -> None:

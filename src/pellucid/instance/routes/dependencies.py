@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests, WorkerLost
 from pellucid.formats.system_errors import system_error
 from pellucid.instance.access.redaction import known_paths, redacted
-from pellucid.instance.access.sessions import Channel, Grant
+from pellucid.instance.access.sessions import AccessChannel, Grant
 from pellucid.instance.process import error_body
 from pellucid.instance.protocol.http_bodies import ErrorBody
 from pellucid.instance.protocol.shared_types import Capability
@@ -56,12 +56,12 @@ def grant_of(request: Request) -> Grant:
 Granted = Annotated[Grant, Depends(grant_of)]
 
 
-def channel_of(request: Request) -> Channel:
-    channel: Channel = request.scope["channel"]
+def channel_of(request: Request) -> AccessChannel:
+    channel: AccessChannel = request.scope["channel"]
     return channel
 
 
-Came = Annotated[Channel, Depends(channel_of)]
+Came = Annotated[AccessChannel, Depends(channel_of)]
 
 
 async def requester_of(request: Request) -> Requester:
@@ -79,7 +79,7 @@ def add_refusals(app: FastAPI) -> None:
     async def refused(request: Request, error: PellucidError) -> JSONResponse:
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
         known = known_paths(request.app.state.session)
-        return JSONResponse(error_body(redacted(error, request.scope["capability"] or "look", known)), status)
+        return JSONResponse(error_body(redacted(error, request.scope["capability"] or "view", known)), status)
 
     @app.exception_handler(OSError)
     async def failed(request: Request, error: OSError) -> JSONResponse:

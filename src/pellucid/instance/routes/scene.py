@@ -20,7 +20,7 @@ from pellucid.instance.frames.encoders import encode_png
 from pellucid.instance.protocol import http_bodies
 from pellucid.instance.protocol.client_messages import SetCamera
 from pellucid.instance.protocol.server_messages import CameraMoved
-from pellucid.instance.protocol.shared_types import LARGEST_EDGE, VERSION
+from pellucid.instance.protocol.shared_types import MAX_EDGE, VERSION
 from pellucid.instance.routes.dependencies import REFUSALS, Granted, Has, Here
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.catalogue import choices
@@ -32,10 +32,10 @@ from pellucid.workers.protocol import replies, requests
 router = APIRouter(prefix="/api", tags=["scene"], responses=REFUSALS)
 MAX_PRESET_BYTES = 2 * 2**20
 """Its text has up to 1 MiB, and more as a JSON string."""
-LOOK, STEER, HEAVY = [needs("look")], [needs("steer")], [needs("steer", is_heavy=True)]
+VIEW, CONTROL, HEAVY = [needs("view")], [needs("control")], [needs("control", is_heavy=True)]
 
 
-@router.get("/about", dependencies=LOOK)
+@router.get("/about", dependencies=VIEW)
 async def about(session: Here, has: Has, grant: Granted) -> http_bodies.About:
     """Versions, what this token allows, and where arrays can be handed over."""
     token = session.access.transfer_token(grant)
@@ -43,7 +43,7 @@ async def about(session: Here, has: Has, grant: Granted) -> http_bodies.About:
     return http_bodies.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), *places)
 
 
-@router.get("/scene", dependencies=LOOK)
+@router.get("/scene", dependencies=VIEW)
 async def scene(session: Here, has: Has) -> http_bodies.SceneSnapshot:
     """The scene as it is drawn now, what is in it, and what can be chosen."""
     state, layers = session.state_for(has), session.catalogue.message(session.history.scene)
@@ -53,7 +53,7 @@ async def scene(session: Here, has: Has) -> http_bodies.SceneSnapshot:
     )  # fmt: skip
 
 
-@router.patch("/scene", dependencies=STEER)
+@router.patch("/scene", dependencies=CONTROL)
 async def change_scene(change: http_bodies.SceneChange, session: Here, has: Has) -> http_bodies.Revision:
     """Change places of the scene, all of them or none."""
     session.controls.require_free(has)
@@ -71,7 +71,7 @@ async def change_scene(change: http_bodies.SceneChange, session: Here, has: Has)
     return http_bodies.Revision(session.history.revision)
 
 
-@router.put("/camera", dependencies=STEER)
+@router.put("/camera", dependencies=CONTROL)
 async def look(change: http_bodies.CameraChange, session: Here, has: Has) -> http_bodies.Revision:
     """Look from elsewhere."""
     session.controls.require_free(has)
@@ -92,8 +92,8 @@ async def look(change: http_bodies.CameraChange, session: Here, has: Has) -> htt
 async def screenshot(
     session: Here,
     has: Has,
-    width: Annotated[int, Query(ge=1, le=LARGEST_EDGE)] = 1280,
-    height: Annotated[int, Query(ge=1, le=LARGEST_EDGE)] = 720,
+    width: Annotated[int, Query(ge=1, le=MAX_EDGE)] = 1280,
+    height: Annotated[int, Query(ge=1, le=MAX_EDGE)] = 720,
     format: Literal["png", "raw"] = "png",
 ) -> Response:
     """The exact picture at any size: a PNG, or its RGBA bytes row by row."""
@@ -108,7 +108,7 @@ async def screenshot(
     return Response(encoded, media_type="image/png")
 
 
-@router.get("/statistics", dependencies=LOOK)
+@router.get("/statistics", dependencies=VIEW)
 async def statistics(session: Here) -> http_bodies.StatisticsNow:
     """Frames and the times of their stages."""
     timing = session.timing
@@ -118,13 +118,13 @@ async def statistics(session: Here) -> http_bodies.StatisticsNow:
     )  # fmt: skip
 
 
-@router.post("/presets/parse", dependencies=[needs("steer", MAX_PRESET_BYTES, is_heavy=True)])
+@router.post("/presets/parse", dependencies=[needs("control", MAX_PRESET_BYTES, is_heavy=True)])
 async def read_a_preset(preset: http_bodies.PresetText) -> http_bodies.PresetTransfer:
     """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
     return http_bodies.PresetTransfer(read_preset(preset.text))
 
 
-@router.get("/presets/paraview", dependencies=STEER, response_class=Response)
+@router.get("/presets/paraview", dependencies=CONTROL, response_class=Response)
 async def write_preset(session: Here, layer: Annotated[int, Query(ge=0)] = 0) -> Response:
     """The transfer function of a layer as ParaView's JSON."""
     chosen = layer_of(session, layer)

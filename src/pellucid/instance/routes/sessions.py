@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from pellucid.errors import InvalidInput
 from pellucid.instance.access.proofs import sign
 from pellucid.instance.access.route_rules import needs, public
-from pellucid.instance.access.sessions import Access, Channel, Grant, PageSession
+from pellucid.instance.access.sessions import Access, AccessChannel, Grant, PageSession
 from pellucid.instance.protocol import access as bodies
 from pellucid.instance.routes.dependencies import REFUSALS, Came, Granted
 from pellucid.instance.websocket.message_rates import Rate
@@ -19,7 +19,7 @@ from pellucid.instance.websocket.message_rates import Rate
 MAX_BODY_BYTES = 16 * 1024
 MAX_GUEST_SESSIONS_PER_SECOND = 20
 """Of all guests together."""
-PUBLIC, OWN, LOOK = [public(MAX_BODY_BYTES)], [needs("own")], [needs("look")]
+PUBLIC, OWN, VIEW = [public(MAX_BODY_BYTES)], [needs("own")], [needs("view")]
 
 
 def add(app: FastAPI, access: Access) -> None:
@@ -51,20 +51,20 @@ def add(app: FastAPI, access: Access) -> None:
         """A code that opens the page once, as the owner; what it opens ends with the link that it was made with."""
         return bodies.NewCode(access.make_code(channel.agent, grant.link))
 
-    @app.post("/api/tickets", tags=["access"], responses=REFUSALS, dependencies=LOOK)
+    @app.post("/api/tickets", tags=["access"], responses=REFUSALS, dependencies=VIEW)
     async def ticket(wanted: bodies.TicketRequest, grant: Granted) -> bodies.Ticket:
         """An address of a download for one minute, without any header."""
         made = access.ticket("/" + wanted.path.lstrip("/"), grant)
         return bodies.Ticket(f"{wanted.path}{'&' if '?' in wanted.path else '?'}ticket={made}")
 
 
-def _session(access: Access, wanted: bodies.SessionRequest, channel: Channel) -> PageSession:
+def _session(access: Access, wanted: bodies.SessionRequest, channel: AccessChannel) -> PageSession:
     if wanted.resume:
         return access.resume(wanted.resume, wanted.address, channel)
     return access.begin(_grant(access, wanted, channel), wanted.address, channel)
 
 
-def _grant(access: Access, wanted: bodies.SessionRequest, channel: Channel) -> Grant:
+def _grant(access: Access, wanted: bodies.SessionRequest, channel: AccessChannel) -> Grant:
     if channel.is_owner:
         return Grant("own", channel.agent)
     if wanted.code:

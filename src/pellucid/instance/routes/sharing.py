@@ -17,7 +17,7 @@ from pellucid.instance.routes.dependencies import REFUSALS, Came, Granted, Here
 from pellucid.instance.scene import loading, saved_states
 
 router = APIRouter(tags=["sharing"], responses=REFUSALS)
-LOOK, OWN = [needs("look")], [needs("own")]
+VIEW, OWN = [needs("view")], [needs("own")]
 Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
 
 
@@ -43,11 +43,11 @@ async def revoke_share(id: str, session: Here, grant: Granted) -> None:
 async def link(session: Here, channel: Came, grant: Granted) -> http_bodies.SavedLink:
     """Keep the state under a short name; the link may steer, and open this state."""
     name = await asyncio.to_thread(saved_states.save_state, loading.save(session))
-    share = session.access.share("steer", "", channel.agent, name, grant.link)
+    share = session.access.share("control", "", channel.agent, name, grant.link)
     return http_bodies.SavedLink(name, _reply(share).url)
 
 
-@router.post("/api/links/{name}/open", dependencies=LOOK)
+@router.post("/api/links/{name}/open", dependencies=VIEW)
 async def open_link(name: Name, session: Here, grant: Granted) -> http_bodies.Revision:
     """Show a state that was kept: the owner any, others the one that their link is for."""
     if grant.state != name:

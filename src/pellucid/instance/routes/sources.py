@@ -25,7 +25,7 @@ from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import system_error
 from pellucid.instance.access.route_rules import MAX_STREAM_BYTES, needs
 from pellucid.instance.protocol import http_bodies
-from pellucid.instance.protocol.shared_types import LARGEST_UPLOAD_BYTES
+from pellucid.instance.protocol.shared_types import MAX_UPLOAD_BYTES
 from pellucid.instance.reconstruction.previews import is_scan_folder
 from pellucid.instance.routes.dependencies import REFUSALS, Here
 from pellucid.instance.scene import loading
@@ -67,7 +67,7 @@ async def load(request: http_bodies.LoadRequest, session: Here) -> http_bodies.L
     return await loading.load(session, session.roots.require_allowed(request.path), request.how)
 
 
-@router.put("/upload", dependencies=[needs("own", LARGEST_UPLOAD_BYTES)])
+@router.put("/upload", dependencies=[needs("own", MAX_UPLOAD_BYTES)])
 async def upload(request: Request, session: Here, name: str) -> http_bodies.Uploaded:
     """Bring a small file; its bytes are the body."""
     safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]

@@ -17,7 +17,7 @@ from pellucid.instance.scene import loading
 from pellucid.instance.tasks import exports
 
 router = APIRouter(tags=["work"], responses=REFUSALS)
-STEER, OWN = [needs("steer")], [needs("own")]
+CONTROL, OWN = [needs("control")], [needs("own")]
 MAX_STATE_BYTES = 4 * 2**20
 """Shadings of up to 64 KiB each come along."""
 
@@ -49,19 +49,19 @@ async def export(request: http_bodies.ExportRequest, session: Here) -> http_bodi
     return http_bodies.TaskStarted(exports.start_export(session, layer_of(session, request.layer), request))
 
 
-@router.post("/api/movies", dependencies=STEER)
+@router.post("/api/movies", dependencies=CONTROL)
 async def movie(request: http_bodies.MovieRequest, session: Here, by: By) -> http_bodies.TaskStarted:
     """Once around, as an MP4."""
     return http_bodies.TaskStarted(exports.start_movie(session, request, by))
 
 
-@router.get("/api/tasks/{task}", dependencies=STEER)
+@router.get("/api/tasks/{task}", dependencies=CONTROL)
 async def task_status(task: str, session: Here, by: By) -> http_bodies.TaskStatus:
     """How far a task is."""
     return session.tasks.status(task, by)
 
 
-@router.get("/api/tasks/{task}/result", dependencies=STEER, response_class=FileResponse)
+@router.get("/api/tasks/{task}/result", dependencies=CONTROL, response_class=FileResponse)
 async def task_result(task: str, session: Here, by: By) -> FileResponse:
     """What a task has made."""
     result = session.tasks.result(task, by)

@@ -14,7 +14,7 @@ from pellucid.instance.scene.edits import sources, with_changes
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class History:
     def __init__(self, scene: Scene) -> None:
         self._now = ScenePair(scene)
         self.revision = 0
-        self._before: deque[ScenePair] = deque(maxlen=MOST_STEPS)
+        self._before: deque[ScenePair] = deque(maxlen=MAX_STEPS)
         self._after: list[ScenePair] = []
         self._run = ""
 
@@ -88,7 +88,7 @@ class History:
 
     def forget(self, is_gone: Callable[[ScenePair], bool]) -> None:
         """There is no way back to these."""
-        self._before = deque((pair for pair in self._before if not is_gone(pair)), maxlen=MOST_STEPS)
+        self._before = deque((pair for pair in self._before if not is_gone(pair)), maxlen=MAX_STEPS)
         self._after = [pair for pair in self._after if not is_gone(pair)]
 
     def undo(self) -> None:

@@ -16,7 +16,7 @@ from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.system_errors import system_error
 from pellucid.instance.protocol.codec import first_error
 from pellucid.instance.protocol.http_bodies import SavedState
-from pellucid.jobs.job import private_folder, write_private
+from pellucid.jobs.private_files import private_folder, write_private
 from pellucid.settings import current
 
 VERSION = 1

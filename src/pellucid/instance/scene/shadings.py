@@ -13,7 +13,7 @@ from pellucid.instance.protocol.shared_types import Shading
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.user_shading import UserShading
 
-MOST_REMEMBERED = 16
+MAX_REMEMBERED = 16
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Shadings:
     def were_drawn(self, scenes: Iterable[Scene]) -> None:
         """Their shadings did no harm."""
         for look in (LayerShading.of(layer) for scene in scenes for layer in scene.volumes):
-            self._good = [*(one for one in self._good if one != look), look][-MOST_REMEMBERED:]
+            self._good = [*(one for one in self._good if one != look), look][-MAX_REMEMBERED:]
 
     def last_drawn_shading(self, scenes: Iterable[Scene]) -> str | None:
         """The user's shading to blame when drawing these failed: rather one that never came to an end."""

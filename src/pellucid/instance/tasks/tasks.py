@@ -26,7 +26,7 @@ from pellucid.instance.protocol.shared_types import TaskState
 from pellucid.instance.websocket.client import OWNER, ConnectedClient, Requester
 from pellucid.workers.protocol.replies import ProgressReported
 
-MOST_KEPT = 20
+MAX_KEPT = 20
 MAX_RUNNING = 8
 MAX_GUEST_RUNNING = 1
 """Of all guests together: what they start competes with the images that everybody sees."""
@@ -116,7 +116,7 @@ class TaskRegistry:
         name = without_paths(made.name)
         reply = Progress(f"worker-{made.task}", name, made.done, made.total, made.unit, state, made.seconds_left)
         for member in self._members():
-            if allows(member.client.capability, "steer"):
+            if allows(member.client.capability, "control"):
                 member.outbox.put(reply)
 
     def status(self, id: str, by: Requester = OWNER) -> TaskStatus:
@@ -178,7 +178,7 @@ class TaskRegistry:
     def _forget_oldest(self, by: Requester) -> None:
         """Of the owner's or of the guests' tasks: neither makes the other's results go."""
         ended = [id for id, task in self._tasks.items() if _is_ended(task) and task.by.is_owner == by.is_owner]
-        for id in ended[: max(0, len(ended) - MOST_KEPT + 1)]:
+        for id in ended[: max(0, len(ended) - MAX_KEPT + 1)]:
             if result := self._tasks.pop(id).result:
                 result.path.unlink(missing_ok=True)
 

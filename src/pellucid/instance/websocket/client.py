@@ -30,8 +30,8 @@ from pellucid.instance.protocol.server_messages import (
 from pellucid.instance.protocol.server_messages import ControlsStatus as ControlsMessage
 from pellucid.instance.protocol.shared_types import Capability, Client, Encoding, View
 
-MOST_WAITING = 512
-MOST_UNDER_WAY = 2
+MAX_WAITING = 512
+MAX_IN_FLIGHT = 2
 """Frames that were sent and not acknowledged: one is drawn by the page while the next travels."""
 
 
@@ -80,7 +80,7 @@ class Outbox:
     def put(self, reply: Outgoing | EncodedFrame[Any]) -> None:
         key = _key_of(reply) or next(self._numbers)
         self._waiting.pop(key, None)
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             self.is_overfull = True
         if not self.is_overfull:
             self._waiting[key] = reply.to_bytes() if isinstance(reply, EncodedFrame) else to_text(reply)
@@ -145,7 +145,7 @@ class ConnectedClient:
 
     @property
     def can_take_frame(self) -> bool:
-        return len(self._under_way) < MOST_UNDER_WAY
+        return len(self._under_way) < MAX_IN_FLIGHT
 
     @property
     def wants_video(self) -> bool:

@@ -18,11 +18,11 @@ from pellucid.instance.access.capabilities import allows
 from pellucid.instance.access.guest_limits import limited_size
 from pellucid.instance.access.proofs import sign
 from pellucid.instance.access.redaction import refuse
-from pellucid.instance.access.sessions import Access, Channel, PageSession
+from pellucid.instance.access.sessions import Access, AccessChannel, PageSession
 from pellucid.instance.protocol.client_messages import Hello, Incoming, Prove
 from pellucid.instance.protocol.codec import read, to_text
 from pellucid.instance.protocol.server_messages import ErrorMessage, Proof
-from pellucid.instance.protocol.shared_types import MOST_CLIENTS, RESERVED_FOR_OWNER, VERSION, Client
+from pellucid.instance.protocol.shared_types import MAX_CLIENTS, RESERVED_FOR_OWNER, VERSION, Client
 from pellucid.instance.session import Session
 from pellucid.instance.websocket.client import ConnectedClient, ConnectionEnded
 from pellucid.instance.websocket.handlers import handle_message
@@ -37,9 +37,9 @@ GREETING_S = 10.0
 Greeting = TypeVar("Greeting", Prove, Hello)
 
 
-async def serve(websocket: WebSocket, session: Session, channel: Channel) -> None:
+async def serve(websocket: WebSocket, session: Session, channel: AccessChannel) -> None:
     """Talk with a page until it leaves."""
-    if len(session.members) >= MOST_CLIENTS:
+    if len(session.members) >= MAX_CLIENTS:
         await websocket.close(BUSY, TOO_MANY)
         return
     await websocket.accept()
@@ -75,11 +75,11 @@ def _has_place(session: Session, member: ConnectedClient, address: tuple[Any, ..
     """Whether another client may join: the last places are the owner's."""
     is_owner = allows(member.client.capability, "own")
     reserved = 0 if is_owner else RESERVED_FOR_OWNER
-    return len(session.members) < MOST_CLIENTS - reserved and session.connections.begin(address, is_owner)
+    return len(session.members) < MAX_CLIENTS - reserved and session.connections.begin(address, is_owner)
 
 
 async def _handshake(
-    websocket: WebSocket, access: Access, channel: Channel
+    websocket: WebSocket, access: Access, channel: AccessChannel
 ) -> tuple[PageSession | None, ConnectedClient | None]:
     """Prove who this is, and have the page do the same; nothing else is said before that."""
     try:
@@ -100,7 +100,7 @@ async def _handshake(
     return page, ConnectedClient(client, size, hello.encodings, link=page.grant.link, token=page.token)
 
 
-async def _proved(websocket: WebSocket, access: Access, channel: Channel) -> tuple[PageSession | None, Hello]:
+async def _proved(websocket: WebSocket, access: Access, channel: AccessChannel) -> tuple[PageSession | None, Hello]:
     """The session of a page that holds its key; None for one that does not."""
     wanted = _expected(await _text(websocket), Prove)
     page = access.known(wanted.session, wanted.address, channel)

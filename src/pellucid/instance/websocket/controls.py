@@ -28,7 +28,7 @@ class Controls:
     def join(self, client: Client) -> None:
         """Who may steer, and comes when nobody has the controls, gets them."""
         self._clients[client.id] = client
-        if self._holder is None and allows(client.capability, "steer"):
+        if self._holder is None and allows(client.capability, "control"):
             self._holder = client.id
 
     def leave(self, id: str) -> None:
@@ -70,7 +70,7 @@ class Controls:
             raise NotAllowed("You do not have the controls.", remedy="Request the controls.")
         if to is not None and to not in self._clients:
             raise InvalidInput("That client has disconnected.", remedy="Choose a connected client.")
-        if to is not None and not allows(self._clients[to].capability, "steer"):
+        if to is not None and not allows(self._clients[to].capability, "control"):
             raise NotAllowed("That client may only view.", remedy="Send them a link for control.")
         self._hand(to)
 

@@ -33,7 +33,7 @@ MAX_PER_SECOND: dict[type[client_messages.Incoming], float] = {
     client_messages.CancelTask: 10,
     client_messages.SaveDraft: 30,
 }
-MAX_MESSAGES_PER_SECOND: dict[Capability, float] = {"look": 300, "steer": 500, "own": 1000}
+MAX_MESSAGES_PER_SECOND: dict[Capability, float] = {"view": 300, "control": 500, "own": 1000}
 """Of all kinds together, also of those that cannot be read."""
 LATEST_WINS = (
     client_messages.Resize,

@@ -19,8 +19,8 @@ from pellucid.volume.volume import Volume
 View = Literal["corner", "front", "back", "left", "right", "top", "bottom"]
 VIEWS: tuple[View, ...] = get_args(View)
 SIDES = ("x", "y", "z", "-x", "-y", "-z")
-FEWEST_VOXELS = 16
-MOST_BYTES = 2**30
+MIN_VOXELS = 16
+MAX_BYTES = 2**30
 STANDS_ON, STANDS_OUT = 0.15, 3.0
 """A sample stands on a face of the scan if it fills that part of it, and so many times more than of any other."""
 
@@ -46,7 +46,7 @@ def view_direction(view: View, up: str = "-z", front: str | None = None) -> tupl
     (((0.0, 1.0, 0.0), (0.0, 0.0, -1.0)), ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)))
     """
     if view not in EYES:
-        raise InvalidInput(f"There is no view from {view!r}.", remedy=f"Choose one of: {', '.join(EYES)}.")
+        raise InvalidInput(f"Unknown view {view!r}.", remedy=f"Choose one of: {', '.join(EYES)}.")
     top = _axis(up)
     right = np.array((0.0, 1.0, 0.0)) if abs(top[0]) else np.array((1.0, 0.0, 0.0))
     back = np.cross(top, right)
@@ -103,7 +103,7 @@ def find_up_axis(volume: Volume, air: float) -> str:
     apart; a scan of more than a GiB without levels stands as it is.
     """
     volume = _coarse(volume)
-    if volume.nbytes > MOST_BYTES:
+    if volume.nbytes > MAX_BYTES:
         return volume.up
     filled = {side: float(np.mean(volume.read(_face(volume, side)) > air)) for side in SIDES}
     best, next_best = sorted(filled, key=lambda side: -filled[side])[:2]
@@ -113,7 +113,7 @@ def find_up_axis(volume: Volume, air: float) -> str:
 
 def _coarse(volume: Volume) -> Volume:
     wide_enough = [
-        number for number, level in enumerate(volume.levels) if min(level.shape) >= FEWEST_VOXELS or number == 0
+        number for number, level in enumerate(volume.levels) if min(level.shape) >= MIN_VOXELS or number == 0
     ]
     return volume.at_level(max(volume.level, wide_enough[-1]))
 
@@ -135,7 +135,7 @@ def _opposite(side: str) -> str:
 
 def _axis(name: str) -> Voxels:
     if name not in SIDES:
-        raise InvalidInput(f"{name!r} is no direction.", remedy=f"Choose one of: {', '.join(SIDES)}.")
+        raise InvalidInput(f"Unknown direction {name!r}.", remedy=f"Choose one of: {', '.join(SIDES)}.")
     axis: Voxels = np.zeros(3)
     axis["xyz".index(name[-1])] = -1.0 if name.startswith("-") else 1.0
     return axis

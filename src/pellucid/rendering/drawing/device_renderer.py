@@ -126,9 +126,7 @@ class DeviceRenderer:
 
     def _user_kernel(self, layer: VolumeLayer, packed: Any) -> Any:
         if layer.user_shading not in self._shadings:
-            raise InvalidInput(
-                f"There is no shading {layer.user_shading!r} here.", remedy="Give it to add_shading first."
-            )
+            raise InvalidInput(f"Unknown shading {layer.user_shading!r}.", remedy="Pass it to add_shading first.")
         shading, kernel = self._shadings[layer.user_shading]
         values = np.array(shading.values(dict(layer.parameters)) or [0.0], np.float32)
         packed.parameters = runtime.start().array(values, device=self.device.name)

@@ -215,7 +215,7 @@ def _find_light(field: DeviceField, question: LightKey, of_all: Any, is_cancelle
     inputs = [field.struct, table, *values, edges, sides, towards, question.reach, EVERY, known]
     launch(kernels.find_light, LaunchRange(shape, 0, is_cancelled), inputs, [light], device)
     if is_cancelled():
-        raise Cancelled("Working out the light")
+        raise Cancelled("Computing the light")
     return light
 
 

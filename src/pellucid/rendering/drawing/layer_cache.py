@@ -15,7 +15,7 @@ from pellucid.rendering.drawing.packing import pack_layer
 from pellucid.rendering.layers.slices import pack_slice
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
 
-MOST_KEPT = 8
+MAX_KEPT = 8
 """For one volume: that many ways to draw it may take turns."""
 
 
@@ -50,6 +50,6 @@ class PackedLayerCache:
         if key not in kept:
             kept[key] = make()
         kept.move_to_end(key)
-        while len(kept) > 2 * MOST_KEPT:
+        while len(kept) > 2 * MAX_KEPT:
             kept.popitem(last=False)
         return kept[key]

@@ -99,8 +99,8 @@ def merged(seen: Sequence[VisibleBricks]) -> VisibleBricks:
 def check_multi_device(scene: Scene) -> None:
     """Refuse what needs the whole volume on one device."""
     if any(layer.shading in ("shadow", "occlusion") for layer in scene.volumes):
-        remedy = "Choose the gradient shading, or draw on one device."
-        raise InvalidInput("Shadows and occlusion need a volume that is not shared over devices.", remedy=remedy)
+        remedy = "Use the gradient shading, or render on one device."
+        raise InvalidInput("Shadow and occlusion shading do not support volumes split between devices.", remedy=remedy)
     if scene.has_translucent_surfaces:
-        remedy = "Make them opaque, or draw on one device."
-        raise InvalidInput("Surfaces that are seen through cannot be shared over devices.", remedy=remedy)
+        remedy = "Make them opaque, or render on one device."
+        raise InvalidInput("Translucent surfaces do not support volumes split between devices.", remedy=remedy)

@@ -18,14 +18,14 @@ from pellucid.fields.device_field import DeviceField, empty_distance_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.drawing.illumination import LightCache, VolumePlacement, light_key, surface_factor
-from pellucid.rendering.reference.surfaces import MOST_SURFACES
+from pellucid.rendering.reference.surfaces import MAX_SURFACES
 from pellucid.rendering.scene import ClipPlane, Light, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, Edges, TransferFunction, summed
-from pellucid.rendering.user_shading import MOST_PARAMETERS
+from pellucid.rendering.user_shading import MAX_PARAMETERS
 
 Size = tuple[int, int]
 NOTHING_THERE = 3.0e38
-MOST_SAMPLES = 2**22
+MAX_SAMPLES = 2**22
 """Of one ray: far more than any volume needs, and few enough that float32 counts them."""
 
 
@@ -48,10 +48,10 @@ def world_step(scene: Scene, fields: list[DeviceField]) -> float:
     longest = max(
         max(field.shape) * max(field.spacing) * max(map(abs, layer.transform.scale)) for layer, field in pairs
     )
-    if longest > MOST_SAMPLES * step:
+    if longest > MAX_SAMPLES * step:
         raise InvalidInput(
-            f"At steps of {step:g} a ray through {longest:g} world units would never end.",
-            remedy="Give all volumes in one unit (the scale of their transforms), or a larger step.",
+            f"The step of {step:g} is too small for volumes {longest:g} world units long.",
+            remedy="Use one unit for all volumes, or a larger step.",
         )
     return step
 
@@ -98,8 +98,8 @@ def _planes(planes: tuple[ClipPlane, ...], device_name: str) -> Any:
 def _most_surfaces(scene: Scene) -> int:
     """How many surfaces that are seen through count along a ray; each takes 20 bytes of every pixel."""
     if any(layer.opacity < 1 for layer in scene.meshes):
-        return MOST_SURFACES
-    return min(MOST_SURFACES, sum(layer.opacity < 1 or layer.labels is not None for layer in scene.slices))
+        return MAX_SURFACES
+    return min(MAX_SURFACES, sum(layer.opacity < 1 or layer.labels is not None for layer in scene.slices))
 
 
 def _surroundings(size: Size, surfaces: int, device_name: str) -> tuple[Any, Any, Any, Any]:
@@ -138,7 +138,7 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: DeviceField, illuminatio
     nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
     packed.brightness = illumination.ask(question) if question else nowhere
     packed.towards_light = warp.vec3(*question.single) if question else warp.vec3()
-    packed.parameters = warp.zeros(MOST_PARAMETERS, dtype=warp.float32, device=field.device.name)
+    packed.parameters = warp.zeros(MAX_PARAMETERS, dtype=warp.float32, device=field.device.name)
     return packed
 
 

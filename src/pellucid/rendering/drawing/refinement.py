@@ -50,7 +50,7 @@ CUDA_SAMPLES_PER_S = 2e9
 SAMPLES_PER_TREE = 200
 """Finding what a ray meets among points or triangles takes as long as so many samples, at the most."""
 
-MOST_KNOWN = 64
+MAX_KNOWN = 64
 
 
 class FrameSource(Protocol):
@@ -98,7 +98,7 @@ class FrameCostModel:
         known = self._costs.pop(what, None)
         beside_s = min(beside_s, known.beside_s) if known else beside_s
         self._costs[what] = FrameCost(drawing_s / (size[0] * size[1]), beside_s)
-        while len(self._costs) > MOST_KNOWN:
+        while len(self._costs) > MAX_KNOWN:
             self._costs.popitem(last=False)
 
     def affordable(self, what: Hashable, size: Size, budget_s: float, otherwise: FrameCost) -> Size:

@@ -35,15 +35,15 @@ def load_mesh(source: str) -> Mesh:
         mesh = read(path)
     except InvalidInput as error:
         raise InvalidInput(
-            f"{path} holds no mesh: {error.what}", remedy="Write it again with another program."
+            f"{path} does not contain a mesh: {error.what}", remedy="Export it again with another program."
         ) from error
     except PellucidError:
         raise
     except (ValueError, KeyError, IndexError, OverflowError) as error:
-        remedy = "Check that it is what its name says."
-        raise InvalidInput(f"{path} holds no mesh: {error}.", remedy=remedy) from error
+        remedy = "Check that the content matches the file name."
+        raise InvalidInput(f"{path} does not contain a mesh: {error}.", remedy=remedy) from error
     if not len(mesh.triangles):
-        raise InvalidInput(f"{path} holds no triangles.", remedy="Save a surface, and copy the whole file.")
+        raise InvalidInput(f"{path} contains no triangles.", remedy="Export a surface, and copy the whole file.")
     return mesh
 
 
@@ -61,6 +61,6 @@ def format_of(path: Path) -> str:
     """The module that reads and writes a file of that name."""
     module = MESH_FILES.get(path.suffix.lower())
     if module is None:
-        remedy = f"Let its name end in {', '.join(MESH_FILES)}."
-        raise InvalidInput(f"{path} is no name for a mesh.", remedy=remedy)
+        remedy = f"Use a name that ends in {', '.join(MESH_FILES)}."
+        raise InvalidInput(f"{path} is not a valid mesh file name.", remedy=remedy)
     return module

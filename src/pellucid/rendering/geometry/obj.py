@@ -26,14 +26,14 @@ def read(path: Path) -> Mesh:
             if not words or words[0] not in ("v", "f"):
                 continue
             if len(words) < 4:
-                raise InvalidInput(f"Line {number} is cut short.", remedy="Copy it again.")
+                raise InvalidInput(f"Line {number} is truncated.", remedy="Copy the file again.")
             if words[0] == "v":
                 vertices.append([float(word) for word in words[1:4]])
             else:
                 counts.append(len(words) - 1)
                 corners += [_index(word, len(vertices), number) for word in words[1:]]
     if not vertices:
-        raise InvalidInput("It has no vertices.", remedy="Export a mesh.")
+        raise InvalidInput("The file has no vertices.", remedy="Export a mesh.")
     return Mesh(np.array(vertices, np.float32), fans(np.array(corners, np.int64), np.array(counts, np.int64)))
 
 
@@ -49,5 +49,7 @@ def _index(word: str, known: int, line: int) -> int:
     """Counted from 1, or backwards from the latest vertex; what follows a slash is texture and normal."""
     index = int(word.partition("/")[0])
     if index == 0 or index < -known:
-        raise InvalidInput(f"Line {line} names the vertex {index}.", remedy="Count from 1.")
+        raise InvalidInput(
+            f"Line {line} refers to vertex {index}, which does not exist.", remedy="Number vertices from 1."
+        )
     return index - 1 if index > 0 else known + index

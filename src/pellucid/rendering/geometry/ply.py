@@ -23,8 +23,8 @@ TYPES = {
     "float32": "f4", "float64": "f8",
 }  # fmt: skip
 ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}
-LONGEST_HEADER = 2**16
-MOST_VERTICES = 2**32
+MAX_HEADER = 2**16
+MAX_VERTICES = 2**32
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ def read(path: Path) -> Mesh:
         if vertices is not None and corners is not None:
             break
     if vertices is None or corners is None or counts is None:
-        raise InvalidInput("It has no vertices or no faces.", remedy="Export a mesh.")
+        raise InvalidInput("The file has no vertices or no faces.", remedy="Export a mesh.")
     return Mesh(vertices, fans(corners.astype(np.int64), counts))
 
 
 def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
     """Binary, little-endian; indices are unsigned 32-bit where they need to be."""
-    if len(vertices) > MOST_VERTICES:
-        raise InvalidInput(f"PLY cannot hold {len(vertices):,} vertices.", remedy="Write VTP, which can.")
+    if len(vertices) > MAX_VERTICES:
+        raise InvalidInput(f"PLY does not support {len(vertices):,} vertices.", remedy="Use a name that ends in .vtp.")
     name, index = ("int", "<i4") if len(vertices) <= 2**31 else ("uint", "<u4")
     header = (
         "ply\nformat binary_little_endian 1.0\n"
@@ -78,17 +78,17 @@ def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
 
 def _header(path: Path, file: IO[bytes]) -> tuple[str, list[Element]]:
     if file.readline(16).strip() != b"ply":
-        raise InvalidInput("It does not begin with 'ply'.", remedy="Choose another file.")
+        raise InvalidInput("The file does not begin with 'ply'.", remedy="Choose another file.")
     words: list[list[str]] = []
-    while (line := file.readline(LONGEST_HEADER).decode("ascii", "replace").split()) != ["end_header"]:
+    while (line := file.readline(MAX_HEADER).decode("ascii", "replace").split()) != ["end_header"]:
         if not line and file.tell() >= path.stat().st_size:
             raise Corrupted(str(path), "its header has no end")
-        if file.tell() > LONGEST_HEADER:
+        if file.tell() > MAX_HEADER:
             raise Corrupted(str(path), "its header is too long")
         words.append(line)
     order = next((ORDERS[line[1]] for line in words if line[:1] == ["format"]), None)
     if order is None:
-        raise InvalidInput("Its header names no format.", remedy="Write it again.")
+        raise InvalidInput("The header of the file has no format line.", remedy="Export the mesh again.")
     return order, _elements(words)
 
 
@@ -99,7 +99,9 @@ def _elements(words: list[list[str]]) -> list[Element]:
             case ["element", name, count] if count.isdecimal():
                 found.append((name, int(count), [], []))
             case ["property", "list", *_] if found and found[-1][2]:
-                raise InvalidInput("It has numbers before the corners of a face.", remedy="Write it without them.")
+                raise InvalidInput(
+                    "The file has other properties before the vertices of a face.", remedy="Export it without them."
+                )
             case ["property", "list", count, item, name] if found:
                 found[-1][3].append((name, TYPES[count], TYPES[item]))
             case ["property", kind, name] if found:
@@ -176,12 +178,12 @@ class _TextRows:
     def read(self, element: Element) -> Rows:
         lines = [self._lines.readline().split() for _ in range(min(element.count, len(self._lines.getbuffer())))]
         if len(lines) < element.count or (lines and not lines[-1]):
-            raise Corrupted(str(self._path), f"it promises {element.count:,} lines of {element.name} and has fewer")
+            raise Corrupted(str(self._path), f"it has fewer than {element.count:,} lines of {element.name}")
         if not element.lists:
             table = np.array(lines, np.float64).reshape(element.count, len(element.scalars))
             return {name: table[:, column] for column, (name, _) in enumerate(element.scalars)}, None, None
         counts = np.array([int(line[0]) for line in lines], np.int64)
         if any(len(line) <= count for line, count in zip(lines, counts, strict=True)):
-            raise Corrupted(str(self._path), "a face has fewer corners than it says")
+            raise Corrupted(str(self._path), "a face has fewer vertices than declared")
         corners = [line[1 : 1 + count] for line, count in zip(lines, counts, strict=True)]
         return {}, np.array([int(corner) for row in corners for corner in row], np.int64), counts

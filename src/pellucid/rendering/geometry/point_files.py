@@ -31,8 +31,8 @@ def load_points(source: str) -> Points:
         return in_memory(source, Points)
     path = checked_file(source)
     if path.suffix.lower() not in POINT_FILES:
-        remedy = f"Give one that ends in {', '.join(POINT_FILES)}, with columns x, y, z and value."
-        raise InvalidInput(f"{path} is no file of points known here.", remedy=remedy)
+        remedy = f"Use a file that ends in {', '.join(POINT_FILES)}, with columns x, y, z and value."
+        raise InvalidInput(f"{path} is not a point file.", remedy=remedy)
     try:
         columns = _read_csv(path) if path.suffix.lower() == ".csv" else _read_numpy(path)
     except (
@@ -77,7 +77,7 @@ def _from_array(path: Path, array: Voxels) -> Voxels:
     if array.dtype.names:
         return _from_names(path, {name: array[name] for name in array.dtype.names})
     if array.ndim != 2 or array.shape[1] != len(COLUMNS):
-        raise InvalidInput(f"{path} has shape {array.shape}, which are no points.", remedy=f"{REMEDY} That is (n, 4).")
+        raise InvalidInput(f"{path} has shape {array.shape}.", remedy=f"{REMEDY} That is (n, 4).")
     return array
 
 

@@ -38,9 +38,10 @@ class Points:
     def __post_init__(self) -> None:
         positions, values = _rows(self.positions, "positions"), np.asarray(self.values, np.float32)
         if values.shape != (len(positions),):
-            remedy = "Give one value for every position."
+            remedy = "Pass one value for every position."
             raise InvalidInput(
-                f"There are {len(positions)} positions and values of shape {values.shape}.", remedy=remedy
+                f"The number of values does not match: {len(positions)} positions, values of shape {values.shape}.",
+                remedy=remedy,
             )
         object.__setattr__(self, "positions", positions)
         object.__setattr__(self, "values", values)
@@ -67,16 +68,19 @@ class Mesh:
         vertices = _rows(self.vertices, "vertices")
         triangles = np.asarray(self.triangles)
         if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
-            remedy = "Give three whole numbers for every triangle."
+            remedy = "Pass three integers for every triangle."
             raise InvalidInput(
-                f"Triangles of shape {triangles.shape} and type {triangles.dtype} are none.", remedy=remedy
+                f"Invalid triangles of shape {triangles.shape} and type {triangles.dtype}.", remedy=remedy
             )
         if len(triangles) and not 0 <= int(triangles.min()) <= int(triangles.max()) < len(vertices):
             wrong = int(triangles.min()) if triangles.min() < 0 else int(triangles.max())
-            remedy = f"Count vertices from 0 to {len(vertices) - 1}."
-            raise InvalidInput(f"A triangle has the vertex {wrong}, and there are {len(vertices)}.", remedy=remedy)
+            remedy = f"Use vertex numbers from 0 to {len(vertices) - 1}."
+            raise InvalidInput(f"A triangle refers to vertex {wrong}, but the mesh has {len(vertices)}.", remedy=remedy)
         if self.normals is not None and np.shape(self.normals) != vertices.shape:
-            raise InvalidInput(f"The normals have shape {np.shape(self.normals)}.", remedy="Give one for every vertex.")
+            raise InvalidInput(
+                f"The normals have shape {np.shape(self.normals)}.",
+                remedy="Pass one normal (x, y, z) for every vertex.",
+            )
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "triangles", triangles)
         _held[self.name] = self
@@ -129,7 +133,7 @@ def in_memory(name: str, kind: type[Kind]) -> Kind:
 def _rows(given: Voxels, what: str) -> Voxels:
     rows = np.ascontiguousarray(given, np.float32)
     if rows.ndim != 2 or rows.shape[1] != 3:
-        raise InvalidInput(f"The {what} have shape {rows.shape}.", remedy="Give (n, 3): x, y and z of each.")
+        raise InvalidInput(f"The {what} have shape {rows.shape}.", remedy="Pass shape (n, 3): x, y and z of each.")
     return rows
 
 

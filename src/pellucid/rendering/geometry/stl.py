@@ -16,7 +16,7 @@ from pellucid.rendering.geometry.shapes import Mesh
 
 FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 HEADER = 84
-MOST_TRIANGLES = 2**32 - 1
+MAX_TRIANGLES = 2**32 - 1
 
 
 def read(path: Path) -> Mesh:
@@ -32,8 +32,10 @@ def read(path: Path) -> Mesh:
 
 
 def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
-    if len(triangles) > MOST_TRIANGLES:
-        raise InvalidInput(f"STL cannot hold {len(triangles):,} triangles.", remedy="Write VTP, which can.")
+    if len(triangles) > MAX_TRIANGLES:
+        raise InvalidInput(
+            f"STL does not support {len(triangles):,} triangles.", remedy="Use a name that ends in .vtp."
+        )
     with path.open("wb") as file:
         file.write(b"binary STL".ljust(80) + len(triangles).to_bytes(4, "little"))
         for piece in pieces(triangles):
@@ -53,5 +55,5 @@ def _text_corners(content: bytes) -> Voxels:
     words = [line.split() for line in content.splitlines()]
     corners = [[float(number) for number in line[1:4]] for line in words if line[:1] == [b"vertex"]]
     if len(corners) % 3 or b"endsolid" not in content:
-        raise InvalidInput("It is cut short.", remedy="Copy it again.")
+        raise InvalidInput("The file is truncated.", remedy="Copy it again.")
     return np.array(corners, np.float32).reshape(-1, 3)

@@ -44,15 +44,15 @@ def read(path: Path) -> Mesh:
     file = _open(path)
     piece = file.root.find("./PolyData/Piece")
     if piece is None:
-        raise InvalidInput("It has no PolyData with a Piece.", remedy="Save a mesh, not another kind of data.")
+        raise InvalidInput("The file has no PolyData with a Piece.", remedy="Export a mesh, not another kind of data.")
     points, polygons = piece.find("./Points/DataArray"), piece.find("./Polys")
     if points is None or polygons is None:
-        raise InvalidInput("It has no points or no polygons.", remedy="Save a mesh.")
+        raise InvalidInput("The file has no points or no polygons.", remedy="Export a mesh.")
     arrays = {array.get("Name"): file.array(array) for array in polygons.findall("DataArray")}
     offsets = arrays["offsets"].astype(np.int64)
     counts = np.diff(offsets, prepend=0)
     if len(counts) and (counts.min() < 0 or offsets[-1] > len(arrays["connectivity"])):
-        raise Corrupted(str(path), "its polygons have other corners than they say")
+        raise Corrupted(str(path), "its polygons have other vertices than declared")
     vertices = file.array(points).reshape(-1, 3).astype(np.float32)
     return Mesh(vertices, fans(arrays["connectivity"].astype(np.int64), counts))
 
@@ -142,7 +142,7 @@ def _open(path: Path) -> _File:
     with open_bytes(path) as file:
         content = file.read()
     if b"<VTKFile" not in content[:4096] or b"<!ENTITY" in content[:4096]:
-        raise InvalidInput("It is no VTK file.", remedy="Choose another file.")
+        raise InvalidInput("The file is not a VTK file.", remedy="Choose another file.")
     found = re.search(rb'<AppendedData\s+encoding="(\w+)"\s*>\s*_', content)
     xml, appended, encoding = content, b"", b""
     if found:
@@ -151,7 +151,7 @@ def _open(path: Path) -> _File:
     try:
         return _File(path, ElementTree.fromstring(xml), appended, encoding == b"base64")
     except ElementTree.ParseError as error:
-        raise Corrupted(str(path), f"its XML does not end well ({error})") from error
+        raise Corrupted(str(path), f"its XML is invalid ({error})") from error
 
 
 def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:

@@ -15,12 +15,12 @@ from pellucid.rendering.kernels.classification import add_step
 from pellucid.rendering.kernels.labels import add_label
 from pellucid.rendering.kernels.rays import LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, next_surface
-from pellucid.rendering.validation import MOST_VOLUMES
+from pellucid.rendering.validation import MAX_VOLUMES
 
 wp.set_module_options({"fast_math": True})
 
-Rows = wp.types.matrix(shape=(MOST_VOLUMES, 3), dtype=wp.float32)
-Counts = wp.types.vector(length=MOST_VOLUMES, dtype=wp.int32)
+Rows = wp.types.matrix(shape=(MAX_VOLUMES, 3), dtype=wp.float32)
+Counts = wp.types.vector(length=MAX_VOLUMES, dtype=wp.int32)
 
 
 @wp.struct
@@ -101,7 +101,7 @@ def composite_many(
     row += first
     bundle = make_bundle(view, layers, row, column)
     gathered = seen_before(view, row, column)
-    grids = wp.zeros(shape=MOST_VOLUMES, dtype=Grid)
+    grids = wp.zeros(shape=MAX_VOLUMES, dtype=Grid)
     passed = wp.int32(0)
     surface = next_surface(view, row, column, passed)
     k = bundle.k_first

@@ -13,7 +13,7 @@ from pellucid.errors import InvalidInput, NotEnoughMemory
 from pellucid.rendering.geometry.shapes import Mesh, unit
 from pellucid.rendering.scene import MeshLayer
 
-MOST_INDICES = 2**31 - 1
+MAX_INDICES = 2**31 - 1
 BYTES_PER_TRIANGLE = 120
 """Three indices, half a vertex with its normal, a box and about two nodes of the tree."""
 
@@ -48,9 +48,9 @@ class TriangleMesh:
 
 
 def _check_fits(mesh: Mesh, device: Device) -> None:
-    if mesh.triangles.size > MOST_INDICES:
+    if mesh.triangles.size > MAX_INDICES:
         remedy = "Extract it from a coarser level, or from a part (--box)."
-        raise InvalidInput(f"A mesh of {len(mesh.triangles):,} triangles is too large to be drawn.", remedy=remedy)
+        raise InvalidInput(f"A mesh of {len(mesh.triangles):,} triangles is too large to render.", remedy=remedy)
     needs, has = len(mesh.triangles) * BYTES_PER_TRIANGLE, int(0.9 * device.free_bytes())
     if needs > has:
         raise NotEnoughMemory(needs, has, remedy="Extract it from a coarser level, or from a part (--box).")

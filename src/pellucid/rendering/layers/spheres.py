@@ -79,4 +79,4 @@ def default_radius_scale(points: Points) -> float:
 def _check_fits(count: int, device: Device) -> None:
     needs, has = count * BYTES_PER_SPHERE, int(0.9 * device.free_bytes())
     if needs > has:
-        raise NotEnoughMemory(needs, has, remedy="Give fewer points, or make more of them transparent.")
+        raise NotEnoughMemory(needs, has, remedy="Show fewer points, or make more of them transparent.")

@@ -84,7 +84,7 @@ def check_preset(name: str) -> None:
     """Refuse a name that is neither a preset, nor a colour map, nor looks like a file."""
     if name not in preset_names() and not is_preset_file(name):
         raise InvalidInput(
-            f"There is no preset {name!r}.",
+            f"Unknown preset {name!r}.",
             remedy=f"Choose one of: {', '.join(preset_names())}; or a file: {', '.join(FILES)}.",
         )
 
@@ -98,5 +98,5 @@ def preset_from_file(path: Path, value_range: tuple[float, float]) -> TransferFu
     try:
         read = read_preset(path.read_text(errors="replace"))
     except OSError as error:
-        raise InvalidInput(f"The preset {path} cannot be read: {error.strerror}.", remedy="Check its name.") from error
+        raise InvalidInput(f"Cannot read the preset {path}: {error.strerror}.", remedy="Check its name.") from error
     return replace(read, value_range=value_range) if read.value_range in NOMINAL else read

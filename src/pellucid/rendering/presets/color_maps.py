@@ -31,6 +31,6 @@ def color_points(name: str, start: float = 0.0) -> tuple[ColorPoint, ...]:
     """
     maps = color_maps()
     if name not in maps:
-        raise InvalidInput(f"There is no colour map {name!r}.", remedy=f"Choose one of: {', '.join(sorted(maps))}.")
+        raise InvalidInput(f"Unknown colour map {name!r}.", remedy=f"Choose one of: {', '.join(sorted(maps))}.")
     places = np.linspace(start, 1.0, len(maps[name]))
     return tuple((float(at), color) for at, color in zip(places, maps[name], strict=True))

@@ -21,7 +21,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.presets.color_spaces import PIECES, ValueColor, resampled
 from pellucid.rendering.transfer import Edges, TransferFunction
 
-EXPECTED = "Give ParaView's JSON or XML, a VTK lookup table, or a volume property of 3D Slicer (.vp, presets.xml)."
+EXPECTED = "Use ParaView's JSON or XML, a VTK lookup table, or a volume property of 3D Slicer (.vp, presets.xml)."
 
 ValueLevel = tuple[float, float]
 
@@ -50,7 +50,7 @@ def read_preset(text: str, name: str | None = None) -> TransferFunction:
             curves = _from_lookup_table(text) if "LOOKUP_TABLE" in text else _from_volume_property(text.splitlines())
         return _transfer(curves)
     except (ValueError, KeyError, TypeError, IndexError, ElementTree.ParseError) as error:
-        raise InvalidInput(f"This is no preset of a kind that is known: {error}.", remedy=EXPECTED) from error
+        raise InvalidInput(f"Invalid preset file: {error}.", remedy=EXPECTED) from error
 
 
 def to_paraview(transfer: TransferFunction, name: str) -> str:
@@ -120,9 +120,7 @@ def _named(presets: list[Any], names: list[Any], name: str | None) -> Any:
     if name is None:
         return presets[0]
     if name not in names:
-        raise InvalidInput(
-            f"There is no preset {name!r} in it.", remedy=f"Choose one of: {', '.join(map(str, names))}."
-        )
+        raise InvalidInput(f"The file has no preset {name!r}.", remedy=f"Choose one of: {', '.join(map(str, names))}.")
     return presets[names.index(name)]
 
 
@@ -173,7 +171,7 @@ def _from_lookup_table(text: str) -> Curves:
     """LOOKUP_TABLE name size, then red, green, blue and opacity of each, from 0 to 1 (VTK's legacy format, ASCII)."""
     found = re.search(r"LOOKUP_TABLE\s+\S+\s+(\d+)\s+([-+.\deE\s]+)", text)
     if found is None:
-        raise ValueError("there are no numbers after LOOKUP_TABLE; binary ones are not read")
+        raise ValueError("no numbers follow LOOKUP_TABLE; binary tables are not supported")
     rows = _rows(found[2].split()[: 4 * int(found[1])], 4)
     at = np.linspace(0, 1, len(rows)).tolist()
     colors = [(x, (r, g, b)) for x, (r, g, b, _) in zip(at, rows, strict=True)]

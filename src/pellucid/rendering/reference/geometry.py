@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Mesh, Points, unit
-from pellucid.rendering.reference.surfaces import CLOSEST, MOST_SURFACES, ReferenceImage
+from pellucid.rendering.reference.surfaces import CLOSEST, MAX_SURFACES, ReferenceImage
 from pellucid.rendering.reference.volumes import Rays, lit
 from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer
 
@@ -49,7 +49,7 @@ def draw_clear_mesh(
 ) -> list[ReferenceImage]:
     """The nearest eight surfaces of a mesh that is seen through. Where two triangles meet there is one surface."""
     (near, far), images = span_between(rays, planes), []
-    for _ in range(MOST_SURFACES):
+    for _ in range(MAX_SURFACES):
         color, depth = _nearest_triangles(mesh, layer, rays, light, (near, far))
         if not np.isfinite(depth).any():
             break

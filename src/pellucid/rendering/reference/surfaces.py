@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 
-MOST_SURFACES = 8
+MAX_SURFACES = 8
 CLOSEST = 1e-5
 """Of the distance from the eye: triangles of a mesh that a ray meets closer together are one surface."""
 
@@ -47,7 +47,7 @@ def arranged(images: Sequence[ReferenceImage], count: int) -> ReferenceSurfaces:
     depths = np.array([distance for _, distance in images[::-1]]).reshape(-1, count)
     is_clear = (colors[:, :, 3] > 0) & (colors[:, :, 3] < 1) & (depths <= depth)
     depths = np.where(is_clear, depths, np.inf)
-    order = np.argsort(depths, axis=0, kind="stable")[:MOST_SURFACES]
+    order = np.argsort(depths, axis=0, kind="stable")[:MAX_SURFACES]
     return ReferenceSurfaces(
         color, depth, np.take_along_axis(colors, order[:, :, None], 0), np.take_along_axis(depths, order, 0)
     )

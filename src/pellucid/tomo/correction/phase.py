@@ -20,10 +20,10 @@ from pellucid.tomo.number_check import check_number
 WAVELENGTH_M_KEV = 1.239841984e-9
 """Wavelength in metres times energy in keV."""
 
-SMALLEST_PAD = 32
+MIN_PAD = 32
 PAD_RADII = 10
 FLOOR = 1e-6
-LARGEST_RADIUS_SHARE = 0.25
+MAX_RADIUS_SHARE = 0.25
 """Of the width of a frame: a filter that reaches further leaves nothing to see."""
 
 
@@ -61,11 +61,11 @@ class Paganin:
 
     @property
     def pad_px(self) -> int:
-        return max(SMALLEST_PAD, ceil(PAD_RADII * self.radius_px))
+        return max(MIN_PAD, ceil(PAD_RADII * self.radius_px))
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Refuse a filter that is wider than what it is to filter."""
-        if self.radius_px > LARGEST_RADIUS_SHARE * shape[-1]:
+        if self.radius_px > MAX_RADIUS_SHARE * shape[-1]:
             raise InvalidInput(
                 f"This phase filter smooths over {self.radius_px:.0f} pixels, but a frame is only {shape[-1]} wide.",
                 remedy="Check the units: energy in keV, distance in mm, pixel size in um; or lower δ/β.",

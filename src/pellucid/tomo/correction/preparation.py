@@ -36,7 +36,7 @@ from pellucid.volume.volume import open_volume
 CHUNK = (8, 16)
 """Views and rows of a chunk: rows of many views are read together later on."""
 
-MOST_VIEWS = 32
+MAX_VIEWS = 32
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class PreparationTask(PlaneTask):
     raw_itemsize: int
     device: str
 
-    most: ClassVar[int] = MOST_VIEWS
+    most: ClassVar[int] = MAX_VIEWS
 
     def cost(self, shape: Shape) -> int:
         """Raw frames and their attenuation; frames before and after a step; what the transforms of phase take."""

@@ -22,12 +22,12 @@ from pellucid.tomo.number_check import check_number
 from pellucid.tomo.reference.rings import Floats, Mask, dead_columns, detect, widened
 
 METHODS = ("none", "auto", "vo-sorting", "vo-large", "vo-dead", "vo-all", "fourier-wavelet", "titarenko")
-LARGEST_WINDOW = 127
-LARGEST_SORT = 4096
+MAX_WINDOW = 127
+MAX_SORT = 4096
 """Views that a block of CUDA threads sorts in the memory that it shares, which twice as many just do not fit into; more
 are sorted on the CPU."""
 
-_WINDOWS = (31, 63, LARGEST_WINDOW)
+_WINDOWS = (31, 63, MAX_WINDOW)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RingSettings:
         check_number("The sigma of ring removal", self.sigma, above=0)
         check_number("The strength of ring removal", self.strength, least=0)
         for size in (self.large_size, self.small_size):
-            if size is not None and not (1 <= size <= LARGEST_WINDOW and size % 2):
+            if size is not None and not (1 <= size <= MAX_WINDOW and size % 2):
                 raise InvalidInput(f"Invalid median size of {size} columns.", remedy="Use an odd number below 128.")
 
     def fitted(self, columns: int) -> "RingSettings":
@@ -172,7 +172,7 @@ def sort_columns(turned: Array, device: Device) -> tuple[Array, Array]:
         return _sort_on_cpu(turned)
     from pellucid.tomo.kernels import rings as kernels
 
-    if views > LARGEST_SORT:
+    if views > MAX_SORT:
         ranked, order = _sort_on_cpu(room.to_host(turned))
         return room.to_device(ranked), room.to_device(order)
     ranked, order = room.empty(turned.shape, np.float32), room.empty(turned.shape, np.int32)

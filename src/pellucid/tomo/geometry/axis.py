@@ -22,10 +22,10 @@ from pellucid.tomo.correction.flat_field import Calibration, attenuate
 from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.scan import Floats, Scan
 
-SMALLEST_OVERLAP = 0.5
+MIN_OVERLAP = 0.5
 """Of the columns, that two opposite views share at least while one is moved over the other."""
 
-MOST_VIEWS, MOST_COLUMNS = 720, 1024
+MAX_VIEWS, MAX_COLUMNS = 720, 1024
 """Of the sinogram that is searched coarsely: a larger one is thinned."""
 
 MAX_BYTES = 2**29
@@ -42,7 +42,7 @@ def by_correlation(front: Voxels, behind: Voxels) -> float:
     mirrored = np.atleast_2d(behind)[:, ::-1].astype(np.float64)
     front = np.atleast_2d(front).astype(np.float64)
     columns = front.shape[1]
-    most = int(columns * (1 - SMALLEST_OVERLAP))
+    most = int(columns * (1 - MIN_OVERLAP))
     shifts = np.arange(-most, most + 1)
     differences = [float(np.mean(_overlap(front, mirrored, shift))) for shift in shifts.tolist()]
     return float(columns - 1 + lowest(shifts.astype(np.float64), np.array(differences))) / 2
@@ -94,7 +94,7 @@ def by_double_wedge(
     coarse, factor = _thinned(scipy.ndimage.gaussian_filter(half, (3, 1)))
     # Binned by a factor, column j is at (j - (factor - 1) / 2) / factor.
     best = _best(coarse, (around - (factor - 1) / 2) / factor, reach / factor) * factor + (factor - 1) / 2
-    fine = scipy.ndimage.gaussian_filter(half, (2, 2))[:: max(1, len(half) // MOST_VIEWS)]
+    fine = scipy.ndimage.gaussian_filter(half, (2, 2))[:: max(1, len(half) // MAX_VIEWS)]
     return _best(fine, best, factor + 1.5)
 
 
@@ -117,8 +117,8 @@ def _half_turn(sinogram: Voxels, angles_rad: Floats) -> Voxels:
 
 
 def _thinned(half: Voxels) -> tuple[Voxels, int]:
-    factor = max(1, half.shape[1] // MOST_COLUMNS)
-    some = half[:: max(1, len(half) // MOST_VIEWS)]
+    factor = max(1, half.shape[1] // MAX_COLUMNS)
+    some = half[:: max(1, len(half) // MAX_VIEWS)]
     width = some.shape[1] // factor * factor
     return some[:, :width].reshape(len(some), -1, factor).mean(axis=2), factor
 
@@ -129,7 +129,7 @@ def _best(half: Voxels, around: float, reach: float) -> float:
     mask = wedge_mask(2 * len(half), columns)
     shift = round(2 * around) - (columns - 1)
     shifts = np.arange(shift - int(2 * reach), shift + int(2 * reach) + 1)
-    shifts = shifts[np.abs(shifts) <= columns * (1 - SMALLEST_OVERLAP)]
+    shifts = shifts[np.abs(shifts) <= columns * (1 - MIN_OVERLAP)]
     if not len(shifts):
         return around
     values = np.array([_outside(half, mask, int(one)) for one in shifts])

@@ -16,7 +16,7 @@ from pellucid.tomo.geometry.axis import lowest
 from pellucid.tomo.geometry.opposite_views import OppositeViews
 from pellucid.tomo.scan import Floats
 
-SMALLEST_OVERLAP = 8
+MIN_OVERLAP = 8
 WHOLE = 0.1
 """Totals this near to a whole number count as whole: their opposite views are joined without interpolation."""
 
@@ -69,7 +69,7 @@ class OffsetAxis:
         return self.column - self.start
 
 
-def find_offset_axis(sinogram: Voxels, angles_rad: Floats, smallest_overlap: int = SMALLEST_OVERLAP) -> OffsetAxis:
+def find_offset_axis(sinogram: Voxels, angles_rad: Floats, smallest_overlap: int = MIN_OVERLAP) -> OffsetAxis:
     """From a full turn (view, column): the overlap in which opposite views differ least, on either side.
 
     The difference is measured against how much the views vary there, so that empty overlaps do not win. Whole totals

@@ -7,13 +7,13 @@ Not here: finding the axis of an offset scan exactly, and joining its views (off
 import numpy as np
 
 from pellucid.tomo.geometry.axis import sinogram_of
-from pellucid.tomo.geometry.offset import SMALLEST_OVERLAP, difference
+from pellucid.tomo.geometry.offset import MIN_OVERLAP, difference
 from pellucid.tomo.geometry.opposite_views import OppositeViews
 from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Floats, Scan
 
-MOST_COLUMNS, MOST_PAIRS = 256, 60
+MAX_COLUMNS, MAX_PAIRS = 256, 60
 """That are compared: neighbouring columns are averaged, and pairs of views left out."""
 BORDER = 0.25
 """Of the width: an axis nearer than that to a border is at the border."""
@@ -43,10 +43,10 @@ def offset_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float]) -> li
 
 def _better_column(scan: Scan, column: float) -> float | None:
     """About which opposite views in the strongest row agree far better than about this column, if there is one."""
-    factor = -(-scan.columns // MOST_COLUMNS)
+    factor = -(-scan.columns // MAX_COLUMNS)
     front, mirrored = _opposite(scan, factor)
     columns = front.shape[1]
-    totals = np.arange(SMALLEST_OVERLAP - 1, 2 * columns - SMALLEST_OVERLAP)
+    totals = np.arange(MIN_OVERLAP - 1, 2 * columns - MIN_OVERLAP)
     if front.shape[0] < 2 or not len(totals):
         return None
     differences = np.array([difference(front, mirrored, int(total)) for total in totals])
@@ -60,7 +60,7 @@ def _better_column(scan: Scan, column: float) -> float | None:
 def _opposite(scan: Scan, factor: int) -> tuple[Floats, Floats]:
     """Some views of that row with that many columns averaged, and mirrored the views from behind."""
     sinogram, pairs = sinogram_of(scan, SampleRows.of(scan).strongest), OppositeViews.of(scan.angles_rad)
-    some = slice(None, None, -(-pairs.count // MOST_PAIRS) or 1)
+    some = slice(None, None, -(-pairs.count // MAX_PAIRS) or 1)
     count = scan.columns // factor
     thin = sinogram[:, : count * factor].reshape(scan.count, count, factor).mean(axis=2, dtype=np.float64)
     before, after = thin[pairs.before[some]], thin[pairs.after[some]]

@@ -28,7 +28,7 @@ MIN_TILT_PX, MIN_SIGMAS, MIN_SHARE = 0.5, 5.0, 0.6
 """A tilt is clear from so many pixels on over all rows, so many standard deviations, and this share of the rows that
 agree with it, which span as much of the height."""
 
-OUTLIER_SIGMAS, SMALLEST_ERROR_PX = 3.0, 0.05
+OUTLIER_SIGMAS, MIN_ERROR_PX = 3.0, 0.05
 NEAR_PX = 4.0
 """Columns around the axis of the first rows, within which it is looked for in the others."""
 
@@ -55,14 +55,14 @@ def fit_line(rows: Floats, columns: Floats) -> LineFit:
     steepness = np.median((columns[second] - columns[first]) / (rows[second] - rows[first]))
     away = columns - steepness * rows
     away -= np.median(away)
-    scatter = max(1.4826 * float(np.median(np.abs(away))), SMALLEST_ERROR_PX)
+    scatter = max(1.4826 * float(np.median(np.abs(away))), MIN_ERROR_PX)
     used = np.abs(away) <= OUTLIER_SIGMAS * scatter
     middle = rows[used].mean()
     spread = float(((rows[used] - middle) ** 2).sum())
     slope = float((columns[used] * (rows[used] - middle)).sum() / spread)
     start = float(columns[used].mean() - slope * middle)
     left = columns[used] - start - slope * rows[used]
-    error = max(float(np.sqrt((left**2).sum() / max(1, used.sum() - 2))), SMALLEST_ERROR_PX)
+    error = max(float(np.sqrt((left**2).sum() / max(1, used.sum() - 2))), MIN_ERROR_PX)
     return LineFit(AxisLine(start, slope), error / sqrt(spread), tuple(used.tolist()))
 
 

@@ -21,7 +21,7 @@ SLICES_AT_ONCE = 16
 CUDA_SHARE = 0.9
 """Of a card's free memory that is planned for: transforms take room of their own."""
 
-MOST_WAITING = 11
+MAX_WAITING = 11
 """Others on a card whose slices are on their way to it or back while those of one are computed."""
 
 RING_COPIES = 6
@@ -105,7 +105,7 @@ def _card(size: SlabSize, recipe: Recipe, device: Device) -> DeviceBudget:
     at_once = slices_at_once(size, recipe, free_bytes)
     spare = int(CUDA_SHARE * free_bytes) - card_bytes(size, recipe, at_once)
     waiting = at_once * (size.views * size.columns * size.raw_itemsize + 4 * size.edge**2)
-    return DeviceBudget(at_once, threading.BoundedSemaphore(1 + min(MOST_WAITING, spare // waiting)))
+    return DeviceBudget(at_once, threading.BoundedSemaphore(1 + min(MAX_WAITING, spare // waiting)))
 
 
 def slices_at_once(size: SlabSize, recipe: Recipe, free_bytes: int) -> int:

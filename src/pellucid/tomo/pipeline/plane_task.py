@@ -7,8 +7,8 @@ Not here: slices (slab_task), prepared projections (preparation), how blocks are
 from typing import ClassVar
 
 from pellucid.box import Shape
-from pellucid.engines.task import Resources
 from pellucid.formats.protocol import Layout
+from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 
 

@@ -37,7 +37,7 @@ CPU_UPDATES = (2e8, 2e9)
 CUDA_UPDATES = (1e10, 1e11)
 """Of a pixel by a view, that the iterations of a rough slice and of one at rest may take: about 0.5 s, and 5 s."""
 
-MOST_ITERATIONS = (100, 1000)
+MAX_ITERATIONS = (100, 1000)
 """Of the same two: each takes some milliseconds, however small it is."""
 
 VIEWS_PER_COLUMN = 1.6
@@ -124,7 +124,7 @@ class SlicePreview:
         if recipe.method in ITERATIVE:
             which = 0 if is_rough else 1
             budget = (CUDA_UPDATES if self._device.is_cuda else CPU_UPDATES)[which]
-            count = min(recipe.iteration_count, MOST_ITERATIONS[which])
+            count = min(recipe.iteration_count, MAX_ITERATIONS[which])
             return replace(PreviewReduction.within(budget / count, views, columns), iterations=count)
         most = ROUGH_PHASE_VIEWS if recipe.phase else ROUGH_VIEWS
         return PreviewReduction(-(-columns // ROUGH_COLUMNS), -(-views // most)) if is_rough else PreviewReduction()

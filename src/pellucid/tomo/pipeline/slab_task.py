@@ -32,7 +32,7 @@ from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
 
-MOST_SLICES = 64
+MAX_SLICES = 64
 """Of a slab: more would only make the first one late."""
 
 AS_IT_IS = ValueMap("float32")
@@ -64,7 +64,7 @@ class SlabTask(PlaneTask):
     preparation: Preparation | None = None
     prepared: str = ""
 
-    most: ClassVar[int] = MOST_SLICES
+    most: ClassVar[int] = MAX_SLICES
 
     def cost(self, shape: Shape) -> int:
         itemsizes = self.raw_itemsize, self.layout.dtype.itemsize

@@ -20,7 +20,7 @@ from pellucid.transport.server_proof import request_proof
 
 ROUTE = "/transfer"
 """Below the viewer's own address."""
-LONGEST_ANSWER = 64 * 1024
+MAX_ANSWER = 64 * 1024
 _MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _PORTS = {"http": 80, "https": 443}
 _CLOSED = (401, 403)
@@ -143,7 +143,7 @@ def _answer(connection: socket.socket) -> tuple[list[str], bytes]:
     heard = bytearray()
     while (end := heard.find(b"\r\n\r\n")) < 0:
         more = connection.recv(4096)
-        if not more or len(heard) > LONGEST_ANSWER:
+        if not more or len(heard) > MAX_ANSWER:
             raise OSError("the web server did not respond")
         heard += more
     return heard[:end].decode("latin-1").split("\r\n"), bytes(heard[end + 4 :])

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import InvalidInput, TransferProtocolError, UnsupportedType
-from pellucid.transport.wire.messages import LONGEST_BODY, Message
+from pellucid.transport.wire.messages import MAX_BODY, Message
 
-MOST_AXES = 8
-LONGEST_NAME = 1024
+MAX_AXES = 8
+MAX_NAME = 1024
 TYPES = {
     np.dtype(name).newbyteorder("<").str: name
     for name in (
@@ -29,9 +29,9 @@ TYPES = {
 """On the wire as NumPy spells them, little endian; sending converts."""
 CHECKSUMS = ("xxh3", "none")
 MODES = ("whole", "stream")
-SMALLEST_PIECE = 2**19
+MIN_PIECE = 2**19
 """So small that a piece is still in the cache of a core when its checksum is computed."""
-MOST_PIECES = 8192
+MAX_PIECES = 8192
 _TRANSFER = re.compile(r"[0-9a-f]{32}")
 
 
@@ -81,7 +81,7 @@ class Announcement:
         """What the other end announced; raise TransferProtocolError where it makes no sense."""
         shape = _whole_numbers(message.get("shape"))
         dtype = message.get("dtype")
-        if len(shape) > MOST_AXES or dtype not in TYPES:
+        if len(shape) > MAX_AXES or dtype not in TYPES:
             raise TransferProtocolError(f"it announced shape {shape} of type {dtype[:20]!r}")
         if message.get("checksum") not in CHECKSUMS or message.get("mode") not in MODES:
             raise TransferProtocolError("it announced an unknown checksum or mode")
@@ -112,8 +112,8 @@ def announce(
     little = np.dtype(dtype).newbyteorder("<")
     if little.str not in TYPES:
         raise UnsupportedType("A transfer", np.dtype(dtype), TYPES.values())
-    if len(shape) > MOST_AXES or len(label.name.encode()) > LONGEST_NAME:
-        remedy = f"Send at most {MOST_AXES} axes, under a name of at most {LONGEST_NAME} bytes."
+    if len(shape) > MAX_AXES or len(label.name.encode()) > MAX_NAME:
+        remedy = f"Send at most {MAX_AXES} axes, under a name of at most {MAX_NAME} bytes."
         raise InvalidInput(
             f"The array {label.name[:40]!r} has too many axes ({len(shape)}) or too long a name.", remedy=remedy
         )
@@ -130,10 +130,10 @@ def _metadata_text(metadata: Mapping[str, Any] | None) -> str:
         raise InvalidInput(
             f"The metadata is not valid JSON: {error}.", remedy="Use values that JSON supports."
         ) from error
-    if len(text.encode()) > LONGEST_BODY:
+    if len(text.encode()) > MAX_BODY:
         has = len(text.encode())
         raise InvalidInput(
-            f"The metadata has {has:,} bytes as JSON; the maximum is {LONGEST_BODY:,}.",
+            f"The metadata has {has:,} bytes as JSON; the maximum is {MAX_BODY:,}.",
             remedy="Send large tables as arrays.",
         )
     return text
@@ -174,8 +174,8 @@ class PieceLayout:
     @classmethod
     def of(cls, nbytes: int) -> "PieceLayout":
         """Pieces large enough to be fast, few enough to be listed in one message."""
-        wanted = -(-nbytes // MOST_PIECES)
-        return cls(nbytes, max(1, -(-wanted // SMALLEST_PIECE)) * SMALLEST_PIECE)
+        wanted = -(-nbytes // MAX_PIECES)
+        return cls(nbytes, max(1, -(-wanted // MIN_PIECE)) * MIN_PIECE)
 
     @property
     def count(self) -> int:

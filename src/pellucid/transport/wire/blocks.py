@@ -23,14 +23,14 @@ PLACE = struct.Struct("<6I")
 """Start and stop of the box, each as z, y, x."""
 ANSWER = struct.Struct("<II")
 """The number of a block, and 1 where it is kept, 0 where it came wrong."""
-LARGEST_BLOCK = 64 * 2**20
+MAX_BLOCK = 64 * 2**20
 
 Arrived = Callable[[Box], None]
 
 
 def cut(box: Box, itemsize: int) -> Iterator[Box]:
     """The same region in boxes that are small enough to be sent at once, cut across the slowest axis that can be."""
-    if box.size * itemsize <= LARGEST_BLOCK:
+    if box.size * itemsize <= MAX_BLOCK:
         yield box
         return
     axis = next(axis for axis in range(3) if box.shape[axis] > 1)
@@ -66,7 +66,7 @@ def read_placed(channel: Channel, target: PieceTarget) -> BlockHeader | None:
         return None
     z0, y0, x0, z1, y1, x1 = PLACE.unpack_from(head, PIECE.size)
     box = checked(Box((z0, y0, x0), (z1, y1, x1)), target.shared.array)
-    if length != box.size * target.shared.dtype.itemsize or length > LARGEST_BLOCK:
+    if length != box.size * target.shared.dtype.itemsize or length > MAX_BLOCK:
         raise TransferProtocolError(f"it sent {length:,} bytes for a block of {box.shape} voxels")
     return BlockHeader(number, length, expected, box)
 

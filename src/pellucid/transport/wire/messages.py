@@ -22,9 +22,9 @@ from pellucid import errors
 from pellucid.errors import Cancelled, PellucidError, TransferInterrupted, TransferProtocolError
 
 MAGIC = b"PLT1"
-LONGEST_HEAD = 64 * 1024
-LONGEST_BODY = 128 * 1024
-ENDING_S = 0.5
+MAX_HEAD_BYTES = 64 * 1024
+MAX_BODY = 128 * 1024
+SHUTDOWN_TIMEOUT_S = 0.5
 POLL_S = 0.2
 _CREDENTIALS = struct.Struct("=3i")
 _PREFIX = struct.Struct("<4sII")
@@ -144,7 +144,7 @@ class Channel:
         if process < 0:
             return False
         try:  # The kernel closes the files of a process a moment before the process is gone.
-            return bool(select.select([process], [], [], ENDING_S)[0])
+            return bool(select.select([process], [], [], SHUTDOWN_TIMEOUT_S)[0])
         finally:
             os.close(process)
 
@@ -167,7 +167,7 @@ class Channel:
         prefix = bytearray(_PREFIX.size)
         self.read_into(memoryview(prefix), is_patient=is_patient)
         magic, head_length, body_length = _PREFIX.unpack(prefix)
-        if magic != MAGIC or head_length > LONGEST_HEAD or body_length > LONGEST_BODY:
+        if magic != MAGIC or head_length > MAX_HEAD_BYTES or body_length > MAX_BODY:
             raise TransferProtocolError("it sent an invalid message")
         content = bytearray(head_length + body_length)
         self.read_into(memoryview(content))
@@ -223,7 +223,7 @@ class Channel:
         return self.connection.recvmsg_into(targets, 0, socket.MSG_WAITALL)[0]
 
     def _receive_descriptors(self, target: memoryview) -> int:
-        content, descriptors, _, _ = socket.recv_fds(self.connection, min(len(target), LONGEST_HEAD), 1)
+        content, descriptors, _, _ = socket.recv_fds(self.connection, min(len(target), MAX_HEAD_BYTES), 1)
         self._descriptors += descriptors
         target[: len(content)] = content
         return len(content)

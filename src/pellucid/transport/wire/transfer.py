@@ -24,7 +24,7 @@ from pellucid.transport.wire.announcement import Announcement, PieceLayout
 from pellucid.transport.wire.messages import Message, error_message
 from pellucid.transport.wire.pieces import PieceSource, PieceTarget, format_ranges, parse_ranges
 
-MOST_ROUNDS = 4
+MAX_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def receive_array(link: Link, target: PieceTarget, lane_name: str, stored: Calla
 
 
 def _rounds(link: Link, lane: Lane, target: PieceTarget) -> None:
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         missing = target.ledger.missing()
         if not missing:
             return
@@ -135,7 +135,7 @@ def _rounds(link: Link, lane: Lane, target: PieceTarget) -> None:
         link.timeout.check()
     if target.ledger.missing():
         raise TransferProtocolError(
-            f"pieces arrived corrupted {MOST_ROUNDS} times; check the network and the memory modules"
+            f"pieces arrived corrupted {MAX_ROUNDS} times; check the network and the memory modules"
         )
 
 

@@ -21,7 +21,7 @@ from pellucid.volume.series import open_series
 from pellucid.volume.volume import Volume
 from pellucid.workers.protocol.requests import AddArray
 
-MOST_OPEN = 16
+MAX_OPEN = 16
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Sources:
 
     def _forget_oldest(self) -> None:
         files = [source for source in self._opened if source not in self._handed]
-        for source in files[: max(0, len(files) - MOST_OPEN + 1)]:
+        for source in files[: max(0, len(files) - MAX_OPEN + 1)]:
             self._opened.pop(source)  # Not closed: another thread may be reading. It goes with its last reader.
 
 

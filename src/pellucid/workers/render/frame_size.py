@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from statistics import median
 
 from pellucid.rendering.drawing.packing import Size
-from pellucid.rendering.drawing.refinement import MOST_KNOWN, FrameCost, FrameCostModel
+from pellucid.rendering.drawing.refinement import MAX_KNOWN, FrameCost, FrameCostModel
 from pellucid.rendering.frame import FrameStatistics
 
 STEPS = 16
@@ -58,7 +58,7 @@ class FrameSizer:
         times_s = self._pixels_s.pop(what, None) or deque(maxlen=REMEMBERED)
         times_s.append(pixel_s)
         self._pixels_s[what] = times_s
-        if len(self._pixels_s) > MOST_KNOWN:  # As Pace, which forgets the same one.
+        if len(self._pixels_s) > MAX_KNOWN:  # As Pace, which forgets the same one.
             self._pixels_s.popitem(last=False)
             self._steps.clear()
         return median(times_s)

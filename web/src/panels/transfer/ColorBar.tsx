@@ -9,7 +9,7 @@ import { positionOf } from "../../transfer/paraview";
 import { css, fromHex, gradient, hex, levelAt, mixColors, withMoved, withoutPoint, withPoint, type ColorPoint } from "../../transfer/points";
 import type { Domain } from "./histogram";
 
-const SMALLEST_SHARE = 0.002;
+const MIN_SHARE = 0.002;
 export const MAX_STOPS = 12;
 type Part = "low" | "high" | "middle";
 
@@ -83,7 +83,7 @@ function useWindow(range: readonly [number, number], domain: Domain, onRange: Ba
 
 /** The window with one end, or all of it, elsewhere; it never closes. */
 export function shifted(range: readonly [number, number], part: Part, way: number, spread: number): [number, number] {
-  const least = spread * SMALLEST_SHARE;
+  const least = spread * MIN_SHARE;
   if (part === "low") return [Math.min(range[0] + way, range[1] - least), range[1]];
   if (part === "high") return [range[0], Math.max(range[1] + way, range[0] + least)];
   return [range[0] + way, range[1] + way];

@@ -20,7 +20,7 @@ from typing import Any
 from pellucid.errors import Truncated, Unreadable, WorkerLost
 from pellucid.formats.hdf5.parallel import worker as hdf5_worker
 
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 # One piece being worked on and one waiting, so that no worker waits for us.
 DEPTH = 2
 
@@ -154,7 +154,7 @@ class ProcessPool:
             return
         first = lost.pending[0][0]
         self._attempts[first] += 1
-        if self._attempts[first] >= MOST_ATTEMPTS:
+        if self._attempts[first] >= MAX_ATTEMPTS:
             raise WorkerLost(self._job.doing, _cause(lost.process.returncode))
         self._waiting.extendleft(piece for piece, _ in reversed(lost.pending))
         self._start(lost.number)

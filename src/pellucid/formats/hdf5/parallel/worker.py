@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-MOST_VECTORS = 1024
+MAX_VECTORS = 1024
 _PORTION_BYTES = 512 * 1024
 _PARENT_DEATH_SIGNAL = 1
 _KILL = 9
@@ -112,8 +112,8 @@ class Copier:
                 row[:] = self.setup["fill_row"]
             return
         width = self.setup["chunk_row_bytes"]
-        for first in range(0, rows, MOST_VECTORS):
-            group = vectors[first : first + MOST_VECTORS]
+        for first in range(0, rows, MAX_VECTORS):
+            group = vectors[first : first + MAX_VECTORS]
             count = os.preadv(self.file, group, position + first * width)
             if count != len(group) * width:
                 raise UnexpectedEnd(position + rows * width, position + first * width + count)
@@ -138,8 +138,8 @@ class Copier:
             os.pwrite(self.memory, self._buffer[: rows * stride], target)
             return
         parts = [self._buffer[row * stride + left : row * stride + left + width] for row in range(rows)]
-        for first in range(0, rows, MOST_VECTORS):
-            os.pwritev(self.memory, parts[first : first + MOST_VECTORS], target + first * width)
+        for first in range(0, rows, MAX_VECTORS):
+            os.pwritev(self.memory, parts[first : first + MAX_VECTORS], target + first * width)
 
 
 def work_of(setup: dict[str, Any]) -> Callable[[Any], Any]:

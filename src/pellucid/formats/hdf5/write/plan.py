@@ -27,7 +27,7 @@ DEFAULT_NAME = "/data"
 DEFAULT_CODEC = "gzip"
 # What HDF5 1.10 and everything since can read; it also has the indices that need no search.
 _LIBRARY_VERSIONS = ("v110", "v110")
-_LARGEST_CHUNK_BYTES = 2**32 - 1
+_MAX_CHUNK_BYTES = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def plan_output(location: Location, layout: Layout) -> OutputPlan:
 def fitting_chunk(chunk: Shape, shape: Shape, itemsize: int) -> Shape:
     """A chunk no larger than the volume."""
     z, y, x = (max(1, min(c, n)) for c, n in zip(chunk, shape, strict=True))
-    if z * y * x * itemsize > _LARGEST_CHUNK_BYTES:
+    if z * y * x * itemsize > _MAX_CHUNK_BYTES:
         raise InvalidInput(
             f"Chunks of {(z, y, x)} voxels are too large for HDF5.", remedy="Choose chunks of less than 4 GiB."
         )
