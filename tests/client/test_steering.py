@@ -82,7 +82,7 @@ def test_links_allow_no_more_than_they_say(viewer: Viewer, array: Voxels) -> Non
         watching.camera = Camera()
     steering = pellucid.connect(viewer.links["control"])
     assert steering.screenshot(16, 12).shape == (12, 16, 4)
-    with pytest.raises(NotAllowed, match="viewing and control"):
+    with pytest.raises(NotAllowed, match="does not allow sending arrays"):
         steering.render_volume(array)
 
 

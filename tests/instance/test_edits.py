@@ -37,7 +37,7 @@ def test_lists_grow_at_their_end_and_lose_what_is_null() -> None:
         (("volumes", -1, "mode"), "max", "no property"),
         (("volumes", 0, "colour"), "red", "no property volumes.0.colour"),
         (("volumes", 0, "mode"), "sideways", "scene.volumes[0].mode: 'sideways'"),
-        (("volumes", 0, "transfer", "value_range"), [3, 3], "is empty"),
+        (("volumes", 0, "transfer", "value_range"), [3, 3], "Invalid value range"),
         ((), 1, "has no path"),
         (("light", "ambient"), float("nan"), "contains NaN or infinity"),
     ],

@@ -280,7 +280,7 @@ class Viewer(ViewerLifecycle):
         self.layer = replace(self.layer, shading=shading)
 
     def shade_with(self, source: str, /, **parameters: float) -> None:
-        """Light the first volume by code of your own (docs/reference/scenes.md); ShadingInvalid names the line."""
+        """Light the first volume by code of your own (docs/how-to/custom-shading.md); ShadingInvalid names the line."""
         made = self._connection.ask("POST", "/api/shadings", {"source": source})
         chosen = tuple((name, float(value)) for name, value in parameters.items())
         self.layer = replace(self.layer, shading="user", user_shading=made["hash"], parameters=chosen)

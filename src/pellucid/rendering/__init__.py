@@ -1,1 +1,69 @@
-"""Scene to Frame: what to draw kept apart from how."""
+"""From a Scene to an image.
+
+Importing this loads nothing heavy: each name comes from its module when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pellucid.rendering.annotations import Annotations as Annotations
+    from pellucid.rendering.camera_path import CameraPath as CameraPath
+    from pellucid.rendering.camera_path import KeyFrame as KeyFrame
+    from pellucid.rendering.geometry.isosurfaces import extract_isosurface as extract_isosurface
+    from pellucid.rendering.geometry.isosurfaces import save_isosurface as save_isosurface
+    from pellucid.rendering.geometry.shapes import Mesh as Mesh
+    from pellucid.rendering.geometry.shapes import Points as Points
+    from pellucid.rendering.labels import LabelColor as LabelColor
+    from pellucid.rendering.labels import Labels as Labels
+    from pellucid.rendering.movie import save_movie as save_movie
+    from pellucid.rendering.renderer import Renderer as Renderer
+    from pellucid.rendering.scene import MeshLayer as MeshLayer
+    from pellucid.rendering.scene import PointsLayer as PointsLayer
+    from pellucid.rendering.scene import SliceLayer as SliceLayer
+    from pellucid.rendering.scene import VolumeLayer as VolumeLayer
+    from pellucid.rendering.transfer import Edges as Edges
+
+__all__ = [
+    "Annotations",
+    "CameraPath",
+    "Edges",
+    "KeyFrame",
+    "LabelColor",
+    "Labels",
+    "Mesh",
+    "MeshLayer",
+    "Points",
+    "PointsLayer",
+    "Renderer",
+    "SliceLayer",
+    "VolumeLayer",
+    "extract_isosurface",
+    "save_isosurface",
+    "save_movie",
+]  # fmt: skip
+
+HOMES = {
+    "Annotations": "pellucid.rendering.annotations",
+    "CameraPath": "pellucid.rendering.camera_path",
+    "Edges": "pellucid.rendering.transfer",
+    "KeyFrame": "pellucid.rendering.camera_path",
+    "LabelColor": "pellucid.rendering.labels",
+    "Labels": "pellucid.rendering.labels",
+    "Mesh": "pellucid.rendering.geometry.shapes",
+    "MeshLayer": "pellucid.rendering.scene",
+    "Points": "pellucid.rendering.geometry.shapes",
+    "PointsLayer": "pellucid.rendering.scene",
+    "Renderer": "pellucid.rendering.renderer",
+    "SliceLayer": "pellucid.rendering.scene",
+    "VolumeLayer": "pellucid.rendering.scene",
+    "extract_isosurface": "pellucid.rendering.geometry.isosurfaces",
+    "save_isosurface": "pellucid.rendering.geometry.isosurfaces",
+    "save_movie": "pellucid.rendering.movie",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in HOMES:
+        raise AttributeError(f"pellucid.rendering has no {name!r}; it has {', '.join(HOMES)}")
+    return getattr(importlib.import_module(HOMES[name]), name)

@@ -165,7 +165,9 @@ def _add_movie(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--turntable", type=count_argument, metavar="N", help=f"rotate once around the volume in N frames, to {MOVIES}"
     )
-    group.add_argument("--path", type=Path, metavar="JSON", help="follow these key frames (docs/reference/scenes.md)")
+    group.add_argument(
+        "--path", type=Path, metavar="JSON", help="follow these key frames (docs/how-to/images-and-movies.md)"
+    )
     group.add_argument("--fps", type=positive_argument, default=30.0, help="frames per second")
 
 
