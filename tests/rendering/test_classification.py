@@ -179,7 +179,7 @@ def test_values_beyond_the_table_go_on_as_its_last_row() -> None:
 
 @pytest.mark.parametrize("wrong", [{"gradient_range": (2.0, 1.0)}, {"gradient_range": (-1.0, 1.0)}, {"factors": ()}])
 def test_edges_are_checked(wrong: dict[str, object]) -> None:
-    with pytest.raises(InvalidInput, match="Invalid (gradient range|.* points)"):
+    with pytest.raises(InvalidInput, match=r"Invalid (gradient range|.* points)"):
         Edges(**wrong)  # type: ignore[arg-type]
 
 

@@ -104,7 +104,7 @@ def test_a_picture_in_pieces_has_the_same_bits(device: Device, changes: dict[str
 def test_a_picture_is_abandoned_between_two_pieces() -> None:
     volume = Volume.from_array(waves())
     renderer = Renderer(choose("cpu"))
-    with pytest.raises(Cancelled, match="Drawing a picture was cancelled"):
+    with pytest.raises(Cancelled, match="Rendering an image was cancelled"):
         renderer.render(scene_of(volume), 640, 480, is_cancelled=is_later(20))
     assert renderer.render(scene_of(volume), WIDTH, HEIGHT).statistics.is_exact
 

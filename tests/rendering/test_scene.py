@@ -157,7 +157,7 @@ def test_opacity_is_corrected_for_the_step() -> None:
     [{"value_range": (1.0, 1.0)}, {"gamma": 0.0}, {"opacities": ()}, {"opacities": ((0.5, 0.1), (0.2, 0.1))}],
 )
 def test_transfer_functions_are_checked(wrong: dict[str, object]) -> None:
-    with pytest.raises(InvalidInput, match="Invalid (value range|gamma|opacity points)"):
+    with pytest.raises(InvalidInput, match=r"Invalid (value range|gamma|opacity points)"):
         TransferFunction(**wrong)  # type: ignore[arg-type]
 
 

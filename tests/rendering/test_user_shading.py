@@ -68,8 +68,8 @@ def test_a_compile_error_names_the_line_and_the_last_good_shading_stays(renderer
 @pytest.mark.parametrize(
     ("source", "reply"),
     [
-        ("", "Line 1 of the shading: nothing is returned"),
-        ("float a = 1.0f;\na += value;", "Line 2 of the shading: nothing is returned"),
+        ("", "Line 1 of the shading: it returns nothing"),
+        ("float a = 1.0f;\na += value;", "Line 2 of the shading: it returns nothing"),
         ("if (value > 1.0f) {\nreturn color;", "Line 2 of the shading"),
     ],
 )
@@ -98,7 +98,7 @@ def test_wrong_declarations_are_told(source: str, reply: str) -> None:
 def test_values_outside_their_range_are_refused() -> None:
     shading = UserShading("//@ gain = 1 in 0 .. 4\n//@ int count = 2 in 1 .. 8\nreturn color;")
     assert shading.values({"count": 2.6}) == [1.0, 3.0]
-    with pytest.raises(InvalidInput, match=r"gain cannot be 5\. Choose a value from 0 to 4"):
+    with pytest.raises(InvalidInput, match=r"Invalid value of gain: 5\. Use a value from 0 to 4"):
         shading.values({"gain": 5.0})
 
 
