@@ -1,4 +1,4 @@
-"""Pellucid: volumetric scans from the detector to a picture.
+"""Pellucid: volumetric scans from the detector to an image.
 
 >>> import pellucid
 >>> pellucid.Box((0, 0, 0), (2, 3, 4)).size

@@ -3,7 +3,7 @@
 Here: printable(), for everything that is printed, logged or sent to a page; PrintableFormatter, for logs.
 Not here: errors (errors, which applies it to both of their sentences), what a name means to a file system.
 
-A name, a unit or an attribute may hold what a terminal obeys, letters that turn the direction of a line, or half of a
+A name, a unit or an attribute may contain control characters, letters that turn the direction of a line, or half of a
 letter that no program can encode.
 """
 

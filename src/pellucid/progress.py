@@ -28,7 +28,7 @@ Clock = Callable[[], float]
 class Update:
     """The state of one task.
 
-    task: a number that tells tasks of one name apart. total: None where nobody knows. unit: "B" for bytes, else a noun
+    task: a number that tells tasks of one name apart. total: None if unknown. unit: "B" for bytes, else a noun
     in the plural. rate: units per second of the work done in this run. seconds_left: None where it cannot be said.
     is_stopped: ended by an exception, at ``done``.
     """
@@ -73,7 +73,7 @@ class Bar:
         self._start = clock()
         self._next = self._start + reporter.interval_s
         self._samples: deque[tuple[float, int]] = deque([(self._start, first.done)])
-        self._lock = threading.RLock()  # re-entrant: a callback may look at the bar it is told about
+        self._lock = threading.RLock()  # re-entrant: a callback may read the bar that it is called for
 
     @property
     def done(self) -> int:
@@ -178,7 +178,7 @@ def use(reporter: Reporter) -> Iterator[Reporter]:
 
 
 def automatic(stream: TextIO | None = None) -> Reporter:
-    """Bars where the stream (standard error unless told) is a terminal, else lines."""
+    """Bars if the stream (by default standard error) is a terminal, otherwise lines."""
     stream = stream or sys.stderr
     if stream is None:  # Started with standard error closed.
         return Silent()

@@ -71,7 +71,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class _Given:
-    """One value as somebody wrote it. where: as it is said in an error; folder: what a relative path starts from."""
+    """One value from text. where: its source, for an error; folder: the base of relative paths."""
 
     name: str
     value: object

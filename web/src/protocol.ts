@@ -42,7 +42,7 @@ export interface Hello {
   readonly type: "hello";
 }
 
-/** The picture's place in the page has another size now, in pixels. */
+/** The image's place in the page has another size now, in pixels. */
 export interface Resize {
   readonly width: number;
   readonly height: number;
@@ -59,7 +59,7 @@ export interface Camera {
   readonly height: number;
 }
 
-/** Look from here; the latest wins. is_moving: more will follow, so a small picture soon beats a large one.
+/** Look from here; the latest wins. is_moving: more will follow, so a small image soon beats a large one.
  * sent_at_ms comes back in the header of the first frame that shows it. */
 export interface SetCamera {
   readonly camera: Camera;
@@ -77,7 +77,7 @@ export interface Change {
 }
 
 /** Change the scene, all of it or nothing, based on the revision given.
- * is_moving: more of the same will follow (a slider is held): small pictures, and one step of undo for all of them. */
+ * is_moving: more of the same will follow (a slider is held): small images, and one step of undo for all of them. */
 export interface Patch {
   readonly revision: number;
   readonly changes: readonly Change[];
@@ -106,7 +106,7 @@ export interface Compare {
   readonly type: "compare";
 }
 
-/** Show the three slices through a voxel of a layer; None ends it. edge: pixels of a picture's longer side. */
+/** Show the three slices through a voxel of a layer; None ends it. edge: pixels of an image's longer side. */
 export interface Slices {
   readonly voxel: readonly [number, number, number] | null;
   readonly edge?: number;
@@ -114,7 +114,7 @@ export interface Slices {
   readonly type: "slices";
 }
 
-/** What is at this place of the picture? x from the left, y from the top, 0 to 1. Only the latest is answered. */
+/** What is at this place of the image? x from the left, y from the top, 0 to 1. Only the latest is answered. */
 export interface Probe {
   readonly x: number;
   readonly y: number;
@@ -136,12 +136,12 @@ export interface RequestKeyFrame {
   readonly type: "key_frame";
 }
 
-/** May I have the controls? Who owns gets them at once, and so does anybody while nobody has them. */
+/** Request the controls. An owner gets them at once, and so does any client while they are free. */
 export interface RequestControls {
   readonly type: "request_controls";
 }
 
-/** Hand the controls to a client, or to nobody. */
+/** Hand the controls to a client, or release them. */
 export interface HandOverControls {
   readonly client?: string | null;
   readonly type: "hand_over_controls";
@@ -152,7 +152,7 @@ export interface KeepAlive {
   readonly type: "keep_alive";
 }
 
-/** Stop a task that Progress told of. */
+/** Stop a task. */
 export interface CancelTask {
   readonly task: string;
   readonly type: "cancel_task";
@@ -229,7 +229,7 @@ export interface Recipe {
   readonly is_circle: boolean;
 }
 
-/** All that somebody has chosen for a scan: what ReconstructionRequest says, and what is looked at meanwhile.
+/** All settings of a user for a scan: those of ReconstructionRequest, and those of the previews.
  * row, view: of the detector. output: where the volume goes; may be empty as yet. */
 export interface ReconstructionDraft {
   readonly options: ScanOptions;
@@ -244,7 +244,7 @@ export interface ReconstructionDraft {
 }
 
 /** Keep what is chosen for the reconstruction of a scan, for a page that is opened later.
- * wish: None where the scan is not known well enough for one. is_open: whether it is in front of the page. */
+ * draft: None if too little is known of the scan. is_open: whether the page shows it. */
 export interface SaveDraft {
   readonly scan: string;
   readonly draft: ReconstructionDraft | null;
@@ -431,7 +431,7 @@ export interface SliceLayer {
   readonly is_visible: boolean;
 }
 
-/** What to write on the picture. unit: what one unit of the world is, such as "um"; said on the scale bar.
+/** What to write on the image. unit: what one unit of the world is, such as "um"; said on the scale bar.
  * In perspective the bar holds at the depth of the camera's target. */
 export interface Annotations {
   readonly is_scale_bar: boolean;
@@ -439,10 +439,10 @@ export interface Annotations {
   readonly unit: string;
 }
 
-/** Everything that a picture is made from.
+/** Everything that an image is made from.
  * step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
  * which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
- * time: step of every source that is a series; the nearest is drawn. annotations: what is written on the picture. */
+ * time: step of every source that is a series; the nearest is drawn. annotations: what is written on the image. */
 export interface Scene {
   readonly volumes: readonly VolumeLayer[];
   readonly camera: Camera;
@@ -460,7 +460,7 @@ export interface Scene {
 
 /** The scene has this revision. other: the scene beside it, while two are compared.
  * by: the client who changed it, "" for the instance itself or a program; request: of the message that did.
- * Sources in the scene are shortened to their names for whoever may not own. */
+ * Sources in the scene are shortened to their names for guests. */
 export interface SceneState {
   readonly revision: number;
   readonly scene: Scene;
@@ -472,7 +472,7 @@ export interface SceneState {
   readonly type: "state";
 }
 
-/** The camera, moved by somebody else: take it over. The revision does not change with it. */
+/** The camera was moved by another client. The revision does not change. */
 export interface CameraMoved {
   readonly camera: Camera;
   readonly by: string;
@@ -545,7 +545,7 @@ export interface Parameter {
   readonly kind: string;
 }
 
-/** A user's shading. source is empty for whoever may not own.
+/** A custom shading. source: empty for guests.
  * is_waiting: it came with a state from elsewhere; it is compiled when the owner agrees, and until then what names it
  * is drawn with `gradient`. */
 export interface Shading {
@@ -572,14 +572,14 @@ export interface ErrorMessage {
   readonly type: "error";
 }
 
-/** Somebody who watches. */
+/** A connected client. */
 export interface Client {
   readonly id: string;
   readonly name: string;
   readonly capability: Capability;
 }
 
-/** Who watches, who has the controls (a client's id, None for nobody), who asks for them. */
+/** All clients, the id of the one who has the controls (or None), and those who requested them. */
 export interface ControlsStatus {
   readonly clients: readonly Client[];
   readonly holder: string | null;
@@ -595,7 +595,7 @@ export interface WorkerStatus {
   readonly type: "worker";
 }
 
-/** How far a task is. total None: nobody knows. unit: "B" for bytes, else a noun in the plural.
+/** Progress of a task. total: None if unknown. unit: "B" for bytes, else a noun in the plural.
  * url: where the result of an export can be fetched, once it is finished. */
 export interface Progress {
   readonly task: string;
@@ -617,14 +617,14 @@ export interface IdleStatus {
   readonly type: "idle";
 }
 
-/** The instance ends now; there is no use in reconnecting until somebody starts it again. */
+/** The instance stops now. Do not reconnect. */
 export interface ShuttingDown {
   readonly what: string;
   readonly remedy: string;
   readonly type: "shutting_down";
 }
 
-/** What is under a place of the picture.
+/** What is under a place of the image.
  * position: in the world. layer: index in scene.volumes. value: of the volume there; label: of the label volume. */
 export interface Hit {
   readonly position: readonly [number, number, number];
@@ -690,9 +690,9 @@ export interface StageTimes {
   readonly encode: number;
 }
 
-/** What a picture shows.
- * width, height: of the encoded picture, to be stretched over full_width × full_height. is_exact: the renderer's own
- * picture, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
+/** What an image shows.
+ * width, height: of the encoded image, to be stretched over full_width × full_height. is_exact: the renderer's own
+ * image, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
  * full_resolution: the fraction of what is visible that is drawn from the finest level. input_sent_at_ms: of the Look
  * that it answers, else 0. sent_at_ms: on the instance's clock. */
 export interface FrameHeader {
@@ -837,7 +837,7 @@ export interface AxisRequest {
 /** POST /api/scans/preview: an image of a scan with a recipe. A new request for the same view cancels the old one.
  * index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
  * values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
- * client: who asks, so that nobody abandons what another waits for. number: counts what it has asked, for requests may
+ * client: the sender; clients do not cancel each other's requests. number: counts what it has asked, for requests may
  * overtake each other. */
 export interface PreviewRequest {
   readonly path: string;
@@ -902,7 +902,7 @@ export interface Revision {
   readonly revision: number;
 }
 
-/** GET and PUT /api/state: all that is needed to show the same picture again, as one JSON document.
+/** GET and PUT /api/state: all that is needed to show the same image again, as one JSON document.
  * scene, other: as Scene.to_json writes them. shadings: sources by hash. */
 export interface SavedState {
   readonly version: number;
@@ -942,7 +942,7 @@ export interface Folder {
 /** GET /api/files/info?path=: what a file holds, without reading its voxels.
  * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
  * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
- * could be one, if somebody says what its datasets are. is_headerless: its name alone may say what its shape and type
+ * could be one, if a user chooses its datasets. is_headerless: its name alone may say what its shape and type
  * are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0. */
 export interface FileFacts {
   readonly path: string;
@@ -1103,7 +1103,7 @@ export interface AxisResult {
   readonly slope: number;
 }
 
-/** Before the picture: low and high are black and white, center and slope as in AxisResult, radius_px
+/** Before the image: low and high are black and white, center and slope as in AxisResult, radius_px
  * how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
  * would take long; views: one of so many was used; iterations: so many were made. */
 export interface PreviewHeader {

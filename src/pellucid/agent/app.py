@@ -157,7 +157,7 @@ def _add_opening(app: FastAPI, keeper: JobSupervisor, run: str) -> None:
 
 
 def entry(keeper: JobSupervisor, record: JobRecord) -> dict[str, Any]:
-    """A record as it is told, with the ways to it.
+    """A record as JSON, with its addresses.
 
     path: below the agent's own address; "" where there is no way yet. port: of a viewer on this machine, else 0.
     saved: of a viewer whose time ran out, its last scene.

@@ -1,6 +1,6 @@
 """Waiting for something to become different.
 
-Here: ChangeNotifier, told from any thread, waited for on the event loop.
+Here: ChangeNotifier, notified from any thread, awaited on the event loop.
 Not here: what changed (supervisor).
 """
 

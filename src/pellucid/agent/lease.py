@@ -128,7 +128,7 @@ class Lease:
         return has is not None and has.process == self._process
 
     def renew(self, url: str, token: str = "") -> bool:
-        """Whether it is still held; whoever has lost it must not write any more."""
+        """Whether it is still held; an agent that has lost it must not write."""
         if not self.is_held:
             return False
         self._count += 1

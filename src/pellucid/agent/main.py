@@ -3,7 +3,7 @@
 Here: main, which ``python -m pellucid.agent.main`` runs: the lease, the door, the routes, the watch.
 Not here: each of them (its module), starting it (client).
 
-It ends by itself when nothing runs and nobody has asked for a while; the next one finds everything as it was.
+It stops when nothing runs and no request has arrived for a while; the next agent finds all records.
 """
 
 import argparse
@@ -103,7 +103,7 @@ class Agent:
         self._access = Access()
 
     async def run(self, port: int, ready: int) -> None:
-        """Until it is told to end, has nothing to do, or has lost its lease."""
+        """Run until it is stopped, is idle, or has lost its lease."""
         self._lease.acquire()
         left = str((read_json(self._folder / IDENTITY) or {}).get("inner", ""))
         if Path(left).name.startswith(INNER):  # Left by one that was killed.
@@ -200,7 +200,7 @@ class Agent:
 
 
 def _listening(path: Path) -> socket.socket:
-    """In a folder that nobody else can enter."""
+    """In a folder that only its owner can open."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
     listener.listen(128)
@@ -208,7 +208,7 @@ def _listening(path: Path) -> socket.socket:
 
 
 def _say(descriptor: int, word: str) -> None:
-    """To whoever started this and waits."""
+    """To the program that started this agent and waits."""
     if descriptor >= 0:
         with suppress(OSError):
             os.write(descriptor, word.encode())

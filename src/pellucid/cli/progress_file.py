@@ -37,7 +37,7 @@ class ProgressFile(progress.Lines):
 
     def report(self, update: progress.Update) -> None:
         made = TaskProgress(update.name, update.fraction, progress.sentence(update))
-        with suppress(OSError):  # The work goes on where nobody can be told of it.
+        with suppress(OSError):  # The work continues if progress cannot be written.
             write_json(self._path, asdict(made))
         super().report(update)
 

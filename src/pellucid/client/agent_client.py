@@ -59,7 +59,7 @@ class AgentClient:
                 raise InvalidInput(f"{what}.", remedy=remedy)
             if text != "ready" and "already running" not in text and "at this moment" not in text:
                 raise WorkerLost("starting the agent", text or f"{_folder() / 'agent.log'} has details")
-            if text != "ready":  # Somebody else's start is under way, and cannot be waited for from here.
+            if text != "ready":  # Another program is starting it, which cannot be awaited from here.
                 time.sleep(POLL_S)
         raise WorkerLost("starting the agent", f"{_folder() / 'agent.log'} has details")
 

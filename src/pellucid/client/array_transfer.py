@@ -116,7 +116,7 @@ def _reachable(reply: str, connection: Connection, token: str) -> str:
     for found in (*direct, connection.web):
         try:
             link, _ = TransferClient.to(found, token, options).call("")
-        except PellucidError as error:  # Nobody, or somebody else.
+        except PellucidError as error:  # No program, or another one, answers.
             why = error
             continue
         link.control.close()

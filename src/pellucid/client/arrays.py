@@ -3,7 +3,7 @@
 Here: what an array is like, and one copy of it into memory that an instance can take over.
 Not here: carrying that memory there (lanes).
 
-PyTorch and CuPy are never imported: whoever gives one of their arrays has done so.
+PyTorch and CuPy are never imported: a program that passes one of their arrays has done so.
 """
 
 import sys
@@ -61,7 +61,7 @@ def array_source(array: object) -> ArraySource:
     """What can be shown of an object; anything that is no volume is refused before a voxel moves."""
     if isinstance(array, SharedArray):
         checked = _checked(array.shape, array.dtype, lambda out: np.copyto(out, array.array))
-        # What was handed over once is what it was then; whoever gives it again means what is in it now.
+        # A buffer that was sent keeps its content; sent again, its present content is copied.
         return replace(checked, array=array.array) if array.is_private else replace(checked, shared=array)
     if isinstance(array, Volume):
         checked = _checked(array.shape, array.dtype, lambda out: array.read(None, out))

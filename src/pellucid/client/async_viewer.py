@@ -6,7 +6,7 @@ Not here: what they do (viewer, launch).
 
     viewer = await pellucid.start_async()
     await viewer.render_volume(array)
-    picture = await viewer.screenshot(1920, 1080)
+    image = await viewer.screenshot(1920, 1080)
 """
 
 import asyncio

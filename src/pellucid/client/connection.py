@@ -19,7 +19,7 @@ from pellucid.transport.address import host_to_connect
 from pellucid.transport.server_proof import request_proof
 
 TIMEOUT_S = 600.0
-"""For an answer; a large picture on a busy machine takes its time, and the instance has deadlines of its own."""
+"""For an answer; a large image on a busy machine takes its time, and the instance has deadlines of its own."""
 FRESH_LINK = "Use a new link, from viewer.url, pellucid open or pellucid view."
 PIN = re.compile("[0-9a-f]{64}")
 MAX_JSON_BYTES = 64 * 2**20
@@ -115,7 +115,7 @@ class Connection:
             return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_S)
         if not self._pin:
             return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S)
-        # A certificate that was made for one viewer is known by its hash: it names no machine, and nobody signed it.
+        # A certificate that was made for one viewer is known by its hash: it names no machine and is not signed.
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opened = http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S, context=context)
@@ -165,5 +165,5 @@ def _refusal(status: int, content: bytes) -> PellucidError:
 
 
 def error_from_body(reply: Mapping[str, Any]) -> PellucidError:
-    """The error that an instance told of."""
+    """The error that an instance sent."""
     return error_named(str(reply.get("kind", "")), reply["what"], reply["remedy"], int(reply.get("line", 0)))

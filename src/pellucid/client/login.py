@@ -111,7 +111,7 @@ def logged_in() -> HubLogin | None:
 
 
 def bearer_for(url: str) -> str:
-    """The Hub's token where an address is behind it; "" elsewhere: nobody else is told it."""
+    """The Hub's token where an address is behind it; "" elsewhere: it is sent nowhere else."""
     kept = logged_in()
     return kept.token if kept is not None and kept.covers(url) else ""
 

@@ -1,6 +1,6 @@
 """A viewer as the value of a notebook's cell.
 
-Here: what a notebook is given to show: the live widget, a picture for where there is no front end, a line of text.
+Here: what a notebook is given to show: the live widget, an image for where there is no front end, a line of text.
 Not here: the widget itself (widget).
 """
 
@@ -19,7 +19,7 @@ IMAGE = (960, 540)
 
 
 def mimebundle(viewer: "Viewer") -> dict[str, Any]:
-    """Everything there is to show; whoever shows it takes the best that it can."""
+    """All representations; the front end chooses the best."""
     bundle: dict[str, Any] = {"text/plain": repr(viewer)}
     if not _is_in_kernel():
         return bundle
@@ -33,6 +33,6 @@ def mimebundle(viewer: "Viewer") -> dict[str, Any]:
 
 
 def _is_in_kernel() -> bool:
-    """Whether a notebook runs this, and not a terminal, for which a picture would be drawn in vain."""
+    """Whether a notebook runs this, and not a terminal, for which an image would be drawn in vain."""
     found = sys.modules.get("IPython")
     return found is not None and hasattr(found.get_ipython(), "kernel")

@@ -1,6 +1,6 @@
 """Viewer: the object through which a program drives an instance.
 
-Here: what is shown, how, pictures of it, voxels back.
+Here: what is shown, how, images of it, voxels back.
 Not here: where it is and when it ends (launch), starting and finding instances (launch), waiting without blocking
 (async_viewer), notebooks (notebook).
 """
@@ -104,7 +104,7 @@ class ViewerLifecycle:
         raise InvalidInput("The viewer has no such link.", remedy="Use a link from share() that was not revoked.")
 
     def wait(self) -> None:
-        """Until somebody ends the viewer: in the page, by Ctrl-C here, or by not using it for long."""
+        """Wait until the viewer stops: in the page, by Ctrl-C here, or by its idle timeout."""
         if self._end is not None:
             return self._end(None)
         while self.is_running:
@@ -225,7 +225,7 @@ class Viewer(ViewerLifecycle):
         """Show (m, 3) triangles, indices into (n, 3) vertices (x, y, z) in world units."""
         self._lanes.show_mesh(Mesh(np.asarray(vertices), np.asarray(triangles)), DisplayOptions(ArrayInfo("mesh"), how))
 
-    # How it is shown: what stands there now, also by somebody in a browser
+    # How it is shown, including changes made in a browser
 
     @property
     def scene(self) -> Scene:
@@ -293,7 +293,7 @@ class Viewer(ViewerLifecycle):
     # What comes back
 
     def screenshot(self, width: int = 1280, height: int = 720) -> Voxels:
-        """(height, width, 4) uint8, RGBA: the exact picture, drawn without any browser."""
+        """(height, width, 4) uint8, RGBA: the exact image, drawn without any browser."""
         pixels = self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="raw")
         return np.frombuffer(pixels, np.uint8).reshape(height, width, 4).copy()
 

@@ -1,1 +1,1 @@
-"""Volume to volume: any reader to any writer, block by block, with coarser levels where they are wished."""
+"""Conversion between formats: any reader to any writer, block by block, with coarser levels on request."""

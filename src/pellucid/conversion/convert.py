@@ -1,7 +1,7 @@
 """Any volume in, any volume out: converting, cropping, changing type, adding levels.
 
 Here: convert and pyramid: the plan, and carrying it out.
-Not here: what is wished (options), the work on one block (tasks), names of unfinished outputs (partial_output).
+Not here: the options (options), the work on one block (tasks), names of unfinished outputs (partial_output).
 """
 
 import errno
@@ -46,7 +46,7 @@ def convert(
     cancel: threading.Event | None = None,
     **requests: Any,
 ) -> Volume:
-    """Write a volume in another format; ``wishes`` are the fields of Conversion.
+    """Write a volume in another format; the keyword arguments are the fields of ConversionOptions.
 
     Memory stays within the engine's budget whatever the volume's size. Interrupted and called again, it continues. The
     output has its final name only when it is complete.
@@ -96,7 +96,7 @@ def pyramid(source: Source, target: str | Path | Location, **requests: Any) -> V
 
 @dataclass(frozen=True)
 class _Job:
-    """One conversion: the plan made from the wish, and carrying it out."""
+    """One conversion: plans it from the options and runs it."""
 
     volume: Volume
     target: Location
@@ -179,7 +179,7 @@ def _layout(volume: Volume, request: ConversionOptions, values: ValueMap) -> Lay
 
 
 def _chunk_for(shard: Shape | None) -> Shape:
-    """The default chunk, or the largest that divides the wished shard."""
+    """The default chunk, or the largest that divides the requested shard."""
     return triple(map(gcd, shard, DEFAULT_CHUNK)) if shard else DEFAULT_CHUNK
 
 

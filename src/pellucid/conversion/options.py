@@ -1,4 +1,4 @@
-"""What is wished of a conversion.
+"""The options of a conversion.
 
 Here: ConversionOptions, checked when it is made.
 Not here: whether the volume and the format can do it (convert, formats).

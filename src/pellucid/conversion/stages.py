@@ -27,7 +27,7 @@ from pellucid.volume.blocks import Block, split
 class VolumeTask(Task, Protocol):
     """A task whose blocks tile one volume.
 
-    wished: the block that suits its input. smallest: the least that it can make at once, in whole grains.
+    preferred_block: the block that suits its input. min_block: the smallest that it can make, in whole output chunks.
     """
 
     @property

@@ -76,7 +76,7 @@ def _too_large(target: np.dtype[Any]) -> InvalidInput:
 
 
 def plan_values(source: np.dtype[Any], dtype: str | None, value_range: tuple[float, float] | None) -> ValueMap:
-    """Check a wish: a change that would lose values needs a range.
+    """Check the options: a change that would lose values needs a range.
 
     >>> plan_values(np.dtype("float32"), "uint8", (0.0, 2.5))
     ValueMap(dtype='uint8', value_range=(0.0, 2.5))

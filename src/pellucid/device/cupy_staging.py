@@ -1,7 +1,7 @@
 """Large arrays between the host and a CUDA device: piece by piece through pinned memory, beside the kernels.
 
 Here: upload and download.
-Not here: small arrays (cupy_primitives), pictures (pinned_memory).
+Not here: small arrays (cupy_primitives), images (pinned_memory).
 
 A copy from or to ordinary memory waits in the queue of the kernels and gets a tenth of the bus. Here one piece of
 pinned memory is filled while another is on the bus, on a stream of their own. Several threads may copy at once.

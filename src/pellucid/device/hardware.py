@@ -20,7 +20,7 @@ CPU = "cpu"
 CUDA = "cuda"
 ALL = "all"
 KEPT_BYTES = 256 * 2**20
-"""Of a card's memory that stays with this process when it is freed: pictures need the same again and again."""
+"""Of a card's memory that stays with this process when it is freed: images need the same again and again."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Device:
         return int(self.name.rpartition(":")[2]) if self.is_cuda else 0
 
     def free_bytes(self) -> int:
-        """What could be allocated now, if nobody else does."""
+        """What could be allocated now."""
         if not self.is_cuda:
             return settings.available_memory_bytes()
         with runtime.LOCK:

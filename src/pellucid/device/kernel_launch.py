@@ -35,7 +35,7 @@ from pellucid.device.hardware import Device, choose
 from pellucid.errors import InvalidInput
 
 BANDS_PER_THREAD = 8
-"""More bands than threads: work is seldom spread evenly (the middle of a picture costs more than its border)."""
+"""More bands than threads: work is seldom spread evenly (the middle of an image costs more than its border)."""
 
 MIN_BAND = 2048
 """Kernel threads in a band, at least: starting one costs about 20 µs."""
@@ -231,7 +231,7 @@ class _State:
 def _pool(threads: int) -> ThreadPoolExecutor:
     with runtime.LOCK:
         if _State.pool is None or _State.size < threads:
-            # The smaller one ends by itself once nobody refers to it.
+            # The smaller one ends once it is no longer referenced.
             _State.pool, _State.size = ThreadPoolExecutor(threads, thread_name_prefix="pellucid-kernel"), threads
         return _State.pool
 

@@ -24,7 +24,7 @@ def to_host(arrays: Sequence[Any], device: Device, *, is_waiting: bool = True) -
     """What contiguous Warp arrays hold, as NumPy arrays, once all that is queued is done; is_waiting=False: they may be
     looked at after the next synchronize().
 
-    From CUDA: in pinned memory that is used again when nobody holds the result. On the CPU: the arrays' own memory.
+    From CUDA: in pinned memory that is reused when the result is released. On the CPU: the arrays' own memory.
     """
     if not device.is_cuda:
         return [array.numpy() for array in arrays]

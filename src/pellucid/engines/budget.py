@@ -22,9 +22,9 @@ SMALLER = "Raise the memory budget (--memory), or choose smaller output chunks o
 def choose_block(
     shape: Shape, output_chunk: Shape, requested: Shape, cost: Callable[[Shape], int], budget_bytes: int
 ) -> Shape:
-    """The block that covers the wished shape as far as the budget allows, in whole grains.
+    """The block that covers the preferred shape as far as the budget allows, in whole output chunks.
 
-    wished: what the input is best read in (its chunks). cost: bytes that a block of a shape takes.
+    preferred: the chunks of the input. cost: bytes that a block of a shape takes.
     """
     block = triple(min(g, n) for g, n in zip(output_chunk, shape, strict=True))
     if cost(block) > budget_bytes:
@@ -38,7 +38,7 @@ def choose_block(
 
 
 def _grown(block: Shape, shape: Shape, output_chunk: Shape, requested: Shape) -> list[Shape]:
-    """The block, longer along one axis by doubling, the axis that covers least of the wish first."""
+    """The block, longer along one axis by doubling, the axis that covers least of the preferred shape first."""
     lacking = [axis for axis in (2, 1, 0) if block[axis] < min(requested[axis], shape[axis])]
     lacking.sort(key=lambda axis: block[axis] / requested[axis])
     return [_doubled(block, axis, shape, output_chunk, requested) for axis in lacking]

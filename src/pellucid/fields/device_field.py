@@ -33,7 +33,7 @@ class DeviceField:
 
     struct: the kernels' Field. ranges: lowest and highest value of every cell, on the device. nbytes: what it takes
     there. revision: how often its voxels there have changed; changes: how often the volume has. has_room: whether all
-    that the last picture saw fits.
+    that the last image saw fits.
     labels: the volume, where its voxels are rows of a table of labels.
     """
 
@@ -65,14 +65,14 @@ class DeviceField:
         self.stop_listening: Callable[[], None] = volume.on_change(self.changed)
 
     def changed(self, box: Box) -> None:
-        """The voxels of a box are new; from any thread. They are taken up before the next picture."""
+        """The voxels of a box are new; from any thread. They are taken up before the next image."""
         inside = box.intersect(Box.whole(self.shape))
         if not inside.is_empty:
             with self._lock:
                 self._changes = _noted(self._changes, inside)
 
     def prepare_frame(self) -> None:
-        """Before a picture: take up what changed, and forget what the last picture saw."""
+        """Before an image: take up what changed, and forget what the last image saw."""
         with self._lock:
             changes, self._changes = self._changes, []
         self.revision += len(changes)
@@ -83,7 +83,7 @@ class DeviceField:
         self._seen_on_host = None
 
     def load_missing(self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled) -> bool:
-        """After a picture: load what it saw too coarsely. Whether another picture would show more.
+        """After an image: load what it saw too coarsely. Whether another image would show more.
 
         should_stop: asked while bricks come in; once it is true the rest is left for another time.
         """
@@ -97,18 +97,18 @@ class DeviceField:
         return (low, high) if self._is_exact and low > np.float32(LOWEST) and np.isfinite(high) else None
 
     def visible(self) -> VisibleBricks:
-        """What the last picture saw."""
+        """What the last image saw."""
         is_full = self._is_full()
         if is_full is not None or not self.device.is_cuda:
             return VisibleBricks.of_all(self.shape, self._seen(), is_full)
-        # Nobody waits for it here: it comes with the picture.
+        # Not awaited here: it comes with the image.
         seen = to_host([self._wanted], self.device, is_waiting=False)[0]
         return VisibleBricks.of_all(self.shape, seen.reshape(self.bricks), None)
 
     def _seen(self) -> Voxels:
-        """How much the last picture saw of every brick, (z, y, x); one copy for all who ask before the next."""
+        """How much the last image saw of every brick, (z, y, x); one copy for all who ask before the next."""
         if self._seen_on_host is None:
-            # A copy also on the CPU, where the next picture would write into it.
+            # A copy also on the CPU, where the next image would write into it.
             self._seen_on_host = np.array(self._wanted.numpy()).reshape(self.bricks)
         return self._seen_on_host
 

@@ -44,7 +44,7 @@ class FieldPrefetcher:
     def take_ready(self, *, wait: bool = False) -> dict[str, DeviceField]:
         """Those that are there, which are then no longer kept here; wait: all of them.
 
-        What failed is left out: whoever asks for it again meets the error then.
+        A failed one is left out: the next request for it raises the error.
         """
         ready = {name: coming.field for name, coming in self._coming.items() if wait or coming.field.done()}
         for name in ready:

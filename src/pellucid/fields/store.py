@@ -18,7 +18,7 @@ from pellucid.volume.series import at_step, time_steps
 from pellucid.volume.volume import Volume, open_volume
 
 SHARE_OF_CARD = 0.8
-"""Of the free memory of a CUDA device: pictures and scratch need some, and so do others."""
+"""Of the free memory of a CUDA device: images and scratch need some, and so do others."""
 
 
 class FieldStore:

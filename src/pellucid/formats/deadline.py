@@ -4,7 +4,7 @@ Here: within(): work in a thread of its own, which is left behind where it takes
 Not here: how long that is (settings), limits of a whole process (workers, agent).
 
 A system call on a network disk that is gone, or a library that is caught in a damaged file, cannot be stopped from
-outside. Whoever waits goes on without it; the thread ends with the process, if not before.
+outside. The caller continues without it; the thread ends with the process, if not before.
 """
 
 import threading

@@ -15,7 +15,7 @@ from pellucid.formats.protocol import VOXEL_TYPES, Layout, Level
 
 @dataclass(frozen=True)
 class FormatLimits:
-    """Voxel types and codecs that a format of one level can hold. The first codec is the one taken without a wish."""
+    """Voxel types and codecs that a format of one level can hold. The first codec is the default."""
 
     name: str
     dtypes: tuple[str, ...] = VOXEL_TYPES
@@ -45,7 +45,7 @@ class FormatLimits:
 
 
 def refuse_shards(name: str, location: Location, layout: Layout) -> None:
-    """Raise where shards are wished for in a format that has none."""
+    """Raise if shards are requested in a format without shards."""
     if layout.shard is not None:
         raise InvalidInput(
             f"{name} does not support shards ({location.path}).",

@@ -1,6 +1,6 @@
 """Formats that other packages bring, through the entry point group ``pellucid.formats``.
 
-Here: finding and loading them. One that is broken is told in the log and left out: it must not spoil other files.
+Here: finding and loading them. A broken one is logged and skipped: it must not affect other files.
 Not here: our own formats and who is asked first (registry).
 
 A plugin is an object with ``open_reader``, ``open_writer`` and ``recognises(path, head) -> bool``, and optionally
@@ -70,7 +70,7 @@ def _recognises(name: str, path: str, head: bytes) -> bool:
 
 @cache
 def _loaded(name: str) -> PluggedFormat | None:
-    """Loaded once; None where it cannot be, which is told once."""
+    """Loaded once; None if that fails, which is logged once."""
     try:
         return cast(PluggedFormat, next(iter(entry_points(group=GROUP, name=name))).load())
     except Exception as error:  # noqa: BLE001  importing somebody else's module may raise anything

@@ -56,7 +56,7 @@ class Header:
 class Layout:
     """How an output is to be written; None leaves the choice to the format.
 
-    levels: shape and spacing of every resolution, full one first (their ``chunk`` is the wished chunk).
+    levels: shape and spacing of every resolution, full one first (their ``chunk`` is the requested chunk).
     shard: voxels of one stored object that holds several chunks, where the format has such.
     codec: "none", "gzip", "zstd", "lz4" or "blosc"; a format refuses what it cannot do.
     orientation: of the full resolution; a format stores what it can of it (conversion reports the rest).

@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def error_body(error: PellucidError) -> dict[str, Any]:
-    """An error as it is told to a program."""
+    """An error as JSON."""
     return {
         "kind": type(error).__name__,
         "what": error.what,

@@ -140,7 +140,7 @@ class Instance:
     def run(self) -> None:
         """Serve until stop is called or, in the main thread, Ctrl-C is pressed."""
         try:
-            # By TLS an agent knows it by its certificate; else by a folder that nobody else can enter.
+            # With TLS an agent knows it by its certificate; otherwise by a private folder.
             more = [] if self._pin else [_listening_locally(self.unix_socket)]
             self._server.run(sockets=[*self._sockets, *more])
         finally:
@@ -171,7 +171,7 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
             http="h11",  # httptools, where it is installed, reads headers of any length.
             ws="websockets-sansio",
             ws_max_size=MAX_MESSAGE_BYTES,
-            ws_per_message_deflate=False,  # Pictures are compressed already.
+            ws_per_message_deflate=False,  # Images are compressed already.
             timeout_graceful_shutdown=TIMEOUT_S,
             ssl_certfile=None if certificate is None else certificate.certificate,
             ssl_keyfile=None if certificate is None else certificate.key,

@@ -171,7 +171,7 @@ class Session:
         if member is not None and (member.size != self.picturing.size or not self.timing.frames):
             self.picturing.size = member.size
             self.picturing.request_frame(is_moving=bool(self.timing.frames))
-        self.picturing.start_next()  # Of what changed while nobody watched, nothing was drawn.
+        self.picturing.start_next()  # Changes without a client were not drawn.
 
     def controls_changed(self) -> None:
         self.broadcast(self.controls.message())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class WorkerEvents:
-    """Called on the event loop. status: what clients were told last."""
+    """Called on the event loop. status: the last status sent to clients."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session

@@ -1,1 +1,1 @@
-"""A process here, a job on Slurm: started, watched, ended; both outlive whoever started them."""
+"""Jobs as local processes or on Slurm: start, watch and stop them. They outlive the program that started them."""

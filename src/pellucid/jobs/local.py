@@ -1,4 +1,4 @@
-"""Jobs as processes of this machine, which outlive whoever started them.
+"""Jobs as processes of this machine. They outlive the program that started them.
 
 Here: LocalScheduler.
 Not here: telling processes apart (processes), the script (batch_script).

@@ -1,7 +1,7 @@
-"""What is written on a finished picture: a scale bar, and the directions of the axes.
+"""What is written on a finished image: a scale bar, and the directions of the axes.
 
 Here: how long the bar is and where the axes point, from the camera alone; drawing both.
-Not here: what is in the picture (renderer); captions of pictures side by side (side_by_side).
+Not here: what is in the image (renderer); captions of images side by side (side_by_side).
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ WIDEST_BAR = 0.28
 ROUND = (1, 2, 5)
 FINER = 4
 LEAST_PIXELS = 24
-"""A smaller picture cannot be written on."""
+"""A smaller image cannot be written on."""
 WHITE, DARK_RIM = (255, 255, 255, 255), (0, 0, 0, 190)
 BLACK, BRIGHT_RIM = (0, 0, 0, 255), (255, 255, 255, 190)
 AXES: tuple[tuple[str, Color], ...] = (("x", (240, 96, 88)), ("y", (112, 200, 96)), ("z", (96, 160, 255)))
@@ -40,7 +40,7 @@ SPELLED = {
 
 @dataclass(frozen=True)
 class Annotations:
-    """What to write on the picture. unit: what one unit of the world is, such as "um"; said on the scale bar.
+    """What to write on the image. unit: what one unit of the world is, such as "um"; said on the scale bar.
 
     In perspective the bar holds at the depth of the camera's target.
     """
@@ -52,7 +52,7 @@ class Annotations:
 
 @dataclass(frozen=True)
 class ScaleBar:
-    """length: in world units. pixels: as long in the picture. label: with a unit that suits it."""
+    """length: in world units. pixels: as long in the image. label: with a unit that suits it."""
 
     length: float
     pixels: float
@@ -71,7 +71,7 @@ class Axis:
 
 
 def scale_bar(camera: Camera, width: int, height: int, unit: str = "") -> ScaleBar:
-    """The longest round length that takes little of the picture.
+    """The longest round length that takes little of the image.
 
     >>> scale_bar(Camera(field_of_view_deg=None, height=1000.0), 1000, 1000, "um")
     ScaleBar(length=200.0, pixels=200.0, label='200 µm')
@@ -97,7 +97,7 @@ def axes(camera: Camera, width: int, height: int, signs: Vector = FORWARD) -> li
 
 
 def annotated(rgba: Voxels, camera: Camera, annotations: Annotations, signs: Vector = FORWARD) -> Voxels:
-    """A picture, (height, width, 4) uint8, with what is to be written on it. signs: of the axes' arms."""
+    """An image, (height, width, 4) uint8, with what is to be written on it. signs: of the axes' arms."""
     height, width = rgba.shape[:2]
     if not (annotations.is_scale_bar or annotations.is_axes) or min(height, width) < LEAST_PIXELS:
         return rgba
@@ -131,7 +131,7 @@ def write(image: "Image.Image", centre: Point, text: str, size: float) -> None:
 
 
 def contrast_colors(image: "Image.Image", area: tuple[int, int, int, int]) -> Inks:
-    """For what is written and for its rim: white on dark, and black on a light part of the picture."""
+    """For what is written and for its rim: white on dark, and black on a light part of the image."""
     pixels = np.asarray(image.crop(area), np.float32)
     is_light = (pixels[..., :3].mean(axis=-1) * pixels[..., 3] / 255).mean() > 140
     return (BLACK, BRIGHT_RIM) if is_light else (WHITE, DARK_RIM)
@@ -148,7 +148,7 @@ def _letters(area: tuple[int, int], origin: Point, text: str, font: Any, inks: I
 
 
 def letter_size(width: int, height: int) -> float:
-    """Pixels from line to line that can be read at this size of the picture."""
+    """Pixels from line to line that can be read at this size of the image."""
     return max(10.0, min(width, height) / 36)
 
 

@@ -60,7 +60,7 @@ class Camera:
 
     @property
     def visible_height(self) -> float:
-        """World units from the bottom to the top of the picture at the target."""
+        """World units from the bottom to the top of the image at the target."""
         if self.field_of_view_deg is None:
             return self.height
         return 2 * self.distance * tan(radians(self.field_of_view_deg) / 2)
@@ -101,7 +101,7 @@ class Camera:
         return replace(self, position=_vector(np.add(self.target, arm)))
 
     def zoomed(self, factor: float) -> "Camera":
-        """So many times larger in the picture, from as far away."""
+        """So many times larger in the image, from as far away."""
         if not 0 < factor < float("inf"):
             raise InvalidInput(f"Invalid zoom factor: {factor}.", remedy="Use a positive number; 2 shows half as much.")
         if self.field_of_view_deg is None:
@@ -115,7 +115,7 @@ def framing(
 ) -> Camera:
     """A camera that sees a world box whole, from the given side, with a little air around it.
 
-    aspect: width of the picture over its height; a square one unless told otherwise.
+    aspect: width of the image over its height; 1 by default.
     """
     return framing_boxes(np.array([[low, high]], float), direction, up, aspect)
 
@@ -125,7 +125,7 @@ def framing_boxes(
 ) -> Camera:
     """A camera that sees all of several boxes, (n, 2, 3) of low and high corners, and looks at their common middle.
 
-    is_turning: from so far away that they stay in the picture on the way around, about ``up``.
+    is_turning: from so far away that they stay in the image on the way around, about ``up``.
     """
     centre = (boxes[:, 0].min(axis=0) + boxes[:, 1].max(axis=0)) / 2
     ends = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
@@ -140,7 +140,7 @@ def framing_boxes(
 
 
 def _fitting(seen: Voxels, away: Voxels, up: Vector, aspect: float) -> tuple[float, float]:
-    """From how far away points around the origin fit into the picture, and half of its height without perspective."""
+    """From how far away points around the origin fit into the image, and half of its height without perspective."""
     right, top, _ = Camera(_vector(away), (0.0, 0.0, 0.0), up).axes()
     reach = np.maximum(np.abs(seen @ right) / aspect, np.abs(seen @ top)) * MARGIN
     return float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), float(reach.max())

@@ -1,4 +1,4 @@
-"""Frame: a picture of a Scene, with what it took.
+"""Frame: an image of a Scene, with what it took.
 
 Here: Frame and saving it.
 Not here: making it (renderer).
@@ -18,12 +18,12 @@ from pellucid.formats.protocol import Voxels
 
 @dataclass(frozen=True)
 class FrameStatistics:
-    """What a picture shows of its scene, and what it took.
+    """What an image shows of its scene, and what it took.
 
     times_s: seconds by stage: load (volumes and scenery to the device), prepare, draw, read (what was seen too coarsely
     and drawn again), finish. full_resolution: the fraction of what is visible that is drawn from level 0.
     visible_bricks: for each volume of the scene, what of it is seen, in order of importance. scale: rows drawn for each
-    row of the picture, below 1 where it was enlarged. pictures: how many were put together to smooth it.
+    row of the image, below 1 where it was enlarged. images: how many were put together to smooth it.
     """
 
     device: str

@@ -1,7 +1,7 @@
-"""Pictures one after the other, as a movie file or as numbered pictures in a folder.
+"""Images one after the other, as a movie file or as numbered images in a folder.
 
 Here: encoding (MP4, WebM, GIF), writing under the final name only what is complete, going on with a folder.
-Not here: drawing the pictures (renderer), where the camera goes (camera_path).
+Not here: drawing the images (renderer), where the camera goes (camera_path).
 """
 
 import hashlib
@@ -44,14 +44,14 @@ KINDS = {
 
 
 def is_movie(path: Path) -> bool:
-    """Whether a name asks for a movie file or for a folder of pictures, and not for one picture."""
+    """Whether a name asks for a movie file or for a folder of images, and not for one image."""
     return path.suffix.lower() in KINDS or not path.suffix
 
 
 def save_movie(path: Path, draw: Draw, count: int, frames_per_second: float = 30.0, describe: str = "") -> None:
-    """Write ``count`` pictures, ``draw(0)`` to ``draw(count - 1)``: (height, width, 4) uint8, all of one size.
+    """Write ``count`` images, ``draw(0)`` to ``draw(count - 1)``: (height, width, 4) uint8, all of one size.
 
-    One picture is in memory at a time. A name without an ending is a folder of numbered PNGs; given again with the same
+    One image is in memory at a time. A name without an ending is a folder of numbered PNGs; given again with the same
     ``describe``, it goes on where it stopped. A movie file has its name only when it is complete.
     """
     if count < 1 or not 0 < frames_per_second <= 240:
@@ -71,7 +71,7 @@ def save_movie(path: Path, draw: Draw, count: int, frames_per_second: float = 30
 
 
 def clear_movie_folder(folder: Path) -> None:
-    """Remove the numbered pictures of an earlier movie; a folder with anything else in it is refused."""
+    """Remove the numbered images of an earlier movie; a folder with anything else in it is refused."""
     entries = sorted(folder.iterdir())
     is_ours = (folder / STAMP).is_file()
     foreign = [entry for entry in entries if entry.name != STAMP and not (is_ours and NUMBERED.fullmatch(entry.name))]
@@ -85,7 +85,7 @@ def clear_movie_folder(folder: Path) -> None:
 
 
 def _counted(draw: Draw, numbers: range | list[int]) -> Iterator[Voxels]:
-    with progress.task("Drawing pictures", total=len(numbers), unit="pictures") as bar:
+    with progress.task("Rendering frames", total=len(numbers), unit="frames") as bar:
         for number in numbers:
             yield draw(number)
             bar.advance()
@@ -130,7 +130,7 @@ def _frame(pixels: Voxels, kind: MovieFormat) -> Any:
 
 
 def _with_palette(pixels: Voxels) -> Any:
-    """The 256 colours that suit this picture best."""
+    """The 256 colours that suit this image best."""
     from av import VideoFrame
     from PIL import Image
 
@@ -169,7 +169,7 @@ def _save_folder(folder: Path, draw: Draw, count: int, describe: str) -> None:
 
 
 def _check_same(folder: Path, stamp: str) -> None:
-    """Pictures of another movie must not stand among those of this one."""
+    """Images of another movie must not stand among those of this one."""
     kept = folder / STAMP
     is_other = kept.read_text().strip() != stamp if kept.exists() else any(folder.iterdir())
     if is_other:

@@ -1,7 +1,7 @@
 """From a Scene to Frames, on one device or on several.
 
 Here: Renderer, which keeps what it has loaded; render and render_progressive for one scene.
-Not here: the mathematics (reference, kernels), one device (device_renderer), when which picture is drawn (refinement).
+Not here: the mathematics (reference, kernels), one device (device_renderer), when which image is drawn (refinement).
 """
 
 import time
@@ -29,11 +29,11 @@ from pellucid.volume.volume import Volume
 
 MAX_ROUNDS = 64
 ROUNDS_WITHOUT_ROOM = 4
-"""How often a picture is drawn again with more bricks: what comes in hides other bricks, and shows some behind them."""
+"""How often an image is drawn again with more bricks: what comes in hides other bricks, and shows some behind them."""
 
 
 def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None) -> Frame:
-    """One picture of a scene. For several of the same volumes make a Renderer: it keeps them loaded."""
+    """One image of a scene. For several of the same volumes make a Renderer: it keeps them loaded."""
     with renderer_for(scene, device) as renderer:
         return renderer.render(scene, width, height)
 
@@ -41,7 +41,7 @@ def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | No
 def render_progressive(
     scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None, *, budget_ms: float = 100.0
 ) -> Generator[Frame, None, None]:
-    """Pictures of a scene, each better than the one before: see Renderer.render_progressive."""
+    """Images of a scene, each better than the one before: see Renderer.render_progressive."""
     with renderer_for(scene, device) as renderer:
         yield from renderer.render_progressive(scene, width, height, budget_ms=budget_ms)
 
@@ -70,7 +70,7 @@ class Renderer:
         is_exact: bool = True,
         is_cancelled: Callable[[], bool] = never_cancelled,
     ) -> Frame:
-        """A picture; is_exact=False: of what is there now, while what is missing is read in the background.
+        """An image; is_exact=False: of what is there now, while what is missing is read in the background.
 
         is_cancelled: asked often and from any thread; once it is true, Cancelled is raised.
         """
@@ -89,7 +89,7 @@ class Renderer:
         budget_ms: float = 100.0,
         is_cancelled: Callable[[], bool] = never_cancelled,
     ) -> Generator[Frame, None, None]:
-        """Pictures, all of one size: the first within the budget, at a resolution that fits it; the exact one; then
+        """Images, all of one size: the first within the budget, at a resolution that fits it; the exact one; then
         smoother ones, until nothing would be gained.
 
         They end when is_cancelled() (asked often, from any thread) or when the iterator is closed.
@@ -187,7 +187,7 @@ class Renderer:
 
 
 def _improve(fields: Sequence[DeviceField], timeout: DrawOptions) -> tuple[bool, bool]:
-    """Load what was seen too coarsely. Whether another picture would show more; whether loading was not cut short."""
+    """Load what was seen too coarsely. Whether another image would show more; whether loading was not cut short."""
     end_s = time.perf_counter() + timeout.round_s
 
     def should_stop() -> bool:

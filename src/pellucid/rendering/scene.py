@@ -1,7 +1,7 @@
 """Scene: what to draw, as plain data.
 
 Here: Scene and its parts, to and from JSON, versions and their migrations.
-Not here: how it is drawn (reference, renderer), what the first picture should show (automatic).
+Not here: how it is drawn (reference, renderer), what the first image should show (automatic).
 """
 
 import json
@@ -218,11 +218,11 @@ class MeshLayer:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that a picture is made from.
+    """Everything that an image is made from.
 
     step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
     which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
-    time: step of every source that is a series; the nearest is drawn. annotations: what is written on the picture.
+    time: step of every source that is a series; the nearest is drawn. annotations: what is written on the image.
     """
 
     volumes: tuple[VolumeLayer, ...] = ()

@@ -29,7 +29,7 @@ def with_look(scene: Scene, source: str) -> Scene:
 
 
 def panel_size(width: int, height: int, count: int = 2) -> tuple[int, int]:
-    """Pixels of one of several pictures beside each other.
+    """Pixels of one of several images beside each other.
 
     >>> panel_size(1000, 600)
     (499, 600)
@@ -46,7 +46,7 @@ def draw_side_by_side(
 ) -> Voxels:
     """(height, width, 4) uint8: every scene seen by the camera of the first, the first at the left.
 
-    draw: makes one picture, (height, width, 4) uint8, from a scene, a width and a height.
+    draw: makes one image, (height, width, 4) uint8, from a scene, a width and a height.
     """
     across, _ = panel_size(width, height, len(scenes))
     sheet = np.empty((height, width, 4), np.uint8)

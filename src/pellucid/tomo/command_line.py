@@ -1,4 +1,4 @@
-"""A reconstruction in the words of the command line, for whoever wants to repeat it.
+"""A reconstruction as a command line, to reproduce it.
 
 Here: ReconstructionParameters, as they are kept in a file, and arguments().
 Not here: reading the command line (cli), every choice (recipe).

@@ -1,4 +1,4 @@
-"""What is wished of a reconstruction, apart from the scan and the output.
+"""The settings of a reconstruction, apart from the scan and the output.
 
 Here: Recipe, checked when it is made, and read from words.
 Not here: what the steps do (correction, rings, filters and so on), the order of things (slabs).

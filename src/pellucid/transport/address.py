@@ -79,7 +79,7 @@ def host_to_connect(name: str) -> str:
 
 
 def connect(address: Address, timeout_s: float = CONNECT_TIMEOUT_S) -> socket.socket:
-    """A connection to a listening end; with a pin, nobody but the holder of that certificate is talked to."""
+    """A connection to a listener; with a pin, only to the holder of that certificate."""
     try:
         host = host_to_connect(address.host)
         connection = socket.create_connection((host, address.port), min(timeout_s, CONNECT_TIMEOUT_S))
@@ -90,7 +90,7 @@ def connect(address: Address, timeout_s: float = CONNECT_TIMEOUT_S) -> socket.so
 
 
 def _wrapped(connection: socket.socket, address: Address) -> ssl.SSLSocket:
-    # The pin stands for the chain of trust: certificates are made for one run, by nobody whom the system knows.
+    # The pin stands for the chain of trust: certificates are made for one run and signed by no known authority.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -62,7 +62,7 @@ DEFAULT = TransferOptions()
 
 @dataclass(frozen=True)
 class TransferClient:
-    """Somebody who connects to one listening end."""
+    """A client of one listener."""
 
     address: Address | WebAddress
     token: str

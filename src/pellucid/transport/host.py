@@ -90,7 +90,7 @@ class Host:
         """A transfer broke off, or was refused in the middle; so many bytes are kept for the next try."""
 
     def find(self, request: Mapping[str, Any]) -> OfferedArray:
-        """What somebody asks for."""
+        """The array that a client requests."""
         raise InvalidInput("This receiver does not send arrays.", remedy="Request the array from a running viewer.")
 
 

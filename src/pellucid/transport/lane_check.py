@@ -20,7 +20,7 @@ from pellucid.transport.wire.announcement import Announcement
 from pellucid.transport.wire.pieces import PieceTarget
 
 ROUNDS = 2
-"""The first one pays for memory that nobody has touched yet."""
+"""The first one includes allocating the memory."""
 
 
 @dataclass(frozen=True)

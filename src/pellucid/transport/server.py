@@ -91,7 +91,7 @@ class Listener:
         return self.host.next(timeout_s)
 
     def close(self) -> None:
-        """Stop listening; transfers under way are cancelled, and the other ends are told."""
+        """Stop listening; transfers in progress are cancelled, and their peers are notified."""
         with self._lock:
             under_way = list(self._active.values())
             for active in under_way:
@@ -103,7 +103,7 @@ class Listener:
         self._partials.clear()
 
     def cancel(self, transfer: str) -> None:
-        """End a transfer that is under way; its sender is told."""
+        """Cancel a transfer in progress; its sender is notified."""
         with self._lock:
             if transfer in self._active:
                 self._active[transfer].cancel.set()
@@ -150,13 +150,13 @@ class Listener:
         except TransferInterrupted:
             raise
         except PellucidError as error:
-            with suppress(PellucidError):  # Said already, or nobody is there to hear it.
+            with suppress(PellucidError):  # Already sent, or the peer is gone.
                 channel.write(error_message(error))
             raise
 
     @contextmanager
     def _registered(self, transfer: str, control: Channel) -> Iterator[Link]:
-        """A transfer under way. One by the same number is a broken one that nobody noticed here yet: it ends first."""
+        """A transfer in progress. One with the same number was interrupted without notice: it ends first."""
         active = _Active(control)
         control.timeout = Timeout(self._limits.timeout_s, active.cancel)
         while True:

@@ -84,7 +84,7 @@ def in_parallel(function: Callable[[int], None], items: Iterable[int]) -> None:
 
 
 class BufferPool:
-    """Memory of arrays that nobody uses any more, in this process or another, for the next array of about that size.
+    """Memory of unused arrays, of this process or another, for the next array of about that size.
 
     Its pages are there already: having new ones takes three times as long as copying into them. Old voxels are still in
     it. When there is more than limit_bytes, the oldest goes first.
@@ -127,7 +127,7 @@ class BufferPool:
 
 
 class Mappings:
-    """Memory of other processes, mapped until nobody here has used it for a moment.
+    """Memory of other processes, mapped until it was unused for a moment.
 
     Who sends one array after the other is given the same memory by turns, and to map and unmap it takes half as long as
     to copy into it. most: how many of them are kept.

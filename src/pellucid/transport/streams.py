@@ -114,7 +114,7 @@ class StreamWriter:
 
 
 class SharedMemorySender:
-    """On one machine: blocks are written where they belong, and the other end is told."""
+    """On one machine: blocks are written to their positions, and the receiver is notified."""
 
     def __init__(self, link: Link, announcement: Announcement) -> None:
         self._link = link

@@ -28,7 +28,7 @@ def sample(edge: int = 192, seed: int = 7) -> Voxels:
         distance = np.sqrt((z - centre[0]) ** 2 + (y - centre[1]) ** 2 + (x - centre[2]) ** 2)
         inside = _soft(np.float32(size) - distance, edge)
         density += (GRAIN - density) * inside
-    # A corner is cut out, so that a picture from outside shows the inside.
+    # A corner is cut out, so that an image from outside shows the inside.
     density[: edge // 2, edge // 2 :, edge // 2 :] = AIR
     noisy: Voxels = density + NOISE * random.standard_normal(density.shape, dtype=np.float32)
     return noisy.clip(0, 65_535).astype(np.uint16)

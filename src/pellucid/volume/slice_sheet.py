@@ -1,7 +1,7 @@
-"""A first look: the three middle slices as one grey picture.
+"""A first look: the three middle slices as one grey image.
 
 Here: choosing the grey window, laying slices out side by side at one scale.
-Not here: cutting them (slice_planes), lit pictures of the whole volume (render), PNG files (cli).
+Not here: cutting them (slice_planes), lit images of the whole volume (render), PNG files (cli).
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ GAP = 8
 
 @dataclass(frozen=True)
 class Panel:
-    """One slice of the picture: grey values 0 to 255, where its left edge lies, and what it shows."""
+    """One slice of the image: grey values 0 to 255, where its left edge lies, and what it shows."""
 
     pixels: Voxels
     left: int
@@ -25,7 +25,7 @@ class Panel:
 
 
 def middle_slices(volume: Volume, height: int = 480) -> tuple[Voxels, list[Panel]]:
-    """A picture (rows, columns) uint8 of the xy, xz and yz slices through the middle, and its panels.
+    """An image (rows, columns) uint8 of the xy, xz and yz slices through the middle, and its panels.
 
     All panels have the same scale in the volume's unit; the tallest is ``height`` pixels.
     """

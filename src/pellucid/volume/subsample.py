@@ -1,4 +1,4 @@
-"""A large array, thinned out: enough of it to choose a picture by, in no time.
+"""A large array, thinned out: enough of it to choose an image by, in no time.
 
 Here: thinned.
 Not here: levels of detail, which average (levels), exact statistics (statistics).

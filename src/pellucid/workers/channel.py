@@ -54,7 +54,7 @@ class MessageChannel:
         return message, descriptors[0] if descriptors else None
 
     def close(self) -> None:
-        """Wake up whoever waits at either end."""
+        """Wake up both ends."""
         with suppress(OSError):  # The other end was faster.
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()

@@ -135,7 +135,7 @@ class WorkerMain:
     def _answering(self, command: Any, work: Callable[[], None]) -> None:
         try:
             work()
-        except Exception as error:  # noqa: BLE001  # The edge of a thread: the asker is told, and the Worker goes on.
+        except Exception as error:  # noqa: BLE001  # The edge of a thread: the error is sent, and the Worker continues.
             self.failed(error, request=command.request)
 
     def _arrange(self, command: Any, descriptor: int | None) -> None:
@@ -158,7 +158,7 @@ class WorkerMain:
             self._sources.use_shape(shape_of(command, array))
         self.send_reply(replies.Done(command.request))
         if command.kind == "volume" and command.is_next:
-            # While it is described. What does not fit is refused when it is drawn, to whoever wants to see it.
+            # While it is described. A volume that does not fit is an error when it is drawn.
             with suppress(PellucidError):
                 self.drawing.renderers.load(command.source)
 
@@ -172,7 +172,7 @@ class WorkerMain:
         self.drawing.renderers.forget(command.source)
         left = self._sources.forget(command.source)
         self.send_reply(replies.Done(command.request))
-        # Unmapping takes a third of the time of copying, and the next picture does not wait for it.
+        # Unmapping takes a third of the time of copying, and the next image does not wait for it.
         threading.Thread(target=left.clear).start()
 
     def _read(self, command: Any) -> None:

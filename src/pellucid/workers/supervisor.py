@@ -37,7 +37,7 @@ class WorkerFrame:
 
 
 class FrameSlotViews:
-    """The memory that pictures of one process come in, as it told of it."""
+    """The shared memory for images of one process."""
 
     def __init__(self) -> None:
         self._memory: dict[int, SharedArray] = {}
@@ -51,7 +51,7 @@ class FrameSlotViews:
 
 
 class WorkerListener(Protocol):
-    """Who is told. Called from threads of the Worker's; must not wait."""
+    """Receives events of a Worker, on its threads; must not wait."""
 
     def worker_is_ready(self, device: str) -> None: ...
     def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None: ...
@@ -140,7 +140,7 @@ class SupervisedWorker:
             self._again = {hash: self._compile(text) for hash, text in self._shadings.items()}
 
     def close(self) -> None:
-        """End the process; nobody is told."""
+        """Stop the process without an event."""
         with self._lock:
             self._is_closed = True
             process = self._process
@@ -150,17 +150,17 @@ class SupervisedWorker:
     # What it can do
 
     def draw(self, views: tuple[requests.ViewSpec, ...], budget_ms: float, is_exact: bool) -> int:
-        """Draw these instead of whatever is being drawn. Returns the number that its pictures carry."""
+        """Draw these instead of whatever is being drawn. Returns the number that its images carry."""
         with self._lock:
             self._request = requests.Draw(next(self._draws), views, budget_ms, is_exact)
             self.start()
-            # Until the process listens, wishes would queue in the socket.
+            # Until the process listens, requests would queue in the socket.
             if self._is_ready and self._process:
                 self._process.send(self._request)
             return self._request.number
 
     def screenshot(self, view: requests.ViewSpec) -> "Future[Voxels]":
-        """One exact picture, copied, when there is time for it."""
+        """One exact image, copied, when there is time for it."""
         return self.send_request("taking a screenshot", lambda request: requests.TakeScreenshot(request, view))
 
     def use_array(self, source: str, handed: OwnedArray) -> "Future[replies.Done]":
@@ -171,7 +171,7 @@ class SupervisedWorker:
             return self._send_array(source, handed)
 
     def changed(self, source: str, boxes: Iterable[Box]) -> None:
-        """Voxels of an array that was handed over are new; a picture that is drawn from now on shows them."""
+        """Voxels of an array that was handed over are new; an image that is drawn from now on shows them."""
         with self._lock:
             if self._process is not None and source in self._arrays:
                 self._process.send(requests.MarkChanged(source, tuple(boxes)))
@@ -241,7 +241,7 @@ class SupervisedWorker:
             case replies.Ready(device):
                 self._ready(process, device)
             case replies.FrameDrawn():
-                self._losses = 0  # Only a picture shows that it works: arrays are handed over before it fails again.
+                self._losses = 0  # Only an image shows that it works: arrays are handed over before it fails again.
                 self._drawn(process, answer, descriptor)
             case replies.Heartbeat(stage):
                 self._listener.stage_changed(stage)
@@ -250,7 +250,7 @@ class SupervisedWorker:
             case replies.Failed(number, request) if request < 0:
                 self._listener.drawing_failed(number, error_of(answer))
             case _:
-                with suppress(InvalidStateError):  # Whoever asked has gone away meanwhile.
+                with suppress(InvalidStateError):  # The caller has cancelled meanwhile.
                     _settle(_taken(self._waiting, answer.request), answer, descriptor)
 
     def _ready(self, process: WorkerProcess, device: str) -> None:
@@ -278,7 +278,7 @@ class SupervisedWorker:
             self._process = None
             waiting, self._waiting = self._waiting, {}
             ending = replace(ending, scenes=tuple(_scenes(one.command for one in waiting.values())))
-            # What was being drawn may be what ended it: whoever listens decides what is drawn next.
+            # The image in progress may have caused it: the listener decides what is drawn next.
             self._request = None
             self._losses += 1
             if ending.is_fault:
@@ -296,7 +296,7 @@ class SupervisedWorker:
 
 
 def _release_after(forgotten: "Future[replies.Done]", handed: OwnedArray, releasing: "set[Future[None]]") -> None:
-    """Give memory back, or to whoever wants it when the Worker has let go of it."""
+    """Release memory, or pass it on, when the Worker no longer uses it."""
     if (released := handed.released) is None:
         return handed.shared.close()
     back: Future[None] = Future()
@@ -326,5 +326,5 @@ def _settle(future: "Future[Any]", answer: Any, descriptor: int | None) -> None:
 
 
 def error_of(failed: replies.Failed) -> PellucidError:
-    """The error that a Worker told of, as one of the same class."""
+    """The error that a Worker sent, as one of the same class."""
     return error_named(failed.kind, failed.what, failed.remedy, failed.line)

@@ -57,7 +57,7 @@ async def _run(allowed: str, *arguments: str) -> tuple[int, str, str]:
     except TimeoutError:
         raise Unreadable(arguments[1], f"inspecting it took longer than {TIMEOUT_S:.0f} s") from None
     finally:
-        if child.returncode is None:  # Too slow, or whoever asked has gone.
+        if child.returncode is None:  # Too slow, or the client has disconnected.
             with suppress(ProcessLookupError):
                 child.kill()
     return child.returncode or 0, text.decode(errors="replace"), fault.decode(errors="replace")

@@ -126,7 +126,7 @@ def _plain_files(folder: Path) -> Iterator[Path]:
 
 
 class _Collected:
-    """What was written since it was taken last; nobody can go back in it."""
+    """Takes the bytes written since the last call; it cannot seek."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -1,7 +1,7 @@
-"""Telling the Hub that somebody is there.
+"""Activity reports to JupyterHub.
 
-Here: Activity: input of the person is noted, and reported now and then; pictures and polling are none.
-Not here: what the Hub does with it (it may end agents that nobody uses).
+Here: Activity: input of the person is noted, and reported now and then; images and polling are none.
+Not here: what the Hub does with it (it may stop idle agents).
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class Activity:
         self._last, self._reply = clock(), 0.0
 
     def note(self) -> None:
-        """Somebody did something just now."""
+        """Record activity now."""
         self._last = self._clock()
 
     def report(self) -> None:

@@ -69,7 +69,7 @@ class HubAuthMiddleware:
         return {**scope, "path": path, "headers": kept, "root_path": self._hub.prefix, "hub": self._hub.hub_url}
 
     def _refusal(self, scope: Scope) -> Response:
-        """A page that is opened leads to the log-in and back; anything else is told no."""
+        """A page is redirected to the log-in and back; any other request is denied."""
         headers = Headers(scope=scope)
         is_page = scope["method"] == "GET" and "text/html" in headers.get("accept", "")
         if not is_page or headers.get("authorization"):
@@ -99,7 +99,7 @@ class HubAuthMiddleware:
     def _set_cookie(self, answer: Response, scope: Scope, name: str, value: str, lasts_s: int | None) -> None:
         is_secure = Headers(scope=scope).get("x-forwarded-proto", "").partition(",")[0] == "https"
         path = f"{quote(self._hub.prefix)}/"
-        # Lax, not strict: somebody who follows a link from elsewhere would be sent to log in for ever.
+        # Lax, not strict: a user who follows a link from elsewhere would be sent to the log-in for ever.
         answer.set_cookie(name, value, lasts_s, path=path, secure=is_secure, httponly=True, samesite="lax")
 
 
@@ -119,13 +119,13 @@ class RequestCredentials:
         if self.bearer:
             return await asyncio.to_thread(people.is_allowed, self.bearer)
         if self.method not in READING and self._origin is None:
-            return False  # A browser says where a change comes from; with its cookies nobody else is believed.
+            return False  # A browser states the origin of a change; with cookies only the own origin is accepted.
         token, session = cookie(self._cookies, COOKIE), cookie(self._cookies, SESSION_COOKIE)
         return await asyncio.to_thread(people.is_allowed, token, session)
 
 
 class ViewerAuth:
-    """Before the viewers. has_links: whoever has a viewer's link comes in with that alone."""
+    """Authentication for viewers. has_links: a viewer's link is sufficient."""
 
     def __init__(self, hub: HubEnvironment, people: HubUsers, activity: Activity, has_links: bool) -> None:
         self._hub, self._people, self._activity, self._has_links = hub, people, activity, has_links
@@ -133,7 +133,7 @@ class ViewerAuth:
     async def __call__(self, head: RequestHead) -> tuple[RequestHead, bool]:
         """The head as a viewer's door knows it, and whether it is its owner's program, which the Hub vouches for.
 
-        As it came, where it is for no viewer or nobody vouches: the agent's own pages answer then.
+        Unchanged if it is not for a viewer or not authenticated: the agent's own pages answer then.
         """
         inner = head.without_prefix(self._hub.prefix)
         if inner is None or inner.viewer[0] is None:

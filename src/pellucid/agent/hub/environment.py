@@ -19,7 +19,7 @@ SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 class HubEnvironment:
     """host, port: where the Hub expects the agent. prefix: the agent's path, without a stroke at its end, as it is
     once decoded. api_url: the Hub's own, from here; hub_url: where a browser finds the Hub. api_token: the agent's word
-    to the Hub. access: whoever has one of these scopes may come in.
+    to the Hub. access: users with one of these scopes are allowed.
     """
 
     host: str

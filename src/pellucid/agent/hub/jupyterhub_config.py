@@ -10,7 +10,7 @@ from pellucid.agent.hub.jupyterhub_settings import configure
 from pellucid.agent.hub.site_config import read_hub_site
 from pellucid.settings import current
 
-if "get_config" in globals():  # JupyterHub gives these names to its settings file; nobody else does.
+if "get_config" in globals():  # Only JupyterHub defines these names in its settings file.
     site_file = current().site_file
     site = read_hub_site(site_file)
     configure(globals()["get_config"](), site, site_file)

@@ -19,7 +19,7 @@ SECRET_FILE = "proxy_secret"
 SETTINGS_FILE = Path(__file__).with_name("jupyterhub_config.py")
 PASSED_ON = ("PELLUCID_", "SLURM_CONF")
 PERSONAL = ("PELLUCID_STATE_FOLDER", "PELLUCID_CACHE_FOLDER", "PELLUCID_CONFIG")
-"""Root's own folders are nobody else's."""
+"""Folders of root, which other users cannot open."""
 
 
 def configure(c: Any, site: HubSite, site_file: Path) -> None:
@@ -42,7 +42,7 @@ def _configure_hub(c: Any, site: HubSite, folder: Path) -> None:
     c.JupyterHub.subdomain_host = site.subdomains
     c.JupyterHub.template_paths = [str(Path(__file__).with_name("templates"))]
     c.JupyterHub.logo_file = str(static_page.SITE / "icon.svg")
-    # Whoever comes back to an agent that has ended gets another, without being asked.
+    # A user who returns after the agent has stopped gets a new one without a question.
     c.JupyterHub.implicit_spawn_seconds = 1
     # Agents and the proxy go on while the Hub is restarted, and so do the viewers behind them.
     c.JupyterHub.cleanup_servers = False

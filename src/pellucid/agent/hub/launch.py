@@ -1,7 +1,7 @@
 """The two processes of a Hub: the proxy, through which everything goes, and the Hub itself.
 
 Here: their commands, running one in the place of this process, and a proxy that outlives it.
-Not here: what they are told (jupyterhub_settings), their settings (site).
+Not here: the settings of JupyterHub (jupyterhub_settings), the site's settings (site_config).
 """
 
 import os
@@ -28,7 +28,7 @@ SECRET = "CONFIGPROXY_AUTH_TOKEN"
 
 
 def run_proxy(site: HubSite) -> NoReturn:
-    """In the place of this process, as whoever started it.
+    """Replace this process, as the same user.
 
     Where systemd hands it secrets (LoadCredential), it has no need to read them from anywhere else.
     """
@@ -72,7 +72,7 @@ def start_proxy(site: HubSite) -> None:
 
 
 def _in_memory(path: Path) -> int:
-    """A file's content behind a descriptor: whoever is given that need not be able to read the file."""
+    """A descriptor for the content of a file, for a process that cannot read the file itself."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -30,7 +30,7 @@ class LoginAttempt:
 
 
 class OAuthLogin:
-    """Attempts are kept here, and known to the browser by a name that nobody can guess."""
+    """Log-in attempts are stored here; the browser knows each by a random name."""
 
     def __init__(self, hub: HubEnvironment, clock: Callable[[], float] = time.monotonic) -> None:
         self._hub, self._clock = hub, clock
@@ -52,7 +52,7 @@ class OAuthLogin:
     def finish(self, code: str, state: str, in_cookie: str) -> tuple[str, str]:
         """The token, "" where there is none to be had, and where the browser wanted to go.
 
-        state: as it came back from the Hub; in_cookie: as this browser has it, so that nobody is logged in by a link.
+        state: as it came back from the Hub; in_cookie: as this browser has it, so that a link cannot log a user in.
         """
         attempt = self._attempts.pop(state, None)
         is_same = secrets.compare_digest(state.encode(), in_cookie.encode())

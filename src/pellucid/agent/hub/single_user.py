@@ -32,7 +32,7 @@ POLL_S = 0.05
 
 
 class SingleUserServer:
-    """hub: what the Hub told. has_links: whether links to viewers open them for those whom the Hub does not know."""
+    """hub: the environment from the Hub. has_links: whether links to viewers work without a log-in."""
 
     def __init__(self, hub: HubEnvironment, has_links: bool = False) -> None:
         self.hub = hub
@@ -44,7 +44,7 @@ class SingleUserServer:
         return cls(HubEnvironment.from_environment(), read_hub_site(current().site_file).links)
 
     def with_auth(self, app: ASGIApp, token: str) -> ASGIApp:
-        """The agent's own pages, below the Hub's prefix for whoever the Hub vouches for."""
+        """The agent's own pages, below the Hub's prefix, for users whom the Hub authenticates."""
         return HubAuthMiddleware(app, self.hub, self._people, self._activity, token)
 
     def place(self, came: RequestHead, viewer: str) -> str:

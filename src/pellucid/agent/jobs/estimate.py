@@ -15,7 +15,7 @@ from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
 DEVICE_RESERVE_BYTES = 2 * 2**30
-"""Of each GPU: context, compiled code, pictures and what they are made from."""
+"""Of each GPU: context, compiled code, images and what they are made from."""
 HOST_RESERVE_BYTES = 4 * 2**30
 OVERHEAD = 1.1
 """Beside the voxels there are value ranges of bricks, and halos where several GPUs share a volume."""

@@ -68,7 +68,7 @@ class ViewerAddress:
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """How far a task is. fraction: 0 to 1; None where nobody knows. result: what came of it, a path or an address."""
+    """How far a task is. fraction: 0 to 1; None if unknown. result: a path or an address."""
 
     name: str
     fraction: float | None
@@ -130,7 +130,7 @@ class RecordStore:
         return _read(TaskProgress, self.folder_of(id) / PROGRESS)
 
     def read_text(self, id: str, file: str) -> str:
-        """What a viewer has written down for whoever comes later; "" where it did not."""
+        """The text that a viewer left in a file of its folder; "" if it did not."""
         return str((read_json(self.folder_of(id) / file) or {}).get("word", ""))
 
     def submitted(self, record: JobRecord) -> SubmittedJob:

@@ -17,7 +17,7 @@ from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
 COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct", "share")
-"""What may run as a task; nothing that itself waits for somebody."""
+"""Commands that may run as a task: none that waits for a user."""
 IDLE_TIMEOUT_S = 3600.0
 
 

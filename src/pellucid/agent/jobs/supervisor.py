@@ -142,7 +142,7 @@ class JobSupervisor:
         return None if state.is_over or state.phase == "queued" else self._store.address(id)
 
     def used_at(self) -> float:
-        """When somebody last did something in one of the viewers, in seconds since 1970; 0 where nobody has."""
+        """When one of the viewers was last used, in seconds since 1970; 0 if never."""
         running = (record.id for record in self.records if record.kind == "viewer" and not record.state.is_over)
         return max((self._store.used_at(id) for id in running), default=0.0)
 

@@ -20,7 +20,7 @@ POLL_S = 0.1
 
 
 class TimeLimitWarning:
-    """session: of the viewer. left_s: until its job's time is over. on_saved: told under which name a scene is kept."""
+    """session: of the viewer. left_s: time left of its job. on_saved: called with the name of the saved scene."""
 
     def __init__(self, session: Session, left_s: float, on_saved: Callable[[str], None] = lambda _: None) -> None:
         self._session, self._left_s, self._on_saved = session, left_s, on_saved

@@ -3,7 +3,7 @@
 Here: main, which ``python -m pellucid.agent.jobs.viewer_main FOLDER`` runs on whatever machine the job got.
 Not here: starting the job (supervisor), the viewer (instance).
 
-The wish is in the folder, and the address goes there when the viewer listens: nobody has to be there to take it.
+The request is in the job's folder, and the address is written there when the viewer listens.
 """
 
 import logging

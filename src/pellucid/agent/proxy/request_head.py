@@ -73,9 +73,9 @@ class RequestHead:
         return replace(self, target="/" + "/".join(parts[depth:]) + mark + query)
 
     def for_upstream(self, viewer: str | None, stated: str = "") -> bytes:
-        """What the other end is told: its own path, and that this is the only request of the connection.
+        """The head for the upstream server: its own path, and that this is the only request of the connection.
 
-        stated: what the agent says of the request (instance.sessions.Access.channel); nobody else may say it.
+        stated: what the agent says of the request (instance.sessions.Access.channel); clients cannot set it.
         """
         target = self.target if viewer is None else self.target[len(f"/i/{viewer}") :]
         kept = [line for line in self.headers if _name(line) not in (*OF_THE_CONNECTION, AGENT)]

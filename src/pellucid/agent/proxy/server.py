@@ -1,7 +1,7 @@
 """One port for everything: each connection is led to the agent's own pages, or to a viewer on whatever machine.
 
 Here: ReverseProxy, which listens; after the head of a request it only moves bytes.
-Not here: heads (request_head), who may come in (whoever a connection is led to asks for its token).
+Not here: heads (request_head), authentication (the upstream server asks for its token).
 
 One request per connection: so nothing has to be known of what follows the head, HTTP or WebSocket.
 """
@@ -159,7 +159,7 @@ class ClientEnd(ProxyEnd):
 class ReverseProxy:
     """own: the Unix socket of the agent's own pages. find: where viewers are. on_use: called for every request.
 
-    gate: before the viewers, where somebody else than they decides who may come in. run: names this run of the agent;
+    gate: authentication before the viewers, where the Hub decides. run: names this run of the agent;
     what a viewer issues through it works through it alone. place: where pages are; without it, at this door.
     """
 

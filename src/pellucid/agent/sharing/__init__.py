@@ -1,1 +1,1 @@
-"""Files given to somebody elsewhere: written to S3, and a link that expires."""
+"""Files shared through S3, by a link that expires."""

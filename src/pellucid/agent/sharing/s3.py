@@ -95,7 +95,7 @@ class S3Store:
 
 
 class _Exchange:
-    """One request; what goes wrong is told in our words."""
+    """One request; a failure is a PellucidError."""
 
     def __init__(self, object: str, address: str) -> None:
         self._object, self._parts = object, urlsplit(address)

@@ -1,4 +1,4 @@
-"""A file for somebody elsewhere.
+"""Sharing a file.
 
 Here: share: written to S3, and a link that expires.
 Not here: talking to the server (s3).
@@ -26,7 +26,7 @@ class Shared:
 
 
 def share(path: Path, to: str, days: float, storage: S3Store | None = None) -> Shared:
-    """Write a file, or a folder packed into one, below ``to``, under a name that nobody can guess."""
+    """Write a file, or a folder packed into one, below ``to``, under a random name."""
     storage = storage or S3Store.from_environment()
     if not path.exists():
         raise NotFound(str(path))

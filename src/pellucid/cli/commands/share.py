@@ -1,4 +1,4 @@
-"""``pellucid share``: a file for somebody elsewhere, by a link that expires.
+"""``pellucid share``: share a file by a link that expires.
 
 Here: the command's arguments.
 Not here: writing it to S3, and the link (agent.sharing).

@@ -1,6 +1,6 @@
-"""``pellucid slices``: a picture of the three middle slices.
+"""``pellucid slices``: an image of the three middle slices.
 
-Here: the command, and writing the picture with its captions as PNG.
+Here: the command, and writing the image with its captions as PNG.
 Not here: cutting and laying out (volume.slice_sheet).
 """
 
@@ -19,7 +19,7 @@ IMAGES = (".png", ".jpg", ".tif", ".webp")
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("slices", help="a picture of the three middle slices")
+    parser = commands.add_parser("slices", help="an image of the three middle slices")
     add_source(parser)
     parser.add_argument("-o", "--output", required=True, help="PNG file to write")
     parser.add_argument("--height", type=count_argument, default=480, help="height of the tallest slice in pixels")

@@ -1,6 +1,6 @@
 """Carrying out ``pellucid reconstruct --follow``: three slices of a scan that is still being written, in a viewer.
 
-Here: the slices as planes of a streamed volume, and as a picture beside the output.
+Here: the slices as planes of a streamed volume, and as an image beside the output.
 Not here: making them (tomo.live), arguments (reconstruct).
 """
 
@@ -24,7 +24,7 @@ from pellucid.transport.streams import StreamWriter
 from pellucid.volume.slice_sheet import grey_window
 
 MAX_EDGE = 256
-"""Voxels along an edge in the viewer; the picture beside the output has all."""
+"""Voxels along an edge in the viewer; the image beside the output has all."""
 
 TIMEOUT_S = 30.0
 GAP = 8
@@ -103,4 +103,4 @@ def _save(cross: OrthogonalSlices, path: Path) -> None:
     grey = np.clip((stacked - low) / (high - low) * 255, 0, 255).astype(np.uint8)
     partial = path.with_name(f".{path.name}")
     Image.fromarray(grey).save(partial, "png")
-    partial.replace(path)  # Whoever looks at it never sees half of it.
+    partial.replace(path)  # No reader ever sees half of it.

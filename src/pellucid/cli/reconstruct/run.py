@@ -1,6 +1,6 @@
-"""Carrying out ``pellucid reconstruct``: the volume, or a picture of some slices.
+"""Carrying out ``pellucid reconstruct``: the volume, or an image of some slices.
 
-Here: arguments to a recipe, previews, the picture of several centers.
+Here: arguments to a recipe, previews, the image of several centers.
 Not here: reconstructing (tomo).
 """
 

@@ -1,7 +1,7 @@
 """The scene that the arguments of ``pellucid render`` describe.
 
-Here: a volume's first picture or a saved scene, changed by the options that were given.
-Not here: the options themselves (render), what the first picture is (rendering.automatic).
+Here: a volume's first image or a saved scene, changed by the options that were given.
+Not here: the options themselves (render), what the first image is (rendering.automatic).
 """
 
 import argparse
@@ -70,7 +70,7 @@ def _first_scene(location: Location, options: argparse.Namespace) -> Scene:
 
 
 def _at_time(location: Location, options: argparse.Namespace) -> Scene:
-    """The first picture of a step, in a scene that names the series and the time."""
+    """The first image of a step, in a scene that names the series and the time."""
     with open_at(location, options.time) as volume:
         scene = automatic_scene(volume, options.preset, **_stance(options))
         (layer,), source = scene.volumes, str(location.absolute)
@@ -150,7 +150,7 @@ def _transfer(transfer: TransferFunction, options: argparse.Namespace) -> Transf
 def shaded_by(scene: Scene, shading: UserShading, parameters: list[tuple[str, float]]) -> Scene:
     """The scene with its first volume under a user's shading."""
     if not scene.volumes:
-        raise InvalidInput("The scene has no volume to shade.", remedy="Name one.")
+        raise InvalidInput("The scene has no volume to shade.", remedy="Pass a volume file.")
     layer, *others = scene.volumes
     layer = replace(layer, shading="user", user_shading=shading.hash, parameters=tuple(parameters))
     return replace(scene, volumes=(layer, *others))
@@ -175,7 +175,7 @@ def _slice(layer: VolumeLayer, volume: Volume, axis: Literal["x", "y", "z"], num
 
 def _with_company(scene: Scene, options: argparse.Namespace) -> Scene:
     if options.slice and not scene.volumes:
-        raise InvalidInput("The scene has no volume to slice.", remedy="Name one.")
+        raise InvalidInput("The scene has no volume to slice.", remedy="Pass a volume file.")
     if options.labels and not scene.volumes:
         raise InvalidInput("The scene has no volume for these labels.", remedy="Pass the label file as the volume.")
     if options.labels:

@@ -27,7 +27,7 @@ STAYING = 1.5
 
 
 class BrickField(DeviceField):
-    """Bricks of all levels in a pool. The coarsest level is always there; the rest comes as pictures want it."""
+    """Bricks of all levels in a pool. The coarsest level is always there; the rest comes as images want it."""
 
     def __init__(self, volume: Volume, device: Device, budget_bytes: int, *, is_texture: bool = True) -> None:
         super().__init__(volume, device)
@@ -86,7 +86,7 @@ class BrickField(DeviceField):
         self._pool.publish()
 
     def _targets(self) -> Voxels:
-        """The pages that the last picture should have had, most important first.
+        """The pages that the last image should have had, most important first.
 
         Where the bricks that it saw do not all fit at level 0: all of them at the finest level that fits, and as many
         as there is room for at the level before.

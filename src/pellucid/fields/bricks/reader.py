@@ -24,7 +24,7 @@ TOGETHER = 4
 """Bricks along the edge of a group that is read at once: chunks of a file are then seldom decoded twice."""
 
 AT_ONCE_BYTES = 8 * 2**20
-"""Of bricks that are taken in between two pictures of a moving scene: more would be felt."""
+"""Of bricks that are taken in between two images of a moving scene: more would be felt."""
 
 MAX_BYTES = 128 * 2**20
 """In a group, where compressed chunks are long: slices that are compressed whole."""

@@ -1,6 +1,6 @@
-"""What the rays of a picture saw of a volume.
+"""What the rays of an image saw of a volume.
 
-Here: VisibleBricks, sorted when somebody asks.
+Here: VisibleBricks, sorted on first use.
 Not here: counting what rays see (sampling), reading what was seen too coarsely (bricks).
 """
 
@@ -22,7 +22,7 @@ class _Sorted(NamedTuple):
 
 
 class VisibleBricks:
-    """What the rays of a picture saw of a volume, the most visible first.
+    """What the rays of an image saw of a volume, the most visible first.
 
     indices: (n, 3) bricks along (z, y, x), each of 32³ voxels; weights: (n,) samples taken in each, by how much of the
     ray's light was left; is_full: (n,) which were drawn at full resolution.

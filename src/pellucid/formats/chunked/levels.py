@@ -132,14 +132,14 @@ def checked_codec(path: str, layout: Layout) -> str:
 
 
 def level_chunk(level: Level) -> Shape:
-    """The wished chunk, no larger than the level."""
+    """The requested chunk, no larger than the level."""
     requested = level.chunk if min(level.chunk) > 0 else DEFAULT_CHUNK
     z, y, x = (max(1, min(n, s)) for n, s in zip(requested, level.shape, strict=True))
     return (z, y, x)
 
 
 def level_shard(level: Level, layout: Layout) -> Shape:
-    """Whole chunks, no more than cover the level: as wished, or as many as stay below 64 MiB.
+    """Whole chunks, no more than cover the level: as requested, or as many as stay below 64 MiB.
 
     A shard is what one thread holds in memory and one file holds on disk.
     """
@@ -155,7 +155,7 @@ def level_shard(level: Level, layout: Layout) -> Shape:
 
 
 def _requested_counts(layout: Layout) -> list[int]:
-    """How many chunks of the full resolution the wished shard is along each axis."""
+    """How many chunks of the full resolution the requested shard has along each axis."""
     shard, chunk = layout.shard or DEFAULT_CHUNK, layout.levels[0].chunk
     if any(s <= 0 or n <= 0 or s % n for s, n in zip(shard, chunk, strict=True)):
         raise InvalidInput(

@@ -130,7 +130,7 @@ def write_json(store: Store, key: str, document: Json) -> None:
 
 
 def write_whole(path: Path, pieces: Iterable[Bytes]) -> None:
-    """Write a file under another name and rename it, so that nobody reads half of it."""
+    """Write a file under another name and rename it, so that no reader sees half of it."""
     # Threads and processes may write the same object at once: each has its own partial name.
     partial = f"{path}.{os.getpid()}-{threading.get_ident()}.part"
     with writing(path):

@@ -47,7 +47,7 @@ def _name(path: str) -> str:
 
 
 def redacted(error: PellucidError, capability: Capability, known: Iterable[str] = ()) -> PellucidError:
-    """The error as somebody with this capability may see it."""
+    """The error as a client with this capability may see it."""
     if allows(capability, "own"):
         return error
     what, remedy = without_paths(error.what, known := tuple(known)), without_paths(error.remedy, known)

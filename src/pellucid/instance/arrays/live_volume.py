@@ -144,7 +144,7 @@ class LiveVolume:
         """Show what has come, as often as it makes sense; the latest wins."""
         while boxes := self._taken():
             self._session.idle.touch()
-            # Of a Worker that was lost everybody is told already; the next one begins with all that is there.
+            # Clients already know that the Worker was lost; the next one starts with all voxels received so far.
             with suppress(PellucidError):
                 if self._layer is None:
                     await self._place()
@@ -180,7 +180,7 @@ class LiveVolume:
 
     def _release(self, own: SharedArray) -> None:
         own.close()
-        if self._is_complete:  # Else whoever got this memory next would get the blocks that still come.
+        if self._is_complete:  # Otherwise the next user of this memory would get blocks that still arrive.
             self._released(self._shared)
 
     def _choose(self) -> None:
@@ -206,7 +206,7 @@ class LiveVolume:
         question = lambda request: requests.Describe(request, self.source, is_labels)  # noqa: E731
         described = await asyncio.wrap_future(session.worker.send_request("describing", question))
         session.catalogue.add(self.source, described)
-        if session.history.scene.camera == self._camera:  # Nobody has turned it.
+        if session.history.scene.camera == self._camera:  # No client has moved it.
             session.history.set_camera(described.camera)
             session.broadcast(CameraMoved(described.camera, ""))
         placed = self._layer.transform if self._layer is not None else described.volume.transform
@@ -215,7 +215,7 @@ class LiveVolume:
             loading.measure(session, self.source)
 
     def _replace(self, chosen: VolumeLayer, is_moving: bool) -> None:
-        """Put a layer in the place of the one before, as far as nobody has touched that."""
+        """Replace the previous layer, unless a client has changed it."""
         session, before = self._session, self._layer
         scene = session.history.scene
         volumes = tuple(_touched(layer, before, chosen) for layer in scene.volumes)

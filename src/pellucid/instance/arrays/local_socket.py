@@ -123,7 +123,7 @@ class LocalSocketServer:
 
 
 class _Descriptor:
-    """A descriptor that came along: closed at the end, unless somebody took it."""
+    """A received descriptor: closed at the end, unless it was taken."""
 
     def __init__(self, number: int | None) -> None:
         self._number = number

@@ -68,7 +68,7 @@ class TransferMonitor:
 
 
 def interrupted_message(name: str, error: PellucidError, kept: int) -> tuple[str, str]:
-    """What pages are told of a transfer that did not get to its end.
+    """The message for pages about an interrupted transfer.
 
     >>> interrupted_message("scan", PellucidError("The other end is gone.", remedy=""), 2**30)[1]
     'The data received so far stays visible. Send it again; 1.0 GiB have already arrived.'

@@ -1,4 +1,4 @@
-"""Pictures as bytes for a page.
+"""Images as bytes for a page.
 
 Here: PNG, and H.264 as a stream.
 Not here: JPEG (jpeg), when which is wanted (sender), movie files (rendering.movie).
@@ -19,11 +19,11 @@ FRAMES_PER_SECOND = 30
 MIN_VIDEO_EDGE = 16
 """Pixels: a smaller image is enlarged, as encoders refuse it."""
 MAX_THREADS = 8
-"""Of one picture: each makes a slice of it, and smaller ones would not be made sooner."""
+"""Of one image: each makes a slice of it, and smaller ones would not be made sooner."""
 
 
 MIN_SHARE = 0.4
-"""Of a stream's edges: a picture that is smaller than that begins another, and a larger one is enlarged to fit it."""
+"""Of a stream's edges: an image that is smaller than that begins another, and a larger one is enlarged to fit it."""
 
 
 def encode_png(pixels: Voxels, *, has_opacity: bool = False) -> bytes:
@@ -103,7 +103,7 @@ class VideoEncoder:
         return VideoFrame(encoded, is_key, self._codec, width, height)
 
     def _holds(self, width: int, height: int, is_key: bool) -> bool:
-        """Whether a picture of this size goes on with the stream; a key frame is the time to fit it."""
+        """Whether an image of this size goes on with the stream; a key frame is the time to fit it."""
         if self._context is None:
             return False
         smallest = 1.0 if is_key else MIN_SHARE

@@ -1,10 +1,10 @@
 """One JPEG, made by several threads.
 
-Here: JpegEncoder; strips of a picture that are encoded side by side and joined.
+Here: JpegEncoder; strips of an image that are encoded side by side and joined.
 Not here: other codecs (encoders), when which is wanted (sender).
 
-After a restart marker a JPEG goes on as if it had just begun. So strips of whole blocks, each encoded as a picture, are
-one picture once they stand behind one another with such markers in between: the same pixels, bit by bit.
+After a restart marker a JPEG goes on as if it had just begun. So strips of whole blocks, each encoded as an image, are
+one image once they stand behind one another with such markers in between: the same pixels, bit by bit.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def blocks_high(rows: int, columns: int, strips: int) -> int:
 
 
 def join(strips: list[bytes], height: int, interval: int) -> bytes:
-    """One picture of this height from strips, each but the last of so many blocks."""
+    """One image of this height from strips, each but the last of so many blocks."""
     head = bytearray(strips[0][:2])
     for marker, segment in segments(strips[0]):
         if marker == SCAN:

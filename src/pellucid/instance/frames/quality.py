@@ -1,4 +1,4 @@
-"""How good pictures may be while something moves, by what the wire takes.
+"""How good images may be while something moves, by what the wire takes.
 
 Here: AdaptiveQuality, from the times of acknowledged frames.
 Not here: what the device can draw in its time (workers.drawing).
@@ -13,7 +13,7 @@ MEMORY = 0.7
 
 @dataclass(frozen=True)
 class QualityLevel:
-    """jpeg: quality of JPEG. scale: of the picture's edges."""
+    """jpeg: quality of JPEG. scale: of the image's edges."""
 
     jpeg: int
     scale: float

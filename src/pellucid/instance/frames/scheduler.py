@@ -1,9 +1,9 @@
-"""What is drawn when: rough pictures while something moves, the exact one at rest.
+"""What is drawn when: rough images while something moves, the exact one at rest.
 
-Here: FrameScheduler: the latest wish, what is under way, the rest that brings the exact picture.
+Here: FrameScheduler: the latest request, the frame in progress, the exact image when nothing moves.
 Not here: drawing (workers), encoding and sending (sender), the scene (history).
 
-A rough picture that was begun is finished, or a hand that never rests would see none. The exact picture is abandoned as
+A rough image that was begun is finished, or a hand that never rests would see none. The exact image is abandoned as
 soon as anything else is wanted.
 """
 
@@ -22,11 +22,11 @@ from pellucid.workers.protocol import requests
 from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
 
 REST_S = 0.3
-"""How long nothing has to change before the exact picture is drawn, unless the page says that it is at rest."""
+"""How long nothing has to change before the exact image is drawn, unless the page says that it is at rest."""
 BUDGET_MS, CUDA_BUDGET_MS = 80.0, 14.0
-"""What a rough picture may take: ten and more a second on a CPU, sixty on a card."""
+"""What a rough image may take: ten and more a second on a CPU, sixty on a card."""
 FIRST = 0.7
-"""How much of it the first picture of a movement may take: until it comes, nothing has answered the hand."""
+"""How much of it the first image of a movement may take: until it comes, nothing has answered the hand."""
 MIN_EDGE = 16
 """Pixels: a page that asks for a smaller frame, as one that has no room for it may, gets this."""
 VIEWS: tuple[View, View] = ("main", "other")
@@ -34,7 +34,7 @@ VIEWS: tuple[View, View] = ("main", "other")
 
 @dataclass(frozen=True)
 class FrameRequest:
-    """What the next picture should show. number grows with every change."""
+    """What the next image should show. number grows with every change."""
 
     number: int
     arrived_at: float
@@ -65,9 +65,9 @@ class FrameScheduler:
         self.holder: Callable[[], ConnectedClient | None] = lambda: None
         self.is_watched: Callable[[], bool] = lambda: False
         self._request = FrameRequest(0, time.perf_counter())
-        self._rough = self._exact = -1  # Numbers of the wishes drawn last, roughly and exactly.
+        self._rough = self._exact = -1  # Numbers of the requests drawn last, roughly and exactly.
         self._is_at_rest = True
-        self._is_first = True  # The next rough picture, of its movement.
+        self._is_first = True  # The next rough image, of its movement.
         self._is_stopped = False
         self._timer: asyncio.TimerHandle | None = None
         self._under_way: FrameInProgress | None = None
@@ -96,7 +96,7 @@ class FrameScheduler:
         self.start_next()
 
     def start_next(self) -> None:
-        """Begin the next picture, if there is one to draw and nobody would miss the one under way."""
+        """Start the next frame, if one is requested and the one in progress may be dropped."""
         if self._is_stopped or not self.is_watched() or not self._has_something():
             return
         if self._under_way is not None and not self._under_way.is_exact:
@@ -151,7 +151,7 @@ class FrameScheduler:
         scale = 1.0 if is_exact else self._level().scale
         size = (max(MIN_EDGE, round(width * scale)), max(MIN_EDGE, round(height * scale)))
         views = tuple(requests.ViewSpec(scene, *size) for scene in scenes)
-        # Noted before it is drawn: a picture that fails must not be tried for ever.
+        # Noted before it is drawn: an image that fails must not be tried for ever.
         self._rough = self._request.number
         self._exact = self._request.number if is_exact else self._exact
         budget_ms = self.budget_ms * (FIRST if self._is_first and not is_exact else 1.0)

@@ -1,4 +1,4 @@
-"""From drawn pictures to encoded frames at every client.
+"""From drawn images to encoded frames at every client.
 
 Here: FrameSender: encoding beside the next drawing, once for everybody who takes the same encoding; the newest wins.
 Not here: what is drawn and when (scheduler), codecs (encoders), the wire (connection).
@@ -42,7 +42,7 @@ THREADS = 3
 
 @dataclass(frozen=True)
 class RenderedFrame:
-    """A picture that was drawn, and what is known of it before it is encoded. drawn_at: where input_ms ends, by
+    """An image that was drawn, and what is known of it before it is encoded. drawn_at: where input_ms ends, by
     time.perf_counter, and encoding begins: together the stages are all of the time since the input."""
 
     pixels: Voxels
@@ -88,7 +88,7 @@ class FrameSender:
         self._jpeg.close()
 
     def resend_last(self, member: ConnectedClient) -> None:
-        """What everybody sees, to somebody who has just come; what their first frame will need is made ready."""
+        """Send the current image to a new client, and prepare its first frame."""
         for image in self._last.values():
             member.send_frame(image)
         if member.wants_video and not self._is_prepared:
@@ -100,7 +100,7 @@ class FrameSender:
         self._last.clear()
 
     async def encode_and_send(self, shot: RenderedFrame) -> None:
-        """Encode and send, unless a newer picture of the view was faster: the exact one takes long to encode."""
+        """Encode and send, unless a newer image of the view was faster: the exact one takes long to encode."""
         order = self._drawn[shot.view] = next(self._orders)
         try:
             await asyncio.gather(*(self._send(shot, encoding, order) for encoding in self._encodings(shot)))
@@ -143,7 +143,7 @@ class FrameSender:
         self._timing.dropped += sum(not member.send_frame(image) for member in takers)
 
     def _newest_sent(self, view: View, encoding: Encoding) -> int:
-        """To any of those who take this encoding; the exact picture goes to everybody."""
+        """To any of those who take this encoding; the exact image goes to everybody."""
         encodings: tuple[Encoding, ...] = ("jpeg", "h264", "png") if encoding == "png" else (encoding, "png")
         return max(self._sent[view, other] for other in encodings)
 

@@ -1,4 +1,4 @@
-"""When nobody uses an instance any more.
+"""The idle timeout of an instance.
 
 Here: IdleTimer: the idle timeout, the warning before its end, and what holds it off.
 Not here: ending the instance (server), what counts as input (session).
@@ -15,7 +15,7 @@ WARNING_S = 300.0
 
 
 class IdleTimer:
-    """Counts down from the last use. An open page that nobody touches is no use; running work is, until it is done.
+    """Counts down from the last use. An open page without input does not count as use; running tasks do.
 
     >>> now = [0.0]
     >>> idleness = IdleTimer(600.0, 60.0, clock=lambda: now[0])
@@ -53,7 +53,7 @@ class IdleTimer:
 
     @property
     def unused_s(self) -> float:
-        """Since somebody did something, whatever runs meanwhile."""
+        """Seconds since the last use by a client."""
         return self._clock() - self._used_at
 
     @property

@@ -3,7 +3,7 @@
 Here: every message in that direction. Each is one JSON text with a ``type``.
 Not here: the answers (server_messages), requests over HTTP (http_bodies).
 
-``NEEDED`` says which capability a message needs; those in ``NEEDS_CONTROLS`` are refused from somebody who has not got
+``NEEDED`` says which capability a message needs; those in ``NEEDS_CONTROLS`` are refused from clients who have not got
 the controls.
 """
 
@@ -63,7 +63,7 @@ class Hello:
 
 @dataclass(frozen=True)
 class Resize:
-    """The picture's place in the page has another size now, in pixels."""
+    """The image's place in the page has another size now, in pixels."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     width: Edge
@@ -73,7 +73,7 @@ class Resize:
 
 @dataclass(frozen=True)
 class SetCamera:
-    """Look from here; the latest wins. is_moving: more will follow, so a small picture soon beats a large one.
+    """Look from here; the latest wins. is_moving: more will follow, so a small image soon beats a large one.
 
     sent_at_ms comes back in the header of the first frame that shows it.
     """
@@ -96,7 +96,7 @@ class SetCamera:
 class Patch:
     """Change the scene, all of it or nothing, based on the revision given.
 
-    is_moving: more of the same will follow (a slider is held): small pictures, and one step of undo for all of them.
+    is_moving: more of the same will follow (a slider is held): small images, and one step of undo for all of them.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -138,7 +138,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class Slices:
-    """Show the three slices through a voxel of a layer; None ends it. edge: pixels of a picture's longer side."""
+    """Show the three slices through a voxel of a layer; None ends it. edge: pixels of an image's longer side."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     voxel: Voxel | None
@@ -149,7 +149,7 @@ class Slices:
 
 @dataclass(frozen=True)
 class Probe:
-    """What is at this place of the picture? x from the left, y from the top, 0 to 1. Only the latest is answered."""
+    """What is at this place of the image? x from the left, y from the top, 0 to 1. Only the latest is answered."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     x: Fraction
@@ -180,7 +180,7 @@ class RequestKeyFrame:
 
 @dataclass(frozen=True)
 class RequestControls:
-    """May I have the controls? Who owns gets them at once, and so does anybody while nobody has them."""
+    """Request the controls. An owner gets them at once, and so does any client while they are free."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     type: Literal["request_controls"] = "request_controls"
@@ -188,7 +188,7 @@ class RequestControls:
 
 @dataclass(frozen=True)
 class HandOverControls:
-    """Hand the controls to a client, or to nobody."""
+    """Hand the controls to a client, or release them."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     client: Request | None = None
@@ -205,7 +205,7 @@ class KeepAlive:
 
 @dataclass(frozen=True)
 class CancelTask:
-    """Stop a task that Progress told of."""
+    """Stop a task."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     task: Request
@@ -216,7 +216,7 @@ class CancelTask:
 class SaveDraft:
     """Keep what is chosen for the reconstruction of a scan, for a page that is opened later.
 
-    wish: None where the scan is not known well enough for one. is_open: whether it is in front of the page.
+    draft: None if too little is known of the scan. is_open: whether the page shows it.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT

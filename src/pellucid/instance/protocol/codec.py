@@ -23,7 +23,7 @@ AnyHeader = TypeVar("AnyHeader", bound=Header | PreviewHeader)
 
 @dataclass(frozen=True)
 class EncodedFrame(Generic[AnyHeader]):
-    """A picture, encoded."""
+    """An image, encoded."""
 
     header: AnyHeader
     encoded: bytes

@@ -3,7 +3,7 @@
 Here: bodies of requests, bodies of answers.
 Not here: the routes (instance/routes), the WebSocket (client_messages, server_messages).
 
-A refusal has status 4xx and the body ErrorBody. Bodies of pictures and arrays are plain bytes.
+A refusal has status 4xx and the body ErrorBody. Bodies of images and arrays are plain bytes.
 """
 
 from dataclasses import dataclass, field
@@ -103,7 +103,7 @@ class Revision:
 
 @dataclass(frozen=True)
 class SavedState:
-    """GET and PUT /api/state: all that is needed to show the same picture again, as one JSON document.
+    """GET and PUT /api/state: all that is needed to show the same image again, as one JSON document.
 
     scene, other: as Scene.to_json writes them. shadings: sources by hash.
     """
@@ -157,7 +157,7 @@ class FileFacts:
 
     datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
     is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
-    could be one, if somebody says what its datasets are. is_headerless: its name alone may say what its shape and type
+    could be one, if a user chooses its datasets. is_headerless: its name alone may say what its shape and type
     are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0.
     """
 

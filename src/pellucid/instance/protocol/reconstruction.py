@@ -1,9 +1,9 @@
 """What travels about scans and their reconstruction.
 
-Here: bodies of requests and answers, and the header of a trial's picture.
+Here: bodies of requests and answers, and the header of a trial's image.
 Not here: the routes (instance/routes), other bodies (http_bodies).
 
-What is wished of a reconstruction is ``tomo.recipe.Recipe``; what is said of a scan, its ScanOptions.
+The settings of a reconstruction are ``tomo.recipe.Recipe``; those of a scan, its ScanOptions.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.dataset_guess import Suggestion
 
 PreviewPosition = Literal["projection", "sinogram", "slice", "before"]
-"""Of the page's pictures. before: a slice to compare with."""
+"""Of the page's images. before: a slice to compare with."""
 Index = Annotated[int, Field(ge=0, le=2**31)]
 AxisOrigin = Literal["guessed", "found", "chosen"]
 """A quick guess, to be looked at more closely; a thorough search; or a person."""
@@ -94,7 +94,7 @@ class PreviewRequest:
 
     index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
     values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
-    client: who asks, so that nobody abandons what another waits for. number: counts what it has asked, for requests may
+    client: the sender; clients do not cancel each other's requests. number: counts what it has asked, for requests may
     overtake each other.
     """
 
@@ -113,7 +113,7 @@ class PreviewRequest:
 
 @dataclass(frozen=True)
 class PreviewHeader:
-    """Before the picture: low and high are black and white, center and slope as in AxisResult, radius_px
+    """Before the image: low and high are black and white, center and slope as in AxisResult, radius_px
     how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
     would take long; views: one of so many was used; iterations: so many were made."""
 
@@ -151,7 +151,7 @@ class ReconstructionRequest:
 
 @dataclass(frozen=True)
 class ReconstructionDraft:
-    """All that somebody has chosen for a scan: what ReconstructionRequest says, and what is looked at meanwhile.
+    """All settings of a user for a scan: those of ReconstructionRequest, and those of the previews.
 
     row, view: of the detector. output: where the volume goes; may be empty as yet.
     """

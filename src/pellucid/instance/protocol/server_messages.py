@@ -1,10 +1,10 @@
 """What an instance says to a page over the WebSocket.
 
-Here: every message in that direction, and the headers of pictures.
+Here: every message in that direction, and the headers of images.
 Not here: what pages say (client_messages), answers over HTTP (http_bodies), text and bytes (wire).
 
-Everything is one JSON text with a ``type``, but for pictures: those are binary, four bytes with the length of the
-header (little-endian), the header as JSON, the encoded picture.
+Everything is one JSON text with a ``type``, but for images: those are binary, four bytes with the length of the
+header (little-endian), the header as JSON, the encoded image.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class SceneState:
     """The scene has this revision. other: the scene beside it, while two are compared.
 
     by: the client who changed it, "" for the instance itself or a program; request: of the message that did.
-    Sources in the scene are shortened to their names for whoever may not own.
+    Sources in the scene are shortened to their names for guests.
     """
 
     revision: int
@@ -85,7 +85,7 @@ class SceneState:
 
 @dataclass(frozen=True)
 class CameraMoved:
-    """The camera, moved by somebody else: take it over. The revision does not change with it."""
+    """The camera was moved by another client. The revision does not change."""
 
     camera: Camera
     by: str
@@ -128,7 +128,7 @@ class ErrorMessage:
 
 @dataclass(frozen=True)
 class ControlsStatus:
-    """Who watches, who has the controls (a client's id, None for nobody), who asks for them."""
+    """All clients, the id of the one who has the controls (or None), and those who requested them."""
 
     clients: tuple[Client, ...]
     holder: str | None
@@ -148,7 +148,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a task is. total None: nobody knows. unit: "B" for bytes, else a noun in the plural.
+    """Progress of a task. total: None if unknown. unit: "B" for bytes, else a noun in the plural.
 
     url: where the result of an export can be fetched, once it is finished.
     """
@@ -176,7 +176,7 @@ class IdleStatus:
 
 @dataclass(frozen=True)
 class ShuttingDown:
-    """The instance ends now; there is no use in reconnecting until somebody starts it again."""
+    """The instance stops now. Do not reconnect."""
 
     what: str
     remedy: str
@@ -214,10 +214,10 @@ class Reconstructions:
 
 @dataclass(frozen=True)
 class FrameHeader:
-    """What a picture shows.
+    """What an image shows.
 
-    width, height: of the encoded picture, to be stretched over full_width × full_height. is_exact: the renderer's own
-    picture, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
+    width, height: of the encoded image, to be stretched over full_width × full_height. is_exact: the renderer's own
+    image, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
     full_resolution: the fraction of what is visible that is drawn from the finest level. input_sent_at_ms: of the Look
     that it answers, else 0. sent_at_ms: on the instance's clock.
     """

@@ -5,7 +5,7 @@ Not here: the messages (client_messages, server_messages), HTTP bodies (http_bod
 
 Scene, Camera and everything inside them are those of ``rendering``. Shapes, spacings, voxels and boxes are in (z, y, x)
 order; positions in the world in (x, y, z). Times that end in ``_ms`` are milliseconds; those ending in ``_at_ms`` are
-milliseconds since 1970 on the clock of whoever sent them.
+milliseconds since 1970 on the clock of the sender.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ Name = Annotated[str, Field(max_length=200)]
 PageAddress = Annotated[str, Field(max_length=4096)]
 Secret = Annotated[str, Field(max_length=200)]
 Request = Annotated[str, Field(max_length=64)]
-"""Chosen by whoever asks; the answer or refusal carries it."""
+"""Chosen by the client; the reply or error has the same."""
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
 """For HTTP bodies, which arrive parsed: a list has to pass for a tuple there."""
@@ -131,7 +131,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Shading:
-    """A user's shading. source is empty for whoever may not own.
+    """A custom shading. source: empty for guests.
 
     is_waiting: it came with a state from elsewhere; it is compiled when the owner agrees, and until then what names it
     is drawn with ``gradient``.
@@ -145,7 +145,7 @@ class Shading:
 
 @dataclass(frozen=True)
 class Client:
-    """Somebody who watches."""
+    """A connected client."""
 
     id: str
     name: str
@@ -166,7 +166,7 @@ class StageTimes:
 
 @dataclass(frozen=True)
 class Hit:
-    """What is under a place of the picture.
+    """What is under a place of the image.
 
     position: in the world. layer: index in scene.volumes. value: of the volume there; label: of the label volume.
     """

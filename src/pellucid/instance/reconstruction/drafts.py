@@ -1,6 +1,6 @@
 """What people have set up for the reconstruction of scans, so that it outlives the page that they did it on.
 
-Here: DraftStore: the wish for every scan, which one is in front, and the run of each.
+Here: DraftStore: the draft of every scan, which one is open, and the run of each.
 Not here: what is done with it (previews, reconstruction).
 """
 

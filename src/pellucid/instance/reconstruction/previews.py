@@ -1,6 +1,6 @@
 """Settings of a reconstruction, tried on the Worker's device.
 
-Here: PreviewRequests: the pictures that somebody waits for, the latest for each place; what is known of a scan.
+Here: PreviewRequests: the previews that clients wait for, the latest for each view; facts of a scan.
 Not here: making them (workers.previews), making the volume (reconstruction).
 """
 
@@ -57,7 +57,7 @@ class PreviewRequests:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody waits for a picture."""
+        """Whether a client waits for an image."""
         return bool(self._under_way)
 
     async def describe(self, requested: ScanRequest) -> ScanDescription:
@@ -103,7 +103,7 @@ class PreviewRequests:
         return EncodedFrame(PreviewHeader(request.place, request.index, encoding, **known), encoded)
 
     def cancel_client(self, client: str) -> None:
-        """Nobody waits any more for what a client has asked for."""
+        """Cancel all previews of a client."""
         for (asker, _), (_, future) in list(self._under_way.items()):
             if asker == client:
                 self._worker.cancel(future)

@@ -145,7 +145,7 @@ def _pipe() -> Iterator[tuple[int, int]]:
 
 
 def _tell(process: asyncio.subprocess.Process, url: str) -> None:
-    """The address of this viewer, where nobody else can read it."""
+    """A private file with the address of this viewer."""
     if process.stdin is not None:
         process.stdin.write(f"{url}\n".encode())
         process.stdin.close()

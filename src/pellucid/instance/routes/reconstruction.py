@@ -39,7 +39,7 @@ async def find_axis(request: protocol.AxisRequest, session: Here) -> protocol.Ax
 
 @router.post("/scans/preview", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}})
 async def try_settings(request: protocol.PreviewRequest, session: Here) -> Response:
-    """A picture, packed as those of the WebSocket are, with TrialHeader before it."""
+    """An image, packed as those of the WebSocket are, with TrialHeader before it."""
     session.idle.touch()
     made = await session.previews.image(request)
     return Response(made.to_bytes(), media_type="application/octet-stream")

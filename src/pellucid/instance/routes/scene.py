@@ -1,4 +1,4 @@
-"""The scene over HTTP: reading it, changing it, pictures of it.
+"""The scene over HTTP: reading it, changing it, images of it.
 
 Here: about, scene, camera, screenshot, statistics, presets, profile.
 Not here: saved states and links (sharing), files and arrays (sources).
@@ -96,7 +96,7 @@ async def screenshot(
     height: Annotated[int, Query(ge=1, le=MAX_EDGE)] = 720,
     format: Literal["png", "raw"] = "png",
 ) -> Response:
-    """The exact picture at any size: a PNG, or its RGBA bytes row by row."""
+    """The exact image at any size: a PNG, or its RGBA bytes row by row."""
     check_screenshot(width, height, has)
     shown = session.shadings.drawable(session.history.scene)
     with session.idle.held_off():

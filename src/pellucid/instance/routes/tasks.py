@@ -70,7 +70,7 @@ async def task_result(task: str, session: Here, by: By) -> FileResponse:
 
 @router.get("/api/state", dependencies=OWN)
 async def state(session: Here) -> http_bodies.SavedState:
-    """Everything that is needed to show the same picture again."""
+    """Everything that is needed to show the same image again."""
     return loading.save(session)
 
 

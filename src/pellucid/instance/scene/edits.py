@@ -86,7 +86,7 @@ def sources_in_order(scene: Scene) -> tuple[tuple[str, ...], ...]:
 
 
 def without_paths(scene: Scene) -> Scene:
-    """The scene with names instead of paths, for whoever may not own."""
+    """The scene with names instead of paths, for guests."""
     layers: dict[str, Any] = {
         kind: tuple(replace(layer, source=name_of(layer.source)) for layer in getattr(scene, kind))
         for kind in LAYER_LISTS

@@ -28,7 +28,7 @@ from pellucid.workers.supervisor import OwnedArray
 
 
 def load_first(session: Session, source: str) -> None:
-    """Before there is a loop: describe, draw a small picture to refuse what cannot be drawn, and take it."""
+    """Before there is a loop: describe, draw a small image to refuse what cannot be drawn, and take it."""
     location = Location.parse(source)
     if not (location.is_memory or location.is_remote):
         session.roots.add_opened(location.local.absolute().parent)
@@ -42,7 +42,7 @@ def load_first(session: Session, source: str) -> None:
 
 
 def restore_first(session: Session, state: SavedState) -> None:
-    """Before there is a loop. Whoever starts a viewer with a state lets it open the folders that the state names."""
+    """Called before the event loop runs. A viewer started with a saved state may open the folders in it."""
     pair = scenes_of(state)
     every = sources_in(pair)
     for source in every:
@@ -123,7 +123,7 @@ def _size(facts: replies.VolumeFacts) -> str:
 
 
 def measure(session: Session, source: str) -> None:
-    """Go through all voxels while the first picture is looked at, and tell what was found."""
+    """Go through all voxels while the first image is looked at, and tell what was found."""
     question = lambda request: requests.Measure(request, source)  # noqa: E731
     loop = asyncio.get_running_loop()
 
@@ -194,7 +194,7 @@ async def retrieve(session: Session, layer: int, box: str) -> SharedArray:
 
 
 def save(session: Session) -> SavedState:
-    """Everything that is needed to show the same picture again."""
+    """Everything that is needed to show the same image again."""
     scene, other = session.history.scene, session.history.other
     shadings = session.shadings.sources(scene) | (session.shadings.sources(other) if other else {})
     documents = [None if one is None else json.loads(one.to_json()) for one in (scene, other)]

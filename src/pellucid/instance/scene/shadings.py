@@ -33,7 +33,7 @@ class LayerShading:
 
 
 class Shadings:
-    """By hash. What came with somebody else's state waits until the owner agrees."""
+    """Shadings by hash. Those of a saved state from elsewhere wait until an owner approves them."""
 
     def __init__(self) -> None:
         self._made: dict[str, Shading] = {}

@@ -1,7 +1,7 @@
 """Three slices through one voxel, at every client.
 
 Here: SliceViews: the cross-hair, and cutting anew when it or the colours change; the latest wins.
-Not here: cutting (workers), slices inside the 3D picture (rendering).
+Not here: cutting (workers), slices inside the 3D image (rendering).
 """
 
 import asyncio
@@ -25,7 +25,7 @@ AXES: tuple[Axis, Axis, Axis] = ("z", "y", "x")
 
 @dataclass(frozen=True)
 class SliceRequest:
-    """Where, and how large the pictures are."""
+    """Where, and how large the images are."""
 
     voxel: Voxel
     layer: int
@@ -104,7 +104,7 @@ class SliceViews:
                     if cut is not None:
                         await self._send(cut, axis)
             except PellucidError:
-                return  # Of a Worker that was lost everybody is told already.
+                return  # Clients already know that the Worker was lost.
 
     async def _send(self, cut: SliceRequest, axis: int) -> None:
         scene, revision = self._history.scene, self._history.revision

@@ -1,4 +1,4 @@
-"""Files made for somebody to take away: part of a volume, a movie.
+"""Files for download: part of a volume, a movie.
 
 Here: export, movie: both as tasks.
 Not here: writing formats (conversion), encoding movies (rendering.movie).
@@ -93,7 +93,7 @@ def start_movie(session: Session, request: MovieRequest, by: Requester) -> str:
         def draw(number: int) -> Voxels:
             if is_cancelled:
                 raise Cancelled("The movie")
-            loop.call_soon_threadsafe(session.tasks.report, id, number, count, "pictures")
+            loop.call_soon_threadsafe(session.tasks.report, id, number, count, "frames")
             view = requests.ViewSpec(replace(scene, camera=cameras[number]), request.width, request.height)
             return session.worker.screenshot(view).result()
 

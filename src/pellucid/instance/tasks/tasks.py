@@ -155,7 +155,7 @@ class TaskRegistry:
             log.warning("%s: %s", task.name, error)
             self._end(id, "stopped", "", system_error(error))
         except Exception as error:
-            # The edge of a task: whoever waits for it must learn that it will not come.
+            # The edge of a task: clients that wait for it must learn that it failed.
             log.exception("a task failed")
             self._end(
                 id, "stopped", "", PellucidError(f"The task failed: {error}.", remedy="See the terminal for details.")

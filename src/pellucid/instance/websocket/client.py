@@ -65,7 +65,7 @@ _REPLACED = (CameraMoved, CrossHair, ControlsMessage, IdleStatus, ShadingList, W
 
 
 class Outbox:
-    """What still has to be sent, in order. A client that does not take it is told no more, and let go.
+    """Messages still to be sent, in order. A client that does not receive them is disconnected.
 
     A message that says how something is now takes the place of one that waits: others who change much fill nothing.
     """
@@ -169,7 +169,7 @@ class ConnectedClient:
         return True
 
     def acknowledge(self, message: Acknowledge) -> float | None:
-        """The milliseconds that a frame was on the wire; None for one that nobody sent."""
+        """The milliseconds that a frame was on the wire; None for a frame that was not sent."""
         sent = self._under_way.pop(message.number, None)
         for view in list(self._held_back):
             if self.can_take_frame:

@@ -3,7 +3,7 @@
 Here: the proofs of both ends, the greeting, reading its messages, sending it what is in its outbox.
 Not here: what the messages mean (handlers), how proofs are made (sessions).
 
-Reading and sending are two tasks: input never waits behind a picture.
+Reading and sending are two tasks: input never waits behind an image.
 """
 
 import asyncio

@@ -26,7 +26,7 @@ class Controls:
         return server_messages.ControlsStatus(tuple(self._clients.values()), self._holder, tuple(self._asking))
 
     def join(self, client: Client) -> None:
-        """Who may steer, and comes when nobody has the controls, gets them."""
+        """A new client with the capability control gets the controls if they are free."""
         self._clients[client.id] = client
         if self._holder is None and allows(client.capability, "control"):
             self._holder = client.id
@@ -54,7 +54,7 @@ class Controls:
         )
 
     def require_free(self, capability: Capability) -> None:
-        """For programs, which are no clients: the owner's always may, others while nobody has the controls."""
+        """For programs, which are not clients: the owner's always may, others while the controls are free."""
         if self._holder is not None and not allows(capability, "own"):
             raise self._refusal(self._holder)
 

@@ -1,6 +1,6 @@
 """What an instance does with a page's messages.
 
-Here: obey: who may say what, and what happens.
+Here: handle_message: which client may send what, and what it does.
 Not here: the WebSocket (connection), the parts that do it (session and its parts).
 """
 
@@ -31,7 +31,7 @@ INPUT = (
     client_messages.KeepAlive,
     client_messages.SaveDraft,
 )
-"""What shows that somebody is there. Acknowledging frames does not, nor does a pointer that lies on the picture."""
+"""Messages that count as use. Acknowledging frames does not, nor does a resting pointer."""
 
 
 def handle_message(session: Session, member: ConnectedClient, message: client_messages.Incoming) -> None:

@@ -1,7 +1,7 @@
-"""Points and meshes that nobody has described yet: sizes, colours and a camera that suit them.
+"""Sizes, colours and a camera for points and meshes without settings.
 
 Here: adding them to a scene by their names.
-Not here: the first picture of a volume (automatic).
+Not here: the first image of a volume (automatic).
 """
 
 from collections.abc import Sequence

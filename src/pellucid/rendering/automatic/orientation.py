@@ -1,4 +1,4 @@
-"""How a scan stands in a picture: which of its axes points up, and the sides it can be seen from.
+"""How a scan stands in an image: which of its axes points up, and the sides it can be seen from.
 
 Here: the axis that points up, as the file states it or from where the sample leaves the scan; directions of the named
 views; the transform of a volume that is stored mirrored.
@@ -37,7 +37,7 @@ EYES: dict[str, Vector] = {
 
 
 def view_direction(view: View, up: str = "-z", front: str | None = None) -> tuple[Vector, Vector]:
-    """From the scan's middle to the eye, and upwards in the picture; both (x, y, z).
+    """From the scan's middle to the eye, and upwards in the image; both (x, y, z).
 
     front: the axis towards the eye in the view from the front; without it, the one that leaves x (or y, where x points
     up) to the right.

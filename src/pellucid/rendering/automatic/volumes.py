@@ -1,4 +1,4 @@
-"""The first picture: right without touching anything.
+"""The first image: right without touching anything.
 
 Here: a window and a transfer function from the histogram (air transparent), labels in their colours, and a camera that
 sees all of it.
@@ -58,15 +58,15 @@ def automatic_scene(
     """A scene that shows what is in a volume.
 
     preset: a whole look (presets), a colour map, or a file of another program; without one, warm for a sample in air
-    and grey for a block of material. up: the axis that points upwards in the picture, such as "z" or "-y"; without it,
+    and grey for a block of material. up: the axis that points upwards in the image, such as "z" or "-y"; without it,
     what the file states, else away from where the sample leaves the scan, else -z: slice 0 is at the top. aspect: width
-    of the picture over its height. is_turning: as far away as it takes to go around.
+    of the image over its height. is_turning: as far away as it takes to go around.
     """
     if preset is not None:
         check_preset(preset)
     if preset is None and holds_labels(volume):
         return _labels_scene(volume, automatic_camera(volume, 0.0, up, view, aspect, is_turning=is_turning))
-    # A large array in memory is looked at through some of its voxels: nobody waits for a count of all.
+    # Of a large array in memory only some voxels are read: counting all of them would take too long.
     seen = subsampled(volume)
     histogram = seen.histogram(BINS)
     air = air_threshold(histogram)
@@ -211,7 +211,7 @@ def _filled_boxes(volume: Volume, air: float | None) -> Voxels:
 
 
 def _filled_bricks(ranges: BrickRanges, air: float, shape: tuple[int, int, int]) -> Voxels:
-    """The first and the last filled brick of every row: all that can touch the border of a picture."""
+    """The first and the last filled brick of every row: all that can touch the border of an image."""
     is_filled = ranges.highest > air
     z, y = np.nonzero(is_filled.any(axis=2))
     first = is_filled[z, y].argmax(axis=1)

@@ -1,7 +1,7 @@
 """One device, and what it has in its memory.
 
 Here: DeviceRenderer: loading what a scene names, and preparing a scene for drawing: views, layers, and which kernel.
-Not here: drawing it (drawing), several devices (multi_device), when a picture is good enough (renderer).
+Not here: drawing it (drawing), several devices (multi_device), when an image is good enough (renderer).
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ class DeviceRenderer:
         canvas: DrawRegion,
         is_cancelled: Callable[[], bool] = never_cancelled,
     ) -> DrawPass:
-        """A picture of which nothing is drawn yet. fields: what load() gave. is_cancelled: as for the picture."""
+        """An image of which nothing is drawn yet. fields: what load() gave. is_cancelled: as for the image."""
         from pellucid.rendering.kernels import pixels, surfaces
 
         warp, size = runtime.start(), canvas.size

@@ -1,4 +1,4 @@
-"""A picture in the making on one device.
+"""An image in the making on one device.
 
 Here: what of a scene is drawn and how patiently; DrawPass, whose rows are drawn in any portions; a stopwatch.
 Not here: getting a scene ready for it (device_renderer), several devices (multi_device), the finished Frame (frame).
@@ -22,7 +22,7 @@ THREADS = 64
 
 
 def launch_rays(kernel: Any, rows: LaunchRange, inputs: Sequence[Any], outputs: Sequence[Any], device: Device) -> None:
-    """Run a kernel for some rows of a picture. One with a parameter ``rows`` is given them, and runs tile by tile."""
+    """Run a kernel for some rows of an image. One with a parameter ``rows`` is given them, and runs tile by tile."""
     if "rows" not in [argument.label for argument in kernel.adj.args]:
         launch(kernel, rows, inputs, outputs, device, block_dim=THREADS)
         return
@@ -51,10 +51,10 @@ class DrawRegion:
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """How long to wait for a picture.
+    """How long to wait for an image.
 
     is_exact: whether to load what was seen too coarsely and to draw again. is_cancelled: whether nobody wants it any
-    more; asked often, from any thread. round_s: after how long of loading the next picture is drawn in any case.
+    more; asked often, from any thread. round_s: after how long of loading the next image is drawn in any case.
     """
 
     is_exact: bool = True
@@ -88,7 +88,7 @@ class DrawPass:
 
 @dataclass(frozen=True)
 class DeviceFrame:
-    """A picture on a device that is all there. seen: what it saw of each volume, and then of what slices cut."""
+    """An image on a device that is all there. seen: what it saw of each volume, and then of what slices cut."""
 
     device: Device
     color: Any
@@ -111,5 +111,5 @@ class Stopwatch:
         self.since_s = now
 
     def skip(self) -> None:
-        """What passed since the last lap belongs to nobody."""
+        """The time since the last lap belongs to no stage."""
         self.since_s = time.perf_counter()

@@ -167,7 +167,7 @@ def _from_light(light: Light, camera: Camera) -> Voxels:
 class LightCache:
     """The light in one volume, kept until the question or the volume changes.
 
-    is_cancelled: whether nobody wants the next picture any more; asked while light is worked out, from any thread.
+    is_cancelled: whether the next image is no longer wanted; called while light is computed, from any thread.
     """
 
     def __init__(self, field: DeviceField) -> None:

@@ -1,10 +1,10 @@
-"""One picture on several devices.
+"""One image on several devices.
 
 Here: MultiDevicePass, which hands rays from part to part; what they saw, put together; what cannot be shared.
 Not here: which part is whose (parts), one device (device_renderer).
 
 A ray is followed through the part that it meets first, on that part's device; what it gathered goes to the device of
-the next part, and it goes on there. So a picture has the same bits as on one device, and what is hidden is not drawn.
+the next part, and it goes on there. So an image has the same bits as on one device, and what is hidden is not drawn.
 All devices are busy at once: while one draws the first rows, the next follows the rays of those before.
 """
 
@@ -29,7 +29,7 @@ BANDS = 8
 
 
 class MultiDevicePass:
-    """A picture whose parts are drawn on several devices. drawings: front to back; the last one has the picture."""
+    """An image whose parts are drawn on several devices. drawings: front to back; the last one has the image."""
 
     def __init__(self, drawings: Sequence[DrawPass]) -> None:
         self._drawings = drawings

@@ -64,7 +64,7 @@ def voxel_size(layer: VolumeLayer, field: DeviceField) -> float:
 def pack_view(
     scene: Scene, size: Size, step: float, device: Device, aim: SubpixelOffset = CENTRED, *, is_bare: bool = False
 ) -> Any:
-    """The camera, the clipping planes, and an empty scenery; is_bare: into which nobody will draw."""
+    """The camera, the clipping planes, and an empty list of surfaces; is_bare: that stays empty."""
     from pellucid.rendering.kernels import rays
 
     warp = runtime.start()
@@ -216,7 +216,7 @@ def _reach(layer: VolumeLayer, to_voxel: Voxels, step: float) -> int:
 
 
 def _vacancy(layer: VolumeLayer, field: DeviceField, table: Voxels, reach: int) -> Any:
-    """The way from every cell to the nearest that can change the picture, less those that steps reach over."""
+    """The way from every cell to the nearest that can change the image, less those that steps reach over."""
     warp = runtime.start()
     if layer.mode == "isosurface":
         return field.empty_distance_to_surfaces([surface.value for surface in layer.isosurfaces])

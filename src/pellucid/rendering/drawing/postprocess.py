@@ -1,9 +1,9 @@
-"""From a picture on a device to a Frame.
+"""From an image on a device to a Frame.
 
-Here: light gathered to bytes over the background, small pictures enlarged, several pictures made one.
+Here: light gathered to bytes over the background, small images enlarged, several images made one.
 Not here: drawing (drawing), the definition of the bytes (frame.to_rgba8).
 
-Pictures are added and made bytes on the device, from which a quarter of the bytes comes.
+Images are added and made bytes on the device, from which a quarter of the bytes comes.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from pellucid.rendering.scene import Scene
 
 
 def to_frame(scene: Scene, drawn: DeviceFrame, size: Size, total: "FrameSum | None" = None) -> Frame:
-    """A Frame of so many rows and columns. total: to be shown instead of the picture's own colours."""
+    """A Frame of so many rows and columns. total: to be shown instead of the image's own colours."""
     watch = Stopwatch(dict(drawn.times_s))
     rgba, depth = _to_host(total.mean() if total else drawn.color, drawn.depth, scene.background, drawn.device)
     watch.lap("finish")
@@ -41,7 +41,7 @@ def to_frame(scene: Scene, drawn: DeviceFrame, size: Size, total: "FrameSum | No
 
 
 class FrameSum:
-    """The sum of several pictures of one size."""
+    """The sum of several images of one size."""
 
     def __init__(self, drawn: DeviceFrame) -> None:
         self._device = drawn.device
@@ -56,7 +56,7 @@ class FrameSum:
         self.images += 1
 
     def mean(self) -> Any:
-        """Their mean, as a picture on the device."""
+        """Their mean, as an image on the device."""
         from pellucid.rendering.kernels import averaging
 
         mean = runtime.start().empty_like(self._sum)
@@ -67,7 +67,7 @@ class FrameSum:
 def _to_host(
     color: Any, depth: Any, background: tuple[float, float, float, float], device: Device
 ) -> tuple[Voxels, Voxels]:
-    """The picture over its background, in 8 bits, and its depth, infinite where nothing is; queued, on CUDA."""
+    """The image over its background, in 8 bits, and its depth, infinite where nothing is; queued, on CUDA."""
     from pellucid.rendering.kernels import pixels
 
     warp = runtime.start()

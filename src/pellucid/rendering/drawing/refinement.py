@@ -1,9 +1,9 @@
-"""One picture after another, each better than the one before.
+"""One image after another, each better than the one before.
 
 Here: how large the first may be (FrameCostModel), which follow (refine), where in their pixels the rays of each pass.
 Not here: drawing them (renderer), the bytes (postprocess).
 
-First a small picture that fits the budget, enlarged; then larger ones; then the exact picture, as soon as all that it
+First a small image that fits the budget, enlarged; then larger ones; then the exact image, as soon as all that it
 shows is loaded; then more of the same with rays through other places of each pixel, averaged, which smooths its edges.
 """
 
@@ -25,23 +25,23 @@ from pellucid.rendering.scene import Scene
 from pellucid.settings import current
 
 IMAGES = 9
-"""How many pictures are averaged; odd, so that the exact one is in their middle."""
+"""How many images are averaged; odd, so that the exact one is in their middle."""
 
 ROUND_S = 0.5
-"""While bricks are loaded: a picture of what is there already, so often."""
+"""While bricks are loaded: an image of what is there already, so often."""
 
 SMALLEST = 1 / 32
 GROWTH = 2.0
-"""From one picture to the next along each edge, until all pixels are drawn."""
+"""From one image to the next along each edge, until all pixels are drawn."""
 
 LATER = 3.0
-"""What the second picture may take, in budgets, if the first turns out to have been planned too small."""
+"""What the second image may take, in budgets, if the first turns out to have been planned too small."""
 
 ALMOST = 0.6
-"""A picture so large is not worth its time: the exact one comes soon after."""
+"""An image so large is not worth its time: the exact one comes soon after."""
 
 SHARE_OF_BUDGET = 0.7
-"""What the first picture is planned to take: what was measured does not hold exactly."""
+"""What the first image is planned to take: what was measured does not hold exactly."""
 
 CPU_SAMPLES_PER_S = 10e6
 CUDA_SAMPLES_PER_S = 2e9
@@ -65,7 +65,7 @@ class FrameSource(Protocol):
 
 @dataclass(frozen=True)
 class RefineRequest:
-    """A scene, the rows and columns of its pictures, and how long the first may take."""
+    """A scene, the rows and columns of its images, and how long the first may take."""
 
     scene: Scene
     size: Size
@@ -82,7 +82,7 @@ class FrameCost:
 
 
 class FrameCostModel:
-    """What pictures of scenes cost last, and how large one may be.
+    """What images of scenes cost last, and how large one may be.
 
     >>> pace = FrameCostModel()
     >>> pace.measured("scene", (900, 1600), drawing_s=1.44, beside_s=0.01)
@@ -94,7 +94,7 @@ class FrameCostModel:
         self._costs: OrderedDict[Hashable, FrameCost] = OrderedDict()
 
     def measured(self, what: Hashable, size: Size, drawing_s: float, beside_s: float) -> None:
-        """A picture took so long, to draw and for all else (of which the better of two times counts)."""
+        """An image took so long, to draw and for all else (of which the better of two times counts)."""
         known = self._costs.pop(what, None)
         beside_s = min(beside_s, known.beside_s) if known else beside_s
         self._costs[what] = FrameCost(drawing_s / (size[0] * size[1]), beside_s)
@@ -102,7 +102,7 @@ class FrameCostModel:
             self._costs.popitem(last=False)
 
     def affordable(self, what: Hashable, size: Size, budget_s: float, otherwise: FrameCost) -> Size:
-        """The largest picture of a shape within a budget. otherwise: what it costs if it was never drawn."""
+        """The largest image of a shape within a budget. otherwise: what it costs if it was never drawn."""
         cost = self._costs.get(what, otherwise)
         left_s = SHARE_OF_BUDGET * budget_s - min(cost.beside_s, budget_s / 2)
         whole_s = max(cost.pixel_s * size[0] * size[1], 1e-9)
@@ -111,12 +111,12 @@ class FrameCostModel:
 
 
 def smaller(size: Size, scale: float) -> Size:
-    """Rows and columns of a picture that is enlarged afterwards."""
+    """Rows and columns of an image that is enlarged afterwards."""
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
 def refine(source: FrameSource, pace: FrameCostModel, request: RefineRequest) -> Generator[Frame, None, None]:
-    """Frames until nothing would be gained, or nobody wants them."""
+    """Frames until they are exact and smooth, or cancelled."""
     try:
         yield from _refine(source, pace, request)
     except Cancelled:
@@ -140,7 +140,7 @@ def _refine(source: FrameSource, pace: FrameCostModel, request: RefineRequest) -
 
 
 def _first(source: FrameSource, pace: FrameCostModel, request: RefineRequest) -> tuple[DeviceFrame, Frame]:
-    """A picture within the budget; where it was planned much too small and there is time left, a larger one."""
+    """An image within the budget; where it was planned much too small and there is time left, a larger one."""
     otherwise = estimate_cost(source, request.scene)
     size = pace.affordable(kind(request.scene), request.size, request.budget_s, otherwise)
     end_s = time.perf_counter() + request.budget_s
@@ -150,13 +150,13 @@ def _first(source: FrameSource, pace: FrameCostModel, request: RefineRequest) ->
 
 
 def _next(pace: FrameCostModel, request: RefineRequest, drawn: DeviceFrame) -> Size:
-    """How large the next picture is: larger by GROWTH, or by more where that is soon done."""
+    """How large the next image is: larger by GROWTH, or by more where that is soon done."""
     affordable = pace.affordable(kind(request.scene), request.size, LATER * request.budget_s, FrameCost(0.0))
     return max(smaller(drawn.color.shape, GROWTH), affordable)
 
 
 def _at(source: FrameSource, pace: FrameCostModel, request: RefineRequest, size: Size) -> tuple[DeviceFrame, Frame]:
-    """A picture of what is there, of so many rows and columns, enlarged."""
+    """An image of what is there, of so many rows and columns, enlarged."""
     (drawn,) = source.images(request.scene, DrawRegion(size), DrawOptions(False, request.is_cancelled))
     frame = to_frame(request.scene, drawn, request.size)
     times_s = frame.statistics.times_s
@@ -167,7 +167,7 @@ def _at(source: FrameSource, pace: FrameCostModel, request: RefineRequest, size:
 def _smooth(
     source: FrameSource, request: RefineRequest, exact: DeviceFrame, timeout: DrawOptions
 ) -> Generator[Frame, None, None]:
-    """The exact picture and others with rays elsewhere in their pixels, averaged; the depth stays that of the first."""
+    """The exact image and others with rays elsewhere in their pixels, averaged; the depth stays that of the first."""
     total = FrameSum(exact)
     for number in range(1, IMAGES):
         canvas = DrawRegion(request.size, subpixel_offset(number))
@@ -178,7 +178,7 @@ def _smooth(
 
 
 def subpixel_offset(number: int) -> SubpixelOffset:
-    """Where the rays of one of the pictures pass: in the middle of their pixels, then around it, to opposite sides."""
+    """Where the rays of one of the images pass: in the middle of their pixels, then around it, to opposite sides."""
     # Nine places of which no two share a row or a column; together they have the middle as their middle.
     place = (number + 1) // 2 * (1 if number % 2 else -1)
     return SubpixelOffset(place / IMAGES, _centred(2 * place) / IMAGES, 5 * number % IMAGES / IMAGES)

@@ -22,7 +22,7 @@ from pellucid.rendering.geometry.shapes import MEMORY, Points, in_memory
 _BROKEN = (ValueError, EOFError, BadZipFile, OSError, LookupError, TypeError, RuntimeError, MemoryError, zlib.error)
 COLUMNS = ("x", "y", "z", "value")
 POINT_FILES = (".npy", ".npz", ".csv")
-REMEDY = "Give the columns x, y, z and value."
+REMEDY = "Use the columns x, y, z and value."
 
 
 def load_points(source: str) -> Points:

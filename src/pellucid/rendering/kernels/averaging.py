@@ -1,4 +1,4 @@
-"""Several pictures made one.
+"""Several images made one.
 
 Here: the kernels that add them up and divide.
 Not here: who asks for it (postprocess).

@@ -29,7 +29,7 @@ TILE = 8
 
 THREADS = wp.constant(TILE * TILE)
 WITNESS = wp.constant(27)
-"""The thread that tells, for two by two tiles, which bricks of a whole volume are seen: nobody waits for them."""
+"""The thread that tells, for two by two tiles, which bricks of a whole volume are seen."""
 
 SMALL_IMAGE = wp.constant(65536)
 """Pixels below which every thread tells it."""
@@ -258,7 +258,7 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
         depth: wp.array2d(dtype=wp.float32),
     ):
         """solidity: from every visible cell, how many cells to the nearest in which nothing is visible; rows: of the
-        picture, from the first to before the second."""
+        image, from the first to before the second."""
         down, across, thread = wp.tid()
         row = rows[0] + (down + first) * TILE + thread // TILE
         column = across * TILE + thread % TILE

@@ -1,4 +1,4 @@
-"""From gathered light to the bytes of a picture.
+"""From gathered light to the bytes of an image.
 
 Here: to_bytes.
 Not here: its definition (frame.to_rgba8), who asks for it (postprocess).

@@ -1,7 +1,7 @@
 """The nearest sphere along a ray, found in a tree of boxes, near boxes first.
 
 Here: the walk through the tree, as a native function for kernels.
-Not here: making the tree (spheres), the picture (spheres).
+Not here: making the tree (spheres), the image (spheres).
 
 Warp's own query (bvh_query_ray) visits boxes in the order of the tree: seen from one side, spheres in front come first
 and hide the rest; seen from the other, everything is visited (a million spheres on two cores: 0.3 s and 8.9 s). This

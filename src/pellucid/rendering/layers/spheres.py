@@ -1,6 +1,6 @@
 """Points on a device: spheres, and the tree through which rays find them.
 
-Here: which points are visible and how large, SphereCloud, a radius that suits a cloud nobody knows yet.
+Here: which points are visible and how large, SphereCloud, a default radius for a cloud.
 Not here: the kernel (kernels.spheres), files (point_files).
 """
 

@@ -1,1 +1,1 @@
-"""What every picture must look like, in plain NumPy: the definition that kernels are tested against."""
+"""What every image must look like, in plain NumPy: the definition that kernels are tested against."""

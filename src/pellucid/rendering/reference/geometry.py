@@ -1,4 +1,4 @@
-"""The definition of points and meshes in pictures, in plain NumPy: their kernels are compared with this.
+"""The definition of points and meshes in images, in plain NumPy: their kernels are compared with this.
 
 Here: the nearest sphere and the nearest triangle along every ray, lit, cut by planes.
 Not here: volumes, and light itself (reference), speed (kernels.spheres, kernels.meshes).
@@ -75,7 +75,7 @@ def _nearest_triangles(
 
 
 def nearest(images: Sequence[ReferenceImage]) -> ReferenceImage:
-    """Several opaque pictures: what is nearest in each pixel."""
+    """Several opaque images: what is nearest in each pixel."""
     color, depth = images[0]
     for other, distance in images[1:]:
         color = np.where((distance < depth)[:, None], other, color)

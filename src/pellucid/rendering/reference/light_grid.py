@@ -1,7 +1,7 @@
 """The definition of shadows and ambient occlusion, in plain NumPy.
 
 Here: how much light reaches points inside a volume, and the coarse grid on which it is known.
-Not here: the rest of the picture (reference), speed (kernels.light_grid).
+Not here: the rest of the image (reference), speed (kernels.light_grid).
 """
 
 from collections.abc import Callable

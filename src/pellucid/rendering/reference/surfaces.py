@@ -1,7 +1,7 @@
 """The definition of what lies along a ray together with volumes: opaque scenery, and surfaces that are seen through.
 
-Here: ReferenceSurfaces, put together from pictures of points, meshes and slices; meeting its surfaces front to back.
-Not here: those pictures (reference.geometry, reference.slices), volumes (reference.volumes).
+Here: ReferenceSurfaces, put together from images of points, meshes and slices; meeting its surfaces front to back.
+Not here: those images (reference.geometry, reference.slices), volumes (reference.volumes).
 
 Of equally near surfaces the later lies before the earlier. Of those that are seen through the nearest eight count.
 """
@@ -38,7 +38,7 @@ def nothing(count: int) -> ReferenceSurfaces:
 
 
 def arranged(images: Sequence[ReferenceImage], count: int) -> ReferenceSurfaces:
-    """From pictures in the order in which they are drawn: opaque where their opacity is 1, else seen through."""
+    """From images in the order in which they are drawn: opaque where their opacity is 1, else seen through."""
     color, depth = np.zeros((count, 4)), np.full(count, np.inf)
     for one, distance in images:
         nearer = (one[:, 3] >= 1) & (distance <= depth)
@@ -54,7 +54,7 @@ def arranged(images: Sequence[ReferenceImage], count: int) -> ReferenceSurfaces:
 
 
 class SurfaceWalk:
-    """What rays gather as they go through scenery; whoever walks adds what lies between the surfaces.
+    """What rays accumulate on their way through surfaces; the caller adds the volume between them.
 
     color (n, 4), multiplied by opacity; depth (n,): where half of the opacity was reached.
     """

@@ -1,4 +1,4 @@
-"""The definition of every picture, in plain NumPy: all kernels are compared with this.
+"""The definition of every image, in plain NumPy: all kernels are compared with this.
 
 Here: rays through volumes: composite, maximum, minimum, mean, isosurface; gradient shading; clipping.
 Not here: speed (kernels).

@@ -1,4 +1,4 @@
-"""Gridding on the CPU in kernels: spectra of views, laying them on a grid, taking the picture from it.
+"""Gridding on the CPU in kernels: spectra of views, laying them on a grid, taking the image from it.
 
 Here: the kernels, their transforms among them.
 Not here: the window and its table (gridding_window), CUDA's kernels (gridding_cuda).

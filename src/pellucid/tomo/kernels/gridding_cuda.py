@@ -1,4 +1,4 @@
-"""Gridding on CUDA in kernels: pairing rows, tuning spectra, gathering them on a grid, taking the picture from it.
+"""Gridding on CUDA in kernels: pairing rows, tuning spectra, gathering them on a grid, taking the image from it.
 
 Here: the kernels.
 Not here: the transforms between them (device.primitives), the CPU's kernels (gridding).

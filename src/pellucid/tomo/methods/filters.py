@@ -4,7 +4,7 @@ Here: the taps and the response of each filter, padding of truncated sinograms, 
 Not here: back projection; what filtering means (reference.filter_rows).
 
 Taps are those of a detector with columns one apart. Built in real space they keep the small response at zero frequency
-that a ramp sampled in frequency loses, and with it the level of the picture.
+that a ramp sampled in frequency loses, and with it the level of the image.
 """
 
 from collections.abc import Callable

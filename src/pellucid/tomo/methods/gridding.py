@@ -1,11 +1,11 @@
-"""From sinograms to slices by way of their spectra: much less work than adding up views, for the same picture.
+"""From sinograms to slices by way of their spectra: much less work than adding up views, for the same image.
 
 Here: reconstruct_by_gridding.
 Not here: the definition (reference.fourier_sum), how it is done (gridding_cpu, gridding_cuda), the window
 (gridding_window), direct back projection, which keeps to linear interpolation.
 
 The spectrum of a view is a line through the spectrum of the slice. All lines are spread over a grid, half as fine again
-as the picture, with a window (the exponential of a half circle) whose fading is divided out of the picture afterwards.
+as the image, with a window (the exponential of a half circle) whose fading is divided out of the image afterwards.
 Linear interpolation's smoothing is part of the filter, so that noise and sharpness are those of direct back projection.
 Two slices go together as the real and the imaginary parts of one. Cost: N² log N for N views of N columns.
 """

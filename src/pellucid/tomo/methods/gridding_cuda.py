@@ -120,7 +120,7 @@ def _gathered(tuned: Array, geometry: ParallelGeometry, size: int, device: Devic
 
 
 def _transformed(grid: Array, columns: int, device: Device) -> Array:
-    """The picture's rows of the transformed grid; columns are left whole."""
+    """The image's rows of the transformed grid; columns are left whole."""
     room, size = primitives(device), grid.shape[1]
     start = size // 2 - columns // 2
     down = room.ifft(grid, axes=(1,))

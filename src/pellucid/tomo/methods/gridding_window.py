@@ -1,4 +1,4 @@
-"""The window that samples of a spectrum are laid on a grid with, and what it does to the picture.
+"""The window that samples of a spectrum are laid on a grid with, and what it does to the image.
 
 Here: the size of the grid, the window's table and its fading.
 Not here: laying samples with it (gridding_cpu, gridding_cuda).
@@ -13,7 +13,7 @@ import scipy.fft
 from pellucid.tomo.scan import Floats
 
 FINER = 1.5
-"""Cells of the grid for a column of the picture."""
+"""Cells of the grid for a column of the image."""
 
 
 def grid_size(columns: int) -> int:

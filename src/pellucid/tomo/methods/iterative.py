@@ -27,7 +27,7 @@ damped. The level of a slice N pixels wide is lower by about 0.05 / N."""
 
 
 def nothing() -> None:
-    """Between steps, unless somebody wants to know."""
+    """The default callback between iterations: it does nothing."""
 
 
 def sirt(

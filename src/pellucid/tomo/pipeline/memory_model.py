@@ -87,7 +87,7 @@ def work_bytes(size: SlabSize, recipe: Recipe) -> int:
 
 @dataclass(frozen=True, eq=False)
 class DeviceBudget:
-    """How slabs of one kind are put through a card. at_once: slices. flights: held by whoever has slices on it."""
+    """How slabs of one kind are put through a card. at_once: slices. flights: held while slices are on the device."""
 
     at_once: int
     slots: threading.BoundedSemaphore

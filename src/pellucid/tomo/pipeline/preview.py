@@ -1,7 +1,7 @@
 """Settings tried on single slices of a scan: what a change leaves as it was is kept, so that the rest comes at once.
 
 Here: SlicePreview: a projection, a sinogram and a slice of a scan that stays open.
-Not here: pictures of them (workers, cli), whole volumes (pipeline).
+Not here: images of them (workers, cli), whole volumes (pipeline).
 """
 
 from collections import OrderedDict
@@ -96,7 +96,7 @@ class SlicePreview:
         """Attenuation per cm, or per pixel where its size is not known. row: of the detector, also where it is binned.
 
         Just as the volume would have it, but for iterations that would take long: those are made of fewer columns and
-        views. is_rough: soon; of fewer still, and by gridding where direct is wished.
+        views. is_rough: faster, from fewer views, and by gridding instead of direct.
         """
         thin = self.reduction(recipe, is_rough=is_rough)
         return self._slice(row, recipe, thin, is_rough=is_rough, is_cancelled=is_cancelled)

@@ -1,7 +1,7 @@
 """One call from a scan to a volume: planned, run on an engine, resumed after an interruption, reported.
 
 Here: reconstruct, and OutputOptions.
-Not here: the tasks (preparation, slab_task), what is wished (recipe), levels and unfinished outputs (conversion).
+Not here: the tasks (preparation, slab_task), the settings (recipe), levels and unfinished outputs (conversion).
 """
 
 import hashlib
@@ -71,7 +71,7 @@ class OutputOptions:
 
 
 Watch = Callable[[Layout], AbstractContextManager[Callable[[Box, Voxels], None]]]
-"""Opened with the layout of the volume, it is told every slab that is made: where it lies, and its voxels."""
+"""Opened with the layout of the volume; called with every slab: its position and its voxels."""
 
 
 @dataclass(frozen=True)

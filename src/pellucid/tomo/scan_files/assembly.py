@@ -1,6 +1,6 @@
 """A Scan from what a file says and what a person says.
 
-Here: ScanOptions, ScanContents, and build_scan(), which refuses a scan that lacks something nobody spoke of.
+Here: ScanOptions, ScanContents, and build_scan(), which raises an error if a part of the scan is missing.
 Not here: looking into files (one module for each kind), spelling of angles (angles).
 """
 

@@ -1,6 +1,6 @@
 """Opening a scan, whatever its kind: recognised by content, as volumes are.
 
-Here: open_scan(), is_scan(), and the facts that people are told of a scan.
+Here: open_scan(), is_scan(), and the facts of a scan that users see.
 Not here: the kinds (one module each).
 """
 

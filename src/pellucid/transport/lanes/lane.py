@@ -44,7 +44,7 @@ class Link:
         return self.control.timeout
 
     def check(self) -> None:
-        """Raise where somebody cancelled, or the other end refused or went away, while this end is busy."""
+        """Raise if the transfer was cancelled, or the peer sent an error or disconnected."""
         self.timeout.check()
         if self.control.has_data():
             raise self.reason(TransferInterrupted("the peer sent an unexpected message"))
@@ -89,7 +89,7 @@ def checked_lane(name: str) -> str:
 
 
 def lanes_here() -> list[str]:
-    """The lanes that this machine could use, for somebody suitable at the other end."""
+    """The lanes that this machine supports."""
     return ["shm", "tcp", *(["ucx"] if find_spec("ucxx") else [])]
 
 

@@ -4,7 +4,7 @@ Here: ShmLane.
 Not here: the memory (formats.shared_memory), who is on the same machine (client).
 
 One copy for an ordinary array, none for a sender who asked for the memory first. There is no checksum: nothing travels.
-A receiver that asks for it is told now and then which pieces are in their place.
+On request, the receiver is notified regularly which pieces are complete.
 """
 
 import os

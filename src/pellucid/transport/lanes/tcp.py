@@ -3,7 +3,7 @@
 Here: TcpLane, and the sixteen bytes before each piece.
 Not here: connecting (address), who takes which array (session).
 
-Connections take the next piece when they are free, so that a slow one holds nobody up. Sockets push back by themselves:
+Connections take the next piece when they are free: a slow one delays no other. Sockets push back by themselves:
 a receiver that does not keep up stops the sender.
 """
 

@@ -1,4 +1,4 @@
-"""A conversation through a web server: the same bytes, in frames of a WebSocket, to whoever stands behind a proxy.
+"""A transfer through a web server: the same bytes, in frames of a WebSocket, to a machine behind a proxy.
 
 Here: connect_through, for the end that connects, and relay, for the web server at the other end.
 Not here: frames (frames), the agreement with the web server (upgrade), what is said (messages).

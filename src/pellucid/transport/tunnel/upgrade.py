@@ -28,7 +28,7 @@ _CLOSED = (401, 403)
 
 @dataclass(frozen=True)
 class WebAddress:
-    """Where a viewer's pages are. pin: the SHA-256 of the server's certificate, where nobody else vouches for it.
+    """Where a viewer's pages are. pin: the SHA-256 of the server's certificate, if no authority signed it.
 
     >>> WebAddress.parse("https://hub.example.org/user/ada/i/0123456789/")
     WebAddress(scheme='https', host='hub.example.org', port=443, path='/user/ada/i/0123456789', pin='')

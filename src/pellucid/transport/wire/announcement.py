@@ -49,7 +49,7 @@ NO_LABEL = ArrayInfo()
 
 @dataclass(frozen=True)
 class Announcement:
-    """One transfer. metadata: JSON text that nobody reads on the way. mode: the whole array, or blocks as they come."""
+    """One transfer. metadata: JSON text, passed on unchanged. mode: the whole array, or blocks as they come."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]

@@ -4,7 +4,7 @@ Here: the first three messages of every connection.
 Not here: what comes after (sessions), TLS (address).
 
 The listening end greets with a random number, the connecting end answers with one of its own and a keyed hash of both,
-and the listening end with another. Somebody who took over the port learns nothing that opens anything.
+and the listening end with another. A program that took over the port learns no secret.
 """
 
 import hashlib

@@ -22,7 +22,7 @@ from pellucid.transport.wire.announcement import Announcement, PieceLayout
 
 
 def checksum(kind: str, content: memoryview) -> int:
-    """64 bits that say whether a piece is what it was; 0 where nobody wants to know."""
+    """The 64-bit checksum of a piece; 0 without checksums."""
     return xxhash.xxh3_64_intdigest(content) if kind == "xxh3" else 0
 
 

@@ -1,4 +1,4 @@
-"""One transfer, from its announcement to the last piece: the same talk whoever connected, on whatever lane.
+"""One transfer, from its announcement to the last piece: the same messages in both directions and on every lane.
 
 Here: deliver (the sending side) and take (the receiving side), and what a transfer was like afterwards.
 Not here: connections (client, server), the bytes themselves (lanes).
@@ -57,7 +57,7 @@ class TransferReport:
 
 @contextmanager
 def opened(lane_name: str, link: Link) -> Iterator[Lane]:
-    """A lane that is closed at the end; what goes wrong here is told to the other end too."""
+    """A lane that is closed at the end; errors here are sent to the peer too."""
     lane = make_lane(lane_name, link)
     try:
         yield lane

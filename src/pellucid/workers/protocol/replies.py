@@ -36,9 +36,9 @@ class Heartbeat:
 
 @dataclass(frozen=True)
 class FrameDrawn:
-    """A picture, RGBA, in a slot of shared memory, whose descriptor comes along when it is a new one.
+    """An image, RGBA, in a slot of shared memory, whose descriptor comes along when it is a new one.
 
-    number: of the Draw, and view: which of its pictures; or request: of a Snapshot (number is -1). nbytes: of the slot.
+    number: of the Draw, and view: which of its images; or request: of a Snapshot (number is -1). nbytes: of the slot.
     """
 
     number: int
@@ -129,7 +129,7 @@ class SourceDescribed:
 class Inspected:
     """datasets: names to choose from where there are several, and shape None then. problem: why it cannot be opened.
     is_scan: projections to be reconstructed, and shape is (view, row, column) of them. may_be_scan: it could be one, if
-    somebody says what its datasets are."""
+    a user chooses its datasets."""
 
     request: int
     shape: Voxel | None = None

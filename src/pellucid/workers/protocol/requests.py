@@ -29,7 +29,7 @@ Subject = Literal["projection", "sinogram", "slice"]
 
 @dataclass(frozen=True)
 class ViewSpec:
-    """One picture of a Draw."""
+    """One image of a Draw."""
 
     scene: Scene
     width: int
@@ -38,7 +38,7 @@ class ViewSpec:
 
 @dataclass(frozen=True)
 class Draw:
-    """Draw these pictures. budget_ms: of the first, rough one; is_exact: then refine until nothing is missing."""
+    """Draw these images. budget_ms: of the first, rough one; is_exact: then refine until nothing is missing."""
 
     number: int
     views: tuple[ViewSpec, ...]
@@ -48,14 +48,14 @@ class Draw:
 
 @dataclass(frozen=True)
 class Release:
-    """The picture in this slot was taken."""
+    """The image in this slot was taken."""
 
     slot: int
 
 
 @dataclass(frozen=True)
 class TakeScreenshot:
-    """One exact picture, drawn when nothing else is wanted; answered by Drawn with this request."""
+    """One exact image, drawn when nothing else is wanted; answered by Drawn with this request."""
 
     request: int
     view: ViewSpec
@@ -64,7 +64,7 @@ class TakeScreenshot:
 @dataclass(frozen=True)
 class AddArray:
     """The shared array that comes along is the volume of this name; or points, as rows of x, y, z and value (float32);
-    or a mesh, as rows of three: so many vertices (float32), then its triangles (uint32). is_next: a picture of it alone
+    or a mesh, as rows of three: so many vertices (float32), then its triangles (uint32). is_next: an image of it alone
     will be wanted, so that the device may have it as soon as it is there."""
 
     request: int
@@ -80,7 +80,7 @@ class AddArray:
 
 @dataclass(frozen=True)
 class MarkChanged:
-    """Voxels of an array that was handed over are new, in these boxes. Nobody answers: pictures show it."""
+    """Voxels of a sent array have changed, in these boxes. There is no reply; images show it."""
 
     source: str
     boxes: tuple[Box, ...]
@@ -88,7 +88,7 @@ class MarkChanged:
 
 @dataclass(frozen=True)
 class RemoveArray:
-    """Nobody needs the array of this name any more."""
+    """Release the array of this name."""
 
     request: int
     source: str
@@ -129,7 +129,7 @@ class Inspect:
 
 @dataclass(frozen=True)
 class ProbePixel:
-    """What is at a place (0 to 1) of a picture drawn last; answered by Probed."""
+    """What is at a place (0 to 1) of an image drawn last; answered by Probed."""
 
     request: int
     view: int
@@ -139,7 +139,7 @@ class ProbePixel:
 
 @dataclass(frozen=True)
 class Slice:
-    """The slice of a layer across an axis (0 is z); answered by Sliced with an RGB picture of at most ``edge``."""
+    """The slice of a layer across an axis (0 is z); answered by Sliced with an RGB image of at most ``edge``."""
 
     request: int
     source: str
@@ -220,7 +220,7 @@ class FindAxis:
 
 @dataclass(frozen=True)
 class MakePreview:
-    """A picture of a scan under a recipe; answered by Tried with a grey picture of at most ``edge`` along each side.
+    """An image of a scan under a recipe; answered by Tried with a grey image of at most ``edge`` along each side.
 
     index: the view of a projection, the row of the others. window: the values that become black and white; without it
     they are chosen. is_rough: more will follow, soon beats exact.

@@ -1,6 +1,6 @@
-"""Settings of a reconstruction, tried by somebody who looks.
+"""Previews of a reconstruction.
 
-Here: PreviewRenderer: the scan that is open, and grey pictures of it.
+Here: PreviewRenderer: the scan that is open, and grey images of it.
 Not here: slices (tomo.preview), the window of the page (instance).
 """
 
@@ -95,7 +95,7 @@ def _facts(preview: SlicePreview, request: MakePreview) -> dict[str, Any]:
 
 
 def window(values: Voxels) -> tuple[float, float]:
-    """The values between which a picture is grey; what lies outside the circle of a slice has no say.
+    """The values between which an image is grey; what lies outside the circle of a slice has no say.
 
     >>> window(np.array([[0.0, 1.0], [2.0, 0.0]]))
     (1.003, 1.997)

@@ -1,7 +1,7 @@
-"""What a Worker reads from volumes for somebody who looks: facts, values, slices, boxes, exports.
+"""What a Worker reads from volumes: facts, values, slices, boxes, exports.
 
 Here: one function per question.
-Not here: pictures of the scene (drawing), describing what was never seen before (describe).
+Not here: images of the scene (drawing), describing what was never seen before (describe).
 """
 
 import threading
@@ -34,7 +34,7 @@ SEGMENT = 16
 
 
 def probe(request: ProbePixel, shown: LastFrame, sources: Sources) -> PixelProbed:
-    """What is under a place of a picture."""
+    """What is under a place of an image."""
     height, width = shown.frame.depth.shape
     column, row = min(int(request.x * width), width - 1), min(int(request.y * height), height - 1)
     depth = float(shown.frame.depth[row, column])
@@ -61,7 +61,7 @@ def probe(request: ProbePixel, shown: LastFrame, sources: Sources) -> PixelProbe
 
 
 def ray_through(camera: Camera, x: float, y: float, aspect: float) -> tuple[Voxels, Voxels]:
-    """Origin and unit direction of the ray through a place of the picture, 0 to 1 from its left and top."""
+    """Origin and unit direction of the ray through a place of the image, 0 to 1 from its left and top."""
     right, up, forward = camera.axes()
     size = camera.visible_height
     offset = (x - 0.5) * size * aspect * right + (0.5 - y) * size * up

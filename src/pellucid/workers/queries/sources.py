@@ -69,7 +69,7 @@ class Sources:
         return self._shapes.get(source)
 
     def changed(self, source: str, boxes: Iterable[Box]) -> None:
-        """Voxels of an array are new; of one that was forgotten meanwhile, nobody wants to know."""
+        """Voxels of an array are new; one that was removed meanwhile is ignored."""
         with self._lock:
             volume = self._opened[source] if source in self._handed else None
         if volume is not None:

@@ -1,6 +1,6 @@
-"""How large a rough picture is.
+"""How large a rough image is.
 
-Here: FrameSizer, which learns from pictures what the next will cost, and keeps their size.
+Here: FrameSizer, which learns from images what the next will cost, and keeps their size.
 Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.refinement).
 """
 
@@ -13,17 +13,17 @@ from pellucid.rendering.drawing.refinement import MAX_KNOWN, FrameCost, FrameCos
 from pellucid.rendering.frame import FrameStatistics
 
 STEPS = 16
-"""Rough pictures are so many sixteenths of the whole: one that changes its size all the time flickers."""
+"""Rough images are so many sixteenths of the whole: one that changes its size all the time flickers."""
 SLACK = 0.5
-"""Steps that what can be afforded may lie beyond a picture's own before it changes its size."""
+"""Steps that what can be afforded may lie beyond an image's own before it changes its size."""
 REMEMBERED = 3
-"""Pictures whose middle one says what a pixel costs: a machine that somebody else uses now and then is not slow."""
+"""Images whose middle one says what a pixel costs: a machine that is busy now and then is not slow."""
 
 
 class FrameSizer:
     """One for a Worker. what: a kind of scene.
 
-    A hand that moves keeps others busy too: what the exact picture took, at rest, says too little of a rough one, and
+    A hand that moves keeps others busy too: what the exact image took, at rest, says too little of a rough one, and
     is asked only where there was none yet.
     """
 
@@ -33,7 +33,7 @@ class FrameSizer:
         self._steps: dict[tuple[Hashable, float], int] = {}
 
     def scale(self, what: Hashable, whole: Size, budget_s: float, otherwise: FrameCost) -> float:
-        """What part of the whole, along each edge, a rough picture may be. otherwise: as in Pace."""
+        """What part of the whole, along each edge, a rough image may be. otherwise: as in Pace."""
         pace = self._moving if what in self._pixels_s else self._resting
         rows, _ = pace.affordable(what, whole, budget_s, otherwise)
         affordable, held = rows * STEPS / whole[0], self._steps.get((what, budget_s), 0)
@@ -43,7 +43,7 @@ class FrameSizer:
         return held / STEPS
 
     def measured(self, what: Hashable, size: Size, statistics: FrameStatistics, is_rough: bool) -> None:
-        """Learn from a picture of this size; loading left out, which is not done again."""
+        """Learn from an image of this size; loading left out, which is not done again."""
         drawn = max(1, round(size[0] * statistics.scale)), max(1, round(size[1] * statistics.scale))
         pixels, times_s = drawn[0] * drawn[1], statistics.times_s
         drawing_s, beside_s = times_s["draw"], times_s["prepare"] + times_s["finish"]
@@ -54,7 +54,7 @@ class FrameSizer:
             self._resting.measured(what, drawn, drawing_s, beside_s)
 
     def _remembered(self, what: Hashable, pixel_s: float) -> float:
-        """What a pixel of a rough picture costs, after one more of them."""
+        """What a pixel of a rough image costs, after one more of them."""
         times_s = self._pixels_s.pop(what, None) or deque(maxlen=REMEMBERED)
         times_s.append(pixel_s)
         self._pixels_s[what] = times_s

@@ -1,9 +1,9 @@
-"""Shared memory that pictures are handed over in, used again and again.
+"""Shared memory that images are handed over in, used again and again.
 
 Here: FrameSlots, on the side that draws.
 Not here: the other side (process), arrays that stay (formats.shared_memory).
 
-A fresh piece of memory for every picture would cost more in page faults than the picture takes to copy.
+A fresh piece of memory for every image would cost more in page faults than the image takes to copy.
 """
 
 import threading

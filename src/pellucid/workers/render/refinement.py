@@ -1,7 +1,7 @@
-"""Which pictures are drawn of a wish: a rough one while something moves, better ones until it is exact.
+"""Which images are drawn for a request: a rough one while something moves, better ones until it is exact.
 
-Here: FrameRefiner; LastFrame, the picture before.
-Not here: the thread that draws (drawing), how large a rough picture is (frame_size), how one gets better
+Here: FrameRefiner; LastFrame, the image before.
+Not here: the thread that draws (drawing), how large a rough image is (frame_size), how one gets better
 (rendering.refinement).
 """
 
@@ -18,7 +18,7 @@ from pellucid.workers.render.renderers import RendererGroup
 
 @dataclass(frozen=True)
 class LastFrame:
-    """The picture that was drawn last of a view; depth as in Frame."""
+    """The image that was drawn last of a view; depth as in Frame."""
 
     scene: Scene
     frame: Frame
@@ -34,7 +34,7 @@ class FrameRefiner:
     def frames(
         self, request: Draw, view: ViewSpec, shown: LastFrame | None, is_cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Frame, bool]]:
-        """Ever better pictures; the second part says whether it is the last. shown: the picture before."""
+        """Ever better images; the second part says whether it is the last. shown: the image before."""
         for frame, is_last in self._frames(request, view, shown, is_cancelled):
             self._sizing.measured(kind(view.scene), frame.depth.shape, frame.statistics, not request.is_exact)
             yield frame, is_last
@@ -45,14 +45,14 @@ class FrameRefiner:
         if not request.is_exact:
             yield self._rough(request, view), False
         elif shown is not None and _is_all_there(shown, view):
-            # Nothing is missing but pixels: the rough pictures on the way would only put the exact one off.
+            # Nothing is missing but pixels: the rough images on the way would only put the exact one off.
             renderer = self._renderers.of(view.scene)
             yield renderer.render(view.scene, view.width, view.height, is_cancelled=is_cancelled), True
         else:
             yield from self._better(request, view, is_cancelled)
 
     def _rough(self, request: Draw, view: ViewSpec) -> Frame:
-        """A picture within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
+        """An image within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
         renderer = self._renderers.of(view.scene)
         whole, otherwise = (view.height, view.width), estimate_cost(renderer, view.scene)
         scale = self._sizing.scale(kind(view.scene), whole, request.budget_ms / 1000, otherwise)
@@ -77,7 +77,7 @@ class FrameRefiner:
 
 
 def _is_all_there(shown: LastFrame, view: ViewSpec) -> bool:
-    """Whether the picture before had all that it showed of the same volumes at full resolution."""
+    """Whether the image before had all that it showed of the same volumes at full resolution."""
     return shown.frame.statistics.full_resolution == 1 and sources_of(shown.scene) == sources_of(view.scene)
 
 

@@ -1,6 +1,6 @@
-"""The thread of a Worker that has the renderer: pictures, and everything else that needs the device.
+"""The thread of a Worker that has the renderer: images, and everything else that needs the device.
 
-Here: RenderThread: the latest wish wins, jobs go in between, pictures nobody waits for come last.
+Here: RenderThread: the latest request wins, jobs come in between, screenshots last.
 Not here: reading files (reading), the line (main).
 """
 
@@ -55,7 +55,7 @@ class RenderThread:
             self._changed.notify()
 
     def add(self, job: Job) -> None:
-        """Do this soon; a picture under way is put off."""
+        """Do this soon; an image under way is put off."""
         with self._changed:
             self._jobs.append(job)
             self._changed.notify()
@@ -145,7 +145,7 @@ class RenderThread:
             self._speaking.failed(error, request=snapshot.request)
 
     def _going_on(self, stage: Stage) -> Callable[[], bool]:
-        """Whether to stop: never; but somebody is alive."""
+        """Never stops, but reports progress."""
 
         def go_on() -> bool:
             self.touch(stage)
@@ -186,7 +186,7 @@ class RenderThread:
             self._speaking.send_reply(Compiled(command.request, shading.hash, shading.parameters))
 
     def frame_at(self, probe: ProbePixel) -> LastFrame:
-        """The picture that a probe means."""
+        """The image that a probe means."""
         if probe.view not in self.shown:
             raise InvalidInput("No image has been rendered yet.", remedy="Wait for it.")
         return self.shown[probe.view]
@@ -194,7 +194,7 @@ class RenderThread:
 
 @dataclass(frozen=True)
 class FrameTarget:
-    """Where a picture belongs, and when its drawing began."""
+    """Where an image belongs, and when its drawing began."""
 
     number: int
     request: int

@@ -47,7 +47,7 @@ class RendererGroup:
             renderer.add(volume)
 
     def load(self, source: str) -> None:
-        """Bring a volume that was added to the devices, before a picture of it is asked for."""
+        """Bring a volume that was added to the devices, before an image of it is asked for."""
         self._shared.load_volume(source)
 
     def value_range(self, source: str) -> tuple[float, float] | None:

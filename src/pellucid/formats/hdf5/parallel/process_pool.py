@@ -31,7 +31,7 @@ class PoolJob:
 
     setup: sent to every worker first. descriptors: open files the workers inherit under the same numbers.
     prepare: gives the message for a piece, which then lies in that slot; finished: takes its result.
-    watch: told a worker's process id just before it gets a piece.
+    watch: called with a worker's process id just before it gets a piece.
     here: does a piece in this process, which has its imports behind it, while the workers are still starting.
     """
 

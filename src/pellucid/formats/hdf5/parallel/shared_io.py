@@ -47,7 +47,7 @@ def read_shared(
     """Read a dataset, or a box of it, into shared memory with several processes.
 
     path: of the file, also with ``:t=3,c=0``. dataset: its name inside; without one the only volume there is.
-    processes: as many as there are cores if None. watch: told a worker's process id before each piece it gets.
+    processes: as many as there are cores if None. watch: called with a worker's process id before each piece.
     """
     location = _located(path, dataset)
     reader = registry.open_reader(location)
@@ -65,7 +65,7 @@ def read_shared(
 
 
 class _Team:
-    """How many processes, and who is told of them."""
+    """How many processes, and the function that is called with their ids."""
 
     def __init__(self, processes: int, watch: Callable[[int], None]) -> None:
         if processes < 1:
@@ -161,7 +161,7 @@ def write_parallel(
 
 
 def _no_listener(worker: int) -> None:
-    """Told of workers, and does nothing about it."""
+    """The default watch function: it does nothing."""
 
 
 class _ParallelEncoder:

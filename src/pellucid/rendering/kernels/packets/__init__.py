@@ -79,7 +79,7 @@ def composite_packets_of(is_in_bricks: bool) -> Any:
         color: wp.array2d(dtype=wp.vec4),
         depth: wp.array2d(dtype=wp.float32),
     ):
-        """A tile; rows: of the picture, from the first to before the second."""
+        """A tile; rows: of the image, from the first to before the second."""
         down, across = wp.tid()
         draw_tile(view, layer, rows, rows[0] + (down + first) * TILE, across * TILE, color, depth)
 
