@@ -171,6 +171,6 @@ def test_a_file_is_a_preset_too(ball: Volume, tmp_path: Path) -> None:
 def test_unknown_looks_are_refused_by_name(ball: Volume) -> None:
     with pytest.raises(InvalidInput, match=r"Unknown preset 'jet'.*soft.*viridis.*\.json"):
         automatic_scene(ball, "jet")
-    with pytest.raises(InvalidInput, match="cannot be read"):
+    with pytest.raises(InvalidInput, match="Cannot read the preset"):
         automatic_scene(ball, "nowhere.xml")
     assert {"soft", "gold", "bone", "viridis"} <= set(preset_names())
