@@ -39,8 +39,7 @@ dist: ## build the sdist and the wheel, with the viewer's page inside, into dist
 
 bench: ## every benchmark beside its peers; tables go to benchmarks/results
 	@tools/setup.sh dev,bench
-	@status=0; for script in $$(grep -lE '^def main\(' benchmarks/*.py); do \
-		echo "== $$script"; $(BIN)/python -m benchmarks.$$(basename $$script .py) $(BENCH) || status=1; done; exit $$status
+	@$(BIN)/python -m benchmarks.run_all $(BENCH)
 
 pin: setup ## write constraints.txt anew after a change of dependencies
 	@$(BIN)/python tools/pin.py
