@@ -27,7 +27,7 @@ from pellucid.errors import (
 from pellucid.formats.hdf5.parallel.shared_io import read_shared, write_parallel
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 SHAPE = (21, 34, 300)
 CHUNK = (8, 16, 160)
@@ -151,11 +151,13 @@ def holders_of_memory() -> set[int]:
     return found
 
 
+NAMES_OF_OTHERS = (".org.chromium", ".com.google", "__KMP_REGISTERED_LIB", "sem.")
+"""How names begin that browsers, OpenMP and process pools use, which may run beside this test."""
+
+
 def shared_memory_names() -> set[str]:
-    """In use on this machine, without those of browsers that run beside this test."""
-    return {
-        path.name for path in Path("/dev/shm").iterdir() if not path.name.startswith((".org.chromium", ".com.google"))
-    }
+    """In use on this machine, as far as a reader could have made them."""
+    return {path.name for path in Path("/dev/shm").iterdir() if not path.name.startswith(NAMES_OF_OTHERS)}
 
 
 def test_nothing_is_left_of_a_killed_owner(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_nothing_is_left_of_a_killed_owner(tmp_path: Path) -> None:
     owner.kill()
     owner.wait()
     for descriptor in watched:
-        assert select.select([descriptor], [], [], 30)[0], "a worker outlives its owner"
+        assert select.select([descriptor], [], [], TIMEOUT_S)[0], "a worker outlives its owner"
         os.close(descriptor)
     assert not holders_of_memory() & {*workers, owner.pid}
     wait_until(lambda: shared_memory_names() <= names)
