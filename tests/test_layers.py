@@ -52,6 +52,7 @@ USES_FRONT = ("cli",)
 HOMES: dict[str, tuple[str, ...]] = {
     "h5py": ("formats",),
     "hdf5plugin": ("formats",),
+    "constriction": ("formats",),
     "tensorstore": ("formats",),
     "tifffile": ("formats",),
     "imagecodecs": ("formats", "instance"),

@@ -68,6 +68,9 @@ KINDS: dict[str, FormatSpec] = {
     "metaimage": FormatSpec("flat.metaimage", (".mha", ".mhd"), ((0, b"ObjectType"), (0, b"NDims"))),
     "hipic": FormatSpec("hipic", (".his", ".img"), ((0, b"IM"),), is_writable=False),
     "npy": FormatSpec("flat.npy", (".npy",), ((0, b"\x93NUMPY"),), is_always_marked=True),
+    "neural": FormatSpec(
+        "neural_field.format", (".plf",), ((0, b"\x89PLF\r\n\x1a\n"),), is_writable=False, is_always_marked=True
+    ),
     "memory": FormatSpec("in_memory", (), is_writable=False),
     "raw": FormatSpec("flat.raw", (".raw", ".bin", ".dat", ".vol")),
 }

@@ -1,0 +1,141 @@
+"""A volume that is stored as neural fields: one field, or one for each of several overlapping boxes.
+
+Here: PlacedField, NeuralVolume, and values of boxes of voxels at every level.
+Not here: one field's values (evaluation), bytes (stored_volume), residuals (residual).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Box, Shape
+from pellucid.formats.neural_field.evaluation import values_on
+from pellucid.formats.neural_field.field import Floats, NeuralField
+from pellucid.formats.orientation import Orientation
+from pellucid.formats.protocol import Header, Level, Spacing
+
+SMALLEST_LEVEL = 64
+CHUNK = 32
+
+
+@dataclass(frozen=True)
+class PlacedField:
+    """A field, and the voxels that it describes. Where fields overlap, their values fade into each other."""
+
+    box: Box
+    field: NeuralField
+
+
+@dataclass(frozen=True)
+class NeuralVolume:
+    """A volume as neural fields.
+
+    dtype: of the volume that was compressed. quality: what was measured when it was made, such as {"psnr": 41.2}.
+    """
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    fields: tuple[PlacedField, ...]
+    spacing: Spacing = (1.0, 1.0, 1.0)
+    unit: str = ""
+    orientation: Orientation | None = None
+    quality: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(placed.field.parameter_count for placed in self.fields)
+
+    @property
+    def header(self) -> Header:
+        levels = []
+        for shape, factor in level_shapes(self.shape):
+            z, y, x = (min(CHUNK, n) for n in shape)
+            steps = self.spacing[0] * factor, self.spacing[1] * factor, self.spacing[2] * factor
+            levels.append(Level(shape, (z, y, x), steps))
+        return Header(tuple(levels), self.dtype, self.unit, codec="neural", orientation=self.orientation)
+
+    def values(self, box: Box, level: int = 0) -> Floats:
+        """Values of a box of voxels of a level, as float32."""
+        factor = 1 << level
+        axes = [
+            np.clip((np.arange(low, high) + 0.5) * factor - 0.5, 0, length - 1)
+            for low, high, length in zip(box.start, box.stop, self.shape, strict=True)
+        ]
+        if len(self.fields) == 1:
+            return self._values_of(self.fields[0], axes)
+        return self._blended(axes)
+
+    def _values_of(self, placed: PlacedField, axes: list[Any]) -> Floats:
+        z, y, x = (
+            _relative(axis, low, high) for axis, low, high in zip(axes, placed.box.start, placed.box.stop, strict=True)
+        )
+        return values_on(placed.field, (z, y, x))
+
+    def _blended(self, axes: list[Any]) -> Floats:
+        values = np.zeros([len(axis) for axis in axes], np.float32)
+        total = np.zeros_like(values)
+        for placed in self.fields:
+            weights = [self._weight(placed.box, axis, axes[axis]) for axis in range(3)]
+            inside = [np.flatnonzero(weight > 0) for weight in weights]
+            if not all(len(found) for found in inside):
+                continue
+            part = tuple(slice(found[0], found[-1] + 1) for found in inside)
+            z, y, x = (weight[piece] for weight, piece in zip(weights, part, strict=True))
+            weight = z[:, None, None] * y[:, None] * x
+            some = self._values_of(placed, [axis[piece] for axis, piece in zip(axes, part, strict=True)])
+            values[part] += weight * some
+            total[part] += weight
+        return values / total
+
+    def _weight(self, box: Box, axis: int, positions: Any) -> Floats:
+        """How much a field counts at positions along an axis: it fades over its overlap with others."""
+        low, high, length = box.start[axis], box.stop[axis] - 1, self.shape[axis]
+        overlap = self._overlap(box, axis)
+        below = (positions - low + 1) / (overlap + 1) if low > 0 else np.ones(len(positions))
+        above = (high - positions + 1) / (overlap + 1) if high < length - 1 else np.ones(len(positions))
+        weight = np.clip(np.minimum(below, above), 0, 1)
+        return np.where((positions >= low) & (positions <= high), weight, 0).astype(np.float32)
+
+    def _overlap(self, box: Box, axis: int) -> int:
+        """Voxels that the box shares with its next neighbour along an axis."""
+        shared = [
+            min(box.stop[axis], other.box.stop[axis]) - max(box.start[axis], other.box.start[axis])
+            for other in self.fields
+            if other.box.start[axis] != box.start[axis]
+        ]
+        return max([1, *shared])
+
+
+def level_shapes(shape: Shape) -> list[tuple[Shape, int]]:
+    """Shapes of a volume's levels and how many voxels of the full one they join, until the longest axis is short."""
+    shapes, factor = [(shape, 1)], 1
+    while max(shapes[-1][0]) > SMALLEST_LEVEL:
+        factor *= 2
+        z, y, x = (-(-n // factor) for n in shape)
+        shapes.append(((z, y, x), factor))
+    return shapes
+
+
+def to_voxel_type(values: Floats, dtype: np.dtype[Any]) -> Any:
+    """Values as voxels: integers are rounded, and clipped to what the type can hold."""
+    if dtype.kind == "f":
+        return values.astype(dtype)
+    limits = np.iinfo(dtype)
+    wide = np.rint(values.astype(np.float64))
+    # The largest 64-bit integers are no float64: clip below the next one.
+    top = np.nextafter(float(limits.max), 0.0) if limits.max > 2**53 else float(limits.max)
+    return np.clip(wide, float(limits.min), top).astype(dtype)
+
+
+def _relative(positions: Any, low: int, high: int) -> Floats:
+    """Voxel positions as positions of a field: -1 and 1 are the centres of the box's first and last voxel."""
+    if high - low == 1:
+        return np.zeros(len(positions), np.float32)
+    return ((positions - low) * (2.0 / (high - low - 1)) - 1.0).astype(np.float32)
+
+
+def voxel_count(volume: NeuralVolume) -> int:
+    return prod(volume.shape)

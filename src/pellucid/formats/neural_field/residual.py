@@ -1,0 +1,102 @@
+"""What a neural field lacks of its volume: coded so that every voxel is within a bound.
+
+Here: coding and reading residuals brick by brick, each by itself.
+Not here: choosing bounds (pellucid.neural), the field's own values (neural_volume).
+
+Bricks are coded by SPERR, a wavelet coder with a point-wise bound, through HDF5's filter of that name. A brick whose
+values the field already gives within the bound takes no bytes.
+"""
+
+from typing import Any
+
+import h5py
+import hdf5plugin
+import numpy as np
+
+from pellucid.box import Box, Shape
+from pellucid.errors import Corrupted
+from pellucid.formats.damage import naming_damage
+from pellucid.formats.neural_field.container import FileSections
+from pellucid.formats.neural_field.field import Floats
+from pellucid.formats.neural_field.stored_volume import StoredResidual
+
+PREFIX = "residual/"
+
+
+def brick_boxes(shape: Shape, brick: int) -> list[Box]:
+    """The bricks of a volume."""
+    return list(Box.whole(shape).tiles((brick, brick, brick)))
+
+
+def section_name(box: Box) -> str:
+    return PREFIX + ",".join(str(n) for n in box.start)
+
+
+def coded_brick(values: Floats, bound: float) -> bytes:
+    """A brick of residuals within ``bound``; no bytes where zeros already are."""
+    if float(np.abs(values).max()) <= bound:
+        return b""
+    # Rounding inside the coder may pass its bound by a little: ask for less until the result holds.
+    for asked in (bound * 0.999, bound * 0.99, bound * 0.9, bound * 0.5):
+        data = _encode(values, asked)
+        if float(np.abs(_decode(data, values.shape) - values).max()) <= bound:
+            return data
+    return b"\0" + values.astype("<f4").tobytes()
+
+
+def decoded_brick(data: bytes, shape: tuple[int, ...]) -> Floats:
+    """The residuals of a brick. ValueError or OSError where the bytes are damaged."""
+    if not data:
+        return np.zeros(shape, np.float32)
+    if data[:1] == b"\0":
+        return np.frombuffer(data, "<f4", offset=1).reshape(shape).astype(np.float32)
+    return _decode(data, shape)
+
+
+class Residual:
+    """The residual of an open file."""
+
+    def __init__(self, file: FileSections, stored: StoredResidual, shape: Shape) -> None:
+        self._file, self.stored, self._shape = file, stored, shape
+
+    @property
+    def byte_count(self) -> int:
+        return self._file.size_of(PREFIX)
+
+    def read(self, box: Box) -> Floats:
+        """Residuals of a box; only bricks that it touches are decoded."""
+        values = np.zeros(box.shape, np.float32)
+        for brick in brick_boxes(self._shape, self.stored.brick):
+            shared = brick.intersect(box)
+            if shared.is_empty:
+                continue
+            with naming_damage(str(self._file.path), "its residual could not be decoded"):
+                decoded = decoded_brick(self._file.read(section_name(brick)), brick.shape)
+            if not np.isfinite(decoded).all():
+                raise Corrupted(str(self._file.path), "its residual has values that are not finite")
+            values[shared.relative_to(box.start).slices] = decoded[shared.relative_to(brick.start).slices]
+        return values
+
+
+def _encode(values: Floats, bound: float) -> bytes:
+    """One marker byte, then the bytes of the only chunk of a dataset."""
+    with _memory_file() as file:
+        dataset = file.create_dataset("r", data=values, chunks=values.shape, **_filter(bound))
+        _, data = dataset.id.read_direct_chunk((0, 0, 0))
+    return b"\1" + bytes(data)
+
+
+def _decode(data: bytes, shape: tuple[int, ...]) -> Floats:
+    with _memory_file() as file:
+        dataset = file.create_dataset("r", shape=shape, dtype=np.float32, chunks=shape, **_filter(1.0))
+        dataset.id.write_direct_chunk((0, 0, 0), data[1:])
+        return np.asarray(dataset[...], np.float32)
+
+
+def _filter(bound: float) -> dict[str, Any]:
+    # swap: our arrays are C-ordered; without it SPERR codes along the wrong axes.
+    return dict(hdf5plugin.Sperr(absolute=bound, swap=True))
+
+
+def _memory_file() -> Any:
+    return h5py.File("residual", "w", driver="core", backing_store=False)
