@@ -25,6 +25,7 @@ from pellucid.box import Box
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
 from pellucid.formats.registry import open_writer
+from tests.formats.neural_field.sample_fields import mixed_field, whole_volume, write_volume
 from tests.hipic_files import write_his
 
 ESCAPE = "\x1b[31m\x1b]0;owned\x07\u202e\x9b2J"
@@ -77,6 +78,8 @@ def write_whole_files(folder: Path) -> list[Path]:
     _write_precomputed(folder / "a.precomputed")
     _write_meshes(folder)
     write_his(folder / "a.his", VOXELS)
+    write_volume(folder / "a.plf", whole_volume(mixed_field(), (3, 4, 5)))
+    write_volume(folder / "residual.plf", whole_volume(mixed_field(), (3, 4, 5)), VOXELS.astype(np.float32), 2.0)
     VOXELS.tofile(folder / "a_5x4x3_uint16_le.raw")
     np.save(folder / "f.npy", np.asfortranarray(VOXELS.astype(">f4")))
     return sorted(path for path in folder.iterdir() if not path.name.endswith(".raw.raw"))

@@ -24,15 +24,16 @@ HEADER = """\
 # Every version can be installed on every Python that pyproject.toml admits.
 # Written by `make pin`; used by every `make` target that installs.
 """
-ALSO = {"torch": "2.13.0"}
-"""Pinned without asking pip, which would fetch gigabytes: no extra needs it, but tensors are accepted where it is."""
+ALSO = {"mpmath": "1.3.0", "setuptools": "84.2.1", "sympy": "1.14.0", "torch": "2.13.0"}
+"""Pinned without asking pip, which would fetch gigabytes: PyTorch, and what nothing else of ours needs but it."""
 
 
 def requirements(project: dict[str, Any]) -> list[str]:
-    """Everything that the package, its extras and building it in place require."""
+    """Everything that the package, its extras and building it in place require, without PyTorch."""
     extras = project["project"]["optional-dependencies"].values()
     builders = [*project["build-system"]["requires"], "editables"]
-    return sorted({*project["project"]["dependencies"], *builders, *(one for extra in extras for one in extra)})
+    required = {*project["project"]["dependencies"], *builders, *(one for extra in extras for one in extra)}
+    return sorted(one for one in required if re.split(r"[^\w.-]", one)[0] not in ALSO)
 
 
 def supported_pythons(project: dict[str, Any]) -> tuple[str, str]:

@@ -5,6 +5,7 @@ Not here: what the dataclasses mean (scene), versions (scene).
 """
 
 from dataclasses import fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -36,11 +37,16 @@ def _build_dataclass(kind: Any, value: Any, where: str) -> Any:
         raise InvalidInput(
             f"Unknown field {unknown[0]!r} in {where}.", remedy=f"Valid fields: {', '.join(sorted(known))}."
         )
-    types = get_type_hints(kind)
+    types = _types(kind)
     try:
         return kind(**{name: from_json(types[name], one, f"{where}.{name}") for name, one in value.items()})
     except TypeError as error:
         raise InvalidInput(f"{where} is incomplete: {error}.", remedy="Add the missing fields.") from error
+
+
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _build_tuple(inner: tuple[Any, ...], value: Any, where: str) -> Any:

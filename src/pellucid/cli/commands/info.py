@@ -14,6 +14,7 @@ from pellucid.cli.arguments import add_source, source_location
 from pellucid.errors import DatasetAmbiguous, InvalidInput, UnknownFormat
 from pellucid.formats.deadline import within_limit
 from pellucid.formats.location import Location
+from pellucid.formats.neural_field.format import neural_facts
 from pellucid.formats.orientation import Orientation, at_level, describe_orientation
 from pellucid.formats.protocol import Header, Level
 from pellucid.formats.registry import recognise
@@ -125,10 +126,11 @@ def _facts(location: Location) -> dict[str, Any]:
 def describe(location: Location, header: Header) -> dict[str, Any]:
     """The facts of a header, as plain values."""
     check_selection(header, location)
+    kind = recognise(location)
     full = header.levels[location.number("level") or 0]
     return {
         "name": str(location),
-        "format": recognise(location),
+        "format": kind,
         "shape": list(full.shape),
         "dtype": header.dtype.name,
         "bytes": full.shape[0] * full.shape[1] * full.shape[2] * header.dtype.itemsize,
@@ -140,6 +142,7 @@ def describe(location: Location, header: Header) -> dict[str, Any]:
         "codec": header.codec,
         "orientation": describe_orientation(_orientation(header, full)),
         "levels": [list(level.shape) for level in header.levels],
+        **(neural_facts(location) if kind == "neural" else {}),
     }
 
 
@@ -176,6 +179,8 @@ def _text(facts: dict[str, Any]) -> str:
         rows.append(("series", f"time steps: {facts['times']}, channels: {facts['channels']}; choose by :t=0,c=0"))
     if len(facts["levels"]) > 1:
         rows.append(("levels", "  ".join(_times(shape) for shape in facts["levels"])))
+    if "parameters" in facts:
+        rows += _neural_rows(facts)
     if "value_range" in facts:
         low, high = facts["value_range"]
         rows.append(("values", "none" if low is None else f"{low:g} to {high:g}"))
@@ -187,6 +192,19 @@ def _text(facts: dict[str, Any]) -> str:
         missing = [f"{count:,} voxels are {what}" for what, count in counts if count]
         rows += [("not finite", f"{', '.join(missing)}; they are left out of the statistics")] if missing else []
     return _table(facts["name"], rows)
+
+
+def _neural_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    fields = f"{facts['fields']} fields, " if facts["fields"] > 1 else ""
+    size = f"{facts['compression_ratio']:.4g} : 1, {amount(facts['file_bytes'], 'B')}"
+    if facts["residual_bytes"]:
+        size += f", of which the residual is {amount(facts['residual_bytes'], 'B')}"
+    rows = [("model", f"{facts['model']}, {fields}{facts['parameters']:,} parameters"), ("compression", size)]
+    if facts["max_error"] is not None:
+        rows.append(("max error", f"{facts['max_error']:g}"))
+    if facts["quality"]:
+        rows.append(("quality", ", ".join(f"{name} {value:.5g}" for name, value in sorted(facts["quality"].items()))))
+    return rows
 
 
 def _table(name: str, rows: list[tuple[str, str]]) -> str:

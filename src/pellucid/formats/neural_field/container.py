@@ -1,9 +1,9 @@
 """The bytes of a ``.plf`` file: a header in JSON, and sections that are read by themselves.
 
 Here: write_file, and FileSections, which checks what it reads.
-Not here: what the header says and sections hold (stored_field).
+Not here: what the header says and sections hold (stored_volume).
 
-    magic (8 bytes), version (4), length of the header (4), its CRC-32 (4), header, then sections from multiples of 64 on
+    magic (8 bytes), version (4), length of the header (4), its CRC-32 (4), header; sections begin at multiples of 64
 """
 
 import json
@@ -29,7 +29,7 @@ def write_file(path: Path, header: dict[str, Any], sections: dict[str, bytes]) -
     for name, data in sections.items():
         table[name] = [position, len(data), zlib.crc32(data)]
         position = _aligned(position + len(data))
-    text = json.dumps({**header, "sections": table}, allow_nan=False).encode()
+    text = json.dumps({**header, "sections": table}, allow_nan=False, separators=(",", ":")).encode()
     start = _aligned(_FIXED.size + len(text))
     part = path.with_name(f".{path.name}.part{os.getpid()}")
     try:
@@ -72,6 +72,10 @@ class FileSections:
         """Bytes of all sections whose names begin so."""
         return sum(length for name, (_, length, _) in self._table.items() if name.startswith(prefix))
 
+    @property
+    def file_bytes(self) -> int:
+        return os.fstat(self._bytes.descriptor).st_size
+
     def close(self) -> None:
         self._bytes.close()
 
@@ -105,19 +109,20 @@ class FileSections:
             is_good = isinstance(entry, list) and len(entry) == 3 and all(type(n) is int and n >= 0 for n in entry)
             if not is_good:
                 raise Corrupted(str(self.path), f"the entry of section {name!r} is invalid")
-            self._require(self._start + entry[0] + entry[1])
+            if entry[1]:  # Nothing is written for an empty section, also not the bytes up to its position.
+                self._require(self._start + entry[0] + entry[1])
         return {name: (entry[0], entry[1], entry[2]) for name, entry in table.items()}
 
     def _fill(self, position: int, length: int) -> bytes:
-        self._require(position + length)
+        if length:
+            self._require(position + length)
         data = bytearray(length)
         self._bytes.fill(position, memoryview(data))
         return bytes(data)
 
     def _require(self, length: int) -> None:
-        size = os.fstat(self._bytes.descriptor).st_size
-        if size < length:
-            raise Truncated(str(self.path), length, size)
+        if self.file_bytes < length:
+            raise Truncated(str(self.path), length, self.file_bytes)
 
 
 def _aligned(position: int) -> int:

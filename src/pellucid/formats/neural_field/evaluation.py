@@ -4,12 +4,15 @@ Here: values at points, and values on a lattice.
 Not here: what a field consists of (field), evaluation on devices (pellucid.fields).
 """
 
+from typing import Any
+
 import numpy as np
 
 from pellucid.formats.neural_field.field import FeatureGrid, Floats, HashLevel, NeuralField
 
 POINTS_AT_ONCE = 1 << 16
 Axes = tuple[Floats, Floats, Floats]
+Nodes = np.ndarray[Any, np.dtype[np.int64]]
 _PRIMES = np.array([1, 2654435761, 805459861], np.uint64)
 
 
@@ -54,7 +57,7 @@ def decode(field: NeuralField, features: Floats) -> Floats:
 def activated(values: Floats, activation: str) -> Floats:
     if activation == "relu":
         return np.maximum(values, 0, out=values)
-    return values + np.sin(values) ** 2  # "snake"
+    return np.asarray(values + np.sin(values) ** 2)  # "snake"
 
 
 def _joined(field: NeuralField, grids: list[Floats], points: Floats) -> Floats:
@@ -71,7 +74,7 @@ def grid_features(grid: FeatureGrid, points: Floats) -> Floats:
     local = points @ grid.transform[:, :3].T + grid.transform[:, 3]
     # Nodes of the grid with one ring of zeros around it: node 0 is the ring, node 1 the grid's first.
     position = np.clip((local + 1) * 0.5 * (sizes - 1) + 1, 0, sizes + 1)
-    cell = np.minimum(position.astype(np.int32), (sizes + 0).astype(np.int32))
+    cell = np.minimum(position.astype(np.int32), sizes.astype(np.int32))
     part = position - cell
     table = _padded_table(grid.features)
     stride = np.array([1, sizes[0] + 2, (sizes[0] + 2) * (sizes[1] + 2)], np.int64)
@@ -104,13 +107,13 @@ def hash_features(level: HashLevel, points: Floats) -> Floats:
     return features
 
 
-def hash_rows(nodes: np.ndarray[tuple[int, ...], np.dtype[np.int64]], level: HashLevel) -> Floats:
+def hash_rows(nodes: Nodes, level: HashLevel) -> Nodes:
     """Rows of the table for nodes: their number where all nodes have a row of their own, else a hash."""
     side, rows = level.resolution + 1, len(level.table)
     if side**3 <= rows:
-        return nodes @ np.array([1, side, side * side])  # type: ignore[no-any-return]
+        return np.asarray(nodes @ np.array([1, side, side * side]), np.int64)
     mixed = nodes.astype(np.uint64) * _PRIMES & np.uint64(0xFFFFFFFF)
-    return (np.bitwise_xor.reduce(mixed, axis=1) % np.uint64(rows)).astype(np.int64)  # type: ignore[return-value]
+    return np.asarray(np.bitwise_xor.reduce(mixed, axis=1) % np.uint64(rows), np.int64)
 
 
 # Lattices of voxels
@@ -146,4 +149,4 @@ def lattice_features(grid: FeatureGrid, axes: Axes) -> Floats:
 def interpolation_matrix(local: Floats, nodes: int) -> Floats:
     """(points, nodes) weights of linear interpolation that fades to zero over one cell outside [-1, 1]."""
     position = (local + 1) * np.float32(0.5 * (nodes - 1))
-    return np.maximum(1 - np.abs(position[:, None] - np.arange(nodes, dtype=np.float32)), 0)
+    return np.asarray(np.maximum(1 - np.abs(position[:, None] - np.arange(nodes, dtype=np.float32)), 0))

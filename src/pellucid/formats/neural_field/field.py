@@ -1,4 +1,4 @@
-"""What a neural field consists of: encodings that turn a point into features, and a decoder that turns those into a value.
+"""The parts of a neural field: encodings that turn a point into features, and a decoder that turns those into a value.
 
 Here: FeatureGrid, HashLevel, FourierFeatures, Decoder, NeuralField.
 Not here: their values at points (evaluation), their bytes (coding, container), training (pellucid.neural).

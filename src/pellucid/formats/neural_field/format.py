@@ -4,7 +4,9 @@ Here: reading them, in NumPy.
 Not here: making them (pellucid.neural, ``pellucid compress``), evaluation on devices (pellucid.fields).
 """
 
+from math import prod
 from pathlib import Path
+from typing import Any
 
 from pellucid.box import Box
 from pellucid.errors import NotWritable
@@ -36,6 +38,10 @@ class NeuralReader:
             values += self.residual.read(box)
         out[...] = to_voxel_type(values, self.header.dtype)
 
+    @property
+    def file_bytes(self) -> int:
+        return self._file.file_bytes
+
     def close(self) -> None:
         self._file.close()
 
@@ -44,5 +50,25 @@ def open_reader(location: Location) -> NeuralReader:
     return NeuralReader(local_path(location))
 
 
+def neural_facts(location: Location) -> dict[str, Any]:
+    """What a neural field has beside any volume's facts, as plain values. residual_bytes: of ``file_bytes``."""
+    reader = open_reader(location)
+    try:
+        volume, residual = reader.volume, reader.residual
+        voxel_bytes = prod(volume.shape) * volume.dtype.itemsize
+        return {
+            "model": volume.fields[0].field.kind,
+            "fields": len(volume.fields),
+            "parameters": volume.parameter_count,
+            "file_bytes": reader.file_bytes,
+            "residual_bytes": residual.byte_count if residual else 0,
+            "max_error": residual.stored.bound if residual else None,
+            "compression_ratio": voxel_bytes / reader.file_bytes,
+            "quality": dict(volume.quality),
+        }
+    finally:
+        reader.close()
+
+
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
-    raise NotWritable(location.path, "neural fields are made with pellucid compress")
+    raise NotWritable(location.path, "neural is read-only")

@@ -6,7 +6,7 @@ Not here: one field's values (evaluation), bytes (stored_volume), residuals (res
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import prod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,58 +55,65 @@ class NeuralVolume:
             z, y, x = (min(CHUNK, n) for n in shape)
             steps = self.spacing[0] * factor, self.spacing[1] * factor, self.spacing[2] * factor
             levels.append(Level(shape, (z, y, x), steps))
-        return Header(tuple(levels), self.dtype, self.unit, codec="neural", orientation=self.orientation)
+        return Header(tuple(levels), self.dtype, self.unit, orientation=self.orientation)
 
     def values(self, box: Box, level: int = 0) -> Floats:
-        """Values of a box of voxels of a level, as float32."""
+        """Values of a box of voxels of a level, as float32. Where no field is, 0."""
         factor = 1 << level
         axes = [
             np.clip((np.arange(low, high) + 0.5) * factor - 0.5, 0, length - 1)
             for low, high, length in zip(box.start, box.stop, self.shape, strict=True)
         ]
-        if len(self.fields) == 1:
-            return self._values_of(self.fields[0], axes)
+        if len(self.fields) == 1 and self.fields[0].box == Box.whole(self.shape):
+            return _values_of(self.fields[0], axes)
         return self._blended(axes)
 
-    def _values_of(self, placed: PlacedField, axes: list[Any]) -> Floats:
-        z, y, x = (
-            _relative(axis, low, high) for axis, low, high in zip(axes, placed.box.start, placed.box.stop, strict=True)
-        )
-        return values_on(placed.field, (z, y, x))
+    @cached_property
+    def _boxes(self) -> Any:
+        """(fields, start or stop, axis)."""
+        return np.array([(placed.box.start, placed.box.stop) for placed in self.fields])
+
+    @cached_property
+    def _overlaps(self) -> Any:
+        """(fields, axis): voxels that a field's box shares with its next neighbour along an axis."""
+        starts, stops = self._boxes[:, 0], self._boxes[:, 1]
+        overlaps = np.zeros_like(starts)
+        for number in range(len(starts)):
+            shared = np.minimum(stops[number], stops) - np.maximum(starts[number], starts)
+            shared[starts == starts[number]] = 0
+            overlaps[number] = np.maximum(shared.max(axis=0), 0)
+        return overlaps
 
     def _blended(self, axes: list[Any]) -> Floats:
         values = np.zeros([len(axis) for axis in axes], np.float32)
         total = np.zeros_like(values)
-        for placed in self.fields:
-            weights = [self._weight(placed.box, axis, axes[axis]) for axis in range(3)]
+        first, last = ([float(axis[end]) for axis in axes] for end in (0, -1))
+        is_near = np.all((self._boxes[:, 0] - 1 < last) & (self._boxes[:, 1] > first), axis=1)
+        for number in np.flatnonzero(is_near):
+            weights = [self._weight(int(number), axis, axes[axis]) for axis in range(3)]
             inside = [np.flatnonzero(weight > 0) for weight in weights]
             if not all(len(found) for found in inside):
                 continue
             part = tuple(slice(found[0], found[-1] + 1) for found in inside)
             z, y, x = (weight[piece] for weight, piece in zip(weights, part, strict=True))
             weight = z[:, None, None] * y[:, None] * x
-            some = self._values_of(placed, [axis[piece] for axis, piece in zip(axes, part, strict=True)])
-            values[part] += weight * some
+            positions = [axis[piece] for axis, piece in zip(axes, part, strict=True)]
+            values[part] += weight * _values_of(self.fields[number], positions)
             total[part] += weight
-        return values / total
+        return np.divide(values, total, out=values, where=total > 0)
 
-    def _weight(self, box: Box, axis: int, positions: Any) -> Floats:
-        """How much a field counts at positions along an axis: it fades over its overlap with others."""
-        low, high, length = box.start[axis], box.stop[axis] - 1, self.shape[axis]
-        overlap = self._overlap(box, axis)
+    def _weight(self, number: int, axis: int, positions: Any) -> Floats:
+        """How much a field counts at positions along an axis: it fades over its overlap with others.
+
+        Boxes without an overlap count up to one voxel outside, or nothing would be between them at coarser levels.
+        """
+        low, stop = self._boxes[number, :, axis]
+        overlap = self._overlaps[number, axis]
         below = (positions - low + 1) / (overlap + 1) if low > 0 else np.ones(len(positions))
-        above = (high - positions + 1) / (overlap + 1) if high < length - 1 else np.ones(len(positions))
-        weight = np.clip(np.minimum(below, above), 0, 1)
-        return np.where((positions >= low) & (positions <= high), weight, 0).astype(np.float32)
-
-    def _overlap(self, box: Box, axis: int) -> int:
-        """Voxels that the box shares with its next neighbour along an axis."""
-        shared = [
-            min(box.stop[axis], other.box.stop[axis]) - max(box.start[axis], other.box.start[axis])
-            for other in self.fields
-            if other.box.start[axis] != box.start[axis]
-        ]
-        return max([1, *shared])
+        above = (stop - positions) / (overlap + 1) if stop < self.shape[axis] else np.ones(len(positions))
+        weight = np.asarray(np.clip(np.minimum(below, above), 0, 1), np.float32)
+        is_outside = (positions < low) | (positions > stop - 1)
+        return np.where(is_outside & (overlap > 0), np.float32(0), weight)
 
 
 def level_shapes(shape: Shape) -> list[tuple[Shape, int]]:
@@ -124,18 +131,23 @@ def to_voxel_type(values: Floats, dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "f":
         return values.astype(dtype)
     limits = np.iinfo(dtype)
-    wide = np.rint(values.astype(np.float64))
+    wide = np.nan_to_num(np.rint(values.astype(np.float64)))
     # The largest 64-bit integers are no float64: clip below the next one.
     top = np.nextafter(float(limits.max), 0.0) if limits.max > 2**53 else float(limits.max)
     return np.clip(wide, float(limits.min), top).astype(dtype)
+
+
+def _values_of(placed: PlacedField, axes: list[Any]) -> Floats:
+    z, y, x = (
+        _relative(axis, low, high) for axis, low, high in zip(axes, placed.box.start, placed.box.stop, strict=True)
+    )
+    # A damaged file may hold parameters whose products are too large.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values_on(placed.field, (z, y, x))
 
 
 def _relative(positions: Any, low: int, high: int) -> Floats:
     """Voxel positions as positions of a field: -1 and 1 are the centres of the box's first and last voxel."""
     if high - low == 1:
         return np.zeros(len(positions), np.float32)
-    return ((positions - low) * (2.0 / (high - low - 1)) - 1.0).astype(np.float32)
-
-
-def voxel_count(volume: NeuralVolume) -> int:
-    return prod(volume.shape)
+    return np.asarray(np.clip((positions - low) * (2.0 / (high - low - 1)) - 1.0, -1, 1), np.float32)

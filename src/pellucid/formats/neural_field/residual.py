@@ -7,13 +7,15 @@ Bricks are coded by SPERR, a wavelet coder with a point-wise bound, through HDF5
 values the field already gives within the bound takes no bytes.
 """
 
+from collections.abc import Iterator
+from math import floor
 from typing import Any
 
 import h5py
 import hdf5plugin
 import numpy as np
 
-from pellucid.box import Box, Shape
+from pellucid.box import Box, Shape, triple
 from pellucid.errors import Corrupted
 from pellucid.formats.damage import naming_damage
 from pellucid.formats.neural_field.container import FileSections
@@ -32,14 +34,23 @@ def section_name(box: Box) -> str:
     return PREFIX + ",".join(str(n) for n in box.start)
 
 
+def coding_bound(bound: float, dtype: np.dtype[Any]) -> float:
+    """The bound for values before they become voxels: whole numbers are rounded, which may add to an error.
+
+    >>> coding_bound(2.0, np.dtype("uint8"))
+    2.49
+    """
+    return bound if dtype.kind == "f" else floor(bound) + 0.49
+
+
 def coded_brick(values: Floats, bound: float) -> bytes:
     """A brick of residuals within ``bound``; no bytes where zeros already are."""
     if float(np.abs(values).max()) <= bound:
         return b""
     # Rounding inside the coder may pass its bound by a little: ask for less until the result holds.
-    for asked in (bound * 0.999, bound * 0.99, bound * 0.9, bound * 0.5):
-        data = _encode(values, asked)
-        if float(np.abs(_decode(data, values.shape) - values).max()) <= bound:
+    for tighter in (bound * 0.999, bound * 0.99, bound * 0.9, bound * 0.5):
+        data = _encode(values, tighter)
+        if data and float(np.abs(_decode(data, values.shape) - values).max()) <= bound:
             return data
     return b"\0" + values.astype("<f4").tobytes()
 
@@ -66,10 +77,8 @@ class Residual:
     def read(self, box: Box) -> Floats:
         """Residuals of a box; only bricks that it touches are decoded."""
         values = np.zeros(box.shape, np.float32)
-        for brick in brick_boxes(self._shape, self.stored.brick):
+        for brick in self._bricks(box):
             shared = brick.intersect(box)
-            if shared.is_empty:
-                continue
             with naming_damage(str(self._file.path), "its residual could not be decoded"):
                 decoded = decoded_brick(self._file.read(section_name(brick)), brick.shape)
             if not np.isfinite(decoded).all():
@@ -77,12 +86,22 @@ class Residual:
             values[shared.relative_to(box.start).slices] = decoded[shared.relative_to(brick.start).slices]
         return values
 
+    def _bricks(self, box: Box) -> Iterator[Box]:
+        """Those that a box touches."""
+        side, whole = self.stored.brick, Box.whole(self._shape)
+        for cell in box.cells((side, side, side)):
+            start = triple(n * side for n in cell)
+            yield Box(start, triple(n + side for n in start)).intersect(whole)
+
 
 def _encode(values: Floats, bound: float) -> bytes:
-    """One marker byte, then the bytes of the only chunk of a dataset."""
+    """One marker byte, then the bytes of the only chunk of a dataset; nothing where the coder refuses the brick."""
     with _memory_file() as file:
-        dataset = file.create_dataset("r", data=values, chunks=values.shape, **_filter(bound))
-        _, data = dataset.id.read_direct_chunk((0, 0, 0))
+        try:
+            dataset = file.create_dataset("r", data=values, chunks=values.shape, **_filter(bound))
+            _, data = dataset.id.read_direct_chunk((0, 0, 0))
+        except (RuntimeError, OSError):
+            return b""
     return b"\1" + bytes(data)
 
 

@@ -2,10 +2,13 @@
 
 Here: to_sections and from_sections, with every size checked before memory is taken.
 Not here: the bytes of the file (container), of arrays (coding), of residuals (residual).
+
+A field is one section: the transforms of its grids and its frequencies as float32, then its coded parameters.
 """
 
-from dataclasses import asdict, dataclass, field
-from math import prod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ from pellucid.box import Box
 from pellucid.dataclass_json import from_json
 from pellucid.errors import Corrupted
 from pellucid.formats.damage import naming_damage
-from pellucid.formats.neural_field.coding import coded_array, decoded_array
+from pellucid.formats.neural_field.coding import coded_arrays, decoded_arrays
 from pellucid.formats.neural_field.container import FileSections
 from pellucid.formats.neural_field.field import (
     ACTIVATIONS,
@@ -30,15 +33,20 @@ from pellucid.formats.orientation import from_attributes, to_attributes
 from pellucid.formats.protocol import VOXEL_TYPES
 
 MAX_PARAMETERS = 1 << 28
+MAX_FIELDS = 4096
 MAX_WIDTH = 4096
 MAX_RESOLUTION = 1 << 20
+MAX_NUMBER = 1e6
+"""Of transforms and frequencies, beyond which positions would overflow."""
+MAX_VALUE = 1e38
+MAX_RESIDUAL_BRICK = 256
 
-Three = tuple[int, int, int]
+Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps to which parameters are rounded: features of each grid, tables of each hash level, weights of each layer."""
+    """Steps to which parameters are rounded: for each grid, for each hash level, and for each layer's weights."""
 
     grids: tuple[float, ...]
     hash_levels: tuple[float, ...]
@@ -46,13 +54,9 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class StoredGrid:
-    shape: tuple[int, int, int, int]
-    transform: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class StoredHash:
+    """One level of a hash grid in the header of a file."""
+
     resolution: int
     rows: int
     features: int
@@ -60,23 +64,36 @@ class StoredHash:
 
 @dataclass(frozen=True)
 class StoredField:
-    """One field in the header of a file."""
+    """One field in the header of a file. grids: shapes (features, z, y, x). fourier: how many frequencies."""
 
     kind: str
-    start: Three
-    stop: Three
+    start: Triple
+    stop: Triple
     value_range: tuple[float, float]
     layers: tuple[tuple[int, int], ...]
     activation: str = "relu"
-    grids: tuple[StoredGrid, ...] = ()
+    grids: tuple[tuple[int, int, int, int], ...] = ()
     hash_levels: tuple[StoredHash, ...] = ()
-    fourier: tuple[tuple[float, float, float], ...] = ()
+    fourier: int = 0
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Of everything that is coded, in the order of the file."""
+        return [*self.layers, *self.grids, *((level.rows, level.features) for level in self.hash_levels)]
 
     @property
     def parameter_count(self) -> int:
-        grids = sum(prod(grid.shape) for grid in self.grids)
-        tables = sum(level.rows * level.features for level in self.hash_levels)
-        return grids + tables + sum(prod(layer) for layer in self.layers)
+        return sum(prod(shape) for shape in self.shapes)
+
+    @property
+    def width(self) -> int:
+        """How many features a point has."""
+        return sum(grid[0] for grid in self.grids) + sum(one.features for one in self.hash_levels) + 2 * self.fourier
+
+    @property
+    def plain_bytes(self) -> int:
+        """Of transforms and frequencies."""
+        return 48 * len(self.grids) + 12 * self.fourier
 
 
 @dataclass(frozen=True)
@@ -92,7 +109,7 @@ class StoredResidual:
 class StoredHeader:
     """The header of a file."""
 
-    shape: Three
+    shape: Triple
     dtype: str
     spacing: tuple[float, float, float]
     unit: str
@@ -102,11 +119,9 @@ class StoredHeader:
 
 def to_sections(volume: NeuralVolume, steps: tuple[Steps, ...]) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The header and the sections of a file. steps: one for every field."""
-    sections: dict[str, bytes] = {}
+    sections = {}
     for number, (placed, own) in enumerate(zip(volume.fields, steps, strict=True)):
-        parts = _arrays(placed.field)
-        for (name, array), step in zip(parts, (*own.weights, *own.grids, *own.hash_levels), strict=True):
-            sections[f"field{number}/{name}"] = coded_array(array, step)
+        sections[f"field{number}"] = _section(placed.field, own)
     header = StoredHeader(
         volume.shape, volume.dtype.name, volume.spacing, volume.unit, tuple(_described(one) for one in volume.fields)
     )
@@ -119,102 +134,115 @@ def to_sections(volume: NeuralVolume, steps: tuple[Steps, ...]) -> tuple[dict[st
 def from_sections(file: FileSections) -> tuple[NeuralVolume, StoredResidual | None]:
     """What a file holds."""
     path, document = str(file.path), dict(file.header)
-    orientation, quality = document.pop("orientation", None) or {}, document.pop("quality", None) or {}
+    orientation, quality = document.pop("orientation", None), document.pop("quality", None)
     with naming_damage(path, "its header is not that of a neural field"):
+        if len(document["fields"]) > MAX_FIELDS:
+            raise ValueError(f"{len(document['fields'])} fields")
         header = from_json(StoredHeader, document, "the header")
         placed_at = from_attributes(orientation) if isinstance(orientation, dict) else None
-        numbers = {str(name): float(value) for name, value in quality.items()}
     _check(path, header)
     fields = []
     for number, stored in enumerate(header.fields):
+        data = file.read(f"field{number}")
         with naming_damage(path, "its parameters could not be decoded"):
-            fields.append(PlacedField(Box(stored.start, stored.stop), _decoded(file, stored, f"field{number}")))
+            fields.append(PlacedField(Box(stored.start, stored.stop), _decoded(data, stored)))
     dtype = np.dtype(header.dtype)
+    numbers = _numbers(quality)
     volume = NeuralVolume(header.shape, dtype, tuple(fields), header.spacing, header.unit, placed_at, numbers)
     return volume, header.residual
 
 
-def _arrays(one: NeuralField) -> list[tuple[str, Floats]]:
-    """Everything that is coded, by the name of its section."""
-    weights = [(f"weights{i}", array) for i, array in enumerate(one.decoder.weights)]
-    grids = [(f"grid{i}", grid.features) for i, grid in enumerate(one.grids)]
-    return weights + grids + [(f"hash{i}", level.table) for i, level in enumerate(one.hash_levels)]
+def _numbers(quality: Any) -> Mapping[str, float]:
+    """Whatever of a document is a name with a finite number."""
+    items = quality.items() if isinstance(quality, dict) else ()
+    return {name: float(one) for name, one in items if type(one) in (int, float) and -1e300 < one < 1e300}
 
 
 def _described(placed: PlacedField) -> StoredField:
     one = placed.field
-    grids = tuple(_described_grid(grid) for grid in one.grids)
-    tables = tuple(StoredHash(level.resolution, *map(int, level.table.shape)) for level in one.hash_levels)
-    layers = tuple((int(w.shape[0]), int(w.shape[1])) for w in one.decoder.weights)
-    waves = tuple((float(x), float(y), float(z)) for x, y, z in one.fourier.frequencies) if one.fourier else ()
+    grids = []
+    for grid in one.grids:
+        f, z, y, x = (int(n) for n in grid.features.shape)
+        grids.append((f, z, y, x))
     return StoredField(
         one.kind,
         placed.box.start,
         placed.box.stop,
         one.value_range,
-        layers,
+        tuple((int(w.shape[0]), int(w.shape[1])) for w in one.decoder.weights),
         one.decoder.activation,
-        grids,
-        tables,
-        waves,
+        tuple(grids),
+        tuple(StoredHash(level.resolution, *map(int, level.table.shape)) for level in one.hash_levels),
+        len(one.fourier.frequencies) if one.fourier else 0,
     )
 
 
-def _described_grid(grid: FeatureGrid) -> StoredGrid:
-    f, z, y, x = (int(n) for n in grid.features.shape)
-    return StoredGrid((f, z, y, x), tuple(float(value) for value in grid.transform.reshape(-1)))
+def _section(one: NeuralField, steps: Steps) -> bytes:
+    plain = [grid.transform for grid in one.grids] + ([one.fourier.frequencies] if one.fourier else [])
+    arrays = list(one.decoder.weights)
+    arrays += [grid.features for grid in one.grids] + [level.table for level in one.hash_levels]
+    pairs = zip(arrays, (*steps.weights, *steps.grids, *steps.hash_levels), strict=True)
+    return b"".join([*(array.astype("<f4").tobytes() for array in plain), coded_arrays(list(pairs))])
+
+
+def _decoded(data: bytes, stored: StoredField) -> NeuralField:
+    plain = np.frombuffer(data[: stored.plain_bytes], "<f4").astype(np.float32)
+    if 4 * len(plain) != stored.plain_bytes or not np.all(np.abs(plain) <= MAX_NUMBER):
+        raise ValueError("a transform or a frequency is invalid")
+    arrays = decoded_arrays(data[stored.plain_bytes :], stored.shapes)
+    weights, arrays = tuple(arrays[: len(stored.layers)]), arrays[len(stored.layers) :]
+    transforms = plain[: 12 * len(stored.grids)].reshape(-1, 3, 4)
+    grids = tuple(FeatureGrid(*pair) for pair in zip(arrays, transforms, strict=False))
+    tables = zip(stored.hash_levels, arrays[len(grids) :], strict=True)
+    levels = tuple(HashLevel(level.resolution, table) for level, table in tables)
+    return NeuralField(
+        stored.kind,
+        Decoder(weights, stored.activation),
+        grids,
+        levels,
+        _fourier(plain[12 * len(grids) :]),
+        stored.value_range,
+    )
+
+
+def _fourier(numbers: Floats) -> FourierFeatures | None:
+    return FourierFeatures(numbers.reshape(-1, 3)) if numbers.size else None
 
 
 def _check(path: str, header: StoredHeader) -> None:
     """Refuse sizes and numbers that no file of ours has, before memory is taken for them."""
     if header.dtype not in VOXEL_TYPES:
         raise Corrupted(path, f"its voxel type {header.dtype!r} is unknown")
-    if not header.fields or sum(stored.parameter_count for stored in header.fields) > MAX_PARAMETERS:
-        raise Corrupted(path, "it claims more parameters than a file may have, or none")
-    if header.residual and not (
-        header.residual.bound > 0 and header.residual.tolerance >= 0 and 8 <= header.residual.brick <= 1 << 12
-    ):
-        raise Corrupted(path, "the description of its residual is invalid")
+    if not header.fields:
+        raise Corrupted(path, "it has no fields")
     for stored in header.fields:
         if fault := _fault(stored, header.shape):
             raise Corrupted(path, fault)
+    if sum(stored.parameter_count for stored in header.fields) > MAX_PARAMETERS:
+        raise Corrupted(path, "it claims more parameters than a file may have")
+    if (residual := header.residual) and not _is_valid(residual):
+        raise Corrupted(path, "the description of its residual is invalid")
 
 
-def _fault(stored: StoredField, shape: Three) -> str:
+def _is_valid(residual: StoredResidual) -> bool:
+    is_bounded = isfinite(residual.bound) and residual.bound > 0
+    return is_bounded and residual.tolerance >= 0 and 8 <= residual.brick <= MAX_RESIDUAL_BRICK
+
+
+def _fault(stored: StoredField, shape: Triple) -> str:
     """What is wrong with a field's description; nothing where it is fine."""
     box = zip(stored.start, stored.stop, shape, strict=True)
-    sizes = [n for grid in stored.grids for n in grid.shape]
-    sizes += [n for level in stored.hash_levels for n in (level.rows, level.features)]
-    sizes += [n for layer in stored.layers for n in layer]
-    numbers = [*stored.value_range, *(value for grid in stored.grids for value in grid.transform)]
-    numbers += [value for wave in stored.fourier for value in wave]
-    width = sum(grid.shape[0] for grid in stored.grids) + sum(level.features for level in stored.hash_levels)
-    width += 2 * len(stored.fourier)
+    sizes = [n for one in stored.shapes for n in one]
     if not all(0 <= low < high <= length for low, high, length in box):
         return "one of its fields lies outside the volume"
-    if not all(n > 0 for n in sizes) or not all(0 < level.resolution < MAX_RESOLUTION for level in stored.hash_levels):
+    if not all(0 < n <= MAX_PARAMETERS for n in sizes) or not 0 <= stored.fourier <= MAX_WIDTH:
         return "a shape in its header is invalid"
-    if not np.all(np.isfinite(numbers)) or any(len(grid.transform) != 12 for grid in stored.grids):
-        return "a number in its header is invalid"
-    ends = [width, *(n for _, n in stored.layers)]
+    if not all(0 < level.resolution <= MAX_RESOLUTION for level in stored.hash_levels):
+        return "the resolution of a hash grid is invalid"
+    if not all(abs(value) <= MAX_VALUE for value in stored.value_range):
+        return "its value range is invalid"
+    ends = [stored.width, *(n for _, n in stored.layers)]
     is_joined = stored.layers and all(low == rows for low, (rows, _) in zip(ends, stored.layers, strict=False))
     if not is_joined or ends[-1] != 1 or max(ends) > MAX_WIDTH or stored.activation not in ACTIVATIONS:
         return "the layers of its decoder do not fit together"
     return ""
-
-
-def _decoded(file: FileSections, stored: StoredField, prefix: str) -> NeuralField:
-    def array(name: str, shape: tuple[int, ...]) -> Floats:
-        return decoded_array(file.read(f"{prefix}/{name}"), shape)
-
-    weights = tuple(array(f"weights{i}", layer) for i, layer in enumerate(stored.layers))
-    grids = tuple(
-        FeatureGrid(array(f"grid{i}", grid.shape), np.array(grid.transform, np.float32).reshape(3, 4))
-        for i, grid in enumerate(stored.grids)
-    )
-    tables = tuple(
-        HashLevel(level.resolution, array(f"hash{i}", (level.rows, level.features)))
-        for i, level in enumerate(stored.hash_levels)
-    )
-    fourier = FourierFeatures(np.array(stored.fourier, np.float32)) if stored.fourier else None
-    return NeuralField(stored.kind, Decoder(weights, stored.activation), grids, tables, fourier, stored.value_range)

@@ -1,0 +1,119 @@
+"""Residuals keep their bound at every voxel, and are read brick by brick."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pellucid
+from pellucid.box import Box
+from pellucid.errors import Corrupted
+from pellucid.formats.neural_field import residual as residual_module
+from pellucid.formats.neural_field.container import FileSections, write_file
+from pellucid.formats.neural_field.residual import (
+    brick_boxes,
+    coded_brick,
+    coding_bound,
+    decoded_brick,
+    section_name,
+)
+from pellucid.formats.neural_field.stored_volume import to_sections
+from tests.formats.neural_field.sample_fields import plain_field, steps, whole_volume, write_volume
+
+SHAPE = (11, 20, 17)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.tuples(*[st.integers(1, 20)] * 3),
+    st.floats(-5, 3),
+    st.sampled_from(["noise", "smooth", "spikes"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_bound_holds_at_every_voxel(seed: int, shape: tuple[int, int, int], exponent: float, kind: str) -> None:
+    random, bound = np.random.default_rng(seed), 10.0**exponent
+    values = random.normal(size=shape).astype(np.float32)
+    if kind == "smooth":
+        values = np.cumsum(values, axis=2, dtype=np.float32)
+    if kind == "spikes":
+        values[random.random(shape) < 0.9] = 0
+    found = decoded_brick(coded_brick(values, bound), shape)
+    assert np.abs(found.astype(np.float64) - values).max() <= bound
+
+
+def test_a_brick_within_the_bound_takes_no_bytes() -> None:
+    values = np.full((3, 3, 3), 0.5, np.float32)
+    assert coded_brick(values, 0.5) == b""
+    assert coded_brick(values, 0.4) != b""
+    assert not decoded_brick(b"", (3, 3, 3)).any()
+
+
+def test_a_file_keeps_its_bound(tmp_path: Path) -> None:
+    truth = np.random.default_rng(3).normal(size=SHAPE).astype(np.float32)
+    path = write_volume(tmp_path / "a.plf", whole_volume(plain_field(), SHAPE), truth, bound=0.2)
+    with pellucid.open(str(path)) as volume:
+        assert np.abs(volume.read() - truth).max() <= 0.2 + 1e-5
+        box = Box((5, 7, 1), (11, 16, 10))
+        np.testing.assert_allclose(volume.read(box), volume.read()[box.slices], atol=1e-6)
+
+
+@pytest.mark.parametrize(("bound", "most"), [(0.3, 0), (1.0, 1), (2.7, 2)])
+def test_whole_numbers_keep_their_bound_when_rounded(tmp_path: Path, bound: float, most: int) -> None:
+    truth = np.random.default_rng(3).integers(0, 99, SHAPE).astype(np.float32)
+    volume = whole_volume(plain_field(high=100), SHAPE, "uint8")
+    path = write_volume(tmp_path / "a.plf", volume, truth, coding_bound(bound, volume.dtype))
+    with pellucid.open(str(path)) as opened:
+        assert np.abs(opened.read().astype(int) - truth).max() == most
+
+
+def test_a_part_is_decoded_without_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = np.random.default_rng(3).normal(size=SHAPE).astype(np.float32)
+    path = write_volume(tmp_path / "a.plf", whole_volume(plain_field(), SHAPE), truth)
+    decoded = []
+    decode = residual_module.decoded_brick
+    monkeypatch.setattr(
+        residual_module, "decoded_brick", lambda data, shape: (decoded.append(shape), decode(data, shape))[1]
+    )
+    with pellucid.open(str(path)) as volume:
+        volume.read(Box((9, 0, 0), (10, 3, 9)))
+    assert decoded == [(3, 8, 8), (3, 8, 8)]
+
+
+def rewritten(path: Path, name: str, data: bytes) -> Path:
+    """A file with a residual, of which one brick has other bytes, and their right checksum."""
+    volume = whole_volume(plain_field(), SHAPE)
+    header, sections = to_sections(volume, (steps(volume.fields[0].field),))
+    header["residual"] = {"bound": 0.1, "tolerance": 0.0, "brick": 8}
+    sections |= {section_name(box): b"" for box in brick_boxes(SHAPE, 8)}
+    write_file(path, header, {**sections, name: data})
+    return path
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\0abc", b"\0" + b"\0\0\xc0\x7f" * 512])
+def test_damaged_bricks_are_refused(tmp_path: Path, data: bytes) -> None:
+    path = rewritten(tmp_path / "a.plf", "residual/0,0,0", data)
+    with pellucid.open(str(path)) as volume:
+        volume.read(Box((8, 0, 0), (11, 8, 8)))
+        with pytest.raises(Corrupted, match="residual"):
+            volume.read(Box((0, 0, 0), (1, 1, 1)))
+
+
+def test_a_missing_brick_is_named(tmp_path: Path) -> None:
+    volume = whole_volume(plain_field(), SHAPE)
+    header, sections = to_sections(volume, (steps(volume.fields[0].field),))
+    header["residual"] = {"bound": 0.1, "tolerance": 0.0, "brick": 8}
+    write_file(tmp_path / "a.plf", header, sections)
+    with (
+        pellucid.open(str(tmp_path / "a.plf")) as opened,
+        pytest.raises(Corrupted, match="'residual/0,0,0' is missing"),
+    ):
+        opened.read(Box((0, 0, 0), (1, 1, 1)))
+
+
+def test_bytes_of_residuals_are_counted(tmp_path: Path) -> None:
+    path = rewritten(tmp_path / "a.plf", "residual/0,0,0", b"\0" * 2049)
+    sections = FileSections(path)
+    assert sections.size_of("residual/") == 2049
+    sections.close()
