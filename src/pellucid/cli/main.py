@@ -23,6 +23,7 @@ COMMANDS = (  # Modules below cli.
     "commands.info",
     "commands.convert",
     "commands.pyramid",
+    "commands.decompress",
     "reconstruct.command",
     "commands.slices",
     "render.command",

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.formats.neural_field.evaluation import values_on
 from pellucid.formats.neural_field.field import Floats, NeuralField
+from pellucid.formats.neural_field.lattice_evaluation import lattice_values
+from pellucid.formats.neural_field.packed_field import PackedField
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Header, Level, Spacing
 
@@ -27,6 +28,11 @@ class PlacedField:
 
     box: Box
     field: NeuralField
+
+    @cached_property
+    def packed(self) -> PackedField:
+        """The field as a kernel reads it."""
+        return PackedField(self.field)
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,7 @@ def _values_of(placed: PlacedField, axes: list[Any]) -> Floats:
     )
     # A damaged file may hold parameters whose products are too large.
     with np.errstate(over="ignore", invalid="ignore"):
-        return values_on(placed.field, (z, y, x))
+        return lattice_values(placed.field, placed.packed, (z, y, x))
 
 
 def _relative(positions: Any, low: int, high: int) -> Floats:

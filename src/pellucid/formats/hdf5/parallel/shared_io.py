@@ -24,7 +24,7 @@ from pellucid.formats.byte_sources import disk_full_errors
 from pellucid.formats.hdf5.format import Hdf5Reader
 from pellucid.formats.hdf5.parallel.division import ReadRequest, WorkDivision, divide
 from pellucid.formats.hdf5.parallel.process_pool import DEPTH, PoolJob, ProcessPool
-from pellucid.formats.hdf5.parallel.worker_codecs import Decoder
+from pellucid.formats.hdf5.parallel.worker_codecs import ChunkDecoder
 from pellucid.formats.hdf5.read.arrays import slab_of
 from pellucid.formats.hdf5.write.atomic_file import AtomicFile
 from pellucid.formats.hdf5.write.plan import OutputPlan, create_file, plan_output
@@ -112,7 +112,7 @@ def _here(
 ) -> Callable[[Any], object] | None:
     """How this process does a piece itself; plain copies are not worth it, their workers start at once."""
     if setup["work"] == "decode":
-        return Decoder(setup)
+        return ChunkDecoder(setup)
     if setup["work"] == "copy":
         return None
 

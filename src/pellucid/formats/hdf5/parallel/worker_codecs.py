@@ -1,6 +1,6 @@
 """What worker processes do with pieces that need NumPy: decode chunks, read through a format, compress.
 
-Here: Decoder, FormatReader, Encoder, each made from the setup that the owner sends.
+Here: ChunkDecoder, FormatReader, Encoder, each made from the setup that the owner sends.
 Not here: the worker's loop and plain copies (worker).
 """
 
@@ -30,7 +30,7 @@ def _output(setup: dict[str, Any]) -> Voxels:
     return np.frombuffer(mapped, dtype, int(np.prod(setup["shape"]))).reshape(setup["shape"])
 
 
-class Decoder:
+class ChunkDecoder:
     """Chunks read, decoded and put into place.
 
     A piece is a row of chunks along x and the box that they fill. It is put together in a buffer and written into the
@@ -118,5 +118,5 @@ class Encoder:
 
 
 WORKS: dict[str, Callable[[dict[str, Any]], Callable[[Any], Any]]] = {
-    "decode": Decoder, "read": FormatReader, "encode": Encoder,
+    "decode": ChunkDecoder, "read": FormatReader, "encode": Encoder,
 }  # fmt: skip
