@@ -1,5 +1,8 @@
 """Coded parameters come back, whatever they are, in few bytes."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 
 from pellucid.formats.neural_field.coding import coded_array, coded_arrays, decoded_array, decoded_arrays, rounded
 from pellucid.formats.neural_field.field import Floats
-from pellucid.formats.neural_field.symbol_coder import MAX_SYMBOL
+from pellucid.formats.neural_field.symbol_coder import MAX_SYMBOL, Symbols
 
 shapes = st.one_of(
     st.tuples(*[st.integers(1, 11)] * 4),
@@ -17,18 +20,18 @@ shapes = st.one_of(
 
 
 def drawn(random: np.random.Generator, shape: tuple[int, ...], kind: str) -> Floats:
-    values = {
+    kinds: dict[str, Callable[[], Any]] = {
         "normal": lambda: random.normal(size=shape),
         "sparse": lambda: random.normal(size=shape) * (random.random(shape) < 0.02),
         "heavy": lambda: random.standard_cauchy(shape),
         "constant": lambda: np.full(shape, random.normal()),
         "smooth": lambda: np.cumsum(random.normal(size=shape), axis=-1),
         "zero": lambda: np.zeros(shape),
-    }[kind]()
-    return np.asarray(values, np.float32)
+    }
+    return np.asarray(kinds[kind](), np.float32)
 
 
-def entropy_bytes(symbols: Floats) -> float:
+def entropy_bytes(symbols: Symbols) -> float:
     _, counts = np.unique(symbols, return_counts=True)
     return float(-(counts * np.log2(counts / counts.sum())).sum() / 8)
 

@@ -5,8 +5,8 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.formats.neural_field import lattice_evaluation
-from pellucid.formats.neural_field.evaluation import values_on
-from pellucid.formats.neural_field.field import FeatureGrid, NeuralField
+from pellucid.formats.neural_field.evaluation import Axes, values_on
+from pellucid.formats.neural_field.field import FeatureGrid, Floats, NeuralField
 from pellucid.formats.neural_field.lattice_evaluation import kernel_values, lattice_values
 from pellucid.formats.neural_field.packed_field import PackedField
 from tests.formats.neural_field.sample_fields import decoder, grid, mixed_field, plain_field, whole_volume
@@ -31,7 +31,9 @@ def test_the_kernel_has_the_values_of_the_definition(field: NeuralField) -> None
 
 def test_a_grid_that_lies_outside_counts_nothing() -> None:
     random = np.random.default_rng(0)
-    far = FeatureGrid(np.ones((2, 3, 3, 3), np.float32), np.eye(3, 4, dtype=np.float32) + np.float32([0, 0, 0, 1e5]))
+    transform = np.eye(3, 4, dtype=np.float32)
+    transform[:, 3] = 1e5
+    far = FeatureGrid(np.ones((2, 3, 3, 3), np.float32), transform)
     field = NeuralField("far", decoder(random, 2, 3, 1), (far,), value_range=(5.0, 6.0))
     np.testing.assert_array_equal(kernel_values(field, PackedField(field), (Z, Y, X)), 5)
 
@@ -45,11 +47,14 @@ def test_pieces_do_not_change_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_lattices_go_to_the_kernel_and_small_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    field, sizes = plain_field(), []
-    kernel = lattice_evaluation.kernel_values
-    monkeypatch.setattr(
-        lattice_evaluation, "kernel_values", lambda *given: (sizes.append(len(given[2][0])), kernel(*given))[1]
-    )
+    field, kernel = plain_field(), lattice_evaluation.kernel_values
+    sizes: list[int] = []
+
+    def counted(field: NeuralField, packed: PackedField, axes: Axes) -> Floats:
+        sizes.append(len(axes[0]))
+        return kernel(field, packed, axes)
+
+    monkeypatch.setattr(lattice_evaluation, "kernel_values", counted)
     lattice_values(field, PackedField(field), (Z, Y, X))
     assert sizes == []
     shape = (33, 32, 32)

@@ -12,6 +12,7 @@ from pellucid.box import Box
 from pellucid.errors import Corrupted
 from pellucid.formats.neural_field import residual as residual_module
 from pellucid.formats.neural_field.container import FileSections, write_file
+from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.residual import (
     brick_boxes,
     coded_brick,
@@ -71,11 +72,14 @@ def test_whole_numbers_keep_their_bound_when_rounded(tmp_path: Path, bound: floa
 def test_a_part_is_decoded_without_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = np.random.default_rng(3).normal(size=SHAPE).astype(np.float32)
     path = write_volume(tmp_path / "a.plf", whole_volume(plain_field(), SHAPE), truth)
-    decoded = []
+    decoded: list[tuple[int, ...]] = []
     decode = residual_module.decoded_brick
-    monkeypatch.setattr(
-        residual_module, "decoded_brick", lambda data, shape: (decoded.append(shape), decode(data, shape))[1]
-    )
+
+    def counted(data: bytes, shape: tuple[int, ...]) -> Floats:
+        decoded.append(shape)
+        return decode(data, shape)
+
+    monkeypatch.setattr(residual_module, "decoded_brick", counted)
     with pellucid.open(str(path)) as volume:
         volume.read(Box((9, 0, 0), (10, 3, 9)))
     assert decoded == [(3, 8, 8), (3, 8, 8)]
