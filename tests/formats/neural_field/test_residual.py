@@ -95,13 +95,40 @@ def rewritten(path: Path, name: str, data: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("data", [b"\0", b"\0abc", b"\0" + b"\0\0\xc0\x7f" * 512])
+WAVELETS = coded_brick(np.random.default_rng(0).normal(size=(8, 8, 8)).astype(np.float32), 0.1)
+DAMAGED = [
+    b"\0",
+    b"\0abc",
+    b"\0" + b"\0\0\xc0\x7f" * 512,
+    b"\1",
+    b"\1short",
+    b"\7" * 40,
+    WAVELETS[:-1],
+    WAVELETS[:30],
+    WAVELETS + b"\0",
+    WAVELETS[:4] + b"\xff\xff\xff\x7f" + WAVELETS[8:],
+    WAVELETS[:20] + b"\x81" + WAVELETS[21:],
+    WAVELETS[:37] + b"\xff" * 9 + WAVELETS[46:],
+]
+
+
+@pytest.mark.parametrize("data", DAMAGED)
 def test_damaged_bricks_are_refused(tmp_path: Path, data: bytes) -> None:
     path = rewritten(tmp_path / "a.plf", "residual/0,0,0", data)
     with pellucid.open(str(path)) as volume:
         volume.read(Box((8, 0, 0), (11, 8, 8)))
         with pytest.raises(Corrupted, match="residual"):
             volume.read(Box((0, 0, 0), (1, 1, 1)))
+
+
+def test_any_bits_of_wavelets_decode_to_a_brick() -> None:
+    """What a checksum does not find, because it was made to match."""
+    random = np.random.default_rng(1)
+    for _ in range(50):
+        bent = bytearray(WAVELETS)
+        for at in random.integers(46, len(bent), 5):
+            bent[at] ^= int(random.integers(1, 256))
+        assert decoded_brick(bytes(bent), (8, 8, 8)).shape == (8, 8, 8)
 
 
 def test_a_missing_brick_is_named(tmp_path: Path) -> None:

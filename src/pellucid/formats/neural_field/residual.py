@@ -7,8 +7,9 @@ Bricks are coded by SPERR, a wavelet coder with a point-wise bound, through HDF5
 values the field already gives within the bound takes no bytes.
 """
 
+import struct
 from collections.abc import Iterator
-from math import floor
+from math import floor, prod
 from typing import Any
 
 import h5py
@@ -23,6 +24,12 @@ from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.stored_volume import StoredResidual
 
 PREFIX = "residual/"
+# A stream of SPERR: what it begins with, sizes along x, y and z, the length of the rest; how the values are stored, how
+# many there are where all are equal, and a number.
+_STREAM = struct.Struct("<3s4IBQ8x")
+_LENGTH_END = 19
+_START, _VARYING, _CONSTANT = b"\0\0\x60", 0x80, 0x81
+_PART = struct.Struct("<BQ")  # bit planes, bits
 
 
 def brick_boxes(shape: Shape, brick: int) -> list[Box]:
@@ -96,6 +103,7 @@ class Residual:
 
 def _encode(values: Floats, bound: float) -> bytes:
     """One marker byte, then the bytes of the only chunk of a dataset; nothing where the coder refuses the brick."""
+    values = np.pad(np.asarray(values, np.float32), [(0, max(0, 2 - n)) for n in values.shape], mode="edge")
     with _memory_file() as file:
         try:
             dataset = file.create_dataset("r", data=values, chunks=values.shape, **_filter(bound))
@@ -106,10 +114,30 @@ def _encode(values: Floats, bound: float) -> bytes:
 
 
 def _decode(data: bytes, shape: tuple[int, ...]) -> Floats:
+    z, y, x = shape
+    wide = triple(max(2, n) for n in shape)
+    _check_stream(data[1:], wide)
     with _memory_file() as file:
-        dataset = file.create_dataset("r", shape=shape, dtype=np.float32, chunks=shape, **_filter(1.0))
+        dataset = file.create_dataset("r", shape=wide, dtype=np.float32, chunks=wide, **_filter(1.0))
         dataset.id.write_direct_chunk((0, 0, 0), data[1:])
-        return np.asarray(dataset[...], np.float32)
+        return np.asarray(dataset[:z, :y, :x], np.float32)
+
+
+def _check_stream(data: bytes, shape: Shape) -> None:
+    """Refuse lengths that do not fit: the wavelet coder trusts them, and would read beyond the end of its bytes."""
+    start, *sizes, length, kind, count = _STREAM.unpack_from(data)
+    if start != _START or tuple(sizes) != shape[::-1] or len(data) != _LENGTH_END + length:
+        raise ValueError("the header of a brick does not fit it")
+    rest = memoryview(data)[_STREAM.size :]
+    is_constant = kind == _CONSTANT
+    if (is_constant and (count != prod(shape) or rest)) or kind not in (_CONSTANT, _VARYING):
+        raise ValueError("the values of a brick are stored in an unknown way")
+    while rest:  # The wavelet coefficients, then the voxels that they leave outside the bound.
+        planes, bits = _PART.unpack_from(rest)
+        size = _PART.size + -(-bits // 8)
+        if planes > 64 or size > len(rest):
+            raise ValueError("a brick is too short for what it states")
+        rest = rest[size:]
 
 
 def _filter(bound: float) -> dict[str, Any]:
