@@ -57,7 +57,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "tifffile": ("formats",),
     "imagecodecs": ("formats", "instance"),
     "warp": ("device", "formats", "fields", "tomo", "rendering"),
-    "cupy": ("device", "fields", "rendering"),
+    "cupy": ("device", "fields", "neural", "rendering"),
     "scipy": ("device", "formats", "tomo"),
     "rich": ("progress", "cli"),
     "av": ("rendering", "instance"),

@@ -23,6 +23,7 @@ COMMANDS = (  # Modules below cli.
     "commands.info",
     "commands.convert",
     "commands.pyramid",
+    "commands.compress",
     "commands.decompress",
     "reconstruct.command",
     "commands.slices",

@@ -1,0 +1,102 @@
+"""``pellucid compress``: a volume becomes a neural field.
+
+Here: the command's arguments, and what it prints.
+Not here: compressing (pellucid.neural.compression).
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+from pellucid.cli.arguments import add_source, count_argument, source_location
+from pellucid.errors import InvalidInput
+
+_UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_TIMES = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+MODELS = ("adaptive", "pyramid", "amgsrn", "fvsrn", "ngp")
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("compress", help="compress a volume into a small neural field (.plf)")
+    add_source(parser)
+    parser.add_argument("-o", "--output", required=True, type=Path, help="neural field to write, FILE.plf")
+    parser.add_argument(
+        "--size",
+        type=size_in_bytes,
+        metavar="BYTES",
+        help="size of the field, such as 1MB (default: 1/100 of the volume)",
+    )
+    parser.add_argument("--psnr", type=float, metavar="DB", help="look for the smallest field of this quality")
+    parser.add_argument(
+        "--max-error",
+        type=float,
+        metavar="E",
+        help="largest error of any voxel, in the volume's units; what the field lacks is coded",
+    )
+    parser.add_argument("--time", type=seconds, metavar="T", help="train for so long, such as 60s or 5min")
+    parser.add_argument("--steps", type=count_argument, help="training steps")
+    parser.add_argument("--model", choices=MODELS, default="adaptive", help="kind of network")
+    parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
+    parser.add_argument("--seed", type=int, default=42, help="start of the random numbers")
+    parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    try:
+        from pellucid.neural.compression import CompressionOptions, compress
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise InvalidInput(
+            "Compressing needs PyTorch, which is not installed.", remedy="pip install 'pellucid[neural]'"
+        ) from None
+    chosen = CompressionOptions(
+        size=options.size,
+        psnr=options.psnr,
+        max_error=options.max_error,
+        seconds=options.time,
+        steps=options.steps,
+        model=options.model,
+        device=options.device,
+        seed=options.seed,
+        overwrite=options.overwrite,
+    )
+    report = compress(source_location(options), options.output, chosen)
+    quality = report.quality
+    print(f"wrote {report.path}: {report.file_bytes:,} bytes, {report.ratio:,.1f} times smaller")
+    print(f"field {report.field_bytes:,} bytes, residual {report.residual_bytes:,} bytes; {report.parameters:,} values")
+    print(f"PSNR {quality.psnr:.2f} dB, SSIM {quality.ssim:.4f}, largest error {quality.max_error:.4g}")
+    memory = f", {report.device_memory / 2**20:,.0f} MiB of device memory" if report.device_memory else ""
+    print(f"trained {report.training.steps:,} steps in {report.training.seconds:.1f} s on {report.device}{memory}")
+    return 0
+
+
+def size_in_bytes(text: str) -> int:
+    """A number of bytes: 131072, 131kB, 1MB, 1MiB.
+
+    >>> size_in_bytes("1.5MB")
+    1500000
+    """
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([kKmMgG]?i?[bB]?)\s*", text)
+    try:
+        return int(float(found[1]) * _UNITS[found[2].upper() if found[2].upper() in _UNITS else found[2].upper() + "B"])  # type: ignore[index]
+    except (TypeError, ValueError, KeyError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a size. Use a number of bytes, such as 131kB or 1MB."
+        ) from None
+
+
+def seconds(text: str) -> float:
+    """A time: 60, 60s, 5min.
+
+    >>> seconds("5min")
+    300.0
+    """
+    found = re.fullmatch(r"\s*([0-9.]+)\s*(s|min|m|h|)\s*", text)
+    try:
+        return float(found[1]) * _TIMES[found[2]]  # type: ignore[index]
+    except (TypeError, ValueError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time. Use seconds or minutes, such as 60s or 5min."
+        ) from None

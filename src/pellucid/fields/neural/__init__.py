@@ -1,0 +1,1 @@
+"""Neural fields, evaluated on devices."""

@@ -1,0 +1,1 @@
+"""Neural fields trained from volumes, with PyTorch."""

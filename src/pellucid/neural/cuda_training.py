@@ -1,0 +1,210 @@
+"""Training a network of feature grids on a GPU: the whole step in a few launches, recorded as a CUDA graph.
+
+Here: CudaTrainer, which trains like training.Trainer.
+Not here: parameters on the GPU (cuda_model), the kernels, the definition (network, density, training).
+"""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.neural.cuda_model import HIDDEN, CudaModel
+from pellucid.neural.network import FieldNetwork
+from pellucid.neural.samples import VolumeSamples
+from pellucid.neural.training import (
+    DENSITY_ENDS,
+    DENSITY_STARTS,
+    ROUNDING_STARTS,
+    GridStop,
+    OnStep,
+    Plateau,
+    Training,
+    TrainingOptions,
+    rounding_steps,
+    transform_rate,
+)
+
+GRADIENT_SCALE = 1 / 8
+"""Gradients are kept in half precision times this and the number of points, which is far from its limits."""
+STEPS_BETWEEN_RATES = 16
+
+BLOCKS = 132 * 3
+
+
+class CudaTrainer(CudaModel):
+    """Trains the parameters of a network on a GPU, and puts them back."""
+
+    def __init__(
+        self, network: FieldNetwork, samples: VolumeSamples, options: TrainingOptions, *, at_voxels: bool
+    ) -> None:
+        super().__init__(network, samples, options.batch, at_voxels=at_voxels)
+        self._options = options
+        self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
+        self.rounding_steps: list[float] = []
+        self._stop, self._plateau = GridStop(), Plateau(options.rate)
+
+    @property
+    def network(self) -> FieldNetwork:
+        return self._network
+
+    def prepare(self) -> None:
+        """Record the graphs, which takes a moment."""
+        with torch.cuda.device(self._device), torch.cuda.stream(self._stream):
+            self._graph(is_moving=False)
+            if self._adaptive and self._options.density != "none":
+                self._graph(is_moving=True)
+
+    def train(self, on_step: OnStep | None = None) -> Training:
+        """Train, and leave the result in the network."""
+        options, result = self._options, Training()
+        with torch.cuda.device(self._device), torch.cuda.stream(self._stream):
+            start = torch.cuda.Event(enable_timing=True)
+            start.record(self._stream)
+            spent = 0.0
+            for step in range(options.steps):
+                progress = max(step / options.steps, spent / options.seconds)
+                if progress >= 1:
+                    break
+                if step % STEPS_BETWEEN_RATES == 0:
+                    self._set_rates(step, progress)
+                self._graph(is_moving=self._is_moving(step, progress)).replay()
+                result.steps = step + 1
+                if step % 250 == 249:
+                    spent = self._since(start)
+                    result.losses.append(float(self._loss[0]) / (250 * self._count))
+                    self._loss.zero_()
+                    self._follow_loss(step, progress, result.losses[-1])
+                    if self._plateau.is_over or not math.isfinite(result.losses[-1]):
+                        break
+                    if on_step and on_step(step + 1, result.losses[-1]):
+                        break
+            result.seconds = self._since(start)
+            self._store()
+        result.rounding_steps = self.rounding_steps
+        return result
+
+    def _follow_loss(self, step: int, progress: float, loss: float) -> None:
+        if self._options.schedule == "plateau":
+            self._stop.add(step, loss)
+            if not self._is_moving(step, progress):
+                self._plateau.add(250, loss)
+
+    def _is_moving(self, step: int, progress: float) -> bool:
+        wants = self._options.density != "none" and self._adaptive > 0 and not self._stop.is_settled
+        return wants and step > DENSITY_STARTS and progress < DENSITY_ENDS[self._options.schedule]
+
+    def _set_rates(self, step: int, progress: float) -> None:
+        if self._options.schedule == "cosine":
+            self._rate.fill_(self._options.rate * 0.5 * (1 + math.cos(math.pi * progress)))
+        else:
+            self._rate.fill_(self._plateau.rate)
+        self._transform_rate.fill_(transform_rate(self._options, progress))
+        if self._options.rounding and progress >= ROUNDING_STARTS and not self.rounding_steps:
+            self._start_rounding()
+
+    def _start_rounding(self) -> None:
+        with torch.no_grad():
+            self._store()
+        self.rounding_steps = rounding_steps(self._network.grid_groups(), self._options.rounding)
+        groups = self._network.grid_groups()
+        firsts = np.cumsum([0, *(group.features.shape[0] for group in groups)])
+        steps = [self.rounding_steps[firsts[group] + grid] for group, grid, _ in self._halves]
+        self._rounding.copy_(torch.tensor(steps))
+
+    def _graph(self, *, is_moving: bool) -> torch.cuda.CUDAGraph:
+        if is_moving not in self._graphs:
+            self._stream.synchronize()
+            before = [tensor.clone() for tensor in self._state()]
+            self._run(is_moving)  # Warms up libraries, which may not allocate while a graph is recorded.
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=self._stream):
+                self._run(is_moving)
+            for tensor, saved in zip(self._state(), before, strict=True):
+                tensor.copy_(saved)
+            self._pack()
+            self._graphs[is_moving] = graph
+        return self._graphs[is_moving]
+
+    def _state(self) -> list[Tensor]:
+        return [
+            self._nodes,
+            self._node_m,
+            self._node_v,
+            self._weights,
+            self._weight_m,
+            self._weight_v,
+            self._weight_halves,
+            self._step,
+            self._loss,
+            self._sums,
+            self._grid_bytes,
+            self._transform_m,
+            self._transform_v,
+            self._transform_gradients,
+        ]
+
+    def _run(self, is_moving: bool) -> None:
+        """One step: gradients of features and activations, grids moved, weights and features updated."""
+        scale = np.float32(GRADIENT_SCALE * self._count)
+        self._compute_gradients(scale)
+        if is_moving:
+            self._move()
+        self._update(np.float32(1 / scale))
+        gradients = self._transform_gradients
+        self._launch("advance", 1, 256, self._step, self._loss, self._sums, gradients, np.int32(gradients.numel()))
+
+    def _compute_gradients(self, scale: np.float32) -> None:
+        self._cell_gradients.zero_()
+        activations = (self._features, self._h1, self._h2, self._d1, self._d2, self._error, self._dy)
+        volume = (self._voxels, *self._sizes(), np.float32(self._low), np.float32(self._scale))
+        arguments = (*self._model(), *volume, self._step, self._cell_gradients, *activations, self._loss)
+        self._launch("step", BLOCKS, 128, *arguments, np.int32(self._count), scale, shared=self._shared)
+        sizes = [self._inputs * HIDDEN, HIDDEN * HIDDEN, HIDDEN]
+        products = [(self._features, self._d1), (self._h1, self._d2), (self._h2, self._dy)]
+        position = 0
+        for size, (left, right) in zip(sizes, products, strict=True):
+            self._weight_gradients[position : position + size] = _product(left, right).reshape(-1)
+            position += size
+
+    def _update(self, inverse: np.float32) -> None:
+        blocks = (-(-self._most_nodes // 256), len(self._halves))
+        grids = (self._nodes, self._node_m, self._node_v, self._cell_gradients, self._grid_bytes)
+        schedule = (self._rate, self._step, inverse)
+        self._launch("update_grids", blocks, 256, *grids, *schedule, self._rounding, np.float32(0))
+        self._pack()
+        count = self._weights.numel()
+        weights = (self._weights, self._weight_m, self._weight_v, self._weight_gradients, self._weight_halves)
+        self._launch("update_weights", -(-count // 256), 256, *weights, np.int32(count), *schedule)
+
+    def _sizes(self) -> tuple[np.int32, ...]:
+        return tuple(np.int32(n) for n in self._voxels.shape[::-1])
+
+    def _move(self) -> None:
+        """One step of the density loss for the transforms."""
+        blocks, adaptive, count = -(-self._count // 256), np.int32(self._adaptive), np.int32(self._count)
+        points = (self._step, *self._sizes())
+        self._launch("density", blocks, 256, self._grid_bytes, adaptive, *points, self._rho, self._sums, count)
+        self._launch("target_density", blocks, 256, self._rho, self._error, self._loss, self._target, self._sums, count)
+        densities = (self._rho, self._target, self._sums, self._transform_gradients)
+        is_printed = np.int32(self._options.density == "printed")
+        by_grid = (16, self._adaptive)
+        self._launch("density_gradient", by_grid, 256, self._grid_bytes, *points, *densities, count, is_printed)
+        moments = (self._transform_m, self._transform_v, self._transform_gradients)
+        rates = (self._transform_rate, self._step)
+        self._launch("update_transforms", 1, 64, self._grid_bytes, *moments, *rates, adaptive)
+
+    def _since(self, start: torch.cuda.Event) -> float:
+        now = torch.cuda.Event(enable_timing=True)
+        now.record(self._stream)
+        now.synchronize()
+        return start.elapsed_time(now) * 1e-3
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """left.T @ right, summed in float32."""
+    try:
+        return torch.mm(left.T, right, out_dtype=torch.float32)
+    except (TypeError, RuntimeError):  # PyTorch before 2.8
+        return (left.T @ right).float()

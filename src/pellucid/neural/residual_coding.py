@@ -1,0 +1,67 @@
+"""What a field lacks of its volume, coded so that no voxel is off by more than a bound.
+
+Here: code_residual.
+Not here: how a brick is coded (pellucid.formats.neural_field.residual), training (training).
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from pellucid import progress
+from pellucid.box import Box
+from pellucid.errors import InvalidInput
+from pellucid.formats.neural_field.field import Floats
+from pellucid.formats.neural_field.neural_volume import to_voxel_type
+from pellucid.formats.neural_field.residual import (
+    brick_boxes,
+    coded_brick,
+    coding_bound,
+    decoded_brick,
+    section_name,
+)
+from pellucid.neural.quality import Quality, measure
+from pellucid.volume.volume import Volume
+
+RESIDUAL_BRICK = 128
+TOLERANCE = 2e-5
+"""How far evaluations on different machines may differ, relative to the volume's range."""
+
+
+def code_residual(
+    volume: Volume, field_values: Callable[[Box], Floats], max_error: float
+) -> tuple[Quality, dict[str, bytes]]:
+    """What the field lacks, coded so that every voxel is within the bound; checked on every voxel."""
+    low, high = volume.value_range
+    tolerance = TOLERANCE * (high - low)
+    bound = coding_bound(max_error, volume.dtype) - tolerance
+    if bound <= 0:
+        raise InvalidInput(
+            f"The error {max_error} is below what evaluations on different machines differ by, {tolerance:.2g}.",
+            remedy=f"Use at least {2 * tolerance:.2g}, or store the volume with a lossless codec.",
+        )
+    sections = {}
+    with progress.task("Coding the residual", total=math.prod(volume.shape), unit="voxels") as bar:
+        for box in brick_boxes(volume.shape, RESIDUAL_BRICK):
+            lacks = (volume.read(box).astype(np.float64) - field_values(box)).astype(np.float32)
+            sections[section_name(box)] = coded_brick(lacks, bound)
+            bar.advance(box.size)
+    bricks = {box.start: box for box in brick_boxes(volume.shape, RESIDUAL_BRICK)}
+
+    def read(box: Box) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+        values = field_values(box)
+        for brick in bricks.values():
+            shared = brick.intersect(box)
+            if not shared.is_empty:
+                found = decoded_brick(sections[section_name(brick)], brick.shape)
+                values[shared.relative_to(box.start).slices] += found[shared.relative_to(brick.start).slices]
+        return np.asarray(to_voxel_type(values, volume.dtype))
+
+    quality = measure(volume, read)
+    if quality.max_error > max_error:
+        raise InvalidInput(
+            f"An error of {quality.max_error:.3g} is left, above the bound {max_error:.3g}.",
+            remedy="Use a larger bound.",
+        )
+    return quality, sections

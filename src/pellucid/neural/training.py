@@ -1,0 +1,233 @@
+"""Training a network on points of a volume, in PyTorch: the definition, and what runs on the CPU.
+
+Here: TrainingOptions, Trainer, train.
+Not here: networks (network), points (samples), the fused step on GPUs (cuda_training), files (compression).
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from pellucid.errors import InvalidInput
+from pellucid.neural.density import density_loss
+from pellucid.neural.network import FieldNetwork, GridGroup
+from pellucid.neural.samples import Samples
+
+BETAS = (0.9, 0.99)
+EPSILON = 1e-15
+DENSITY_STARTS = 500
+DENSITY_ENDS = {"cosine": 0.2, "plateau": 0.8}
+"""The part of all steps after which grids stay where they are; with "plateau", they may stay earlier."""
+ROUNDING_STARTS = 0.5
+"""The part of all steps after which features are rounded as they will be in the file."""
+
+OnStep = Callable[[int, float], bool | None]
+
+
+class GridStop:
+    """Says when adaptive grids have settled: twice, 1,000 steps were less than 0.01 % better than the 1,000 before."""
+
+    first, window, gain, needed = 2_500, 1_000, 1e-4, 2
+
+    def __init__(self) -> None:
+        self._losses: list[tuple[int, float]] = []
+        self._next, self._found, self.is_settled = self.first, 0, False
+
+    def add(self, step: int, loss: float) -> None:
+        """The mean loss of the steps since the last call, up to this one."""
+        self._losses.append((step, loss))
+        if step < self._next or self.is_settled:
+            return
+        self._next = step + self.window
+        last = [loss for at, loss in self._losses if at > step - self.window]
+        before = [loss for at, loss in self._losses if step - 2 * self.window < at <= step - self.window]
+        if before and last and sum(last) / len(last) > (1 - self.gain) * sum(before) / len(before):
+            self._found += 1
+        self.is_settled = self._found >= self.needed
+
+
+class Plateau:
+    """The published schedule: a tenth of the rate when 500 steps were no better; over below a hundredth."""
+
+    steps, gain, pause = 500, 1e-4, 250
+
+    def __init__(self, rate: float) -> None:
+        self.rate, self._first, self._best = rate, rate, math.inf
+        self._bad, self._paused = 0, 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.rate < 0.01 * self._first
+
+    def add(self, steps: int, loss: float) -> None:
+        """The mean loss of so many steps."""
+        self._paused = max(0, self._paused - steps)
+        if loss < self._best * (1 - self.gain):
+            self._best, self._bad = loss, 0
+        elif not self._paused:
+            self._bad += steps
+        if self._bad > self.steps:
+            self.rate, self._bad, self._paused = self.rate / 10, 0, self.pause
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train.
+
+    schedule: "cosine", or "plateau" as published for AMGSRN. density: "authors", "printed" or "none". rounding: step of
+    the features relative to their root mean square, or 0 for none. seconds: stop after so long (the schedule follows).
+    """
+
+    steps: int = 10_000
+    batch: int = 1 << 17
+    rate: float = 0.01
+    transform_rate: float = 5e-4
+    schedule: str = "cosine"
+    density: str = "authors"
+    rounding: float = 0.0
+    seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.batch < 1 or not self.rate > 0 or not self.seconds > 0:
+            raise InvalidInput(
+                "Steps, batch, rate and seconds must be positive.", remedy="Correct the training options."
+            )
+
+
+@dataclass
+class Training:
+    """What came of it. rounding_steps: step of every grid, in the order of the network's grids."""
+
+    steps: int = 0
+    seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    rounding_steps: list[float] = field(default_factory=list)
+
+
+def train(network: nn.Module, samples: Samples, options: TrainingOptions, on_step: OnStep | None = None) -> Training:
+    """Train in place. on_step: called with the step and the loss, every 50 steps; True ends the training."""
+    trainer = Trainer(network, options)
+    start, result = time.monotonic(), Training()
+    for step in range(options.steps):
+        progress = max(step / options.steps, (time.monotonic() - start) / options.seconds)
+        if progress >= 1:
+            break
+        loss = trainer.step(samples, step, progress)
+        result.steps = step + 1
+        if step % 50 == 0 or step + 1 == options.steps:
+            result.losses.append(float(loss))
+            if not math.isfinite(result.losses[-1]):
+                raise InvalidInput("The training diverged.", remedy="Use a smaller rate, or another model.")
+            if on_step and on_step(step + 1, result.losses[-1]):
+                break
+    trainer.finish()
+    result.seconds, result.rounding_steps = time.monotonic() - start, trainer.rounding_steps
+    return result
+
+
+class Trainer:
+    """The optimisers of a network and their schedules, step by step."""
+
+    def __init__(self, network: nn.Module, options: TrainingOptions) -> None:
+        self._network, self._options = network, options
+        groups = network.adaptive_groups() if isinstance(network, FieldNetwork) else []
+        self._groups = groups if options.density != "none" else []
+        transforms = [id(group.transforms) for group in _grid_groups(network)]
+        plain = [parameter for parameter in network.parameters() if id(parameter) not in transforms]
+        self._optimiser = torch.optim.Adam(plain, options.rate, BETAS, EPSILON)
+        self._mover = torch.optim.Adam(
+            [group.transforms for group in self._groups] or [torch.zeros(1)], options.transform_rate, BETAS, EPSILON
+        )
+        self._plateau = Plateau(options.rate)
+        self.rounding_steps: list[float] = []
+        self._stop = GridStop()
+
+    def step(self, samples: Samples, step: int, progress: float) -> Tensor:
+        """One step. progress: how much of the training is over, 0 to 1."""
+        is_cosine = self._options.schedule == "cosine"
+        for group in self._optimiser.param_groups:
+            cosine = self._options.rate * 0.5 * (1 + math.cos(math.pi * progress))
+            group["lr"] = cosine if is_cosine else self._plateau.rate
+        if self._options.rounding and progress >= ROUNDING_STARTS and not self.rounding_steps:
+            self.rounding_steps = rounding_steps(_grid_groups(self._network), self._options.rounding)
+        points, truth = samples.draw(self._options.batch)
+        error = self._values(points) - truth
+        loss = (error**2).mean()
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        self._optimiser.step()
+        is_moving = (
+            step > DENSITY_STARTS and progress < DENSITY_ENDS[self._options.schedule] and not self._stop.is_settled
+        )
+        if self._options.schedule == "plateau" and step % 10 == 0:
+            self._stop.add(step, float(loss.detach()))
+        if self._groups and is_moving:
+            for group in self._mover.param_groups:
+                group["lr"] = transform_rate(self._options, progress)
+            self._move_grids(points, (error**2).detach())
+        elif self._options.schedule == "plateau" and not is_moving:
+            self._plateau.add(1, float(loss.detach()))
+        return loss.detach()
+
+    def finish(self) -> None:
+        """Leave rounded features in the network."""
+        if self.rounding_steps:
+            with torch.no_grad():
+                for group, steps in self._with_steps():
+                    group.features.copy_(_rounded(group.features, steps))
+
+    def _values(self, points: Tensor) -> Tensor:
+        if not self.rounding_steps or not isinstance(self._network, FieldNetwork):
+            return self._network(points)
+        network = self._network
+        parts = []
+        for group, steps in self._with_steps():
+            exact = group.features
+            parts.append(group(points, exact + (_rounded(exact, steps) - exact).detach()))
+        if network.hash_grid is not None:
+            parts.append(network.hash_grid(points))
+        if isinstance(network.frequencies, Tensor):
+            phases = math.pi * (points @ network.frequencies.T)
+            parts += [torch.sin(phases), torch.cos(phases)]
+        return network.decode(torch.cat(parts, dim=1))
+
+    def _with_steps(self) -> list[tuple[GridGroup, Tensor]]:
+        found, position = [], 0
+        for group in _grid_groups(self._network):
+            count = len(group.features)
+            steps = torch.tensor(self.rounding_steps[position : position + count], device=group.features.device)
+            found.append((group, steps.reshape(-1, 1, 1, 1, 1)))
+            position += count
+        return found
+
+    def _move_grids(self, points: Tensor, squared_error: Tensor) -> None:
+        self._mover.zero_grad(set_to_none=True)
+        for group in self._groups:
+            density_loss(group.transforms, points, squared_error, form=self._options.density).backward()
+        self._mover.step()
+
+
+def transform_rate(options: TrainingOptions, progress: float) -> float:
+    """How fast grids move: with "cosine" slower and slower, until they stay."""
+    if options.schedule == "plateau":
+        return options.transform_rate
+    return options.transform_rate * 0.5 * (1 + math.cos(math.pi * min(progress / DENSITY_ENDS["cosine"], 1)))
+
+
+def rounding_steps(groups: Sequence[GridGroup], relative: float) -> list[float]:
+    """The step of every grid: a part of the root mean square of its features."""
+    return [
+        max(float(one.detach().square().mean().sqrt()) * relative, 1e-8) for group in groups for one in group.features
+    ]
+
+
+def _rounded(features: Tensor, steps: Tensor) -> Tensor:
+    return torch.round(features / steps) * steps
+
+
+def _grid_groups(network: nn.Module) -> list[GridGroup]:
+    return network.grid_groups() if isinstance(network, FieldNetwork) else []

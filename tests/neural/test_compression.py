@@ -1,0 +1,145 @@
+"""``pellucid compress`` as a user runs it, on small volumes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import pellucid as pl
+from pellucid.cli.main import main
+from pellucid.errors import InvalidInput, OutputExists
+from pellucid.neural.compression import CompressionOptions, compress
+
+
+def write(path: Path, array: Any) -> Path:
+    np.save(path, array)
+    return path
+
+
+def smooth(dtype: str = "float32", shape: tuple[int, int, int] = (20, 22, 30)) -> Any:
+    z, y, x = np.meshgrid(*(np.linspace(-1, 1, n) for n in shape), indexing="ij")
+    values = np.exp(-4 * (x**2 + y**2 + z**2)) + 0.1 * np.sin(6 * x + 3 * y)
+    if np.dtype(dtype).kind in "iu":
+        values = np.rint((values - values.min()) / np.ptp(values) * 200)
+    return values.astype(dtype)
+
+
+@pytest.fixture(scope="module")
+def compressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Any]:
+    folder = tmp_path_factory.mktemp("compressed")
+    array = smooth("uint8")
+    source = write(folder / "a.npy", array)
+    report = compress(
+        f"{source}:spacing=2,1,1,unit=um",
+        folder / "a.plf",
+        CompressionOptions(size=6000, steps=100, batch=512, device="cpu"),
+    )
+    return array, folder / "a.plf", report
+
+
+def test_a_field_opens_like_the_volume(compressed: tuple[Any, Path, Any]) -> None:
+    array, path, report = compressed
+    with pl.open(path) as volume:
+        assert (volume.shape, volume.dtype, volume.spacing, volume.unit) == (array.shape, array.dtype, (2, 1, 1), "um")
+        found = volume.read().astype(float)
+    psnr = 20 * np.log10(float(np.ptp(array))) - 10 * np.log10(np.mean((found - array) ** 2))
+    assert psnr == pytest.approx(report.quality.psnr, abs=0.01)
+    assert psnr > 25
+    assert np.abs(found - array).max() == report.quality.max_error
+    assert report.field_bytes <= 6000
+    assert report.file_bytes == path.stat().st_size
+
+
+def test_the_same_seed_gives_the_same_file(compressed: tuple[Any, Path, Any], tmp_path: Path) -> None:
+    array, path, _ = compressed
+    source = f"{write(tmp_path / 'a.npy', array)}:spacing=2,1,1,unit=um"
+    compress(source, tmp_path / "b.plf", CompressionOptions(size=6000, steps=100, batch=512, device="cpu"))
+    with pl.open(path) as first, pl.open(tmp_path / "b.plf") as second:
+        assert np.array_equal(first.read(), second.read())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bound"), [("float32", 0.01), ("uint8", 2), ("uint8", 0.5), ("int16", 3), ("uint16", 1)]
+)
+def test_every_voxel_is_within_the_bound(dtype: str, bound: float, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    array = smooth(dtype)
+    noise = random.normal(size=array.shape) * (0.05 if dtype == "float32" else 10)
+    array = np.clip(array + noise, 0, None).astype(dtype)
+    options = CompressionOptions(size=6000, steps=20, batch=256, max_error=bound)
+    report = compress(write(tmp_path / "a.npy", array), tmp_path / "a.plf", options)
+    with pl.open(tmp_path / "a.plf") as volume:
+        error = np.abs(volume.read().astype(float) - array)
+        assert error.max() <= bound
+        part = volume[3:9, 4:20, 5:11]
+        assert np.allclose(part, volume.read()[3:9, 4:20, 5:11], atol=1e-6)
+    assert report.residual_bytes > 0
+    assert report.field_bytes <= 6000
+
+
+def test_a_quality_is_reached(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.npy", smooth())
+    report = compress(source, tmp_path / "a.plf", CompressionOptions(psnr=20, steps=40, batch=256, size=16_000))
+    assert report.quality.psnr >= 20
+    with pytest.raises(InvalidInput, match="were not reached"):
+        compress(source, tmp_path / "b.plf", CompressionOptions(psnr=150, steps=2, batch=64, size=16_000))
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0])
+def test_a_constant_volume(value: float, tmp_path: Path) -> None:
+    source = write(tmp_path / "a.npy", np.full((6, 7, 8), value, np.float32))
+    compress(source, tmp_path / "a.plf", CompressionOptions(size=6000, steps=10, batch=256, max_error=0.5))
+    with pl.open(tmp_path / "a.plf") as volume:
+        assert np.abs(volume.read() - value).max() <= 0.5
+
+
+@pytest.mark.parametrize("shape", [(1, 16, 16), (9, 1, 1), (2, 3, 40)])
+def test_thin_volumes(shape: tuple[int, int, int], tmp_path: Path) -> None:
+    array = np.random.default_rng(1).integers(0, 255, shape).astype(np.uint8)
+    compress(
+        write(tmp_path / "a.npy", array),
+        tmp_path / "a.plf",
+        CompressionOptions(size=6000, steps=10, batch=256, max_error=3),
+    )
+    with pl.open(tmp_path / "a.plf") as volume:
+        assert np.abs(volume.read().astype(int) - array).max() <= 3
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.npy", smooth())
+    bad = smooth()
+    bad[3, 4, 5] = np.nan
+    broken = write(tmp_path / "nan.npy", bad)
+    (tmp_path / "there.plf").write_bytes(b"x")
+    with pytest.raises(OutputExists):
+        compress(source, tmp_path / "there.plf")
+    with pytest.raises(InvalidInput, match=r"\.plf"):
+        compress(source, tmp_path / "a.zarr")
+    with pytest.raises(InvalidInput, match="NaN"):
+        compress(broken, tmp_path / "b.plf", CompressionOptions(steps=1))
+    with pytest.raises(InvalidInput, match="too small"):
+        compress(source, tmp_path / "c.plf", CompressionOptions(size=100))
+    wrong = (CompressionOptions(psnr=float("nan")), CompressionOptions(max_error=-1.0), CompressionOptions(seconds=0.0))
+    for options in wrong:
+        with pytest.raises(InvalidInput, match="not positive"):
+            compress(source, tmp_path / "c.plf", options)
+    with pytest.raises(InvalidInput, match="differ by"):
+        compress(source, tmp_path / "c.plf", CompressionOptions(size=6000, steps=1, batch=64, max_error=1e-9))
+    assert not (tmp_path / "c.plf").exists()
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write(tmp_path / "a.npy", smooth("uint8"))
+    command = ["compress", str(source), "-o", str(tmp_path / "a.plf"), "--size", "6kB", "--steps", "5"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "times smaller" in said
+    assert "PSNR" in said
+    assert main(command) == 1
+    assert "already exists" in capsys.readouterr().err
+    assert main([*command, "--overwrite", "--model", "pyramid"]) == 0
+    with pytest.raises(SystemExit):
+        main(["compress", str(source), "-o", "b.plf", "--size", "many"])
