@@ -1,6 +1,7 @@
 """Commands replace their own earlier outputs, and other files only with --overwrite."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,46 @@ def test_a_folder_of_another_movie(folder: Path, capsys: pytest.CaptureFixture[s
     assert run(folder, f"{words} 3 --overwrite") == 1
     assert "also contains 'thesis.txt', which is not part of a movie" in capsys.readouterr().err
     assert (folder / "frames" / "0001.png").exists()
+
+
+@pytest.mark.parametrize("mine", ["image", "text"])
+@pytest.mark.parametrize("kind", ["live", "preview"])
+def test_an_image_whose_name_is_made_here_replaces_only_its_own(
+    kind: str, mine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody names these files, so that not even another drawn image is replaced."""
+    monkeypatch.setattr("pellucid.cli.reconstruct.run.viewer_for", lambda options: None)
+    monkeypatch.setattr("pellucid.cli.reconstruct.follow._SliceStream", UnseenStream)
+    write_scan(tmp_path / "scan.h5", rows=2)
+    image = tmp_path / f"o.zarr.{kind}.png"
+    if mine == "image":
+        Image.new("RGB", (4, 3), (200, 10, 10)).save(image)
+    else:
+        image.write_text("no image")
+    before, common = (
+        image.read_bytes(),
+        f"reconstruct {{0}}/scan.h5 -o {{0}}/o.zarr --center {AXIS} --tilt 0 --device cpu",
+    )
+    words = f"{common} --follow --timeout 0" if kind == "live" else f"{common} --preview 0"
+    assert run(tmp_path, words) == 1
+    message = capsys.readouterr().err
+    assert str(image) in message and "--overwrite" in message
+    assert image.read_bytes() == before
+    assert run(tmp_path, f"{words} --overwrite") == 0
+    made = image.read_bytes()
+    assert made != before
+    assert run(tmp_path, words) == 0  # Its own is replaced.
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+class UnseenStream(ExitStack):
+    """In the place of slices in a viewer."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__()
+
+    def show(self, cross: object) -> None:
+        """Nobody looks."""
 
 
 def test_a_report_of_another_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

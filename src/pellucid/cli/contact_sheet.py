@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pellucid.cli.replaced_files import save_marked_image
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.slice_sheet import grey_window
 
@@ -34,4 +35,4 @@ def save_contact_sheet(slices: Sequence[Voxels], captions: Sequence[str], path: 
         grey = np.clip((image[::step, ::step] - low) / (high - low) * 255, 0, 255).astype(np.uint8)
         draw.text((left + 4, top + 2), caption, fill=255, font=font)
         sheet.paste(Image.fromarray(grey), (left, top + CAPTION))
-    sheet.save(path)
+    save_marked_image(sheet, path)

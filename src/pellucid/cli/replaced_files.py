@@ -1,16 +1,24 @@
 """Which existing files a command may replace without being asked.
 
-Here: check_replacement, and recognising an earlier image, movie or scene by its content.
+Here: check_replacement, and recognising an earlier image, movie or scene by its content; saving images that are
+recognised by a mark.
 Not here: whether the file is an input (conversion.output_check), volumes (conversion.partial_output).
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pellucid.errors import OutputExists, PellucidError
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 IMAGE_MODES = ("L", "LA", "P", "RGB", "RGBA")
 """Of images that are drawn, as Pillow names them: 8 bits a channel."""
+SOFTWARE, OWN_MARK = "Software", "Pellucid"
+"""A text in a PNG, by its keyword, that other programs do not write."""
 MOVIE_MARKS = ((4, b"ftyp"), (0, b"\x1aE\xdf\xa3"), (0, b"GIF8"))
 
 
@@ -31,6 +39,31 @@ def is_image(path: Path) -> bool:
             return image.format != "TIFF" and image.mode in IMAGE_MODES and frames == 1
     except (OSError, ValueError, Image.DecompressionBombError):
         return False
+
+
+def is_marked_image(path: Path) -> bool:
+    """Whether save_marked_image wrote it. For outputs whose names the user did not choose."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            return image.format == "PNG" and image.info.get(SOFTWARE) == OWN_MARK
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return False
+
+
+def save_marked_image(image: "Image.Image", path: Path) -> None:
+    """As a PNG, at once: no reader ever sees half of it."""
+    from PIL import PngImagePlugin
+
+    text = PngImagePlugin.PngInfo()
+    text.add_text(SOFTWARE, OWN_MARK)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        image.save(partial, "png", pnginfo=text)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def is_movie_file(path: Path) -> bool:

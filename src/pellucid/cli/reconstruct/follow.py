@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import Shape
+from pellucid.cli.replaced_files import save_marked_image
 from pellucid.client.viewer import Viewer
 from pellucid.errors import ViewerUnreachable
 from pellucid.formats.protocol import Voxels
@@ -101,6 +102,4 @@ def _save(cross: OrthogonalSlices, path: Path) -> None:
     gap: Voxels = np.zeros((GAP, cross.xy.shape[1]), np.float32) + low
     stacked = np.concatenate([cross.xy, gap, cross.xz, gap, cross.yz])
     grey = np.clip((stacked - low) / (high - low) * 255, 0, 255).astype(np.uint8)
-    partial = path.with_name(f".{path.name}")
-    Image.fromarray(grey).save(partial, "png")
-    partial.replace(path)  # No reader ever sees half of it.
+    save_marked_image(Image.fromarray(grey), path)

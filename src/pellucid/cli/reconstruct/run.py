@@ -19,7 +19,7 @@ from pellucid import progress
 from pellucid.cli.arguments import check_folder
 from pellucid.cli.commands.info import report
 from pellucid.cli.contact_sheet import save_contact_sheet
-from pellucid.cli.replaced_files import check_replacement, is_image
+from pellucid.cli.replaced_files import check_replacement, is_marked_image
 from pellucid.conversion.output_check import check_output
 from pellucid.dataclass_json import from_json
 from pellucid.device import choose
@@ -78,7 +78,11 @@ def _follow(options: argparse.Namespace, center: float | str, saved: Reconstruct
     text = saved or ReconstructionParameters(_scan_options(options), _recipe(options, center))
     what = FollowOptions(options.source, text.scan, text.recipe, choose(options.device), options.timeout)
     image = Path(f"{options.output.rstrip('/')}.live.png") if options.output else None
-    return follow_scan(what, _viewer(options), image)
+    if image is not None:
+        check_folder(image)
+        check_output(image, [options.source], may_join_slices=True)
+        check_replacement(image, is_marked_image, overwrite=options.overwrite)
+    return follow_scan(what, viewer_for(options), image)
 
 
 def _saved(path: Path) -> ReconstructionParameters:
@@ -98,11 +102,11 @@ def _watch(options: argparse.Namespace) -> Watch:
     """Slices go into a viewer as they are made."""
     from pellucid.cli.reconstruct.live_view import stream_to_viewer
 
-    viewer = _viewer(options)
+    viewer = viewer_for(options)
     return lambda layout: stream_to_viewer(viewer, layout, Location.parse(options.source).name)
 
 
-def _viewer(options: argparse.Namespace) -> "Viewer":
+def viewer_for(options: argparse.Namespace) -> "Viewer":
     """The one at the address that was given, or a new one."""
     from pellucid.cli.reconstruct.live_view import viewer_at
 
@@ -119,7 +123,7 @@ def _look(options: argparse.Namespace, centers: list[float | str], saved: Recons
     recipe = replace(text.recipe, center=centers[0])
     with closing(SlicePreview(open_scan(options.source, text.scan), choose(options.device))) as preview:
         check_output(path, preview.scan.inputs, may_join_slices=True)
-        check_replacement(path, is_image, overwrite=options.overwrite)
+        check_replacement(path, is_marked_image, overwrite=options.overwrite)
         rows = _whole_numbers(options.preview) if options.preview else [preview.scan.rows // 2]
         if len(centers) > 1:
             captions = [f"center {center:g}" for center in centers]
