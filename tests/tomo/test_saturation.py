@@ -9,6 +9,8 @@ from pellucid.errors import InvalidInput
 from pellucid.tomo.correction.beam import check_light, saturation_warnings
 from pellucid.tomo.correction.frame_check import frame_warnings, rejected_darks, rejected_flats
 from pellucid.tomo.scan import Frames, Scan
+from pellucid.tomo.scan_files.registry import open_scan
+from tests.shared_data import shared
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 
 ROWS, COLUMNS, VIEWS = 8, 64, 40
@@ -40,6 +42,60 @@ def test_saturated_pixels_are_warned_about_with_their_share() -> None:
     projections[:, :, :16] = 65535
     (warning,) = saturation_warnings(replace(scan, projections=Frames.from_array(projections)))
     assert warning.startswith("25 % of the pixels of the projections are saturated")
+
+
+def clipped_at(level: int, beam: float, gain: int = 1) -> Scan:
+    """A detector with fewer bits than its files: counts end at a level, in steps of the gain."""
+    random, shape = np.random.default_rng(2), (3, ROWS, COLUMNS)
+    lengths = np.repeat(ellipse_sinogram(ANGLES, COLUMNS, 31.0, (20.0, 15.0))[:, None], ROWS, axis=1)
+    profile = beam * (1 - 0.1 * np.linspace(0, 1, COLUMNS) ** 2)
+    parts = (
+        random.poisson(profile * np.exp(-0.03 * lengths)),
+        random.poisson(profile + np.zeros(shape)),
+        0 * lengths[:2],
+    )
+    frames = [Frames.from_array(np.minimum(part * gain, level).astype(np.uint16)) for part in parts]
+    return Scan("bits", "test", frames[0], ANGLES, frames[1].untimed(), frames[2].untimed())
+
+
+@pytest.mark.parametrize(
+    ("level", "beam", "gain"), [(4095, 4200.0, 1), (16383, 16500.0, 1), (3901, 4100.0, 1), (65520, 4200.0, 16)]
+)
+def test_detectors_with_fewer_bits_than_their_files_saturate_too(level: int, beam: float, gain: int) -> None:
+    warnings = saturation_warnings(clipped_at(level, beam, gain))
+    assert len(warnings) == 2
+    for what, text in zip(("flats", "projections"), warnings, strict=True):
+        assert f"of the pixels of the {what} are saturated (at {level})" in text
+
+
+def test_hot_pixels_do_not_hide_a_plateau() -> None:
+    scan = clipped_at(4095, 4200.0)
+    assert scan.flats is not None
+    flats = np.array(scan.flats.read())
+    flats[0, 3, 7] = 65535
+    assert "(at 4095)" in saturation_warnings(replace(scan, flats=Frames.from_array(flats)))[0]
+
+
+@pytest.mark.parametrize("beam", [20.0, 300.0, 3000.0, 60_000.0])
+def test_ordinary_light_is_no_plateau(beam: float) -> None:
+    assert saturation_warnings(clipped_at(65535, beam)) == []
+    assert saturation_warnings(clipped_at(65535, beam / 16, gain=16)) == []
+
+
+def test_light_without_noise_is_no_plateau() -> None:
+    """Simulated scans have one value in all air."""
+    scan = clipped_at(65535, 3000.0)
+    lengths = np.repeat(ellipse_sinogram(ANGLES, COLUMNS, 31.0, (20.0, 15.0))[:, None], ROWS, axis=1)
+    clean = Frames.from_array((3000 * np.exp(-0.03 * lengths)).astype(np.uint16))
+    flats = Frames.from_array(np.full((3, ROWS, COLUMNS), 3000, np.uint16))
+    assert saturation_warnings(replace(scan, projections=clean, flats=flats)) == []
+
+
+@pytest.mark.parametrize("name", ["ct/tooth.h5", "ct/savu_tiff", "ct/k11_diad/k11-18014.nxs"])
+def test_real_scans_are_not_saturated(name: str) -> None:
+    scan = open_scan(shared(name))
+    assert saturation_warnings(scan) == []
+    scan.close()
 
 
 def test_flats_that_are_mostly_saturated_are_refused() -> None:

@@ -36,8 +36,15 @@ MAX_TRANSMISSION = 2.0
 """Projections without flats that exceed this are not transmissions."""
 
 MAX_SATURATED_SHARE, MIN_SATURATED_SHARE = 0.5, 0.005
-"""Of the pixels at the largest value of their type: with more in the flats a scan is refused, with less it is not
-mentioned."""
+"""Of the pixels at the largest value of their type, or of a detector with fewer bits: with more at that of the type in
+the flats a scan is refused, with less it is not mentioned."""
+
+PLATEAU_PERCENT, PLATEAU_RATIO, PLATEAU_NEIGHBORS = 99.9, 10.0, 8
+"""Where saturation begins, but for some hot pixels; it has so many times more pixels than any of so many values below,
+while counts of light become fewer towards the largest."""
+
+MIN_NOISE = 1.5
+"""Counts by which neighbouring pixels of a flat differ at least: without noise, air has one value too."""
 
 SAMPLED_FLATS, SAMPLED_VIEWS, SAMPLED_PIXELS = 3, 15, 2**18
 
@@ -87,13 +94,42 @@ def check_light(scan: Scan, rows: tuple[int, int] | None = None) -> None:
 def saturation_warnings(scan: Scan) -> list[str]:
     """A sentence each where many pixels of the flats or of the projections are saturated, with their share."""
     found = (("flats", scan.flats, SAMPLED_FLATS), ("projections", scan.projections, SAMPLED_VIEWS))
-    shares = [(what, _saturated_share(frames, count)) for what, frames, count in found if frames is not None]
-    return [
-        f"{100 * share:.2g} % of the pixels of the {what} are saturated: attenuation is wrong there. "
-        "Repeat the scan with a shorter exposure or less beam."
-        for what, share in shares
-        if share > MIN_SATURATED_SHARE
-    ]
+    parts = [(what, _sample(frames, count)) for what, frames, count in found if frames is not None]
+    if not np.issubdtype(scan.projections.dtype, np.integer) or not parts:
+        return []
+    is_noisy = _noise(parts[0][1]) >= MIN_NOISE
+    sentences = []
+    for what, sample in parts:
+        level = np.iinfo(scan.projections.dtype).max
+        share = _share_at(sample, level)
+        if share <= MIN_SATURATED_SHARE and is_noisy:
+            level = int(np.percentile(sample, PLATEAU_PERCENT, method="lower"))
+            share = _share_at(sample, level) if _is_plateau(sample, level) else 0.0
+        if share > MIN_SATURATED_SHARE:
+            sentences.append(
+                f"{100 * share:.2g} % of the pixels of the {what} are saturated (at {level}): attenuation is wrong "
+                "there. Repeat the scan with a shorter exposure or less beam."
+            )
+    return sentences
+
+
+def _share_at(sample: list[Floats], level: float) -> float:
+    return float(np.mean([np.mean(frame >= level) for frame in sample]))
+
+
+def _is_plateau(sample: list[Floats], level: int) -> bool:
+    """Whether far more pixels have this value than any of those below it that occur."""
+    values, counts = np.unique(np.stack(sample), return_counts=True)
+    at = int(np.searchsorted(values, level))
+    below = counts[max(0, at - PLATEAU_NEIGHBORS) : at]
+    return len(below) == PLATEAU_NEIGHBORS and counts[at] >= PLATEAU_RATIO * below.max()
+
+
+def _noise(sample: list[Floats]) -> float:
+    """How much neighbouring pixels differ, in the median; pixels with the largest value left out."""
+    frames = np.stack(sample)
+    differences = np.abs(np.diff(frames, axis=2))[frames[:, :, 1:] < frames.max()]
+    return float(np.median(differences)) if differences.size else 0.0
 
 
 def _saturated_share(frames: Frames, count: int) -> float:
