@@ -3,11 +3,11 @@
     python -m benchmarks.tomo [--quick]
 
 Here: nothing but the order.
-Not here: the measurements (reconstruct, iterations, rings, conveyor), of which each has a table of its own.
+Not here: the measurements (reconstruct, iterations, rings, reconstruct_files), of which each has a table of its own.
 """
 
-from benchmarks import conveyor, iterations, reconstruct, rings
+from benchmarks import iterations, reconstruct, reconstruct_files, rings
 
 if __name__ == "__main__":
-    for part in (reconstruct, iterations, rings, conveyor):
+    for part in (reconstruct, iterations, rings, reconstruct_files):
         part.main()

@@ -251,5 +251,5 @@ def test_a_server_that_took_over_the_port_of_the_agent_gets_no_token(
         text = {"process": str(ProcessId.this()), "url": f"http://127.0.0.1:{port}/", "token": SECRET}
         record.write_text(json.dumps(text))
         words = run(build / "viewer-sanitized", "start", "-", "/nowhere/python")
-    assert words[0] == "start:" and "another program answers there" in " ".join(words)
+    assert words[0] == "start:" and "another program responds at this address" in " ".join(words)
     assert received.startswith(b"POST /api/prove ") and SECRET.encode() not in received

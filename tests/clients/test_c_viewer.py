@@ -145,9 +145,9 @@ def in_between(url: str, transfer: str, hands_through: bool = False) -> Iterator
 def test_a_viewer_on_this_machine(lane: str, build: Path, folder: Path) -> None:
     with pellucid.start(device="cpu") as viewer:
         wrong = driven(build / "viewer-sanitized", f"{viewer.url}x", "-")
-        assert wrong["connect"].startswith("This link is not one of this viewer")
+        assert wrong["connect"].startswith("This link belongs to another viewer")
         wrong = driven(build / "viewer-sanitized", f"{viewer.links['own']}x", "-")
-        assert wrong["connect"] == "The viewer does not know this link."
+        assert wrong["connect"] == "The viewer rejected this link."
         check(driven(build / "viewer-sanitized", viewer.url, "scan.npy", lane), lane)
 
 

@@ -55,11 +55,11 @@ static int verify_proof(const struct address *address, struct secret secret, con
     int has_proof = response->status == 200 && json_find(response->body, "proof") != NULL;
     if (has_proof && secret.is_code) /* a server that was started again makes another proof */
         return fail(error, PELLUCID_TOKEN, "Use a new link: run pellucid open or pellucid view.",
-                    "This link is not one of this viewer, or its viewer was started again.");
+                    "This link belongs to another viewer, or the viewer was restarted.");
     if (has_proof && proof[0] == 0)
         return fail(error, PELLUCID_TOKEN, "Use a new link: run pellucid open or pellucid view.",
-                    "The viewer does not know this link.");
-    return unreachable(error, address, "another program answers there");
+                    "The viewer rejected this link.");
+    return unreachable(error, address, "another program responds at this address");
 }
 
 /* is_closed: whether the server closes the connection after its response. */

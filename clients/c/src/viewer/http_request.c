@@ -18,7 +18,7 @@ int error_from_response(const struct response *response, pellucid_error *error) 
     if (what != NULL)
         fail(error, code, remedy != NULL ? remedy : "", "%s", what);
     else if (response->status == 403)
-        fail(error, code, "Use a new link: run pellucid open or pellucid view.", "The viewer does not know this link.");
+        fail(error, code, "Use a new link: run pellucid open or pellucid view.", "The viewer rejected this link.");
     else
         fail(error, code, "Check that this is the address of a viewer.", "The viewer answered with status %d.",
              response->status);

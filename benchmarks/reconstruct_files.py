@@ -1,6 +1,6 @@
 """Are reading and writing hidden behind computing, from a scan's file to a volume's?
 
-    python -m benchmarks.conveyor [--quick] [--json FILE]
+    python -m benchmarks.reconstruct_files [--quick] [--json FILE]
 
 A scan in the page cache to Zarr on disk: every stage alone (all rows read; all slabs computed, memory to memory; all
 slabs written), and the whole. The target: no more than 1.3 times the slowest stage. Where there is a CUDA device, it
@@ -68,7 +68,7 @@ def main() -> None:
         scan = write_scan(place / "scan.h5", size)
         for name, recipe in RECIPES.items():
             rows += case_rows(name, scan, place, replace(recipe, center=(size.columns - 1) / 2))
-    report("conveyor", rows, str(size), given)
+    report("reconstruct_files", rows, str(size), given)
 
 
 def write_scan(path: Path, size: Size) -> Path:
