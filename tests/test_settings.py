@@ -1,6 +1,8 @@
 """Settings: precedence, sizes, what is refused and how it is said, the memory of the machine."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from pellucid import settings
 from pellucid.errors import InvalidInput
+from tests.suite_report import ROOT
 
 GIB = 2**30
 
@@ -196,3 +199,52 @@ def test_more_cache_than_use_is_no_negative_use(tmp_path: Path) -> None:
         memory_dot_stat=f"inactive_file {GIB}\nactive_file {GIB}\n",
     )
     assert settings.available_memory_bytes(root) == 2 * GIB
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
+def test_folders_of_the_settings_are_their_owners_alone_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    folder = tmp_path / "home" / ".cache" / "pellucid" / "kernels"
+    before = os.umask(umask)
+    try:
+        (tmp_path / "home").mkdir(mode=0o755)
+        home_mode = (tmp_path / "home").stat().st_mode
+        assert settings.make_private_folder(folder) == settings.make_private_folder(folder) == folder
+    finally:
+        os.umask(before)
+    made = [folder, *folder.parents[:2]]
+    assert [one.stat().st_mode & 0o777 for one in made] == [0o700] * 3
+    assert (tmp_path / "home").stat().st_mode == home_mode  # What was there stays as it is.
+
+
+def test_a_file_is_no_private_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        settings.make_private_folder(tmp_path / "file")
+
+
+def test_what_programs_leave_behind_is_their_owners_alone(tmp_path: Path) -> None:
+    """Kernels are run, and records of viewers are believed: with a umask of 0 others could have put some there."""
+    source = """
+import os
+os.umask(0)
+import numpy as np
+from pathlib import Path
+from pellucid.device import runtime
+from pellucid.formats.location import Location
+from pellucid.instance.lifecycle import viewer_records
+from pellucid.volume import cache
+runtime.start()
+np.save("here.npy", np.zeros((2, 2, 2)))
+cache.store(Location.parse("here.npy"), "ranges", (np.zeros(2), np.zeros(2)))
+viewer_records.write(viewer_records.ViewerRecord.of_this_process("http://x/", "token", "root"))
+print(oct(Path("cache/pellucid/kernels").stat().st_mode), oct(Path("cache/pellucid/statistics").stat().st_mode))
+print(oct(Path("state/pellucid/instances").stat().st_mode))
+"""
+    (tmp_path / "home").mkdir()
+    environment = {"PYTHONPATH": str(ROOT / "src"), "HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    command = [sys.executable, "-c", source]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["0o40700"] * 3, done.stderr
+    made = [tmp_path / name for name in ("cache", "cache/pellucid", "state", "state/pellucid")]
+    assert [oct(one.stat().st_mode) for one in made] == ["0o40700"] * 4

@@ -1,7 +1,7 @@
 """What the person or the site has decided: folders, limits, threads, the device.
 
 Here: Settings, read from arguments, then the environment, then a TOML file, then defaults, in that order of precedence;
-sizes such as "20GiB"; the memory this process may use.
+sizes such as "20GiB"; the memory this process may use; folders of these settings, made for their owner alone.
 Not here: opening the device (device), filling the caches (the layers that own them), options of one command (cli).
 
 The file is ``$PELLUCID_CONFIG``, else ``$XDG_CONFIG_HOME/pellucid/config.toml`` (``~/.config`` where that is unset):
@@ -114,6 +114,19 @@ def use(settings: Settings) -> Iterator[Settings]:
     finally:
         with _State.lock:
             _State.settings = before
+
+
+def make_private_folder(folder: Path) -> Path:
+    """Make a folder, and those above it that are missing, for their owner alone, whatever the umask is.
+
+    Kernels in the cache are run, and records in the state folder are believed: others may not put any there, nor
+    replace a folder above them.
+    """
+    for above in reversed(folder.parents):
+        if not above.exists():
+            above.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def config_file() -> Path:

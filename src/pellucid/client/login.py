@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 from pellucid.client.connection import Connection
 from pellucid.errors import InvalidInput, NotAllowed, WorkerLost
 from pellucid.jobs.private_files import read_json, write_json
-from pellucid.settings import current
+from pellucid.settings import current, make_private_folder
 
 START_S = 120.0
 POLL_S = 0.2
@@ -123,6 +123,4 @@ def _place(url: str) -> tuple[str, str | None, int | None, str]:
 
 
 def _file() -> Path:
-    folder = current().state_folder
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder / "hub.json"
+    return make_private_folder(current().state_folder) / "hub.json"

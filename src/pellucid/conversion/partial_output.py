@@ -20,7 +20,7 @@ from pellucid.conversion.output_check import written_paths
 from pellucid.conversion.replaced_contents import refuse_loss
 from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
 from pellucid.formats.location import Location
-from pellucid.settings import current
+from pellucid.settings import current, make_private_folder
 
 
 class PartialOutput:
@@ -49,6 +49,8 @@ class PartialOutput:
             _refuse_to_replace(self._target, overwrite=self._overwrite)
             _refuse_foreign_remains(self.folder)
         try:
+            if self._target.is_remote:
+                make_private_folder(self.folder.parent)
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:

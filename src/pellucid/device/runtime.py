@@ -63,7 +63,7 @@ def _initialise(kernel_folder: Path) -> Any:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        settings.make_private_folder(folder)
     except OSError as error:
         raise NotWritable(str(folder), error.strerror or str(error)) from error
 

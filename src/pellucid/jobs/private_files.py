@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pellucid.settings import make_private_folder
+
 MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_DEPTH = 32
 
@@ -64,6 +66,5 @@ def _is_plain(value: Any, depth: int) -> bool:
 
 def private_folder(path: Path) -> Path:
     """A folder that only its owner can open; created if it is missing."""
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.chmod(0o700)
+    make_private_folder(path).chmod(0o700)
     return path

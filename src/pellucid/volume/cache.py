@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
-from pellucid.settings import current
+from pellucid.settings import current, make_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def store(location: Location, name: str, arrays: tuple[Voxels, Voxels]) -> None:
     if path is None:
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         _write_whole(path, arrays)
     except OSError as error:
         log.warning("%s was not cached: %s. Set cache_folder to a writable folder.", name, error)

@@ -187,7 +187,7 @@ def _folder(name: str, folder: Path, variable: str) -> Finding:
 
 def _write_problem(folder: Path) -> str:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        settings.make_private_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return ""
     except OSError as error:

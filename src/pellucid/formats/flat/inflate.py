@@ -23,7 +23,7 @@ import numpy as np
 from pellucid.errors import Corrupted, Truncated
 from pellucid.formats.byte_sources import disk_full_errors, existing_file, fill_from, open_bytes
 from pellucid.formats.fingerprint import file_fingerprint
-from pellucid.settings import current
+from pellucid.settings import current, make_private_folder
 
 Decoder = Callable[[BinaryIO], Iterator[bytes]]
 
@@ -74,7 +74,7 @@ class InflatedBytes:
     def _inflate_into(self, entry: Path) -> BinaryIO:
         if self._length > current().cache_bytes:
             raise OSError("larger than the cache may get")
-        entry.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(entry.parent)
         make_room(entry.parent, self._length)
         descriptor, name = tempfile.mkstemp(".part", dir=entry.parent)
         try:
