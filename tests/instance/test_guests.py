@@ -3,6 +3,7 @@
 import asyncio
 import json
 import string
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,16 +25,16 @@ from pellucid.instance.access.guest_limits import (
     limited_size,
     scene_bytes,
 )
-from pellucid.instance.access.redaction import redacted, without_paths
+from pellucid.instance.access.redaction import MAX_GUEST_TEXT, redacted, without_paths
 from pellucid.instance.lifecycle.idle import IdleTimer
 from pellucid.instance.protocol import client_messages, server_messages
 from pellucid.instance.protocol.http_bodies import MovieRequest
-from pellucid.instance.protocol.shared_types import Capability, Change, Client
+from pellucid.instance.protocol.shared_types import MAX_MESSAGE_BYTES, Capability, Change, Client
 from pellucid.instance.scene.edits import with_changes
 from pellucid.instance.server import Instance
 from pellucid.instance.tasks.tasks import MAX_GUEST_RUNNING, MAX_KEPT, MAX_RUNNING, Result, TaskRegistry
 from pellucid.instance.websocket.client import MAX_WAITING, OWNER, ConnectedClient, Outbox, Requester
-from pellucid.instance.websocket.message_rates import LATEST_WINS, MAX_PER_SECOND, MessageLimiter
+from pellucid.instance.websocket.message_rates import LATEST_WINS, MAX_VIEW_BYTES, MAX_PER_SECOND, MessageLimiter
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene, VolumeLayer
 from tests.instance.loopback import http, open_page
@@ -315,6 +316,21 @@ def test_messages_that_cannot_be_read_count_too() -> None:
     assert sum(limiter.wait_s() == 0 for _ in range(5000)) < 500
 
 
+def test_a_long_message_counts_as_many() -> None:
+    clock = Clock()
+    limiter = MessageLimiter("control", lambda _: None, clock.call_later, clock)
+    assert sum(limiter.wait_s(MAX_MESSAGE_BYTES) == 0 for _ in range(100)) <= 2
+
+
+def test_of_those_who_may_only_view_a_long_message_is_not_read(instance: Instance) -> None:
+    with open_page(instance, "view") as guest:
+        guest.say("x" * MAX_VIEW_BYTES)
+        assert "characters, and may have 4,096" in guest.hear_text("error")["what"]
+        guest.say("resize", width=64, height=48)
+        guest.say("sing")
+        assert "'sing' found" in guest.hear_text("error")["what"]
+
+
 def test_a_flooding_guest_does_not_hold_up_the_owner(fresh: Instance) -> None:
     with open_page(fresh, "view") as guest, open_page(fresh) as owner:
         for number in range(600):
@@ -373,6 +389,21 @@ def test_paths_with_spaces_that_the_viewer_knows_are_left_out(parts: list[str]) 
 @pytest.mark.parametrize("text", ["See /api/docs.", "It has 1/2 of it, and/or more.", "Use 3:4, 5 / 6 or a//b."])
 def test_what_is_no_path_stays(text: str) -> None:
     assert without_paths(text) == text
+
+
+def test_a_text_of_a_guest_in_an_error_takes_no_time() -> None:
+    before_s = time.process_time()
+    assert without_paths("a-" * 40_000) == "a-" * 40_000
+    assert without_paths("~a" * 40_000) == "~a" * 40_000
+    assert time.process_time() - before_s < 5  # It was the square of the length: 30 s.
+
+
+@pytest.mark.parametrize("text", ["a-" * 10_000, "a /data/ada/scans/" * 1000, f"{'a' * 1990} /data/ada/scans/rock.h5"])
+def test_an_error_for_guests_is_short_and_ends_in_no_folder(text: str) -> None:
+    shown = redacted(InvalidInput(text, "Do it."), "view")
+    assert len(shown.what) <= MAX_GUEST_TEXT + 2 and shown.what.endswith(" …")
+    assert "ada" not in shown.what and shown.remedy == "Do it."
+    assert redacted(InvalidInput(text, "Do it."), "own").what == text
 
 
 @pytest.mark.parametrize("has", get_args(Capability))

@@ -5,10 +5,12 @@ from dataclasses import asdict, fields
 from typing import get_args
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from pellucid.errors import InvalidInput
 from pellucid.instance.protocol import client_messages, server_messages
 from pellucid.instance.protocol.codec import EncodedFrame, read, to_text
+from pellucid.instance.protocol.http_bodies import SceneChange
 from pellucid.instance.protocol.server_messages import SliceHeader
 from pellucid.instance.protocol.shared_types import Change
 from pellucid.rendering.camera import Camera
@@ -42,6 +44,19 @@ def test_what_is_no_message_is_refused_with_its_place(text: str, words: str) -> 
     with pytest.raises(InvalidInput, match="Invalid message") as refused:
         read(text)
     assert words in refused.value.what
+
+
+@pytest.mark.parametrize(
+    "changes", [[1] * 50_000, [{"path": [{}] * 50_000, "value": 1}], [{"path": ["time"], "value": 1, "more": 1}] * 5000]
+)
+def test_of_a_list_the_first_thing_that_is_wrong_is_enough(changes: list[object]) -> None:
+    """To collect an error for each of them takes a second, in which nobody else is served."""
+    with pytest.raises(InvalidInput) as refused:
+        read(json.dumps({"type": "patch", "revision": 1, "changes": changes}))
+    assert isinstance(refused.value.__cause__, ValidationError) and refused.value.__cause__.error_count() <= 2
+    with pytest.raises(ValidationError) as refused_body:
+        TypeAdapter(SceneChange).validate_python({"changes": changes})
+    assert refused_body.value.error_count() <= 2
 
 
 def test_a_camera_beyond_all_bounds_is_refused() -> None:

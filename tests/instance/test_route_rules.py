@@ -15,6 +15,7 @@ from pellucid.agent.jobs.supervisor import JobSupervisor
 from pellucid.instance.access import route_rules
 from pellucid.instance.access.capabilities import RANKS, allows
 from pellucid.instance.access.route_rules import (
+    MAX_GUEST_BODY_BYTES,
     MAX_GUEST_HEAVY,
     MAX_STREAM_BYTES,
     RouteMiddleware,
@@ -137,6 +138,14 @@ def test_a_body_in_chunks_is_cut_off(application: FastAPI) -> None:
         # A route without parameters for a body never reads one.
         assert body.read_bytes <= rule.max_body_bytes + len(PIECE), route
         assert status == 413 or body.read_bytes == 0, (route, status, text)
+
+
+def test_the_body_of_a_guest_is_shorter(app: FastAPI) -> None:
+    expected: dict[Capability, int] = {"control": 0, "own": 2**20 + len(PIECE)}
+    for has, read_bytes in expected.items():
+        body = Body()
+        length = {"content-length": str(MAX_GUEST_BODY_BYTES + 1)}
+        assert (answer(app, "PATCH /api/scene", has, body, length)[0], body.read_bytes) == (413, read_bytes), has
 
 
 class SilentBody(Body):

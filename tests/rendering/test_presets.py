@@ -96,8 +96,13 @@ def test_volume_properties_of_slicer() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", "<a/>", "<a", "LOOKUP_TABLE x 2\nabc", "1\n2\n3", '{"RGBPoints": [1]}']
-)
+    "text",
+    [
+        "", "{}", "[]", "<a/>", "<a", "LOOKUP_TABLE x 2\nabc", "LOOKUP_TABLE x 2\n0 0 0 0", "1\n2\n3",
+        '{"RGBPoints": [1]}', "[" * 100_000,
+    ],
+    ids=lambda text: text[:20],
+)  # fmt: skip
 def test_what_is_no_preset_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"Invalid preset file.*Use ParaView's"):
         read_preset(text)

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from pellucid.instance.session import Session
     from pellucid.instance.websocket.client import ConnectedClient
 
-_PATH = re.compile(r"(?<![\w.~/])(?:[A-Za-z][\w+.-]*:/|~[\w.-]*|(?!/api/))/[^\s'\"`,;()<>]+")
-"""From its beginning at the root, the home folder or a scheme, up to a space or a sign that ends it."""
+_PATH = re.compile(r"(?<![\w.~/])(?:[A-Za-z][\w+.-]{0,30}:/|~[\w.-]{0,64}|(?!/api/))/[^\s'\"`,;()<>]+")
+"""From its beginning at the root, the home folder or a scheme, up to a space or a sign that ends it. Schemes and names
+of users have a length: without it, a text such as "a-a-a-…" takes the square of its own length."""
+MAX_GUEST_TEXT = 2000
+"""Characters of an error for guests, who may have sent what it quotes."""
 _DATASET = ":/"
 
 
@@ -50,8 +53,17 @@ def redacted(error: PellucidError, capability: Capability, known: Iterable[str] 
     """The error as a client with this capability may see it."""
     if allows(capability, "own"):
         return error
-    what, remedy = without_paths(error.what, known := tuple(known)), without_paths(error.remedy, known)
+    paths = tuple(known)
+    what, remedy = (without_paths(_shortened(text), paths) for text in (error.what, error.remedy))
     return error_named(type(error).__name__, what, remedy, int(getattr(error, "line", 0)))
+
+
+def _shortened(text: str) -> str:
+    """Cut at a space: of a path that is cut elsewhere, the name of a folder would be left."""
+    if len(text) <= MAX_GUEST_TEXT:
+        return text
+    start = text[:MAX_GUEST_TEXT]
+    return f"{start.rpartition(' ')[0] or start} …"
 
 
 def known_paths(session: "Session") -> tuple[str, ...]:

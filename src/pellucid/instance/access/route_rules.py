@@ -29,9 +29,12 @@ from pellucid.instance.websocket.message_rates import Rate
 MAX_JSON_BYTES = 2**20
 MAX_STREAM_BYTES = 2**40
 """Of a body that its route writes away as it comes, and checks as it does."""
+MAX_GUEST_BODY_BYTES = 2**18
 MAX_GUEST_REQUESTS_PER_SECOND = 100
 MAX_GUEST_HEAVY = 2
 """Of all guests together."""
+COUNTED_BYTES = 1024
+"""A guest's request counts once more for each of these in its body: checking a long one takes the time of many."""
 PUBLIC_BODY_S = 10.0
 """Within this time all of a body has to come that anyone may send."""
 GUEST_SILENCE_S = 60.0
@@ -138,6 +141,8 @@ class RouteMiddleware:
             return
         self._heavy += (weight := int(is_guest and rule.is_heavy))
         try:
+            if is_guest and rule.max_body_bytes:
+                await asyncio.sleep(self._guests.take(_counted_bytes(scope) // COUNTED_BYTES))
             if scope["type"] == "http" and (rule.capability is None or is_guest):
                 receive = _timed(receive, rule.capability is None)
             await self._app(scope, _limited(receive, rule.max_body_bytes), send)
@@ -156,6 +161,8 @@ class RouteMiddleware:
             raise NotAllowed("The request has no valid token for this viewer.", remedy=FRESH_LINK)
         if rule.capability is not None:
             require(scope["capability"], rule.capability)
+        if scope["capability"] in ("view", "control"):
+            rule = replace(rule, max_body_bytes=min(rule.max_body_bytes, MAX_GUEST_BODY_BYTES))
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > rule.max_body_bytes:
             raise _BodyTooLarge(rule.max_body_bytes)
@@ -197,6 +204,16 @@ async def refuse(scope: Scope, receive: Receive, send: Send, error: PellucidErro
 def _has_body(scope: Scope) -> bool:
     headers = Headers(scope=scope)
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
+def _counted_bytes(scope: Scope) -> int:
+    """As how long the body of a guest's request counts; one in chunks does not say, and counts as the longest."""
+    headers = Headers(scope=scope)
+    declared = headers.get("content-length", "0")
+    is_short = (
+        "transfer-encoding" not in headers and declared.isdecimal() and len(declared) <= len(str(MAX_GUEST_BODY_BYTES))
+    )
+    return min(int(declared), MAX_GUEST_BODY_BYTES) if is_short else MAX_GUEST_BODY_BYTES
 
 
 def _limited(receive: Receive, max_bytes: int) -> Receive:

@@ -57,7 +57,7 @@ class Hello:
     height: Edge
     proof: Secret = ""
     name: Name = ""
-    encodings: Annotated[tuple[Encoding, ...], Field(max_length=8)] = ("jpeg", "png")
+    encodings: Annotated[tuple[Encoding, ...], Field(max_length=8, fail_fast=True)] = ("jpeg", "png")
     type: Literal["hello"] = "hello"
 
 
@@ -101,7 +101,7 @@ class Patch:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     revision: int
-    changes: Annotated[tuple[Change, ...], Field(max_length=100)]
+    changes: Annotated[tuple[Change, ...], Field(max_length=100, fail_fast=True)]
     view: View = "main"
     is_moving: bool = False
     request: Request = ""

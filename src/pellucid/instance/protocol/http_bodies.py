@@ -81,7 +81,7 @@ class SceneChange:
     """PATCH /api/scene. revision None: whatever it is now."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
-    changes: Annotated[tuple[Change, ...], Field(max_length=100)]
+    changes: Annotated[tuple[Change, ...], Field(max_length=100, fail_fast=True)]
     revision: int | None = None
     view: View = "main"
 

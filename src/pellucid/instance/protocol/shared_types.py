@@ -51,6 +51,7 @@ PageAddress = Annotated[str, Field(max_length=4096)]
 Secret = Annotated[str, Field(max_length=200)]
 Request = Annotated[str, Field(max_length=64)]
 """Chosen by the client; the reply or error has the same."""
+# A sequence that anyone can fill has fail_fast: an error for each of 100,000 entries takes a second to collect.
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
 """For HTTP bodies, which arrive parsed: a list has to pass for a tuple there."""
@@ -64,7 +65,7 @@ class Change:
     the end of a list adds to it; value null takes an element of a list away.
     """
 
-    path: Annotated[tuple[str | int, ...], Field(max_length=16)]
+    path: Annotated[tuple[str | int, ...], Field(max_length=16, fail_fast=True)]
     value: Json
 
 

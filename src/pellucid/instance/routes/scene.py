@@ -121,7 +121,7 @@ async def statistics(session: Here) -> http_bodies.StatisticsNow:
 @router.post("/presets/parse", dependencies=[needs("control", MAX_PRESET_BYTES, is_heavy=True)])
 async def read_a_preset(preset: http_bodies.PresetText) -> http_bodies.PresetTransfer:
     """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
-    return http_bodies.PresetTransfer(read_preset(preset.text))
+    return http_bodies.PresetTransfer(await asyncio.to_thread(read_preset, preset.text))
 
 
 @router.get("/presets/paraview", dependencies=CONTROL, response_class=Response)

@@ -133,8 +133,9 @@ async def _receive(websocket: WebSocket, session: Session, member: ConnectedClie
     try:
         while not member.outbox.is_overfull:
             text = await _text(websocket)
-            await asyncio.sleep(limiter.wait_s())
+            await asyncio.sleep(limiter.wait_s(len(text)))
             try:
+                limiter.check(len(text))
                 message = read(text)
             except PellucidError as error:
                 refuse(session, member, error)

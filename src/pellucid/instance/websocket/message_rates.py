@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from pellucid.errors import InvalidInput
 from pellucid.instance.protocol import client_messages
-from pellucid.instance.protocol.shared_types import Capability
+from pellucid.instance.protocol.shared_types import MAX_MESSAGE_BYTES, Capability
 
 MAX_PER_SECOND: dict[type[client_messages.Incoming], float] = {
     client_messages.Prove: 1,
@@ -35,6 +36,10 @@ MAX_PER_SECOND: dict[type[client_messages.Incoming], float] = {
 }
 MAX_MESSAGES_PER_SECOND: dict[Capability, float] = {"view": 300, "control": 500, "own": 1000}
 """Of all kinds together, also of those that cannot be read."""
+COUNTED_BYTES = 512
+"""A message counts once more for each of these: reading a long one takes as much time as reading many."""
+MAX_VIEW_BYTES = 4096
+"""Of a message of those who may only view; what they send is short."""
 LATEST_WINS = (
     client_messages.Resize,
     client_messages.SetCamera,
@@ -65,11 +70,11 @@ class Rate:
         self._interval_s, self._slack_s, self._clock = 1 / per_second, 1 - 1 / per_second, clock
         self._next_at = float("-inf")
 
-    def take(self) -> float:
-        """Take a turn; the seconds until it comes."""
+    def take(self, count: int = 1) -> float:
+        """Take a turn, or as many as one large thing counts for; the seconds until it comes."""
         now = self._clock()
         turn_at = max(self._next_at, now)
-        self._next_at = turn_at + self._interval_s
+        self._next_at = turn_at + count * self._interval_s
         return max(0.0, turn_at - self._slack_s - now)
 
 
@@ -84,14 +89,22 @@ class MessageLimiter:
         clock: Clock = time.monotonic,
     ) -> None:
         self._act, self._call_later = act, call_later
+        self._max_length = MAX_VIEW_BYTES if capability == "view" else MAX_MESSAGE_BYTES
         self._all = Rate(MAX_MESSAGES_PER_SECOND[capability], clock)
         self._rates = {kind: Rate(per_second, clock) for kind, per_second in MAX_PER_SECOND.items()}
         self._deferred: dict[type[client_messages.Incoming], client_messages.Incoming] = {}
         self._timers: dict[type[client_messages.Incoming], Timer] = {}
 
-    def wait_s(self) -> float:
-        """How long to wait before a message that came is even read."""
-        return self._all.take()
+    def wait_s(self, length: int = 0) -> float:
+        """How long to wait before a message that came, with so many characters, is even read."""
+        return self._all.take(1 + length // COUNTED_BYTES)
+
+    def check(self, length: int) -> None:
+        """Refuse a message that is longer than anything that this client may send, before it is read."""
+        if length > self._max_length:
+            raise InvalidInput(
+                f"A message has {length:,} characters, and may have {self._max_length:,}.", remedy="Send less at once."
+            )
 
     def offer(self, message: client_messages.Incoming) -> float:
         """Act on a message now, or later if that is enough; otherwise the seconds to wait before acting on it."""

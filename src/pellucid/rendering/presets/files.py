@@ -49,7 +49,7 @@ def read_preset(text: str, name: str | None = None) -> TransferFunction:
         else:
             curves = _from_lookup_table(text) if "LOOKUP_TABLE" in text else _from_volume_property(text.splitlines())
         return _transfer(curves)
-    except (ValueError, KeyError, TypeError, IndexError, ElementTree.ParseError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, ElementTree.ParseError) as error:
         raise InvalidInput(f"Invalid preset file: {error}.", remedy=EXPECTED) from error
 
 
