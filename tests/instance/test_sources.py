@@ -6,10 +6,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
 from pellucid.client.viewer import Viewer
+from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.server import Instance
 from pellucid.volume.sample_volume import sample
@@ -178,6 +180,49 @@ def test_a_small_file_is_brought_along(instance: Instance) -> None:
         assert Path(path).name == "mine.npy" and Path(path).is_relative_to(instance.session.tasks.folder)
         assert client.post("/api/load", json={"path": path}).status_code == 200
         assert client.get("/api/scene").json()["layers"][0]["shape"] == [5, EDGE, EDGE]
+
+
+def saved(voxels: Voxels) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, voxels)
+    return stream.getvalue()
+
+
+def voxels_of(client: httpx.Client, layer: int) -> Voxels:
+    content = client.get("/api/volume", params={"layer": layer}).content
+    voxels: Voxels = np.load(io.BytesIO(content))
+    return voxels
+
+
+def test_two_files_of_one_name_are_two_files(instance: Instance) -> None:
+    """As they come from two folders of whoever drops them on the page: the second was shown with the first's voxels."""
+    first, second = VOXELS[:5], VOXELS[3:9, ::-1]
+    with http(instance) as client:
+        for voxels, how in ((first, "replace"), (second, "add")):
+            path = client.put("/api/upload", params={"name": "same.npy"}, content=saved(voxels)).json()["path"]
+            assert client.post("/api/load", json={"path": path, "how": how}).status_code == 200
+        assert [one["name"] for one in client.get("/api/scene").json()["layers"]] == ["same.npy", "same.npy"]
+        np.testing.assert_array_equal(voxels_of(client, 0), first)
+        np.testing.assert_array_equal(voxels_of(client, 1), second)
+
+
+@pytest.mark.parametrize("is_in_place", [False, True])
+def test_a_file_that_was_written_again_is_read_again(instance: Instance, folder: Path, is_in_place: bool) -> None:
+    """Opened once more, it was shown with the voxels of before, and nothing said so."""
+    path, later = folder / "below" / "again.npy", folder / "below" / "later.npy"
+    np.save(path, VOXELS)
+    with http(instance) as client, open_page(instance) as page:
+        client.post("/api/load", json={"path": str(path)})
+        before = page.exact(client.get("/api/scene").json()["revision"]).rgb
+        np.save(path if is_in_place else later, VOXELS[: EDGE // 2])
+        if not is_in_place:
+            later.replace(path)
+        client.post("/api/load", json={"path": str(path)})
+        scene = client.get("/api/scene").json()
+        assert scene["layers"][0]["shape"] == [EDGE // 2, EDGE, EDGE]
+        np.testing.assert_array_equal(voxels_of(client, 0), VOXELS[: EDGE // 2])
+        assert not np.array_equal(page.exact(scene["revision"]).rgb, before)
+    path.unlink()
 
 
 def test_an_array_comes_in_pieces_and_goes_back_in_a_box(instance: Instance) -> None:

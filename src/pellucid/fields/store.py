@@ -88,9 +88,12 @@ class FieldStore:
             self._opened.pop(source).close()
 
     def forget(self, source: str) -> None:
-        """Give up a volume that was added, and what was made of it."""
-        self.release(source)
-        self.release(label_field_name(source))
+        """Give up a volume, all of its steps, and what was made of them; a file is opened again when it is wanted."""
+        self._fields |= self._ahead.take_ready(wait=True)
+        steps = self._steps.pop(source, 1)
+        for name in {source, *(str(at_step(source, steps, step)) for step in range(steps) if steps > 1)}:
+            self.release(name)
+            self.release(label_field_name(name))
         self._volumes.pop(source, None)
 
     def close(self) -> None:

@@ -154,7 +154,7 @@ class Renderer:
         return self._painters[0].value_range(source)
 
     def forget(self, source: str) -> None:
-        """Give up a volume that was added, and the memory of it."""
+        """Give up a volume that was added, and the memory of it; a file is loaded again when it is wanted."""
         for painter in self._painters:
             painter.forget(source)
 

@@ -175,9 +175,24 @@ class WorkerMain:
         # Unmapping takes a third of the time of copying, and the next image does not wait for it.
         threading.Thread(target=left.clear).start()
 
+    def _reload_changed(self, command: requests.Describe) -> None:
+        """A file that was opened before may have been written again: what was read of it then is not shown any more."""
+        is_done = threading.Event()
+
+        def forget() -> None:
+            try:
+                self.drawing.renderers.forget(command.source)
+            finally:
+                is_done.set()
+
+        if self._sources.close_changed(command.source):
+            self.drawing.add(lambda: self._answering(command, forget))
+            is_done.wait()
+
     def _read(self, command: Any) -> None:
         match command:
             case requests.Describe():
+                self._reload_changed(command)
                 self.send_reply(describe.describe(command, self._sources))
             case requests.Inspect(source=source):
                 self.send_reply(within_limit(source, lambda: describe.inspect(command)))

@@ -73,13 +73,15 @@ async def upload(request: Request, session: Here, name: str) -> http_bodies.Uplo
     safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
     if not safe:
         raise InvalidInput("The file has no name.", remedy="Add a name with an extension, such as scan.h5.")
-    target = session.tasks.folder / "uploads" / safe
-    partial = target.with_name(f".{uuid4().hex}.partial")
+    # In a folder of its own: another file of the same name, which may be shown, stays.
+    uploads, id = session.tasks.folder / "uploads", uuid4().hex
+    target, partial = uploads / id / safe, uploads / f".{id}.partial"
     try:
-        target.parent.mkdir(exist_ok=True)
+        uploads.mkdir(exist_ok=True)
         with session.idle.held_off(), partial.open("wb") as file:
             async for piece in request.stream():
                 await asyncio.to_thread(file.write, piece)
+        target.parent.mkdir()
         partial.replace(target)
     except OSError as error:
         raise system_error(error, safe) from error

@@ -105,8 +105,9 @@ class DeviceRenderer:
         return field.value_range()
 
     def forget(self, source: str) -> None:
-        """Give up a volume that was added."""
+        """Give up a volume that was added; a file is loaded again when it is wanted."""
         self._store.forget(source)
+        self._scenery.forget(source)
         self._illuminations = {name: one for name, one in self._illuminations.items() if name != source}
 
     def add_field(self, source: str, field: DeviceField) -> None:

@@ -40,6 +40,12 @@ class OpaqueLayers:
             if layer not in self._layers:
                 self._layers[layer] = self._make(layer)
 
+    def forget(self, source: str) -> None:
+        """Load it again when it is wanted."""
+        self._points.pop(source, None)
+        self._meshes.pop(source, None)
+        self._layers = {layer: made for layer, made in self._layers.items() if layer.source != source}
+
     def draw(self, scene: Scene, slices: list[DeviceField], view: Any, rows: LaunchRange) -> None:
         """Into the view's scenery; call load() before. slices: the fields that the scene's slices cut."""
         layers = _layers(scene)

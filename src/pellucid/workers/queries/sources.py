@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.box import Box
+from pellucid.errors import PellucidError
 from pellucid.formats.deadline import within_limit
+from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
@@ -53,6 +55,7 @@ class Sources:
         self._handed: dict[str, MappedArray] = {}
         self._opened: dict[str, Volume] = {}
         self._shapes: dict[str, Points | Mesh] = {}
+        self._stamps: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def use(self, source: str, handed: MappedArray) -> Volume:
@@ -81,6 +84,19 @@ class Sources:
         with self._lock:
             return [known.pop(source, None) for known in (self._handed, self._opened, self._shapes)]
 
+    def close_changed(self, source: str) -> bool:
+        """Whether the file of this name is another one than when this was asked last; then it is opened again."""
+        location = Location.parse(source)
+        if location.is_memory:
+            return False
+        stamp = within_limit(location.path, lambda: _stamp(location))
+        with self._lock:
+            before, self._stamps[source] = self._stamps.get(source, stamp), stamp
+            if before != stamp:
+                # Not closed: another thread may be reading. They go with their last reader.
+                self._opened = {key: one for key, one in self._opened.items() if not key.startswith(f"{source} at ")}
+        return before != stamp
+
     def handed(self, source: str) -> MappedArray | None:
         return self._handed.get(source)
 
@@ -105,6 +121,14 @@ class Sources:
         files = [source for source in self._opened if source not in self._handed]
         for source in files[: max(0, len(files) - MAX_OPEN + 1)]:
             self._opened.pop(source)  # Not closed: another thread may be reading. It goes with its last reader.
+
+
+def _stamp(location: Location) -> str:
+    """What tells a file from what it was before; "" where it cannot be read, as whoever opens it will find out."""
+    try:
+        return fingerprint(location)
+    except (PellucidError, OSError):
+        return ""
 
 
 def _step(source: str, step: int) -> Volume:
