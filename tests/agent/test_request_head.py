@@ -47,6 +47,13 @@ def test_an_upgrade_stays_one() -> None:
     assert b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n" in came.for_upstream(ID)
 
 
+@pytest.mark.parametrize("upgrade", [["Upgrade: h2c"], ["Upgrade: websocket", "Upgrade: h2c"]])
+def test_an_upgrade_to_anything_else_is_one_request(upgrade: list[str]) -> None:
+    """A second one on its connection would not be looked at here."""
+    came = head(f"/i/{ID}/api/about", "Host: here", "Connection: Upgrade", *upgrade)
+    assert came.for_upstream(ID) == b"GET /api/about HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
+
+
 @pytest.mark.parametrize(
     "raw",
     [

@@ -128,6 +128,14 @@ def test_a_page_behind_another_address_has_its_session_while_it_is_connected(acc
         assert again is not None and again.key != session.key
 
 
+@pytest.mark.parametrize("more", ["?a http://x.localhost:1/", "#a http://x.localhost:1/", "? http://x.localhost:1/"])
+def test_an_address_brings_no_further_words_into_a_proof(access: Access, more: str) -> None:
+    """With them, a proof for the viewer's own address would be one for the page of whoever hands it on."""
+    assert access.known("a" * 16, OWN, DIRECT) is not None
+    assert access.known("a" * 16, OWN + more, DIRECT) is None
+    assert not access.begin(Grant("own"), OWN + more, DIRECT).is_lasting
+
+
 def test_by_tls_the_machine_may_have_several_names() -> None:
     access = Access("https://node-7:4433/")
     assert access.begin(Grant("view"), "https://node-7.site.org:4433/", AccessChannel(access.address)).is_lasting

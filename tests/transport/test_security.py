@@ -16,8 +16,8 @@ from pellucid.transport.address import Address, Certificate
 from pellucid.transport.client import TransferOptions, send
 from pellucid.transport.server import Listener
 from pellucid.transport.wire.announcement import Announcement, ArrayInfo, announce
-from pellucid.transport.wire.handshake import prove
-from pellucid.transport.wire.messages import Message
+from pellucid.transport.wire.handshake import authenticate_client, prove
+from pellucid.transport.wire.messages import Channel, Message, Timeout
 from pellucid.transport.wire.pieces import parse_ranges
 from tests.contracts.lanes import TOKEN, WAIT_S
 from tests.transport.certificates import make_certificate
@@ -82,6 +82,22 @@ def test_the_token_is_never_on_the_wire(listener: Listener) -> None:
         thread.join(WAIT_S)
     assert TOKEN.encode() not in heard[0]
     assert prove(TOKEN, "listen", ("00", "11")) != prove(TOKEN, "connect", ("00", "11"))
+
+
+@pytest.mark.parametrize("kind", ["announce", "request"])
+def test_a_token_that_is_revoked_while_a_connection_waits_gives_nothing(kind: str) -> None:
+    """A connection that had shown it could still take voxels, or send some, up to a minute later."""
+    tokens = [TOKEN]
+    with (
+        Listener(token=lambda: tokens) as listener,
+        socket.create_connection((listener.address.host, listener.address.port), WAIT_S) as connection,
+    ):
+        channel = Channel(connection, Timeout(WAIT_S, threading.Event()))
+        authenticate_client(channel, TOKEN, {"role": "control"})
+        tokens.clear()
+        channel.write(announce(SMALL.shape, SMALL.dtype, {}, ArrayInfo(), "none").message(kind, lane="tcp"))
+        with pytest.raises(TokenRejected):
+            channel.expect("ready", "announce")
 
 
 @pytest.mark.parametrize(

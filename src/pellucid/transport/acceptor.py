@@ -27,13 +27,14 @@ MAX_UNAUTHENTICATED = 64
 
 HANDED_THROUGH = {"lanes": PROXY}
 
-Enter = Callable[[Message, Channel], None]
+Enter = Callable[[Message, Channel, Callable[[], bool]], None]
+"""What a connection came for, the connection, and whether its token is still accepted."""
 
 
 class Acceptor:
     """Listens on TCP (with TLS where there is a certificate) and on a local socket, until it is closed.
 
-    enter: called in a thread of the connection's own, with what it said it came for.
+    enter: called in a thread of the connection's own.
     """
 
     def __init__(self, address: Address, tokens: Tokens, enter: Enter, certificate: Certificate | None) -> None:
@@ -97,14 +98,14 @@ class Acceptor:
                 timeout = Timeout(HANDSHAKE_S, self._is_closing)
                 _shake_hands(connection)
                 channel = Channel(connection, timeout, is_local)
-                opening = authenticate_server(channel, self._tokens(), offer)
+                opening, token = authenticate_server(channel, self._tokens(), offer)
             except BaseException:
                 connection.close()
                 raise
             finally:
                 deadline.cancel()
                 self._unauthenticated.remove(id(connection))
-            self._enter(opening, channel)
+            self._enter(opening, channel, lambda: token in self._tokens())
         except (PellucidError, OSError) as error:
             LOG.info("a connection ended: %s", error)
 

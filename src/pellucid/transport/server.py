@@ -10,7 +10,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -20,6 +20,7 @@ from pellucid.errors import (
     InvalidInput,
     PellucidError,
     ReceiverBusy,
+    TokenRejected,
     TransferInterrupted,
     TransferProtocolError,
     TransferTooLarge,
@@ -118,13 +119,13 @@ class Listener:
 
     # Connections
 
-    def _enter(self, opening: Message, channel: Channel) -> None:
+    def _enter(self, opening: Message, channel: Channel, is_accepted: Callable[[], bool]) -> None:
         channel.timeout = Timeout(self._limits.timeout_s, self.is_closing)
         if opening.get("role") == "stream":
             self._join(opening.get("transfer"), channel)
             return
         try:
-            self._converse(channel)
+            self._converse(channel, is_accepted)
         finally:
             channel.close()
 
@@ -138,9 +139,11 @@ class Listener:
         channel.write(error_message(TransferProtocolError("it joined a transfer that is not in progress")))
         channel.close()
 
-    def _converse(self, channel: Channel) -> None:
+    def _converse(self, channel: Channel, is_accepted: Callable[[], bool]) -> None:
         message = channel.expect("announce", "request")
         try:
+            if not is_accepted():  # It was revoked while the connection waited.
+                raise TokenRejected("The receiver")
             lane = checked_lane(message.get("lane"))
             with self._registered(message.get("transfer"), channel) as link:
                 if message.kind == "announce":

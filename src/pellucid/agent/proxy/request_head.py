@@ -56,7 +56,9 @@ class RequestHead:
 
     @property
     def is_upgrade(self) -> bool:
-        return any(_name(line) == "upgrade" for line in self.headers)
+        """To a WebSocket. Nothing else is passed on as one: its connection could then be used for a second request, of
+        which nothing would be known here."""
+        return (self.header("upgrade") or "").lower() == "websocket"
 
     def header(self, name: str) -> str | None:
         """Its value, where it is there once; two could be understood differently, and count as none."""
@@ -78,7 +80,8 @@ class RequestHead:
         stated: what the agent says of the request (instance.sessions.Access.channel); clients cannot set it.
         """
         target = self.target if viewer is None else self.target[len(f"/i/{viewer}") :]
-        kept = [line for line in self.headers if _name(line) not in (*OF_THE_CONNECTION, AGENT)]
+        dropped = (*OF_THE_CONNECTION, AGENT, *(() if self.is_upgrade else ("upgrade",)))
+        kept = [line for line in self.headers if _name(line) not in dropped]
         kept += [f"{AGENT}: {stated}"] if stated else []
         kept.append("Connection: Upgrade" if self.is_upgrade else "Connection: close")
         return "\r\n".join([f"{self.method} {target} HTTP/1.1", *kept, "", ""]).encode("latin-1")

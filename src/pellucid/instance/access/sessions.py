@@ -302,6 +302,8 @@ def _is_own(address: str, channel: AccessChannel) -> bool:
     try:
         page = urlsplit(address)
         is_same_port = (page.scheme, page.port, page.path) == (own.scheme, own.port, own.path)
+        # Nor anything besides: the proof is of words between spaces, and an address must not bring words of its own.
+        is_same_port = is_same_port and not (page.query or page.fragment or page.username or " " in address)
     except ValueError:  # Anybody may send it, and it may be no address.
         return False
     if not is_same_port:

@@ -49,9 +49,9 @@ def authenticate_client(channel: Channel, token: str, purpose: dict[str, str]) -
     return welcome
 
 
-def authenticate_server(channel: Channel, tokens: Sequence[str], offer: dict[str, str]) -> Message:
+def authenticate_server(channel: Channel, tokens: Sequence[str], offer: dict[str, str]) -> tuple[Message, str]:
     """The listening end's part. tokens: any of which will do. offer: what the connecting end may use. Gives what it
-    came for."""
+    came for, and the token that it holds."""
     nonce = secrets.token_hex(32)
     channel.write(Message(GREETING, {"version": VERSION, "nonce": nonce}))
     opening = channel.expect("open")
@@ -63,4 +63,4 @@ def authenticate_server(channel: Channel, tokens: Sequence[str], offer: dict[str
         channel.write(error_message(error))
         raise error
     channel.write(Message("welcome", {"proof": prove(token, "listen", nonces), **offer}))
-    return opening
+    return opening, token
