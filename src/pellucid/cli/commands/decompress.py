@@ -1,7 +1,7 @@
 """``pellucid decompress``: the voxels of a neural field, or of a part of it, in any format.
 
 Here: the command's arguments; it is convert for files that are neural fields.
-Not here: converting (convert), making neural fields (neural).
+Not here: converting (convert), nor making neural fields.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Parameters as few bytes: rounded to steps, and entropy-coded by what their neighbours lead to expect.
 
 Here: coded_arrays and decoded_arrays, which visit the nodes of a grid from coarse to fine.
-Not here: probabilities of symbols (symbol_coder), how large steps may be (training), where bytes lie (container).
+Not here: probabilities of symbols (symbol_coder), where bytes lie (container), nor the choice of steps.
 
 Every eighth node of a grid comes first. Then the spacing is halved three times, along one axis after the other, so that
 every new node lies between two that are known. Everything is computed in whole numbers: all machines decode alike.

@@ -1,7 +1,7 @@
 """Values of a neural field, in NumPy: the definition that every faster evaluation is tested against.
 
 Here: values at points, and values on a lattice.
-Not here: what a field consists of (field), evaluation on devices (pellucid.fields).
+Not here: what a field consists of (field), evaluation with a kernel (lattice_evaluation).
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """The parts of a neural field: encodings that turn a point into features, and a decoder that turns those into a value.
 
 Here: FeatureGrid, HashLevel, FourierFeatures, Decoder, NeuralField.
-Not here: their values at points (evaluation), their bytes (coding, container), training (pellucid.neural).
+Not here: their values at points (evaluation), their bytes (coding, container), nor training.
 
 A point is (x, y, z) in [-1, 1]; the centres of the first and the last voxel of an axis are at -1 and 1. Features of all
 encodings are joined in the order of the fields below. Decoded values lie about [0, 1], and ``value_range`` maps them to

@@ -1,7 +1,7 @@
 """``.plf`` files: neural fields that open like any volume.
 
-Here: reading them, in NumPy.
-Not here: making them (pellucid.neural, ``pellucid compress``), evaluation on devices (pellucid.fields).
+Here: reading them, and what there is to say about one.
+Not here: evaluation (neural_volume, lattice_evaluation), making fields.
 """
 
 from math import prod

@@ -1,7 +1,7 @@
 """What a neural field lacks of its volume: coded so that every voxel is within a bound.
 
 Here: coding and reading residuals brick by brick, each by itself.
-Not here: choosing bounds (pellucid.neural), the field's own values (neural_volume).
+Not here: the field's own values (neural_volume), nor the choice of bounds.
 
 Bricks are coded by SPERR, a wavelet coder with a point-wise bound, through HDF5's filter of that name. A brick whose
 values the field already gives within the bound takes no bytes.
