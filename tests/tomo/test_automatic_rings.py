@@ -79,8 +79,8 @@ def test_vo_all_wears_the_wall_off() -> None:
     assert wall_of(after, 157.3) < 0.7 * wall_of(before, 157.3)
 
 
-@pytest.mark.parametrize("kind", ["single", "wide"])
-def test_rings_go(kind: str, device: Device) -> None:
+@pytest.mark.parametrize(("kind", "most"), [("single", 0.25), ("wide", 0.4)])
+def test_rings_go(kind: str, most: float, device: Device) -> None:
     """Of several scans most; and hardly anything else changes."""
     random, left = np.random.default_rng(4), []
     for seed in range(6):
@@ -91,7 +91,7 @@ def test_rings_go(kind: str, device: Device) -> None:
         is_ring = offsets != 0
         left.append(np.abs(after[is_ring]).mean() / np.abs(offsets[is_ring]).mean())
         assert np.sqrt(np.mean(after[~is_ring] ** 2)) < 0.1 * np.sqrt(np.mean(offsets[is_ring] ** 2))
-    assert np.mean(left) < 0.4, left
+    assert np.mean(left) < most, left
 
 
 def test_rings_go_from_a_pipe_and_its_wall_stays(device: Device) -> None:
@@ -106,6 +106,17 @@ def test_rings_go_from_a_pipe_and_its_wall_stays(device: Device) -> None:
 def test_what_has_no_rings_is_not_touched(device: Device) -> None:
     before = foam(160.2, 1).astype(np.float32)
     np.testing.assert_array_equal(cleaned(before.astype(np.float64), 160.2, device), before)
+
+
+def test_noise_is_no_ring() -> None:
+    """Columns are compared over several steps, whose errors add up."""
+    random, angles = np.random.default_rng(0), even_angles(150)
+    disc = 0.01 * ellipse_sinogram(angles, 200, 99.5, (60, 60))
+    found = 0
+    for _ in range(40):
+        steps, spread = measured(disc + random.normal(0, 0.01, disc.shape))
+        found += int(Stripes.of(steps, spread, AUTO.fitted(200).large_size or 1, 150, 99.5).is_wrong.sum())
+    assert found == 0
 
 
 def test_every_column_wrong_is_improved(device: Device) -> None:
