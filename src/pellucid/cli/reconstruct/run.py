@@ -185,7 +185,7 @@ def _recipe(options: argparse.Namespace, center: float | str) -> Recipe:
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:
-    """Options without effect: what somebody asks for is done, or is an error."""
+    """Raise an error for options without effect, which would otherwise be ignored silently."""
     recipe = _recipe(options, AUTOMATIC)
     for name in recipe.unused:
         option = "--nonnegative" if name == "is_nonnegative" else f"--{name}"
