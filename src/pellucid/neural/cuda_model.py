@@ -8,7 +8,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import cupy
 import numpy as np
 import torch
 from torch import Tensor
@@ -136,6 +135,8 @@ class CudaModel:
         self._transform_m, self._transform_v = zeros(max(self._adaptive, 1), 12), zeros(max(self._adaptive, 1), 12)
 
     def _compile(self, at_voxels: bool) -> None:
+        import cupy
+
         defines = [f"-DGRIDS={len(self._halves)}", f"-DINPUTS={self._inputs}", f"-DVOXEL={_VOXELS[self._voxels.dtype]}"]
         options = ("--std=c++17", "--use_fast_math", *defines, *(("-DAT_VOXELS",) if at_voxels else ()))
         training = Path(__file__).with_name("training.cu").read_text()
@@ -207,6 +208,8 @@ class CudaModel:
 
 
 def _cupy_stream(stream: torch.cuda.Stream) -> Any:
+    import cupy
+
     if hasattr(cupy.cuda.Stream, "from_external"):
         return cupy.cuda.Stream.from_external(stream)
     return cupy.cuda.ExternalStream(stream.cuda_stream)
