@@ -18,7 +18,7 @@ def check_finite(what: str, *numbers: float) -> None:
 
     >>> check_finite("A scale", 1.0, float("nan"))
     Traceback (most recent call last):
-    pellucid.errors.InvalidInput: A scale of 1.0, nan cannot be drawn. Give finite numbers.
+    pellucid.errors.InvalidInput: A scale of 1.0, nan is not finite. Use finite numbers.
     """
     if not all(map(isfinite, numbers)):
         raise InvalidInput(f"{what} of {_listed(numbers)} is not finite.", remedy="Use finite numbers.")
