@@ -159,6 +159,26 @@ def test_of_a_series_the_step_that_is_shown_is_read(worker: SupervisedWorker, tm
             np.testing.assert_array_equal(shared.array, wanted)
 
 
+def test_at_half_steps_image_probe_and_export_are_of_one_step(
+    worker: SupervisedWorker, ear: Ear, scene: Scene, tmp_path: Path
+) -> None:
+    values = np.array([40, 90, 140, 190], np.uint8)
+    np.save(tmp_path / "steps.npy", np.broadcast_to(values[:, None, None, None], (4, *VOXELS.shape)))
+    source, (layer,) = str(tmp_path / "steps.npy"), scene.volumes
+    transfer = TransferFunction(opacities=((0.0, 1.0),), value_range=(0.0, 255.0))
+    flat = replace(layer, source=source, transfer=transfer, shading="none", transform=Transform((2.0, 0.5, 1.0)))
+    for time, wanted in ((0.49, 40), (0.5, 90), (1.5, 140), (2.5, 190), (3.5, 190)):
+        pixels = ear.exact(worker.draw(small(replace(scene, volumes=(flat,), time=time)), 50, True))
+        assert int(pixels[16, 24, 0]) == pytest.approx(wanted, abs=1)
+        probe = lambda request: requests.ProbePixel(request, 0, 0.5, 0.5)  # noqa: E731
+        assert worker.send_request("probing", probe).result(TIMEOUT_S).value == wanted
+        target = str(tmp_path / f"at-{time}.nrrd")
+        export = lambda request, time=time, to=target: requests.Export(request, source, None, to, time)  # noqa: E731
+        worker.send_request("exporting", export).result(TIMEOUT_S)
+        with open_volume(target) as exported:
+            assert exported.value_range == (wanted, wanted)
+
+
 def test_a_label_under_the_pointer_is_named_beside_the_value(
     worker: SupervisedWorker, ear: Ear, scene: Scene, tmp_path: Path
 ) -> None:

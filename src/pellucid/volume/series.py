@@ -68,6 +68,15 @@ def time_steps(path: str | Path | Location) -> int:
         return series.times
 
 
+def nearest_step(time: float, steps: int) -> int:
+    """The step of a series that belongs to a time; halfway between two steps it is the later one.
+
+    >>> [nearest_step(time, 4) for time in (-1.0, 0.4, 0.5, 1.5, 2.5, 9.0)]
+    [0, 0, 1, 2, 3, 3]
+    """
+    return min(max(floor(time + 0.5), 0), steps - 1)
+
+
 def at_step(path: str | Path | Location, steps: int, time: float) -> Location:
     """Where the volume of a time is: the nearest of so many steps; with a single one, the path itself.
 
@@ -75,7 +84,7 @@ def at_step(path: str | Path | Location, steps: int, time: float) -> Location:
     ('scan.zarr:t=3', 'scan.zarr:t=4', 'scan.zarr')
     """
     location = Location.parse(path)
-    return location.with_options(t=min(max(floor(time + 0.5), 0), steps - 1)) if steps > 1 else location
+    return location.with_options(t=nearest_step(time, steps)) if steps > 1 else location
 
 
 def open_at(path: str | Path | Location, time: float) -> Volume:

@@ -141,7 +141,7 @@ def export(request: Export, sources: Sources, cancel: threading.Event) -> None:
     handed = sources.handed(request.source)
     # An array goes under a name that this process can find; the one that scenes have for it is the supervisor's.
     volume = (
-        sources.volume(request.source)
+        sources.volume(request.source, request.time)
         if handed is None
         else Volume.from_array(handed.array, handed.spacing, handed.unit)
     )

@@ -19,7 +19,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.volume.closable_reader import ClosableReader
-from pellucid.volume.series import open_series
+from pellucid.volume.series import Series, nearest_step, open_series
 from pellucid.volume.volume import Volume
 from pellucid.workers.protocol.requests import AddArray
 
@@ -54,6 +54,7 @@ class Sources:
     def __init__(self) -> None:
         self._handed: dict[str, MappedArray] = {}
         self._opened: dict[str, Volume] = {}
+        self._series: dict[str, Series] = {}
         self._shapes: dict[str, Points | Mesh] = {}
         self._stamps: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -95,6 +96,7 @@ class Sources:
             if before != stamp:
                 # Not closed: another thread may be reading. They go with their last reader.
                 self._opened = {key: one for key, one in self._opened.items() if not key.startswith(f"{source} at ")}
+                self._series.pop(source, None)
         return before != stamp
 
     def handed(self, source: str) -> MappedArray | None:
@@ -102,25 +104,39 @@ class Sources:
 
     def volume(self, source: str, time: float = 0.0) -> Volume:
         """The volume of that name; of a series, the step nearest to a time. A file that hangs delays no other."""
-        step = round(time)
+        with self._lock:
+            if source in self._handed:
+                return self._opened[source]
+        series = self._series_of(source)
+        named = series.location.number("t")  # A name that chooses a step itself is no series.
+        step = nearest_step(time, series.times) if named is None else named
         key = f"{source} at {step}"
         with self._lock:
-            known = self._opened.get(source if source in self._handed else key)
+            if key not in self._opened:
+                self._forget_oldest()
+                self._opened[key] = _volume_at(series, step)
+            return self._opened[key]
+
+    def _series_of(self, source: str) -> Series:
+        """The file of that name, which all its steps are read from."""
+        with self._lock:
+            known = self._series.get(source)
         if known is not None:
             return known
-        opened = within_limit(Location.parse(source).path, lambda: _step(source, step))
+        series = within_limit(Location.parse(source).path, lambda: open_series(source))
         with self._lock:
-            if key in self._opened:  # Another thread has opened it meanwhile.
-                opened.close()
-                return self._opened[key]
-            self._forget_oldest()
-            self._opened[key] = opened
-            return opened
+            if source in self._series:  # Another thread has opened it meanwhile.
+                series.close()
+                return self._series[source]
+            for oldest in list(self._series)[: max(0, len(self._series) - MAX_OPEN + 1)]:
+                self._series.pop(oldest)  # Not closed: another thread may be reading. It goes with its last reader.
+            self._series[source] = series
+            return series
 
     def _forget_oldest(self) -> None:
         files = [source for source in self._opened if source not in self._handed]
         for source in files[: max(0, len(files) - MAX_OPEN + 1)]:
-            self._opened.pop(source)  # Not closed: another thread may be reading. It goes with its last reader.
+            self._opened.pop(source)
 
 
 def _stamp(location: Location) -> str:
@@ -131,11 +147,7 @@ def _stamp(location: Location) -> str:
         return ""
 
 
-def _step(source: str, step: int) -> Volume:
-    series = open_series(source)
-    named = series.location
-    time, level = named.number("t"), named.number("level")
-    # A name that chooses a step itself is no series.
-    chosen = min(max(step, 0), series.times - 1) if time is None else time
-    volume = series[chosen, named.number("c") or 0]
+def _volume_at(series: Series, step: int) -> Volume:
+    level = series.location.number("level")
+    volume = series[step, series.location.number("c") or 0]
     return volume if level is None else volume.at_level(level)
