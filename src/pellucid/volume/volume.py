@@ -19,8 +19,8 @@ from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, at_level
 from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
 from pellucid.formats.registry import open_reader
+from pellucid.volume.change_listeners import ChangeListeners, Listener
 from pellucid.volume.closable_reader import ClosableReader
-from pellucid.volume.field import ChangeListeners, Listener
 from pellucid.volume.indexing import Index, axes_of, box_of
 from pellucid.volume.interpolate import trilinear
 from pellucid.volume.statistics import (
