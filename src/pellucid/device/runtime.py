@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ EXPECTED_WITHOUT_GPU = b"Could not find or load the NVIDIA CUDA driver"
 class _State:
     warp: Any = None
     headers: PrecompiledHeaders | None = None
+    on_compiling: Callable[[], None] | None = None
 
 
 def start() -> Any:
@@ -89,12 +90,23 @@ def _without_stderr_lines(expected: bytes) -> Iterator[None]:
                     os.write(2, line)
 
 
+def on_compiling(callback: Callable[[], None] | None) -> None:
+    """Call this whenever a kernel takes long to compile, from a thread of its own; None calls nothing any more."""
+    _State.on_compiling = callback
+
+
 @contextmanager
 def compile_notice(kernel_name: str, device_name: str, after_s: float = SAY_AFTER_S) -> Iterator[None]:
     """Tell the person who waits why, if the block takes long. Nothing compiles when it ends: LOCK is held."""
     folder = settings.current().kernel_folder
     text = f"Compiling the kernel {kernel_name} for {device_name}; next time it comes from {folder}."
-    timer = threading.Timer(after_s, progress.note, [text])
+
+    def tell() -> None:
+        if _State.on_compiling is not None:
+            _State.on_compiling()
+        progress.note(text)
+
+    timer = threading.Timer(after_s, tell)
     timer.daemon = True
     timer.start()
     try:

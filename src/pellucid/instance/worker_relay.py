@@ -92,7 +92,7 @@ class WorkerRelay:
                 raise _ended()
         return result.result()
 
-    def _post(self, notify: Callable[[Any], object]) -> bool:
+    def _post(self, notify: Callable[[WorkerListener], object]) -> bool:
         loop, listener = self._loop, self._listener
         if loop is None or listener is None or loop.is_closed():
             return False

@@ -1,6 +1,6 @@
 """A Worker, as a process: ``python -m pellucid.workers.main DESCRIPTOR DEVICE``.
 
-Here: hearing commands and handing them to the threads that do them; signs of life.
+Here: HANDLERS, the registry of requests with the thread that handles each; signs of life.
 Not here: drawing (drawing), reading (reading), the other end (process).
 
 The first thread only listens. It ends the process when the line does, whatever the others are caught in: a kernel that
@@ -16,17 +16,19 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pellucid import progress
 from pellucid.box import triple
-from pellucid.device import choose_all
+from pellucid.device import choose_all, runtime
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.deadline import within_limit
 from pellucid.formats.local_files import allow_only
+from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import CLOSED, FULL, system_error
 from pellucid.printable import PrintableFormatter
@@ -43,20 +45,21 @@ if TYPE_CHECKING:
     from pellucid.workers.queries.previews import PreviewRenderer
 
 HEARTBEAT_S = 0.5
-READERS = 2
+POOLS: dict[str, int] = {"quick": 2, "slow": 2, "preview": 1}
+"""Threads that read, by what they are for."""
 log = logging.getLogger(__name__)
 
 
 class WorkerMain:
-    """Hears commands, and answers from whichever thread has done them."""
+    """Receives requests, and replies from the thread that has handled each."""
 
     def __init__(self, line: MessageChannel, device: str | None) -> None:
         self._line = line
-        self._sources = Sources()
+        self.sources = Sources()
         self.drawing = RenderThread(RendererGroup(choose_all(device)), self)
-        self._quick = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-quick")
-        self._slow = ThreadPoolExecutor(READERS, thread_name_prefix="pellucid-slow")
-        self._trying = ThreadPoolExecutor(1, thread_name_prefix="pellucid-trial")
+        self._pools = {
+            name: ThreadPoolExecutor(threads, thread_name_prefix=f"pellucid-{name}") for name, threads in POOLS.items()
+        }
         self._cancels: dict[int, threading.Event] = {}
         self._exporting = -1
 
@@ -74,7 +77,7 @@ class WorkerMain:
         threading.Thread(target=self._heartbeat_loop, name="pellucid-heartbeat", daemon=True).start()
         while True:
             message, descriptor = self._line.receive()
-            self._dispatch(messages.from_message(message), descriptor)
+            self._dispatch(message, descriptor)
 
     def send_reply(self, answer: Any, descriptor: int | None = None) -> None:
         try:
@@ -96,8 +99,11 @@ class WorkerMain:
         )  # fmt: skip
         self.send_reply(reply)
 
-    def note(self, text: str) -> None:
-        self.drawing.touch("compiling" if text.startswith("Compiling") else None)
+    def note(self, _text: str) -> None:
+        self.drawing.touch()
+
+    def compiling(self) -> None:
+        self.drawing.touch("compiling")
 
     def _heartbeat_loop(self) -> None:
         pause = threading.Event()
@@ -105,72 +111,73 @@ class WorkerMain:
             stage, silence_s = self.drawing.stage
             self.send_reply(replies.Heartbeat(stage, silence_s))
 
-    def _dispatch(self, command: Any, descriptor: int | None) -> None:
-        match command:
-            case requests.Draw():
-                self.drawing.draw(command)
-            case requests.Release(slot):
-                self.drawing.slots.release(slot)
-            case requests.TakeScreenshot():
-                self.drawing.add_snapshot(command)
-            case requests.Compile():
-                self.drawing.add(lambda: self.drawing.compile(command))
-            case requests.AddArray() | requests.RemoveArray() | requests.Measure():
-                self.drawing.add(lambda: self._answering(command, lambda: self._arrange(command, descriptor)))
-            case AllowFolders(folders):
-                allow_only(folders)
-            case requests.MarkChanged(source, boxes):
-                self._sources.changed(source, boxes)
-            case requests.Cancel(request):
-                if request in self._cancels:
-                    self._cancels[request].set()
-            case requests.ProbePixel() | requests.Slice() | requests.SampleLine() | requests.Inspect():
-                self._quick.submit(self._answering, command, lambda: self._read(command))
-            case requests.DescribeScan() | requests.MakePreview():
-                cancel = self._cancels[command.request] = threading.Event()
-                self._trying.submit(self._answering, command, lambda: self._try(command, cancel))
+    def _dispatch(self, message: dict[str, Any], descriptor: int | None) -> None:
+        """Every request is handled, or answered with an error."""
+        try:
+            content = messages.from_message(message)
+            handler = HANDLERS.get(type(content))
+            if handler is None:
+                raise InvalidInput(f"A Worker does not handle {message['kind']!r}.", remedy="Send one of its requests.")
+        except InvalidInput as error:
+            if descriptor is not None:
+                os.close(descriptor)
+            number = message.get("content", {}).get("request")
+            self.failed(error, request=number if type(number) is int else -1)
+            return
+        cancel = threading.Event()
+        if handler.is_cancellable:
+            self._cancels[content.request] = cancel
+        received = ReceivedRequest(content, descriptor, cancel)
+        self._run_on(handler.thread, lambda: self._answering(content, lambda: handler.handle(self, received)))
+
+    def _run_on(self, thread: "ThreadName", work: Callable[[], None]) -> None:
+        match thread:
+            case "listener":
+                work()
+            case "render":
+                self.drawing.add(work)
             case _:
-                self._slow.submit(self._answering, command, lambda: self._read(command))
+                self._pools[thread].submit(work)
 
     def _answering(self, command: Any, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception as error:  # noqa: BLE001  # The edge of a thread: the error is sent, and the Worker continues.
-            self.failed(error, request=command.request)
+            self.failed(error, number=getattr(command, "number", -1), request=getattr(command, "request", -1))
+        finally:
+            if HANDLERS[type(command)].is_cancellable:
+                del self._cancels[command.request]
 
-    def _arrange(self, command: Any, descriptor: int | None) -> None:
-        """What arrays the device has."""
-        match command:
-            case requests.AddArray() if descriptor is not None:
-                self._use(command, descriptor)
-            case requests.RemoveArray():
-                self._forget(command)
-            case requests.Measure():
-                self._measure(command)
+    def cancel(self, request: int) -> None:
+        if request in self._cancels:
+            self._cancels[request].set()
 
-    def _use(self, command: requests.AddArray, descriptor: int) -> None:
+    def use(self, command: requests.AddArray, descriptor: int | None) -> None:
+        if descriptor is None:
+            what = f"The array {command.source!r} came without its memory."
+            raise InvalidInput(what, remedy="Send the descriptor of a shared array with the request.")
         with SharedArray(descriptor, command.shape, np.dtype(command.dtype)) as shared:
             array = shared.array  # It keeps the memory.
         if command.kind == "volume":
             mapped = MappedArray(array, command.spacing, command.unit)
-            self.drawing.renderers.add(self._sources.use(command.source, mapped))
+            self.drawing.renderers.add(self.sources.use(command.source, mapped))
         else:
-            self._sources.use_shape(shape_of(command, array))
+            self.sources.use_shape(shape_of(command, array))
         self.send_reply(replies.Done(command.request))
         if command.kind == "volume" and command.is_next:
             # While it is described. A volume that does not fit is an error when it is drawn.
             with suppress(PellucidError):
                 self.drawing.renderers.load(command.source)
 
-    def _measure(self, command: requests.Measure) -> None:
+    def measure(self, command: requests.Measure) -> None:
         """Cells know the range of a volume that the device has; what is left takes some time, but not the device."""
         known = self.drawing.renderers.value_range(command.source)
-        work = lambda: self.send_reply(describe.measure(command, self._sources, known))  # noqa: E731
-        self._slow.submit(self._answering, command, work)
+        work = lambda: self.send_reply(describe.measure(command, self.sources, known))  # noqa: E731
+        self._pools["slow"].submit(self._answering, command, work)
 
-    def _forget(self, command: requests.RemoveArray) -> None:
+    def forget(self, command: requests.RemoveArray) -> None:
         self.drawing.renderers.forget(command.source)
-        left = self._sources.forget(command.source)
+        left = self.sources.forget(command.source)
         self.send_reply(replies.Done(command.request))
         # Unmapping takes a third of the time of copying, and the next image does not wait for it.
         threading.Thread(target=left.clear).start()
@@ -185,67 +192,111 @@ class WorkerMain:
             finally:
                 is_done.set()
 
-        if self._sources.close_changed(command.source):
+        if self.sources.close_changed(command.source):
             self.drawing.add(lambda: self._answering(command, forget))
             is_done.wait()
 
-    def _read(self, command: Any) -> None:
-        match command:
-            case requests.Describe():
-                self._reload_changed(command)
-                self.send_reply(describe.describe(command, self._sources))
-            case requests.Inspect(source=source):
-                self.send_reply(within_limit(source, lambda: describe.inspect(command)))
-            case requests.ProbePixel():
-                self.send_reply(read.probe(command, self.drawing.frame_at(command), self._sources))
-            case requests.SampleLine():
-                self.send_reply(read.profile(command, self._sources))
-            case requests.Slice():
-                self._cut(command)
-            case requests.Retrieve():
-                volume, shared = read.retrieve(command, self._sources)
-                with shared:
-                    answer = replies.Retrieved(command.request, triple(shared.shape), shared.dtype.str, volume.spacing)
-                    self.send_reply(answer, shared.descriptor)
-            case requests.Export():
-                self._export(command)
-            case requests.SuggestParts():
-                suggestion = within_limit(command.source, lambda: suggest(command.source))
-                self.send_reply(replies.PartsSuggested(command.request, suggestion))
-            case requests.FindAxis():
-                from pellucid.workers.queries.previews import find_axis
+    def describe(self, command: requests.Describe) -> None:
+        self._reload_changed(command)
+        self.send_reply(describe.describe(command, self.sources))
 
-                self.send_reply(find_axis(command))
+    def inspect(self, command: requests.Inspect) -> None:
+        self.send_reply(within_limit(command.source, lambda: describe.inspect(command)))
 
-    def _cut(self, command: requests.Slice) -> None:
-        pixels = read.cut(command, self._sources)
-        with SharedArray.create(pixels.shape, np.uint8) as shared:
-            np.copyto(shared.array, pixels)
-            self.send_reply(replies.Sliced(command.request, pixels.shape[1], pixels.shape[0]), shared.descriptor)
+    def probe(self, command: requests.ProbePixel) -> None:
+        self.send_reply(read.probe(command, self.drawing.frame_at(command), self.sources))
 
-    def _try(self, command: Any, cancel: threading.Event) -> None:
-        try:
-            if isinstance(command, requests.DescribeScan):
-                self.send_reply(self._previews.describe(command))
-                return
-            answer, pixels = self._previews.image(command, cancel)
-        finally:
-            del self._cancels[command.request]
+    def sample_line(self, command: requests.SampleLine) -> None:
+        self.send_reply(read.profile(command, self.sources))
+
+    def retrieve(self, command: requests.Retrieve) -> None:
+        volume, shared = read.retrieve(command, self.sources)
+        with shared:
+            answer = replies.Retrieved(command.request, triple(shared.shape), shared.dtype.str, volume.spacing)
+            self.send_reply(answer, shared.descriptor)
+
+    def suggest_parts(self, command: requests.SuggestParts) -> None:
+        suggestion = within_limit(command.source, lambda: suggest(command.source))
+        self.send_reply(replies.PartsSuggested(command.request, suggestion))
+
+    def find_axis(self, command: requests.FindAxis) -> None:
+        from pellucid.workers.queries.previews import find_axis
+
+        self.send_reply(find_axis(command))
+
+    def cut(self, command: requests.Slice) -> None:
+        pixels = read.cut(command, self.sources)
+        self._send_pixels(replies.Sliced(command.request, pixels.shape[1], pixels.shape[0]), pixels)
+
+    def describe_scan(self, command: requests.DescribeScan) -> None:
+        self.send_reply(self._previews.describe(command))
+
+    def make_preview(self, command: requests.MakePreview, cancel: threading.Event) -> None:
+        self._send_pixels(*self._previews.image(command, cancel))
+
+    def _send_pixels(self, answer: Any, pixels: Voxels) -> None:
         with SharedArray.create(pixels.shape, np.uint8) as shared:
             np.copyto(shared.array, pixels)
             self.send_reply(answer, shared.descriptor)
 
-    def _export(self, command: requests.Export) -> None:
+    def export(self, command: requests.Export, cancel: threading.Event) -> None:
         if self._exporting >= 0:
             raise InvalidInput("Another export is in progress.", remedy="Wait until it is finished, or cancel it.")
-        cancel = self._cancels[command.request] = threading.Event()
         self._exporting = command.request
         try:
-            read.export(command, self._sources, cancel)
+            read.export(command, self.sources, cancel)
         finally:
             self._exporting = -1
-            del self._cancels[command.request]
         self.send_reply(replies.Done(command.request))
+
+
+ThreadName = Literal["listener", "render", "quick", "slow", "preview"]
+
+
+@dataclass(frozen=True)
+class ReceivedRequest:
+    """A request with what came along. descriptor: of shared memory. cancel: set when nobody waits any more."""
+
+    content: Any
+    descriptor: int | None
+    cancel: threading.Event
+
+
+@dataclass(frozen=True)
+class RequestHandler:
+    """How requests of one type are handled. thread: where; the listener's must not wait for anything."""
+
+    thread: ThreadName
+    handle: Callable[[WorkerMain, ReceivedRequest], object]
+    is_cancellable: bool = False
+
+
+HANDLERS: dict[type[Any], RequestHandler] = {
+    requests.Draw: RequestHandler("listener", lambda worker, it: worker.drawing.draw(it.content)),
+    requests.Release: RequestHandler("listener", lambda worker, it: worker.drawing.slots.release(it.content.slot)),
+    requests.TakeScreenshot: RequestHandler("listener", lambda worker, it: worker.drawing.add_snapshot(it.content)),
+    requests.MarkChanged: RequestHandler(
+        "listener", lambda worker, it: worker.sources.changed(it.content.source, it.content.boxes)
+    ),
+    requests.Cancel: RequestHandler("listener", lambda worker, it: worker.cancel(it.content.request)),
+    AllowFolders: RequestHandler("listener", lambda _worker, it: allow_only(it.content.folders)),
+    requests.Compile: RequestHandler("render", lambda worker, it: worker.drawing.compile(it.content)),
+    requests.AddArray: RequestHandler("render", lambda worker, it: worker.use(it.content, it.descriptor)),
+    requests.RemoveArray: RequestHandler("render", lambda worker, it: worker.forget(it.content)),
+    requests.Measure: RequestHandler("render", lambda worker, it: worker.measure(it.content)),
+    requests.ProbePixel: RequestHandler("quick", lambda worker, it: worker.probe(it.content)),
+    requests.Slice: RequestHandler("quick", lambda worker, it: worker.cut(it.content)),
+    requests.SampleLine: RequestHandler("quick", lambda worker, it: worker.sample_line(it.content)),
+    requests.Inspect: RequestHandler("quick", lambda worker, it: worker.inspect(it.content)),
+    requests.Describe: RequestHandler("slow", lambda worker, it: worker.describe(it.content)),
+    requests.Retrieve: RequestHandler("slow", lambda worker, it: worker.retrieve(it.content)),
+    requests.SuggestParts: RequestHandler("slow", lambda worker, it: worker.suggest_parts(it.content)),
+    requests.FindAxis: RequestHandler("slow", lambda worker, it: worker.find_axis(it.content)),
+    requests.Export: RequestHandler("slow", lambda worker, it: worker.export(it.content, it.cancel), True),
+    requests.DescribeScan: RequestHandler("preview", lambda worker, it: worker.describe_scan(it.content)),
+    requests.MakePreview: RequestHandler("preview", lambda w, it: w.make_preview(it.content, it.cancel), True),
+}  # fmt: skip
+"""Every request of the protocol; a test compares."""
 
 
 def _as_pellucid_error(error: Exception) -> PellucidError:
@@ -282,6 +333,7 @@ def main() -> None:
     except PellucidError as error:
         line.send(messages.to_message(replies.Failed(-1, -1, type(error).__name__, error.what, error.remedy)))
         os._exit(2)
+    runtime.on_compiling(worker.compiling)
     with progress.use(progress.Callbacks(worker.report, worker.note)):
         try:
             worker.run()

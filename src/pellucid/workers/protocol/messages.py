@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pellucid.dataclass_json import from_json
+from pellucid.errors import InvalidInput
 from pellucid.workers.protocol.replies import Reply
 from pellucid.workers.protocol.requests import Request
 
@@ -25,5 +26,8 @@ def from_message(message: dict[str, Any]) -> Any:
     >>> from_message(to_message(Cancel(3)))
     Cancel(request=3)
     """
-    kind = KINDS[message["kind"]]
+    kind = KINDS.get(message["kind"])
+    if kind is None:
+        what = f"{message['kind']!r} is neither a request nor a reply of a Worker."
+        raise InvalidInput(what, remedy="Start the viewer again, so that both ends have the same version.")
     return from_json(kind, message["content"], message["kind"])
