@@ -139,7 +139,7 @@ class WorkerMain:
             case _:
                 self._pools[thread].submit(work)
 
-    def _answering(self, command: Any, work: Callable[[], None]) -> None:
+    def _answering(self, command: Any, work: Callable[[], object]) -> None:
         try:
             work()
         except Exception as error:  # noqa: BLE001  # The edge of a thread: the error is sent, and the Worker continues.
