@@ -5,10 +5,8 @@ Not here: who may ask (instance.auth, instance.sessions), ways to viewers (proxy
 """
 
 import asyncio
-import hashlib
 import logging
 from dataclasses import asdict
-from ssl import PEM_cert_to_DER_cert
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
@@ -41,6 +39,7 @@ from pellucid.instance.process import error_body
 from pellucid.instance.routes import sessions
 from pellucid.instance.version import PRODUCT
 from pellucid.transport.connections import ConnectionRegistry
+from pellucid.transport.pinning import certificate_pin
 
 log = logging.getLogger(__name__)
 VERSION = 1
@@ -151,7 +150,7 @@ def _add_opening(app: FastAPI, keeper: JobSupervisor, run: str) -> None:
             raise InvalidInput(f"{record.name} is {record.state.phase}.", remedy="Open a running viewer.")
         direct = ""
         if address.certificate:
-            pin = hashlib.sha256(PEM_cert_to_DER_cert(address.certificate)).hexdigest()
+            pin = certificate_pin(address.certificate)
             direct = f"https://{address.host}:{address.port}/#code={make_code(address.token)}&pin={pin}"
         return {"path": f"i/{id}/#code={make_code(address.token, run)}", "direct": direct}
 

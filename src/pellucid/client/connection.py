@@ -4,11 +4,9 @@ Here: Connection: HTTP with a secret, answers as JSON or bytes, refusals as the 
 Not here: arrays on the same machine (lanes), what the requests mean (viewer).
 """
 
-import hashlib
 import http.client
 import json
 import re
-import ssl
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
@@ -16,6 +14,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from pellucid.errors import InvalidInput, NotAllowed, PellucidError, ViewerUnreachable, error_named
 from pellucid.transport.address import host_to_connect
+from pellucid.transport.pinning import pinned_context, shows_pin
 from pellucid.transport.server_proof import request_proof
 
 TIMEOUT_S = 600.0
@@ -115,13 +114,9 @@ class Connection:
             return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_S)
         if not self._pin:
             return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S)
-        # A certificate that was made for one viewer is known by its hash: it names no machine and is not signed.
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        opened = http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S, context=context)
+        opened = http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S, context=pinned_context())
         opened.connect()
-        shown = opened.sock.getpeercert(binary_form=True)
-        if hashlib.sha256(shown or b"").hexdigest() != self._pin:
+        if not shows_pin(opened.sock, self._pin):
             opened.close()
             raise ViewerUnreachable(self.address, "the certificate at this address is not the viewer's")
         return opened

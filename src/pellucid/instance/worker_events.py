@@ -72,9 +72,9 @@ class WorkerEvents:
             refuse(self._session, member, error)
         self._session.picturing.failed(number)
 
-    def progress_reported(self, made: ProgressReported) -> None:
+    def progress_reported(self, progress_made: ProgressReported) -> None:
         tasks = self._session.tasks
-        tasks.worker_progress(made, tasks.exporting if made.request >= 0 else None)
+        tasks.worker_progress(progress_made, tasks.exporting if progress_made.request >= 0 else None)
 
     @contextmanager
     def busy(self, doing: WorkerState) -> Iterator[None]:

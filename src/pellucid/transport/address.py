@@ -4,7 +4,6 @@ Here: Address as one string, connecting and listening over TCP, TLS and Unix soc
 Not here: who may come in (handshake), what is said (messages).
 """
 
-import hashlib
 import re
 import socket
 import ssl
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pellucid.errors import InvalidInput, Unreachable
+from pellucid.transport.pinning import certificate_pin, pinned_context, shows_pin
 
 CONNECT_TIMEOUT_S = 10.0
 LOOPBACK = "127.0.0.1"
@@ -61,7 +61,7 @@ class Certificate:
     @property
     def pin(self) -> str:
         """The SHA-256 of the certificate, by which the connecting end knows it."""
-        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(self.certificate.read_text())).hexdigest()
+        return certificate_pin(self.certificate.read_text())
 
     def context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -90,17 +90,12 @@ def connect(address: Address, timeout_s: float = CONNECT_TIMEOUT_S) -> socket.so
 
 
 def _wrapped(connection: socket.socket, address: Address) -> ssl.SSLSocket:
-    # The pin stands for the chain of trust: certificates are made for one run and signed by no known authority.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
     try:
-        wrapped = context.wrap_socket(connection)
+        wrapped = pinned_context().wrap_socket(connection)
     except (ssl.SSLError, OSError) as error:
         connection.close()
         raise Unreachable(str(address), f"TLS failed: {error}") from error
-    shown = hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").hexdigest()
-    if shown != address.pin:
+    if not shows_pin(wrapped, address.pin):
         wrapped.close()
         raise Unreachable(str(address), "its certificate is not the pinned one")
     return wrapped

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pellucid.errors import InvalidInput, NotFound, OutputExists, Unreadable
-from pellucid.instance.access.roots import Roots, kind_of
+from pellucid.errors import InvalidInput, NotFound, OutputExists
+from pellucid.instance.access.roots import Roots, kind_of, size_and_change, sorted_children
 from pellucid.printable import printable
 
 MAX_LISTED = 2000
@@ -61,7 +61,7 @@ class UserFiles:
         path = self.require_existing(folder or str(self._folders[0]))
         if not path.is_dir():
             raise NotFound(str(path))
-        found = _sorted(path)
+        found = sorted_children(path)
         root = max((name for name in self.roots.names if path.is_relative_to(name)), key=len)
         is_top = str(path) == root
         parent = ("" if len(self._folders) > 1 else None) if is_top else str(path.parent)
@@ -146,21 +146,7 @@ class _Collected:
         return taken
 
 
-def _sorted(folder: Path) -> list[Path]:
-    try:
-        paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    except OSError as error:
-        raise Unreadable(str(folder), error.strerror or str(error)) from error
-    return sorted(paths, key=lambda path: (kind_of(path) != "folder", path.name.lower()))
-
-
 def _entry(path: Path, name: str) -> FileEntry:
     # A name that is not UTF-8 is shown, but no page can send it back.
     kind: Kind = kind_of(path) or "file"
-    name, shown = printable(name), printable(str(path))
-    try:
-        status = path.stat()
-    except OSError:  # Gone since it was listed, or a link that leads nowhere.
-        return FileEntry(name, shown, kind, False, None, 0.0)
-    is_folder = path.is_dir()
-    return FileEntry(name, shown, kind, is_folder, None if is_folder else status.st_size, status.st_mtime)
+    return FileEntry(printable(name), printable(str(path)), kind, path.is_dir(), *size_and_change(path))

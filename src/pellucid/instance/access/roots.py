@@ -104,7 +104,7 @@ class Roots:
         path = self.inside(Path(folder))
         if not path.is_dir():
             raise NotFound(str(path))
-        found = self._found(path, search) if search else _sorted(path)
+        found = self._found(path, search) if search else sorted_children(path)
         entries: list[Entry] = []
         for one in found:
             if len(entries) == MAX_LISTED:
@@ -129,7 +129,8 @@ class Roots:
                 return
 
 
-def _sorted(folder: Path) -> list[Path]:
+def sorted_children(folder: Path) -> list[Path]:
+    """What is in a folder, folders first; hidden files are left out."""
     try:
         paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
     except OSError as error:
@@ -152,9 +153,17 @@ def kind_of(path: Path) -> EntryKind | None:
 def _entry(path: Path, name: str) -> Entry:
     # A name that is not UTF-8 is shown, but no page can send it back.
     kind, name, shown = kind_of(path) or "folder", printable(name), printable(str(path))
+    size, changed_s = size_and_change(path)
+    return Entry(name, shown, kind, size, changed_s * 1000)
+
+
+def size_and_change(path: Path) -> tuple[int | None, float]:
+    """The size of a file in bytes, None for a folder, and when it changed, in seconds since 1970.
+
+    What was removed since it was listed, or a link that leads nowhere, has neither: None and 0.
+    """
     try:
         status = path.stat()
-    except OSError:  # Gone since it was listed, or a link that leads nowhere.
-        return Entry(name, shown, kind, None, 0.0)
-    size = None if path.is_dir() else status.st_size
-    return Entry(name, shown, kind, size, status.st_mtime * 1000)
+    except OSError:
+        return None, 0.0
+    return None if path.is_dir() else status.st_size, status.st_mtime
