@@ -23,8 +23,8 @@ from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.volume.slice_sheet import grey_levels
 from pellucid.volume.volume import open_volume
-from pellucid.workers.queries.previews import grey
 from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 from tests.waiting import wait_until
@@ -111,7 +111,7 @@ def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict
     request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3}
     with http(instance) as client:
         header, pixels = tried(client, place="slice", **request)
-        assert np.array_equal(pixels, grey(own, header["low"], header["high"]))
+        assert np.array_equal(pixels, grey_levels(own, header["low"], header["high"]))
         assert (header["unit"], header["center"], header["encoding"]) == ("1/cm", AXIS, "png")
         header, pixels = tried(client, place="before", window=[0.0, 2 * MU_PER_CM], is_moving=True, **request)
         assert inside(pixels).mean() == pytest.approx(127.5, abs=4)

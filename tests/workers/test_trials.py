@@ -13,8 +13,9 @@ from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.volume.slice_sheet import grey_levels
 from pellucid.workers.protocol.requests import DescribeScan, MakePreview, Subject
-from pellucid.workers.queries.previews import grey, shrunk, window
+from pellucid.workers.queries.previews import shrunk, window
 from pellucid.workers.supervisor import SupervisedWorker
 from tests.tomo.small_scan import AXIS, COLUMNS, write_scan
 from tests.workers.conftest import TIMEOUT_S
@@ -39,7 +40,7 @@ def test_a_slice_is_the_librarys_own(worker: SupervisedWorker, scan: str) -> Non
     reply, shared = tried(worker, requested(scan)).result(TIMEOUT_S)
     own = SlicePreview(open_scan(scan, OPTIONS), choose("cpu")).slice(2, Recipe(center=AXIS))
     with shared:
-        assert np.array_equal(shared.array, grey(own, *window(own)))
+        assert np.array_equal(shared.array, grey_levels(own, *window(own)))
     assert (reply.center, reply.unit, reply.width) == (AXIS, "1/cm", COLUMNS)
 
 
@@ -71,4 +72,4 @@ def test_a_picture_fits_its_place() -> None:
     values = np.arange(40.0).reshape(4, 10)
     assert shrunk(values, 5).tolist() == values.reshape(4, 5, 2).mean(axis=2).tolist()
     assert shrunk(values, 40).shape == (4, 10)
-    assert grey(np.array([[-1.0, 0.5, 2.0]]), 0, 1).tolist() == [[0, 128, 255]]
+    assert grey_levels(np.array([[-1.0, 0.5, 2.0]]), 0, 1).tolist() == [[0, 128, 255]]

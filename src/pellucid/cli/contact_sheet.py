@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.cli.replaced_files import save_marked_image
 from pellucid.formats.protocol import Voxels
-from pellucid.volume.slice_sheet import grey_window
+from pellucid.volume.slice_sheet import grey_levels, grey_window
 
 GAP = 6
 CAPTION = 22
@@ -32,7 +32,7 @@ def save_contact_sheet(slices: Sequence[Voxels], captions: Sequence[str], path: 
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=14)
     for number, (image, caption) in enumerate(zip(slices, captions, strict=True)):
         left, top = number % across * width, number // across * (height + CAPTION)
-        grey = np.clip((image[::step, ::step] - low) / (high - low) * 255, 0, 255).astype(np.uint8)
+        grey = grey_levels(image[::step, ::step], low, high)
         draw.text((left + 4, top + 2), caption, fill=255, font=font)
         sheet.paste(Image.fromarray(grey), (left, top + CAPTION))
     save_marked_image(sheet, path)

@@ -1,6 +1,6 @@
 """A first look: the three middle slices as one grey image.
 
-Here: choosing the grey window, laying slices out side by side at one scale.
+Here: the grey window and grey levels of any slice, laying slices out side by side at one scale.
 Not here: cutting them (slice_planes), lit images of the whole volume (render), PNG files (cli).
 """
 
@@ -36,7 +36,7 @@ def middle_slices(volume: Volume, height: int = 480) -> tuple[Voxels, list[Panel
     panels: list[Panel] = []
     left = 0
     for plane, voxels in zip(planes, cuts, strict=True):
-        panels.append(Panel(_grey(voxels, low, high), left, _caption(volume, plane)))
+        panels.append(Panel(grey_levels(voxels, low, high), left, _caption(volume, plane)))
         left += voxels.shape[1] + GAP
     return _side_by_side(panels, height), panels
 
@@ -48,6 +48,16 @@ def grey_window(voxels: Voxels) -> tuple[float, float]:
         return 0.0, 1.0
     low, high = (float(v) for v in np.percentile(finite, (0.5, 99.5)))
     return (low, high) if high > low else (float(finite.min()), float(finite.max()) + 1e-9)
+
+
+def grey_levels(voxels: Voxels, low: float, high: float) -> Voxels:
+    """uint8 of the same shape: black at ``low`` and below, white at ``high`` and above; NaN is black.
+
+    >>> grey_levels(np.array([-1.0, 0.0, 0.5, 1.0, np.inf, np.nan]), 0.0, 1.0).tolist()
+    [0, 0, 128, 255, 255, 0]
+    """
+    scaled: Voxels = np.nan_to_num((voxels.astype(np.float32) - low) * (255 / (high - low)))
+    return (scaled.clip(0, 255) + 0.5).astype(np.uint8)
 
 
 def _cut(volume: Volume, plane: SlicePlane, scale: float) -> Voxels:
@@ -63,11 +73,6 @@ def _middle(volume: Volume, plane: SlicePlane) -> int:
 def _caption(volume: Volume, plane: SlicePlane) -> str:
     inside = "".join(sorted(plane.down[-1] + plane.right[-1]))
     return f"{inside} at {plane.across} = {_middle(volume, plane)}"
-
-
-def _grey(voxels: Voxels, low: float, high: float) -> Voxels:
-    scaled: Voxels = np.nan_to_num((voxels.astype(np.float32) - low) * (255 / (high - low)))
-    return scaled.clip(0, 255).astype(np.uint8)
 
 
 def _side_by_side(panels: list[Panel], height: int) -> Voxels:

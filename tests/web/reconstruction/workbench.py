@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
-from pellucid.workers.queries.previews import grey
+from pellucid.volume.slice_sheet import grey_levels
 from tests.web.browsing import TIMEOUT_MS
 
 COLUMNS, ROWS, VIEWS, AXIS = 96, 12, 120, 45.3
@@ -48,7 +48,7 @@ def own(page: Page, preview: SlicePreview, recipe: Recipe, place: str = "slice",
     """The library's own slice, in the greys of the page's."""
     shown = page.locator(f'canvas[data-place="{place}"]')
     low, high = (float(shown.get_attribute(f"data-{end}") or 0) for end in ("low", "high"))
-    return grey(preview.slice(row, recipe), low, high)
+    return grey_levels(preview.slice(row, recipe), low, high)
 
 
 def center_of(page: Page) -> float:

@@ -22,7 +22,7 @@ from pellucid.rendering.scene import SliceLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.tomo.pipeline.live import FollowOptions, OrthogonalSlices, follow
 from pellucid.transport.streams import StreamWriter
-from pellucid.volume.slice_sheet import grey_window
+from pellucid.volume.slice_sheet import grey_levels, grey_window
 
 MAX_EDGE = 256
 """Voxels along an edge in the viewer; the image beside the output has all."""
@@ -101,5 +101,4 @@ def _save(cross: OrthogonalSlices, path: Path) -> None:
     low, high = grey_window(np.concatenate([image.ravel() for image in images]))
     gap: Voxels = np.zeros((GAP, cross.xy.shape[1]), np.float32) + low
     stacked = np.concatenate([cross.xy, gap, cross.xz, gap, cross.yz])
-    grey = np.clip((stacked - low) / (high - low) * 255, 0, 255).astype(np.uint8)
-    save_marked_image(Image.fromarray(grey), path)
+    save_marked_image(Image.fromarray(grey_levels(stacked, low, high)), path)

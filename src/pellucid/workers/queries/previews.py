@@ -19,6 +19,7 @@ from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan, scan_facts
+from pellucid.volume.slice_sheet import grey_levels
 from pellucid.workers.protocol.replies import AxisFound, PreviewMade, ScanDescribed
 from pellucid.workers.protocol.requests import DescribeScan, FindAxis, MakePreview
 
@@ -52,7 +53,7 @@ class PreviewRenderer:
                 values = preview.slice(request.index, request.recipe, is_rough=rough, is_cancelled=cancel.is_set)
                 facts = _facts(preview, request)
         low, high = request.window or window(values)
-        pixels = grey(shrunk(values, request.edge), low, high)
+        pixels = grey_levels(shrunk(values, request.edge), low, high)
         return PreviewMade(request.request, pixels.shape[1], pixels.shape[0], low, high, **facts), pixels
 
     def _preview(self, source: str, options: ScanOptions) -> SlicePreview:
@@ -113,9 +114,3 @@ def shrunk(values: Voxels, edge: int) -> Voxels:
     height, width = (length // factor for length, factor in zip(values.shape, factors, strict=True))
     kept = values[: height * factors[0], : width * factors[1]]
     return np.asarray(kept.reshape(height, factors[0], width, factors[1]).mean(axis=(1, 3)))
-
-
-def grey(values: Voxels, low: float, high: float) -> Voxels:
-    """uint8, black at low and below."""
-    shares = np.clip((values - low) / (high - low), 0, 1)
-    return np.asarray(shares * 255 + 0.5).astype(np.uint8)
