@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pellucid.agent import lease as lease_module
-from pellucid.agent.lease import LASTS_S, Lease, holder
-from pellucid.errors import InvalidInput
+from pellucid.agent.lease import LASTS_S, AgentElsewhere, AgentRunning, Lease, holder
 from pellucid.jobs.private_files import write_json
 from pellucid.jobs.process_identity import ProcessId
 
@@ -50,7 +49,7 @@ def test_it_is_taken_renewed_and_given_back(tmp_path: Path) -> None:
 
 def test_a_living_agent_of_this_machine_keeps_it(tmp_path: Path) -> None:
     Lease(tmp_path).acquire()
-    with pytest.raises(InvalidInput, match="Your agent is already running"):
+    with pytest.raises(AgentRunning, match="Your agent is already running"):
         Lease(tmp_path).acquire()
 
 
@@ -79,7 +78,7 @@ def test_one_of_another_machine_that_counts_keeps_it(tmp_path: Path) -> None:
 
     time = Time(count_once)
     written_by(tmp_path, "login-2/5/6", 1)
-    with pytest.raises(InvalidInput, match="Your agent runs on login-2"):
+    with pytest.raises(AgentElsewhere, match="Your agent runs on login-2"):
         lease_by(time, tmp_path).acquire()
     assert time.now == 14.0
     assert json.loads((tmp_path / "agent.json").read_text())["count"] == 2
@@ -145,7 +144,7 @@ def test_one_that_was_taken_since_the_look_is_put_back(tmp_path: Path, monkeypat
         return looked(folder, file)
 
     monkeypatch.setattr(lease_module, "holder", look_then_lose)
-    with pytest.raises(InvalidInput, match="at this moment"):
+    with pytest.raises(AgentRunning, match="at this moment"):
         Lease(tmp_path).acquire()
     assert [path.name for path in tmp_path.iterdir()] == ["agent.json"]
     assert json.loads((tmp_path / "agent.json").read_text())["process"] == "login-2/5/6"

@@ -132,7 +132,7 @@ def test_an_agent_is_small(running: AgentProcess, viewer: str) -> None:
 
 
 def test_there_is_one_agent(running: AgentProcess, viewer: str) -> None:
-    with pytest.raises(AssertionError, match="Your agent is already running"):
+    with pytest.raises(AssertionError, match=r"running\\nYour agent is already running"):
         AgentProcess(running.folder).start()
 
 

@@ -95,7 +95,7 @@ def test_agents_of_two_machines_with_one_home_do_not_fight(tmp_path: Path) -> No
     try:
         id = first.view(gpus=0, name="of the first")
         first.until(id, "running")
-        with pytest.raises(AssertionError, match="Your agent runs on login-1"):
+        with pytest.raises(AssertionError, match=r"elsewhere\\nYour agent runs on login-1"):
             second.start()
         first.kill()
         second.start()  # From there it cannot be seen that it is dead; only that it has stopped counting.

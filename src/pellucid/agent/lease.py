@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 from pellucid.dataclass_json import from_json
@@ -25,6 +26,16 @@ FILE = "agent.json"
 LASTS_S = 60.0
 RENEWED_EVERY_S = 15.0
 POLL_S = 1.0
+StartState = Literal["ready", "running", "elsewhere", "failed"]
+"""How starting an agent ended: the first line that it sends to the program that started it."""
+
+
+class AgentRunning(InvalidInput):
+    """The user's agent runs on this machine already, or another program is starting it."""
+
+
+class AgentElsewhere(InvalidInput):
+    """The user's agent runs on another machine."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +105,11 @@ class Lease:
     def _refuse_if_alive(self, before: LeaseHolder) -> None:
         if before.is_here and before.is_alive:
             remedy = f"Use it, or stop it there: process {ProcessId.parse(before.process).pid}."
-            raise InvalidInput(f"Your agent is already running on {before.host}.", remedy=remedy)
+            raise AgentRunning(f"Your agent is already running on {before.host}.", remedy=remedy)
         after = None if before.is_here else self._watched(before)
         if after is not None and after != before:
             remedy = "Use that machine, or stop the agent there; it also exits when nothing runs."
-            raise InvalidInput(f"Your agent runs on {after.host}.", remedy=remedy)
+            raise AgentElsewhere(f"Your agent runs on {after.host}.", remedy=remedy)
 
     def _watched(self, before: LeaseHolder) -> LeaseHolder | None:
         """What the file says when it changes; what it said before where it does not."""
@@ -141,5 +152,5 @@ class Lease:
                 (self._folder / FILE).unlink(missing_ok=True)
 
 
-def _taken_meanwhile() -> InvalidInput:
-    return InvalidInput("Another agent was started at this moment.", remedy="Use the other agent.")
+def _taken_meanwhile() -> AgentRunning:
+    return AgentRunning("Another agent was started at this moment.", remedy="Use the other agent.")

@@ -30,7 +30,7 @@ from pellucid.agent.change_events import ChangeNotifier
 from pellucid.agent.jobs.records import JobRecord, ViewerAddress
 from pellucid.agent.jobs.schedulers import LOCAL_POLL_S
 from pellucid.agent.jobs.supervisor import JobSupervisor
-from pellucid.agent.lease import RENEWED_EVERY_S, Lease
+from pellucid.agent.lease import RENEWED_EVERY_S, AgentElsewhere, AgentRunning, Lease, StartState
 from pellucid.agent.proxy.server import ReverseProxy
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.system_errors import system_error
@@ -76,7 +76,7 @@ def main() -> None:
         asyncio.run(Agent(agent_folder(), options.idle_minutes * 60, front).run(options.port, options.ready))
     except (PellucidError, OSError) as error:
         refused = system_error(error) if isinstance(error, OSError) else error
-        _say(options.ready, f"{refused.what} {refused.remedy}")
+        _send_state(options.ready, _state_of(refused), refused.what, refused.remedy)
         sys.exit(f"pellucid: {refused.what}\n{refused.remedy}")
 
 
@@ -143,7 +143,7 @@ class Agent:
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
         if front is not None:
             work.append(asyncio.create_task(front.report(self._keeper)))
-        _say(ready, "ready")
+        _send_state(ready, "ready")
         try:
             await self._server.serve(sockets=[_listening(inner / "socket")])
         finally:
@@ -207,11 +207,17 @@ def _listening(path: Path) -> socket.socket:
     return listener
 
 
-def _say(descriptor: int, word: str) -> None:
-    """To the program that started this agent and waits."""
+def _state_of(refused: PellucidError) -> StartState:
+    if isinstance(refused, AgentRunning):
+        return "running"
+    return "elsewhere" if isinstance(refused, AgentElsewhere) else "failed"
+
+
+def _send_state(descriptor: int, state: StartState, *sentences: str) -> None:
+    """To the program that started this agent and waits: the state, then what is wrong and what to do, a line each."""
     if descriptor >= 0:
         with suppress(OSError):
-            os.write(descriptor, word.encode())
+            os.write(descriptor, "\n".join([state, *(" ".join(text.splitlines()) for text in sentences)]).encode())
             os.close(descriptor)
 
 

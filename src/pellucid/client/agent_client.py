@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.agent.jobs.environment import SOURCES
-from pellucid.agent.lease import holder
+from pellucid.agent.lease import AgentElsewhere, holder
 from pellucid.client.connection import Connection
 from pellucid.client.login import logged_in
 from pellucid.errors import InvalidInput, WorkerLost
@@ -23,7 +23,6 @@ from pellucid.settings import current
 
 TRIES = 100
 POLL_S = 0.1
-ELSEWHERE = "Your agent runs on "
 
 
 class AgentClient:
@@ -53,13 +52,13 @@ class AgentClient:
             with suppress(InvalidInput):  # One on another machine may be gone: one that is started here finds out.
                 if (agency := cls.find()) is not None:
                     return agency
-            text = _started()
-            if text.startswith(ELSEWHERE):
-                what, _, remedy = text.partition(". ")
-                raise InvalidInput(f"{what}.", remedy=remedy)
-            if text != "ready" and "already running" not in text and "at this moment" not in text:
-                raise WorkerLost("starting the agent", text or f"{_folder() / 'agent.log'} has details")
-            if text != "ready":  # Another program is starting it, which cannot be awaited from here.
+            state, what, remedy = _started()
+            if state == "elsewhere":
+                raise AgentElsewhere(what, remedy=remedy)
+            if state not in ("ready", "running"):
+                why = f"{what} {remedy}".strip() or f"{_folder() / 'agent.log'} has details"
+                raise WorkerLost("starting the agent", why)
+            if state != "ready":  # Another program is starting it, which cannot be awaited from here.
                 time.sleep(POLL_S)
         raise WorkerLost("starting the agent", f"{_folder() / 'agent.log'} has details")
 
@@ -114,8 +113,8 @@ def _folder() -> Path:
     return current().state_folder / "agent"
 
 
-def _started() -> str:
-    """Start an agent that outlives this program; what it says when it is ready, or cannot be."""
+def _started() -> tuple[str, str, str]:
+    """Start an agent that outlives this program: its StartState, what is wrong, what to do. All empty if it crashed."""
     reading, writing = os.pipe()
     log = os.open(private_folder(_folder()) / "agent.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -128,4 +127,5 @@ def _started() -> str:
         os.close(writing)
         os.close(log)
     with open(reading) as pipe:  # noqa: PTH123
-        return pipe.read()
+        state, what, remedy, *_ = [*pipe.read().split("\n"), "", ""]
+    return state, what, remedy

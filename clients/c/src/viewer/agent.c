@@ -79,7 +79,8 @@ static void find_python(const char *given, char *path, size_t capacity) {
     }
 }
 
-/* Start an agent, which writes "ready" or an error to the pipe. It outlives this program. */
+/* Start an agent, which outlives this program. It writes lines to the pipe: "ready", "running", "elsewhere" or "failed";
+ * then what is wrong and what to do. */
 static int spawn_agent(const char *python, const char *folder, int pipe_end, pid_t *child) {
     char log[4200];
     char *arguments[] = {"/bin/sh", "-c", "\"$0\" -m pellucid.agent.main --ready 3 &", (char *)(uintptr_t)python, NULL};
@@ -157,10 +158,15 @@ static int start_agent(const char *python, const char *folder, struct monitor *m
     while (fault == 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
     }
     TRY(code);
-    if (strcmp(output, "ready") == 0 || strstr(output, "already running") != NULL ||
-        strstr(output, "at this moment") != NULL)
+    char *sentences = output + strcspn(output, "\n");
+    if (*sentences == '\n')
+        *sentences++ = 0;
+    if (strcmp(output, "ready") == 0 || strcmp(output, "running") == 0)
         return PELLUCID_OK;
-    return agent_failed(error, folder, output);
+    char *second = strchr(sentences, '\n');
+    if (second != NULL)
+        *second = ' ';
+    return agent_failed(error, folder, sentences);
 }
 
 int find_or_start_agent(const char *python, struct monitor *monitor, char **url, char **token, pellucid_error *error) {
