@@ -13,7 +13,8 @@ from PIL import Image
 
 import pellucid
 from pellucid.cli.main import main
-from pellucid.errors import PellucidError
+from pellucid.errors import NotFound, PellucidError
+from pellucid.jobs.task_progress import read_progress
 
 ROOT = Path(__file__).parents[2]
 
@@ -158,6 +159,17 @@ def test_a_progress_file_replaces_only_its_own_kind(
         written = tmp_path / name
         assert main(["convert", str(scan), str(written), "--progress-file", str(tmp_path / "progress.json")]) == 0
         assert json.loads((tmp_path / "progress.json").read_text())["result"] == str(written)
+
+
+def test_a_failed_command_writes_its_error_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing, written = tmp_path / "pellucid: no such.npy", tmp_path / "progress.json"
+    assert main(["info", str(missing), "--progress-file", str(written)]) == 1
+    ended = read_progress(written)
+    assert ended is not None and ended.error is not None
+    error = ended.error.to_error()
+    assert type(error) is NotFound
+    assert capsys.readouterr().err == f"pellucid: {error.what}\n{error.remedy}\n"
+    assert main(["info", str(missing), "--progress-file", str(written)]) == 1  # Its own kind: it is written again.
 
 
 def test_quiet_and_debug_may_stand_behind_the_command(scan: Path, tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def entry(keeper: JobSupervisor, record: JobRecord) -> dict[str, Any]:
     path = f"i/{record.id}/" if address is not None else ""
     port = address.port if address is not None and address.socket else 0
     saved = keeper.outputs.saved_state(record) if record.kind == "viewer" else ""
-    known = {"path": path, "port": port, "progress": None if progress is None else vars(progress), "saved": saved}
+    known = {"path": path, "port": port, "progress": None if progress is None else asdict(progress), "saved": saved}
     return reported_to | known
 
 

@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -61,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _conclude(options)
         return code
     except (PellucidError, OSError, KeyboardInterrupt) as error:
+        if options.progress_file:
+            _conclude_with(error, options)
         if options.debug:
             raise
         return _reply(error)
@@ -87,6 +90,18 @@ def _conclude(options: argparse.Namespace) -> None:
 
     made = (getattr(options, name, None) for name in ("result", "output", "target"))
     write_result(options.progress_file, str(next((one for one in made if one), "")))
+
+
+def _conclude_with(error: BaseException, options: argparse.Namespace) -> None:
+    """Write the error for the program that started this; a file that is not a progress file stays as it is."""
+    from pellucid.cli.progress_file import check_progress_file, write_error
+    from pellucid.formats.system_errors import system_error
+
+    refused = system_error(error) if isinstance(error, OSError) else error
+    if isinstance(refused, PellucidError):
+        with suppress(PellucidError):
+            check_progress_file(Path(options.progress_file))
+            write_error(options.progress_file, refused)
 
 
 def _reply(error: BaseException) -> int:

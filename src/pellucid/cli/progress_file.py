@@ -1,26 +1,25 @@
 """Progress for another program, such as the agent whose task this is.
 
-Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well; conclude, its last word;
-check_progress_file, whether a file may be replaced by one.
-Not here: what is in the file (agent.records.Progress).
+Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well; write_result and
+write_error, how the command ended; check_progress_file, whether a file may be replaced by one.
+Not here: what is in the file (jobs.task_progress).
 """
 
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from pellucid import progress
-from pellucid.agent.jobs.records import TaskProgress
-from pellucid.errors import InvalidInput
-from pellucid.jobs.private_files import read_json, write_json
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.jobs.private_files import write_json
+from pellucid.jobs.task_progress import TaskError, TaskProgress, read_progress
 
 
 def check_progress_file(path: Path) -> None:
     """Refuse to replace a file that was not written here; an empty one, made to have its name, may be."""
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return
-    written = read_json(path) if path.is_file() else None
-    if written is None or set(written) != {field.name for field in fields(TaskProgress)}:
+    if not path.is_file() or read_progress(path) is None:
         raise InvalidInput(
             f"{path} exists and is not a progress file.", remedy="Choose a new name for --progress-file."
         )
@@ -36,16 +35,25 @@ class ProgressFile(progress.Lines):
         self._path = Path(path)
 
     def report(self, update: progress.Update) -> None:
-        made = TaskProgress(update.name, update.fraction, progress.sentence(update))
-        with suppress(OSError):  # The work continues if progress cannot be written.
-            write_json(self._path, asdict(made))
+        _write(self._path, TaskProgress(update.name, update.fraction, progress.sentence(update)))
         super().report(update)
 
 
 def write_result(path: str, result: str) -> None:
-    """It is done, and this came of it: a path, made whole, or an address."""
-    before = read_json(Path(path)) or {}
+    """The command has succeeded. result: a path, which is made absolute, or an address."""
     whole = result if not result or "://" in result else str(Path(result).absolute())
-    made = TaskProgress(str(before.get("name", "")), 1.0, str(before.get("text", "")), whole)
-    with suppress(OSError):
-        write_json(Path(path), asdict(made))
+    _write(Path(path), replace(_last(path), fraction=1.0, result=whole))
+
+
+def write_error(path: str, error: PellucidError) -> None:
+    """The command has failed."""
+    _write(Path(path), replace(_last(path), error=TaskError.of(error)))
+
+
+def _last(path: str) -> TaskProgress:
+    return read_progress(Path(path)) or TaskProgress("", None, "")
+
+
+def _write(path: Path, written: TaskProgress) -> None:
+    with suppress(OSError):  # The work continues if progress cannot be written.
+        write_json(path, asdict(written))

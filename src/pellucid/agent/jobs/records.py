@@ -23,6 +23,7 @@ from pellucid.jobs.job import LOG, SubmittedJob
 from pellucid.jobs.job_state import JobState, last_lines
 from pellucid.jobs.private_files import private_folder, read_json, write_json
 from pellucid.jobs.resources import Resources
+from pellucid.jobs.task_progress import TaskProgress, read_progress
 
 log = logging.getLogger(__name__)
 RECORD, ADDRESS, PROGRESS, REQUEST = "record.json", "address.json", "progress.json", "request.json"
@@ -64,16 +65,6 @@ class ViewerAddress:
     token: str = field(repr=False)
     certificate: str = field(default="", repr=False)
     socket: str = ""
-
-
-@dataclass(frozen=True)
-class TaskProgress:
-    """How far a task is. fraction: 0 to 1; None if unknown. result: a path or an address."""
-
-    name: str
-    fraction: float | None
-    text: str
-    result: str = ""
 
 
 class RecordStore:
@@ -127,7 +118,7 @@ class RecordStore:
             return 0.0
 
     def progress(self, id: str) -> TaskProgress | None:
-        return _read(TaskProgress, self.folder_of(id) / PROGRESS)
+        return read_progress(self.folder_of(id) / PROGRESS)
 
     def read_text(self, id: str, file: str) -> str:
         """The text that a viewer left in a file of its folder; "" if it did not."""

@@ -8,13 +8,12 @@ again and goes on where it was.
 """
 
 import asyncio
-import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from pellucid.formats.location import Location
 from pellucid.instance.protocol.reconstruction import ReconstructionRequest
 from pellucid.instance.reconstruction.previews import checked_scan
 from pellucid.instance.session import Session
+from pellucid.jobs.task_progress import TaskProgress, read_progress
 from pellucid.tomo.command_line import ReconstructionParameters, arguments, shell_line
 
 LOOK_S = 0.2
@@ -99,7 +99,7 @@ class _Run:
         with _pipe() as (theirs, _):  # It ends when this process does, also where this is killed.
             self._process = process = await self._started(log, progress, theirs)
             await self._watch(process, progress, report)
-        self._conclude(process.returncode or 0, log)
+        self._conclude(process.returncode or 0, read_progress(progress))
 
     async def _started(self, log: Path, progress: Path, pipe: int) -> asyncio.subprocess.Process:
         with log.open("wb") as stream:
@@ -120,17 +120,19 @@ class _Run:
             while not await _has_ended(process):
                 if self._stopped_at is not None and time.monotonic() > self._stopped_at + TIMEOUT_S:
                     process.kill()
-                with suppress(OSError, ValueError):  # Not there yet.
-                    report(float(json.loads(progress.read_text())["fraction"] or 0))
+                if (made := read_progress(progress)) is not None:
+                    report(made.fraction or 0.0)
         finally:
             if process.returncode is None:
                 process.terminate()
 
-    def _conclude(self, code: int, log: Path) -> None:
+    def _conclude(self, code: int, progress: TaskProgress | None) -> None:
         if self._stopped_at is not None or code == INTERRUPTED:
             raise Cancelled("The reconstruction")
+        if code != 0 and progress is not None and progress.error is not None:
+            raise progress.error.to_error()
         if code != 0:
-            raise _reply(log.read_text(errors="replace"), code)
+            raise PellucidError(f"The reconstruction failed with exit code {code}.", remedy="See its log.")
 
 
 @contextmanager
@@ -158,12 +160,3 @@ async def _has_ended(process: asyncio.subprocess.Process) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def _reply(log: str, code: int) -> PellucidError:
-    """The error that the command ended with, from the last of what it wrote."""
-    _, found, text = log.rpartition("pellucid: ")
-    what, _, remedy = text.strip().partition("\n")
-    if not found:
-        return PellucidError(f"The reconstruction failed with exit code {code}.", remedy="See its log.")
-    return PellucidError(what, remedy=remedy or "See its log.")
