@@ -16,8 +16,8 @@ from scipy.io import netcdf_file
 import pellucid
 from pellucid import progress
 from pellucid.box import Box
-from pellucid.conversion.partial_output import PartialOutput
 from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.engines.partial_output import PartialOutput
 from pellucid.errors import Cancelled, DiskFull, InvalidInput, NotEnoughMemory, OutputExists, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels

@@ -9,7 +9,7 @@ import pytest
 import pellucid
 from pellucid.errors import PellucidError
 from pellucid.formats.protocol import Voxels
-from tests.conversion.test_output_check import write_ome_set
+from tests.engines.test_output_check import write_ome_set
 
 VOXELS: Voxels = np.arange(1, 4 * 5 * 6 + 1, dtype=np.uint16).reshape(4, 5, 6)
 

@@ -2,7 +2,7 @@
 
 Here: check_replacement, and recognising an earlier image, movie or scene by its content; saving images that are
 recognised by a mark.
-Not here: whether the file is an input (conversion.output_check), volumes (conversion.partial_output).
+Not here: whether the file is an input (engines.output_check), volumes (engines.partial_output).
 """
 
 import os

@@ -1,13 +1,11 @@
 """Any volume in, any volume out: converting, cropping, changing type, adding levels.
 
-Here: convert and pyramid: the plan, and carrying it out.
-Not here: the options (options), the work on one block (tasks), names of unfinished outputs (partial_output).
+Here: convert and pyramid: the plan.
+Not here: the options, the work on one block (tasks), carrying a plan out (engines.volume_job).
 """
 
-import errno
 import hashlib
 import threading
-from contextlib import closing
 from dataclasses import dataclass, replace
 from math import gcd
 from pathlib import Path
@@ -18,18 +16,18 @@ import numpy as np
 from pellucid import progress
 from pellucid.box import Box, Shape, triple
 from pellucid.conversion.options import ConversionOptions, parse_options
-from pellucid.conversion.output_check import check_output
-from pellucid.conversion.partial_output import PartialOutput
-from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.tasks import CopyTask
 from pellucid.conversion.values import ValueMap, plan_values
 from pellucid.engines.engine import Engine, make_engine
-from pellucid.errors import DiskFull, InvalidInput, PellucidError
+from pellucid.engines.output_check import check_output
+from pellucid.engines.partial_output import PartialOutput
+from pellucid.engines.stages import Stage, plan_stage
+from pellucid.engines.volume_job import open_job
+from pellucid.errors import InvalidInput
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import cropped, lost
 from pellucid.formats.protocol import Layout, Level, Voxels
-from pellucid.formats.registry import open_writer
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 
@@ -56,14 +54,10 @@ def convert(
     engine = make_engine(engine) if isinstance(engine, str) else engine or make_engine()
     with _open(source, request.level) as volume:
         check_output(place, [volume.location])
-        job = _Job.planned(volume, place, request, engine, cancel or threading.Event())
-        with PartialOutput(place, overwrite=overwrite) as partial, partial.naming_target():
-            try:
-                lost_nan = job.carry_out(partial)
-            except OSError as error:
-                if error.errno == errno.ENOSPC:
-                    raise DiskFull(str(place)) from error
-                raise
+        job = _Job.planned(volume, place, request, engine)
+        with open_job(job, place, overwrite=overwrite, cancel=cancel) as opened:
+            results = [list(opened.run_stage(stage)) for stage in opened.stages]
+        lost_nan = sum(done.result or 0 for done in results[0])
     written = open_volume(place)
     if warning := loss_warning(written, job.layout):
         progress.note(warning)
@@ -96,51 +90,39 @@ def pyramid(source: Source, target: str | Path | Location, **requests: Any) -> V
 
 @dataclass(frozen=True)
 class _Job:
-    """One conversion: plans it from the options and runs it."""
+    """One conversion: the plan made from the options."""
 
     volume: Volume
     target: Location
     request: ConversionOptions
     engine: Engine
-    cancel: threading.Event
     values: ValueMap
     layout: Layout
 
     @classmethod
-    def planned(
-        cls, volume: Volume, target: Location, request: ConversionOptions, engine: Engine, cancel: threading.Event
-    ) -> "_Job":
+    def planned(cls, volume: Volume, target: Location, request: ConversionOptions, engine: Engine) -> "_Job":
         """What can be refused without touching the output is refused here."""
         automatic = request.value_range == "auto"
         values = plan_values(volume.dtype, request.dtype, volume.value_range if automatic else request.value_range)  # type: ignore[arg-type]
-        return cls(volume, target, request, engine, cancel, values, _layout(volume, request, values))
+        if engine.needs_shareable_output and volume.location.is_memory:
+            raise InvalidInput(
+                f"{volume.location} to {target} does not support several processes.",
+                remedy="Use the local engine (threads), or read from a file and write zarr or n5.",
+            )
+        return cls(volume, target, request, engine, values, _layout(volume, request, values))
 
-    def carry_out(self, partial: PartialOutput) -> int:
-        """How many voxels were NaN and are not any more."""
-        is_resumed = partial.begin(self._key())
-        try:
-            stages = self._plan(partial.output, is_resumed=is_resumed)
-        except PellucidError:
-            partial.discard()  # Refused: nothing was worked for yet.
-            raise
-        results = [list(run_stage(stage, self.engine, partial.folder, self.cancel)) for stage in stages]
-        with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
-            writer.finish()
-        partial.publish()
-        return sum(done.result or 0 for done in results[0])
+    @property
+    def reduce(self) -> str:
+        return self.request.reduce
 
-    def _plan(self, output: Location, *, is_resumed: bool) -> list[Stage]:
-        """All stages, each with blocks that fit: what cannot fit is refused before the first one runs."""
-        with closing(open_writer(output, self.layout, resume=is_resumed)) as writer:
-            self._refuse_unshareable(writer.is_shareable)
-            grains = writer.grains
-        first = plan_stage("Copying", self._copy_task(output, grains[0]), self.engine)
-        return plan_levels_after(first, output, self.layout, self.request.reduce, grains, self.engine)
-
-    def _key(self) -> str:
+    @property
+    def key(self) -> str:
         location = self.volume.location
         facts = (fingerprint(location), str(location), self.layout, self.values, self.request)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    def first_stages(self, partial: PartialOutput, grain: Shape, *, is_resumed: bool) -> list[Stage]:
+        return [plan_stage("Copying", self._copy_task(partial.output, grain), self.engine)]
 
     def _copy_task(self, output: Location, output_chunk: Shape) -> CopyTask:
         return CopyTask(
@@ -153,13 +135,6 @@ class _Job:
             source_itemsize=self.volume.dtype.itemsize,
             source_chunk=self.volume.chunk,
         )
-
-    def _refuse_unshareable(self, is_shareable: bool) -> None:
-        if self.engine.needs_shareable_output and (self.volume.location.is_memory or not is_shareable):
-            raise InvalidInput(
-                f"{self.volume.location} to {self.target} does not support several processes.",
-                remedy="Use the local engine (threads), or read from a file and write zarr or n5.",
-            )
 
 
 def _region(volume: Volume, request: ConversionOptions) -> Box:

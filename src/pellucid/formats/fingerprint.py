@@ -1,7 +1,7 @@
 """The files that a volume comes from, and a short text that changes when one of them may have changed.
 
 Here: source_files; fingerprints of files, folders and remote volumes.
-Not here: what they key (engines.markers, volume.cache), comparing them with an output (conversion.output_check).
+Not here: what they key (engines.markers, volume.cache), comparing them with an output (engines.output_check).
 """
 
 import hashlib

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pellucid.conversion.output_check import check_output
+from pellucid.engines.output_check import check_output
 from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pellucid.cli.arguments import add_source, count_argument, source_location
 from pellucid.cli.replaced_files import check_replacement, is_image
-from pellucid.conversion.output_check import check_output
+from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.volume.slice_sheet import middle_slices

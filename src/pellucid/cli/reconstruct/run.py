@@ -20,10 +20,10 @@ from pellucid.cli.arguments import check_folder
 from pellucid.cli.commands.info import report
 from pellucid.cli.contact_sheet import save_contact_sheet
 from pellucid.cli.replaced_files import check_replacement, is_marked_image
-from pellucid.conversion.output_check import check_output
 from pellucid.dataclass_json import from_json
 from pellucid.device import choose
 from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.location import Location
 from pellucid.printable import printable

@@ -26,7 +26,7 @@ from pellucid.cli.arguments import (
 )
 from pellucid.cli.render.scene import described_scene, scene_beside, shaded_by
 from pellucid.cli.replaced_files import check_replacement, is_image, is_movie_file, is_scene
-from pellucid.conversion.output_check import check_output
+from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels

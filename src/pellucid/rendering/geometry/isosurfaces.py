@@ -19,7 +19,7 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.box import Box, Shape
-from pellucid.conversion.output_check import check_output
+from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels

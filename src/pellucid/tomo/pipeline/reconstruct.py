@@ -1,7 +1,7 @@
 """One call from a scan to a volume: planned, run on an engine, resumed after an interruption, reported.
 
 Here: reconstruct, and OutputOptions.
-Not here: the tasks (preparation, slab_task), the settings (recipe), levels and unfinished outputs (conversion).
+Not here: the tasks (preparation, slab_task), the recipe, carrying a plan out (engines.volume_job).
 """
 
 import hashlib
@@ -16,12 +16,13 @@ import numpy as np
 
 from pellucid.box import Box, Shape, triple
 from pellucid.conversion.convert import loss_warning
-from pellucid.conversion.output_check import check_output
-from pellucid.conversion.partial_output import PartialOutput
-from pellucid.conversion.stages import Stage, plan_levels_after, plan_stage, run_stage
 from pellucid.conversion.values import ValueMap, plan_values
 from pellucid.device import Device, choose
 from pellucid.engines.engine import Engine, make_engine
+from pellucid.engines.output_check import check_output
+from pellucid.engines.partial_output import PartialOutput
+from pellucid.engines.stages import Stage, plan_stage
+from pellucid.engines.volume_job import OpenJob, open_job
 from pellucid.errors import InvalidInput, OutputExists, PellucidError
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
@@ -116,8 +117,10 @@ def reconstruct(
             is_sharded=has_shards(place),
         )
         job = _Job.planned(scan, request, running.engine or make_engine(), choose(running.device))
-        with PartialOutput(place, overwrite=running.overwrite) as partial, partial.naming_target():
-            account = job.carry_out(scan, partial, running)
+        account = SlabStatistics()
+        with account.timing("wall"), open_job(job, place, overwrite=running.overwrite, cancel=running.cancel) as opened:
+            job.run_stages(opened, account, running.watch)
+            job.check_light(scan, opened, account)
         report = job.report(scan, place, account)
     volume = open_volume(place)
     if warning := loss_warning(volume, job.layout):
@@ -140,7 +143,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Job:
-    """One reconstruction: the plan, and carrying it out.
+    """One reconstruction: the plan.
 
     axis: on the detector, as in SlabPlan. prepared: the layout of what is prepared first, where there is any. raw: the
     shape of what slabs are made of. itemsize: of the detector's pixels. rows: of the volume, counted in rows of what
@@ -189,31 +192,21 @@ class _Job:
             _layout((stop - first, edge, edge), _first_voxel(scan, on_detector, first, edge), scan, request, values),
         )
 
-    def carry_out(self, scan: Scan, partial: PartialOutput, running: RunOptions) -> SlabStatistics:
-        is_resumed = partial.begin(self._key())
+    def run_stages(self, opened: OpenJob, account: SlabStatistics, watch: Watch | None) -> None:
+        with self._watched(opened.partial, opened.stages, watch) as tell:
+            for stage in opened.stages:
+                with account.timing(stage.name.lower()):
+                    for done in opened.run_stage(stage):
+                        account.add(done.result or {})
+                        tell(stage, done.index)
+
+    def check_light(self, scan: Scan, opened: OpenJob, account: SlabStatistics) -> None:
+        """Refuse a volume of a scan that is mostly dark; nothing of it stays."""
         try:
-            before = self._before(partial.folder, is_resumed=is_resumed)
-            stages = self._stages(partial, is_resumed=is_resumed)
+            check_share(scan, self._dark_share(account))
         except PellucidError:
-            partial.discard()  # Refused: nothing was worked for yet.
+            opened.partial.discard()
             raise
-        account = SlabStatistics()
-        with account.timing("wall"):
-            with self._watched(partial, stages[0], running.watch) as tell:
-                for stage in (*before, *stages):
-                    with account.timing(stage.name.lower()):
-                        for done in run_stage(stage, self.engine, partial.folder, running.cancel):
-                            account.add(done.result or {})
-                            tell(stage, done.index)
-            try:
-                check_share(scan, self._dark_share(account))
-            except PellucidError:
-                partial.discard()
-                raise
-            with closing(open_writer(partial.output, self.layout, resume=True)) as writer:
-                writer.finish()
-            partial.publish()
-        return account
 
     def _dark_share(self, account: SlabStatistics) -> float:
         """The share of the pixels that slices are made of, that had no light."""
@@ -221,12 +214,13 @@ class _Job:
 
     @contextmanager
     def _watched(
-        self, partial: PartialOutput, slabs: Stage, watch: Watch | None
+        self, partial: PartialOutput, stages: list[Stage], watch: Watch | None
     ) -> Iterator[Callable[[Stage, int], None]]:
         """Reads slabs back for who watches: whatever engine made them, and wherever."""
         if watch is None:
             yield lambda stage, index: None
             return
+        slabs = next(stage for stage in stages if isinstance(stage.task, SlabTask))
         with closing(open_writer(partial.output, self.layout, resume=True)) as made, watch(self.layout) as show:
 
             def tell(stage: Stage, index: int) -> None:
@@ -258,14 +252,13 @@ class _Job:
         )
         return [plan_stage("Preparing projections", task, self.engine)]
 
-    def _stages(self, partial: PartialOutput, *, is_resumed: bool) -> list[Stage]:
-        with closing(open_writer(partial.output, self.layout, resume=is_resumed)) as writer:
-            if self.engine.needs_shareable_output and not writer.is_shareable:
-                remedy = "Use the local engine (threads), or write zarr or n5."
-                raise InvalidInput("This output does not support several processes.", remedy=remedy)
-            grains = writer.grains
-        first = plan_stage("Reconstructing", self._task(partial, grains[0]), self.engine)
-        return plan_levels_after(first, partial.output, self.layout, self.request.output.reduce, grains, self.engine)
+    @property
+    def reduce(self) -> str:
+        return self.request.output.reduce
+
+    def first_stages(self, partial: PartialOutput, grain: Shape, *, is_resumed: bool) -> list[Stage]:
+        slabs = plan_stage("Reconstructing", self._task(partial, grain), self.engine)
+        return [*self._before(partial.folder, is_resumed=is_resumed), slabs]
 
     def _task(self, partial: PartialOutput, output_chunk: Shape) -> SlabTask:
         return SlabTask(
@@ -288,7 +281,8 @@ class _Job:
             prepared=str(_prepared(partial.folder)) if self.preparation else "",
         )
 
-    def _key(self) -> str:
+    @property
+    def key(self) -> str:
         facts = (fingerprint(Location.parse(self.request.source)), self.request, self.slabs, self.layout)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 

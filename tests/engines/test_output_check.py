@@ -10,7 +10,7 @@ import pytest
 import tifffile
 
 import pellucid
-from pellucid.conversion.output_check import check_output
+from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput, OutputExists
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pellucid.conversion.output_check import written_paths
-from pellucid.conversion.replaced_contents import refuse_loss
+from pellucid.engines.output_check import written_paths
+from pellucid.engines.replaced_contents import refuse_loss
 from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
 from pellucid.formats.location import Location
 from pellucid.settings import current, make_private_folder

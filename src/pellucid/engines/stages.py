@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Protocol
 
 from pellucid.box import Shape
-from pellucid.conversion.tasks import ReduceTask
 from pellucid.engines.budget import choose_block
 from pellucid.engines.engine import Engine
+from pellucid.engines.level_task import ReduceTask
 from pellucid.engines.markers import Markers, job_key
 from pellucid.engines.run import run
 from pellucid.engines.task import BlockResult, Task
