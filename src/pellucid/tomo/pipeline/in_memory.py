@@ -23,7 +23,7 @@ from pellucid.tomo.correction.missing_pixels import filled_sentences
 from pellucid.tomo.geometry.field_of_view import width_warnings
 from pellucid.tomo.methods.gridding_cpu import reuse_buffers
 from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE
-from pellucid.tomo.pipeline.planning import plan_preparation, plan_slabs
+from pellucid.tomo.pipeline.planning import plan_scan
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics, make_slab
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
@@ -45,12 +45,14 @@ def reconstruct_array(
     check_light(scan)
     for warning in (*frame_warnings(scan), *saturation_warnings(scan)):
         progress.note(warning)
-    plan = replace(plan_slabs(scan, recipe or Recipe(), choose(device)), scale=scan.per_pixel)
-    for warning in (*plan.axis_warnings, *width_warnings(scan, plan.recipe, plan.axis, (0, scan.rows))):
+    whole = plan_scan(scan, recipe or Recipe(), choose(device))
+    found = whole.detector
+    for warning in (*found.axis_warnings, *width_warnings(scan, found.recipe, found.axis, (0, scan.rows))):
         progress.note(warning)
-    if plan_preparation(plan) is not None:
+    if whole.preparation is not None:
         remedy = "Use pellucid.tomo.reconstruct()."
         raise InvalidInput("reconstruct_array() does not support phase, binning or roll.", remedy=remedy)
+    plan = replace(whole.slabs, scale=whole.scale)
     out = _checked(out, (scan.rows, plan.edge(scan), plan.edge(scan)))
     account = account or SlabStatistics()
     clipped_before, filled_before = account.clipped, account.filled

@@ -18,10 +18,11 @@ import numpy as np
 from pellucid.device import Array, Device, launch, primitives
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.correction.flat_field import Calibration, attenuate, level_air, replace_bad_views
+from pellucid.tomo.correction.flat_field import Calibration, attenuate
 from pellucid.tomo.geometry.axis import find_axis
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import RowEnds, border_flags, border_sums, filter_sinograms, truncated
+from pellucid.tomo.pipeline.slabs import mended
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.reference.projection import circle_radius
 from pellucid.tomo.reference.view_weights import view_weights
@@ -193,8 +194,5 @@ def _add(
     slices: LiveSlices, scan: Scan, raw: Voxels, views: slice, calibration: Calibration, what: FollowOptions
 ) -> None:
     angles = scan.angles_rad[views]
-    found = attenuate(raw, scan.projections.times[views], calibration, what.device)
-    replace_bad_views(found.sinograms, found.bad, angles, what.device)
-    if what.recipe.air:
-        level_air(found.sinograms, what.recipe.air, what.device)
-    slices.add(found.sinograms, angles)
+    measured = attenuate(raw, scan.projections.times[views], calibration, what.device)
+    slices.add(mended(measured, angles, what.recipe, what.device), angles)

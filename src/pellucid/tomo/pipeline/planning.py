@@ -1,10 +1,10 @@
 """What has to be known of a scan before slabs of it are made: where the axis is, and what is prepared.
 
-Here: plan_slabs, axis_warnings, plan_preparation, and the plan for the slabs of what was prepared.
+Here: ScanPlan: what is prepared, and how slabs are made of it, for volumes, previews and arrays alike; axis_warnings.
 Not here: ways to find an axis (axis, tilt, offset), making slabs (slabs).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,8 +24,34 @@ AGREEING_PX, AGREEING_SHARE = 2.0, 0.01
 """Columns, and share of the columns, by which a row may differ from the axis and still agree with it."""
 
 
+@dataclass(frozen=True)
+class ScanPlan:
+    """How slices are made of a scan. detector: the plan in rows and columns of the detector. preparation: what whole
+    projections go through first, if anything. slabs: the plan for what is prepared; without a preparation, detector.
+    scale: from attenuation per pixel to attenuation per cm; 1 where the size of a pixel is unknown.
+    """
+
+    detector: SlabPlan
+    preparation: Preparation | None
+    slabs: SlabPlan
+    scale: float
+
+    @classmethod
+    def of(cls, scan: Scan, detector: SlabPlan) -> "ScanPlan":
+        preparation = _plan_preparation(detector)
+        if preparation is None:
+            return cls(detector, None, detector, scan.per_pixel)
+        scale = scan.per_pixel / (preparation.binning if scan.pixel_size_um else 1)
+        return cls(detector, preparation, _plan_prepared(scan, detector, preparation), scale)
+
+
+def plan_scan(scan: Scan, recipe: Recipe, device: Device) -> ScanPlan:
+    """The plan for all slices of a scan; the axis is looked for where the recipe does not give it."""
+    return ScanPlan.of(scan, plan_slabs(scan, recipe, device))
+
+
 def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
-    """The plan for all slabs of a scan; the axis is looked for where the recipe does not give it."""
+    """The plan in rows and columns of the detector."""
     scan.check_turn()
     _check_center(scan, recipe.center)
     if not recipe.is_offset:
@@ -38,7 +64,7 @@ def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
     return SlabPlan(recipe, (offset.column, 0.0), device, offset)
 
 
-def plan_preparation(plan: SlabPlan) -> Preparation | None:
+def _plan_preparation(plan: SlabPlan) -> Preparation | None:
     """What whole projections have to go through before slabs are made, where there is any such thing."""
     recipe = plan.recipe
     roll_rad = float(np.arctan(plan.axis[1])) if recipe.roll_deg else 0.0
@@ -46,7 +72,7 @@ def plan_preparation(plan: SlabPlan) -> Preparation | None:
     return request if request.is_needed else None
 
 
-def plan_prepared(scan: Scan, plan: SlabPlan, request: Preparation) -> SlabPlan:
+def _plan_prepared(scan: Scan, plan: SlabPlan, request: Preparation) -> SlabPlan:
     """The plan for slabs of prepared projections: views are joined and upright, and pixels are larger."""
     column, slope = plan.axis
     if request.offset is not None:

@@ -20,7 +20,7 @@ from pellucid.tomo.correction.preparation import Preparation
 from pellucid.tomo.correction.row_window import RowWindow
 from pellucid.tomo.geometry.tilt import Tilt
 from pellucid.tomo.methods.direct import ParallelGeometry
-from pellucid.tomo.pipeline.planning import plan_preparation, plan_prepared, plan_slabs
+from pellucid.tomo.pipeline.planning import ScanPlan, plan_slabs
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics, corrected, reconstructed
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Floats, Frames, Scan
@@ -140,16 +140,17 @@ class SlicePreview:
         """Everything but the slice itself. every: one of so many views, where whole projections are prepared."""
         self._check("row", row, self.scan.rows)
         scan, plan = self.scan, self._plan(recipe)
-        request = plan_preparation(plan)
+        whole = ScanPlan.of(scan, plan)
+        request, fitted = whole.preparation, whole.slabs
         steps = (recipe.zingers, recipe.air, recipe.rings, plan.axis if recipe.rings.method == "auto" else None)
         if request is None:
             sinograms = self._keep(("sinogram", row, *steps, plan.offset), lambda: self._plain(row, plan))
-            return _Ready(sinograms, plan.geometry(scan.angles_rad, (row, row + 1)), scan.per_pixel)
-        band, fitted = RowWindow.of(scan, request, row), plan_prepared(scan, plan, request)
+            return _Ready(sinograms, plan.geometry(scan.angles_rad, (row, row + 1)), whole.scale)
+        band = RowWindow.of(scan, request, row)
         key, some = ("sinogram", row, *steps, request, every), _thinned(scan, every)
         sinograms = self._keep(key, lambda: self._prepared(band, some, fitted, is_cancelled))
         geometry = fitted.geometry(request.angles(some), (band.index, band.index + 1))
-        return _Ready(sinograms, geometry, scan.per_pixel / (request.binning if scan.pixel_size_um else 1))
+        return _Ready(sinograms, geometry, whole.scale)
 
     def _plain(self, row: int, plan: SlabPlan) -> Array:
         """(1, view, column) on the device, of what is stored."""

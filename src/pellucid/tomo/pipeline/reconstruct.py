@@ -34,7 +34,7 @@ from pellucid.tomo.correction.frame_check import frame_warnings
 from pellucid.tomo.correction.preparation import Preparation, PreparationTask, check_binning
 from pellucid.tomo.geometry.field_of_view import width_warnings
 from pellucid.tomo.geometry.offset_check import offset_warnings
-from pellucid.tomo.pipeline.planning import plan_preparation, plan_prepared, plan_slabs
+from pellucid.tomo.pipeline.planning import plan_scan
 from pellucid.tomo.pipeline.slab_task import SlabTask
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics
 from pellucid.tomo.recipe import Recipe
@@ -171,25 +171,24 @@ class _Job:
         first, stop = (row // binning for row in _checked_rows(scan, request.output.rows, binning))
         values = plan_values(np.dtype(np.float32), request.output.dtype, request.output.value_range)
         check_light(scan, (first * binning, stop * binning))
-        on_detector = slabs = plan_slabs(scan, request.recipe, device)
-        raw, prepared, edge = scan.projections.shape, None, slabs.edge(scan)
-        preparation = plan_preparation(slabs)
-        if preparation is not None:
-            prepared, slabs = preparation.layout(scan), plan_prepared(scan, slabs, preparation)
+        plan = plan_scan(scan, request.recipe, device)
+        raw, prepared, edge = scan.projections.shape, None, plan.slabs.edge(scan)
+        if plan.preparation is not None:
+            prepared = plan.preparation.layout(scan)
             raw, edge = prepared.levels[0].shape, prepared.levels[0].shape[2]
         return cls(
             request,
             engine,
-            slabs,
-            on_detector.axis,
-            preparation,
+            plan.slabs,
+            plan.detector.axis,
+            plan.preparation,
             prepared,
             raw,
             scan.projections.dtype.itemsize,
             (first, stop),
-            scan.per_pixel / (binning if scan.pixel_size_um else 1),
+            plan.scale,
             values,
-            _layout((stop - first, edge, edge), _first_voxel(scan, on_detector, first, edge), scan, request, values),
+            _layout((stop - first, edge, edge), _first_voxel(scan, plan.detector, first, edge), scan, request, values),
         )
 
     def run_stages(self, opened: OpenJob, account: SlabStatistics, watch: Watch | None) -> None:

@@ -211,19 +211,25 @@ def corrected(
     """
     device = plan.device
     with account.timing("correct", device):
-        corrected = attenuate(raw, scan.projections.times, calibration, device)
-        account.note_light(corrected, calibration.first_row)
-        sinograms = corrected.sinograms
-        replace_bad_views(sinograms, corrected.bad, scan.angles_rad, device)
-        for row in corrected.black_rows:
-            sinograms[row] = 0
-        if plan.recipe.air:
-            level_air(sinograms, plan.recipe.air, device)
+        measured = attenuate(raw, scan.projections.times, calibration, device)
+        account.note_light(measured, calibration.first_row)
+        sinograms = mended(measured, scan.angles_rad, plan.recipe, device)
     with account.timing("rings", device):
         cleaned = _cleaned(sinograms, plan, account, axes)
     return (
         join_opposite_views(cleaned, plan.offset, OppositeViews.of(scan.angles_rad), device) if plan.offset else cleaned
     )
+
+
+def mended(measured: Correction, angles_rad: Floats, recipe: Recipe, device: Device) -> Array:
+    """Sinograms of measured attenuation, of all views or of some: rows without light replaced, the air levelled."""
+    sinograms = measured.sinograms
+    replace_bad_views(sinograms, measured.bad, angles_rad, device)
+    for row in measured.black_rows:
+        sinograms[row] = 0
+    if recipe.air:
+        level_air(sinograms, recipe.air, device)
+    return sinograms
 
 
 def _cleaned(sinograms: Array, plan: SlabPlan, account: SlabStatistics, axes: Floats) -> Array:
