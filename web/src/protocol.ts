@@ -596,7 +596,7 @@ export interface WorkerStatus {
 }
 
 /** Progress of a task. total: None if unknown. unit: "B" for bytes, else a noun in the plural.
- * url: where the result of an export can be fetched, once it is finished. */
+ * url: where the result of an export can be fetched, once it is finished. note: what the task waits for. */
 export interface Progress {
   readonly task: string;
   readonly name: string;
@@ -606,6 +606,7 @@ export interface Progress {
   readonly state: TaskState;
   readonly seconds_left: number | null;
   readonly url: string;
+  readonly note: string;
   readonly type: "progress";
 }
 
@@ -655,7 +656,7 @@ export interface ScanDraft {
   readonly draft: ReconstructionDraft;
 }
 
-/** GET /api/tasks/{task}. */
+/** GET /api/tasks/{task}. note: what it waits for. */
 export interface TaskStatus {
   readonly task: string;
   readonly state: TaskState;
@@ -664,6 +665,7 @@ export interface TaskStatus {
   readonly url: string;
   readonly what: string;
   readonly remedy: string;
+  readonly note: string;
 }
 
 /** A volume that is being made, or was. */

@@ -30,6 +30,7 @@ from pellucid.agent.change_events import ChangeNotifier
 from pellucid.agent.jobs.records import JobRecord, ViewerAddress
 from pellucid.agent.jobs.schedulers import LOCAL_POLL_S
 from pellucid.agent.jobs.supervisor import JobSupervisor
+from pellucid.agent.jobs.viewer_tasks import take_requests
 from pellucid.agent.lease import RENEWED_EVERY_S, AgentElsewhere, AgentRunning, Lease, StartState
 from pellucid.agent.proxy.server import ReverseProxy
 from pellucid.errors import InvalidInput, NotFound, PellucidError
@@ -177,6 +178,7 @@ class Agent:
         while True:
             try:
                 await asyncio.to_thread(self._keeper.poll)
+                await asyncio.to_thread(take_requests, self._keeper, self._folder / "jobs")
             except Exception:
                 # The edge of the watch: one bad look must not end all later ones.
                 log.exception("supervising the jobs failed")

@@ -35,6 +35,7 @@ from pellucid.instance.scene.catalogue import Catalogue, choices
 from pellucid.instance.scene.history import History, ScenePair
 from pellucid.instance.scene.shadings import Shadings
 from pellucid.instance.scene.slice_views import SliceViews
+from pellucid.instance.tasks.runner import CommandRunner
 from pellucid.instance.tasks.tasks import TaskRegistry
 from pellucid.instance.version import PRODUCT
 from pellucid.instance.websocket.client import ConnectedClient
@@ -53,7 +54,8 @@ WITHDRAWN = 4003
 class SessionOptions:
     """How a viewer is started. roots: what it may open. clock: in seconds, for the idle timeout and for connections
     that wait. max_bytes: of an array; 0 where only memory decides. root: what keys of the owner's pages are made from,
-    where a viewer was killed at this port. ahead: its Worker, where that was started before everything else."""
+    where a viewer was killed at this port. ahead: its Worker, where that was started before everything else. runner: of
+    reconstructions, where an agent started the viewer."""
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
@@ -63,6 +65,7 @@ class SessionOptions:
     root: str = field(default="", repr=False)
     max_bytes: int = 0
     ahead: PrestartedWorker | None = None
+    runner: CommandRunner | None = None
 
 
 class Session:
@@ -86,6 +89,7 @@ class Session:
         self.previews, self.drafts = PreviewRequests(self.worker, self.roots), DraftStore(self.tasks)
         self.connections, self.guest_turn = ConnectionRegistry(clock=setup.clock), asyncio.Lock()
         self.socket = self.transfer = ""
+        self.runner = setup.runner
         self.owner_url: Callable[[], str] = lambda: ""
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None

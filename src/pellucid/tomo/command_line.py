@@ -1,11 +1,12 @@
 """A reconstruction as a command line, to reproduce it.
 
-Here: ReconstructionParameters, as they are kept in a file, and arguments().
+Here: ReconstructionParameters, the file that they are kept in, and arguments().
 Not here: reading the command line (cli), every choice (recipe).
 """
 
+import json
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
@@ -33,12 +34,21 @@ def arguments(
     >>> arguments("a.h5", "a.zarr", ReconstructionParameters(recipe=Recipe(roll_deg=-0.25)))[5:]
     ['--roll=-0.25']
     """
-    words = ["reconstruct", source, "-o", target, "--pyramid"]
-    words += ["--overwrite"] if is_replaced else []
+    words = arguments_of_files(source, target, is_replaced=is_replaced)
     for name, value in (*_of_scan(parameters.scan), *_of_recipe(parameters.recipe)):
         is_left_out = value is None or value is False or value == ""
         words += [] if is_left_out else [name] if value is True else _text(name, str(value))
     return words
+
+
+def arguments_of_files(source: str, target: str, *, is_replaced: bool = False) -> list[str]:
+    """The same without the parameters, for a run that reads them from a recipe file."""
+    return ["reconstruct", source, "-o", target, "--pyramid", *(["--overwrite"] if is_replaced else [])]
+
+
+def recipe_text(parameters: ReconstructionParameters) -> str:
+    """The text of a recipe file, which ``pellucid reconstruct --recipe`` reads."""
+    return json.dumps(asdict(parameters), indent=2)
 
 
 def _text(name: str, text: str) -> list[str]:

@@ -50,7 +50,7 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
             <span style={share === null ? {} : { width: `${share * 100}%` }} />
           </div>
           <div className="row">
-            <span className="label number">{share === null ? "Starting…" : `${Math.round(share * 100)} %`}</span>
+            <span className="label number">{share === null ? progress?.note || "Starting…" : `${Math.round(share * 100)} %`}</span>
             {run.isWatched ? (
               <Button look="main" title="Watch the volume fill; these settings stay as they are" onClick={() => session.page({ scan: "" })}>
                 Watch

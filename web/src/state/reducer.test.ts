@@ -9,7 +9,7 @@ import { BEGINNING, type PageState, type Timing } from "./state";
 const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: "heard" }): PageState => reduce(state, message);
 const OPEN = hear(BEGINNING, { type: "heard", message: STATE, atMs: 0 });
 const AMBIENT = { path: ["light", "ambient"], value: 0.9 };
-const RUNNING: Progress = { task: "7", name: "movie", done: 1, total: 4, unit: "frames", state: "running", seconds_left: null, url: "", type: "progress" };
+const RUNNING: Progress = { task: "7", name: "movie", done: 1, total: 4, unit: "frames", state: "running", seconds_left: null, url: "", note: "", type: "progress" };
 const layers = (name: string, view: "main" | "other"): LayerList => ({ layers: [{ ...LAYER, name }], points: [], meshes: [], view, type: "layers" });
 const nameIn = (state: PageState): string | undefined => state.layers?.layers[0]?.name;
 
@@ -22,7 +22,7 @@ describe("the state", () => {
   });
 
   it("goes on with what was set up for a scan, on a page that was just opened", () => {
-    const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", remedy: "" };
+    const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", remedy: "", note: "" };
     const run = { scan: "/a.h5", output: "/a.zarr", is_watched: true, status };
     const message: Reconstructions = { open: "/a.h5", drafts: [{ scan: "/a.h5", draft: DRAFT }], runs: [run], type: "reconstructions" };
     const first = hear(BEGINNING, { type: "heard", message, atMs: 0 });

@@ -107,6 +107,10 @@ class RecordStore:
             if record is not None and record.id == folder.name:
                 yield record
 
+    def read(self, id: str) -> JobRecord | None:
+        """As the agent wrote it last; None where there is none."""
+        return _read(JobRecord, self.folder_of(id) / RECORD)
+
     def address(self, id: str) -> ViewerAddress | None:
         return _read(ViewerAddress, self.folder_of(id) / ADDRESS)
 

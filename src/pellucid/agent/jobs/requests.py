@@ -86,7 +86,8 @@ class ViewerRequest:
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """arguments: as for the command line, the command first. folder: where relative paths start."""
+    """arguments: as for the command line, the command first. folder: where relative paths start. readable: the folders
+    whose files it may read; without any, all."""
 
     arguments: tuple[str, ...]
     folder: str
@@ -95,6 +96,7 @@ class TaskRequest:
     cores: int = 0
     name: str = ""
     overrides: Overrides = Overrides()
+    readable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_storable(self, "the request")

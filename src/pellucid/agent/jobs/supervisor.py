@@ -20,6 +20,7 @@ from pellucid.agent.jobs.records import PROGRESS, REASON, TURN, JobOutputs, JobR
 from pellucid.agent.jobs.requests import JobRequest, TaskRequest, ViewerRequest
 from pellucid.agent.jobs.schedulers import Schedulers
 from pellucid.errors import NotFound, PellucidError
+from pellucid.formats.local_files import VARIABLE, limit_text
 from pellucid.jobs.job import Job, exit_code
 from pellucid.jobs.job_state import JobState
 from pellucid.jobs.site import Site
@@ -257,6 +258,7 @@ def _of_viewer(job: JobState, has_address: bool) -> JobState:
 def _command(request: JobRequest, place: Path) -> tuple[str, ...]:
     """What runs in the job. Everything else it reads from its folder: arguments can be read by others."""
     if isinstance(request, TaskRequest):
-        chdir = ("/usr/bin/env", f"--chdir={request.folder}")
+        limit = (f"{VARIABLE}={limit_text(request.readable)}",) if request.readable else ()
+        chdir = ("/usr/bin/env", f"--chdir={request.folder}", *limit)
         return (*chdir, sys.executable, "-m", "pellucid", *request.arguments, "--progress-file", str(place / PROGRESS))
     return (sys.executable, "-m", "pellucid.agent.jobs.viewer_main", str(place))

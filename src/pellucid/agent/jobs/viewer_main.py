@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.agent.jobs.certificate import make_certificate
 from pellucid.agent.jobs.records import ADDRESS, REASON, REQUEST, SAVED, ViewerAddress
+from pellucid.agent.jobs.requests import Overrides
+from pellucid.agent.jobs.viewer_tasks import ViewerTasks
+from pellucid.dataclass_json import from_json
 from pellucid.device.hardware import ALL
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.system_errors import system_error
@@ -94,9 +97,15 @@ def _begun(folder: Path, request: dict[str, Any]) -> "tuple[Instance, Certificat
         # Only where the agent may be on another machine does anybody have to be let in from there.
         certificate = make_certificate(folder) if request["is_remote"] else None
         setup = SessionOptions(
-            device, tuple(request["roots"]), request["idle_timeout_s"], max_bytes=request["max_bytes"], ahead=ahead
-        )
+            device, tuple(request["roots"]), request["idle_timeout_s"], max_bytes=request["max_bytes"], ahead=ahead,
+            runner=ViewerTasks(folder, is_here=not request["is_remote"], overrides=_overrides(request)),
+        )  # fmt: skip
         return Instance(request["source"], setup, 0, request["state"], certificate), certificate
+
+
+def _overrides(request: dict[str, Any]) -> Overrides:
+    overrides: Overrides = from_json(Overrides, request["overrides"], "overrides")
+    return overrides
 
 
 def _note_use(instance: "Instance", address: Path) -> None:

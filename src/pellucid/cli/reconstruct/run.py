@@ -110,8 +110,10 @@ def viewer_for(options: argparse.Namespace) -> "Viewer":
     """The one at the address that was given, or a new one."""
     from pellucid.cli.reconstruct.live_view import viewer_at
 
-    # Arguments can be read by everybody: a viewer that starts this command tells its address in another way.
+    # Other users can read arguments: a viewer that starts this command, or its agent, sends the address in another way.
     url = sys.stdin.readline().strip() if options.view == "-" else options.view or ""
+    if url.startswith("/"):
+        url = Path(url).read_text().strip()
     return viewer_at(url, options.device)
 
 

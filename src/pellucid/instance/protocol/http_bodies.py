@@ -304,7 +304,7 @@ class TaskStarted:
 
 @dataclass(frozen=True)
 class TaskStatus:
-    """GET /api/tasks/{task}."""
+    """GET /api/tasks/{task}. note: what it waits for."""
 
     task: str
     state: Literal["running", "finished", "stopped"]
@@ -313,6 +313,7 @@ class TaskStatus:
     url: str
     what: str = ""
     remedy: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ class WorkerStatus:
 class Progress:
     """Progress of a task. total: None if unknown. unit: "B" for bytes, else a noun in the plural.
 
-    url: where the result of an export can be fetched, once it is finished.
+    url: where the result of an export can be fetched, once it is finished. note: what the task waits for.
     """
 
     task: str
@@ -161,6 +161,7 @@ class Progress:
     state: TaskState
     seconds_left: float | None = None
     url: str = ""
+    note: str = ""
     type: Literal["progress"] = "progress"
 
 

@@ -1,10 +1,11 @@
-"""Making the volume of a scan while people look: a command in a process of its own, as a task.
+"""Making the volume of a scan while people look: a command with a recipe file, as a task.
 
-Here: start: the process, its progress, its log, its end.
-Not here: what it does (tomo, by way of the command line), trying settings before (previews).
+Here: start; the command in a process of the viewer: its progress, its log, its end.
+Not here: what it does (tomo, by way of the command line), trying settings before (previews), the same through the agent
+(agent_run).
 
-The process is the one that the shown command would start. Stopped, or left by a viewer that ends, it can be started
-again and goes on where it was.
+The command does what the shown one does. Stopped, or left by a viewer that ends, it can be started again and goes on
+where it was.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pellucid.dataclass_json import check_storable
@@ -22,10 +23,19 @@ from pellucid.errors import Cancelled, NotFound, OutputExists, PellucidError
 from pellucid.formats.local_files import VARIABLE, limit_text
 from pellucid.formats.location import Location
 from pellucid.instance.protocol.reconstruction import ReconstructionRequest
+from pellucid.instance.reconstruction.agent_run import AgentRun
 from pellucid.instance.reconstruction.previews import checked_scan
 from pellucid.instance.session import Session
+from pellucid.instance.tasks.runner import CommandRequest, CommandRunner
+from pellucid.instance.tasks.tasks import TaskRegistry
 from pellucid.jobs.task_progress import TaskProgress, read_progress
-from pellucid.tomo.command_line import ReconstructionParameters, arguments, shell_line
+from pellucid.tomo.command_line import (
+    ReconstructionParameters,
+    arguments,
+    arguments_of_files,
+    recipe_text,
+    shell_line,
+)
 
 LOOK_S = 0.2
 TIMEOUT_S = 5.0
@@ -49,25 +59,44 @@ def command_text(session: Session, request: ReconstructionRequest) -> str:
 def start(session: Session, request: ReconstructionRequest) -> str:
     """Begin; the id of the task."""
     check_storable(request, "the request")
-    words = command(session, request)
-    if not request.is_replaced and Path(session.roots.require_allowed(request.output)).exists():
+    source = checked_scan(session.roots, request.path, request.options)
+    target = session.roots.require_allowed(request.output)
+    if not request.is_replaced and Path(target).exists():
         raise OutputExists(request.output)
-    words += ["--device", session.relay.device, *(["--view", "-"] if request.is_watched else [])]
-    run = _Run(words, session.tasks.folder, session.owner_url(), limit_text(session.roots.readable))
+    name = f"Reconstructing {Location.parse(request.path).name}"
+    words = arguments_of_files(source, target, is_replaced=request.is_replaced)
+    recipe = recipe_text(ReconstructionParameters(request.options, request.recipe))
+    if session.runner is None:
+        run: _Run | AgentRun = _Run(words, recipe, session, is_watched=request.is_watched)
+    else:
+        request = replace(request, is_watched=request.is_watched and session.runner.is_here)
+        run = _agent_run(session, session.runner, CommandRequest(name, tuple(words), {"--recipe": recipe}), request)
 
     async def work(id: str) -> None:
-        await run.carry_out(id, lambda share: session.tasks.report(id, round(100 * share), 100, "%"))
+        await run.carry_out(id, session.tasks)
 
-    task = session.tasks.start(f"Reconstructing {Location.parse(request.path).name}", work, run.stop)
+    task = session.tasks.start(name, work, run.stop)
     session.drafts.run_started(request, task)
     session.broadcast(session.drafts.message(), "own")
     return task
+
+
+def _agent_run(
+    session: Session, runner: CommandRunner, command: CommandRequest, request: ReconstructionRequest
+) -> AgentRun:
+    """Slices are shown only where it starts at once: the address of a viewer does not hold for long."""
+    device = ("--device", session.relay.device) if runner.is_here else ()
+    files = {**command.files, **({"--view": session.owner_url()} if request.is_watched else {})}
+    command = replace(command, arguments=(*command.arguments, *device), files=files, readable=session.roots.readable)
+    return AgentRun(runner, command, session.tasks.folder)
 
 
 def log_of(session: Session, task: str) -> str:
     """What the process of a task has written, the end of it."""
     session.tasks.status(task)
     path = _log(session.tasks.folder, task)
+    if path.is_symlink() and not path.exists():  # The agent has not started it yet.
+        return ""
     if not path.exists():
         raise NotFound(f"The log of the task {task}")
     return path.read_text(errors="replace")[-LOG_BYTES:]
@@ -82,9 +111,9 @@ class _Run:
     """One process."""
 
     words: list[str]
-    folder: Path
-    url: str = field(repr=False)
-    allowed: str = "[]"
+    recipe: str
+    session: Session
+    is_watched: bool
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
     _stopped_at: float | None = None
 
@@ -94,21 +123,27 @@ class _Run:
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(signal.SIGINT)
 
-    async def carry_out(self, id: str, report: Callable[[float], None]) -> None:
-        log, progress = _log(self.folder, id), self.folder / f"{id}.progress"
+    async def carry_out(self, id: str, tasks: TaskRegistry) -> None:
+        log, progress = _log(tasks.folder, id), tasks.folder / f"{id}.progress"
+        recipe = tasks.folder / f"{id}.recipe.json"
+        recipe.write_text(self.recipe)
+        self.words += ["--recipe", str(recipe), "--device", self.session.relay.device]
+        self.words += ["--view", "-"] if self.is_watched else []
+        report = lambda share: tasks.report(id, round(100 * share), 100, "%")  # noqa: E731
         with _pipe() as (theirs, _):  # It ends when this process does, also where this is killed.
             self._process = process = await self._started(log, progress, theirs)
             await self._watch(process, progress, report)
         self._conclude(process.returncode or 0, read_progress(progress))
 
     async def _started(self, log: Path, progress: Path, pipe: int) -> asyncio.subprocess.Process:
+        allowed = limit_text(self.session.roots.readable)
         with log.open("wb") as stream:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "pellucid", *self.words, "--progress-file", str(progress),
                 "--end-with", str(pipe), pass_fds=[pipe],
-                stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream, env={**os.environ, VARIABLE: self.allowed},
+                stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream, env={**os.environ, VARIABLE: allowed},
             )  # fmt: skip
-        _tell(process, self.url)
+        _tell(process, self.session.owner_url())
         return process
 
     async def _watch(

@@ -103,8 +103,16 @@ class TaskRegistry:
         if task is None:
             return
         self._idle.touch()
-        task.status = replace(task.status, done=done, total=total)
+        task.status = replace(task.status, done=done, total=total, note="")
         self._tell(Progress(id, task.name, done, total, unit, "running", seconds_left), task.by)
+
+    def report_waiting(self, id: str, note: str) -> None:
+        """It has not begun. note: what it waits for."""
+        task = self._tasks.get(id)
+        if task is not None:
+            self._idle.touch()
+            task.status = replace(task.status, note=note)
+            self._tell(Progress(id, task.name, 0, None, "", "running", note=note), task.by)
 
     def worker_progress(self, made: ProgressReported, id: str | None) -> None:
         """Of the Worker: of a task of ours, or of something that it does by itself, which all who may steer learn."""
@@ -167,7 +175,7 @@ class TaskRegistry:
         task = self._tasks[id]
         before, task.cancel = task.status, None
         what, remedy = (error.what, error.remedy) if error else ("", "")
-        task.status = replace(before, state=state, url=url, what=what, remedy=remedy)
+        task.status = replace(before, state=state, url=url, what=what, remedy=remedy, note="")
         self._tell(Progress(id, task.name, before.done, before.total, "", state, None, url), task.by)
 
     def _tell(self, reply: Progress, by: Requester) -> None:

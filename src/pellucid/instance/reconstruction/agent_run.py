@@ -1,0 +1,88 @@
+"""A reconstruction that the agent runs: here, or as a job of the cluster, which may have to wait.
+
+Here: AgentRun: submitting the command, its progress, what it waits for, its end.
+Not here: the agent's side (agent.jobs.viewer_tasks), a reconstruction in a child of the viewer (runs).
+
+It goes on when the viewer ends. Stopped, it can be started again and continues.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pellucid.errors import Cancelled, PellucidError
+from pellucid.instance.tasks.runner import CommandReport, CommandRequest, CommandRunner, RunningCommand
+from pellucid.instance.tasks.tasks import TaskRegistry
+from pellucid.jobs.job_state import JobState
+
+POLL_S = 0.5
+
+
+@dataclass
+class AgentRun:
+    """log_folder: where a link to the log of the command goes."""
+
+    runner: CommandRunner
+    request: CommandRequest
+    log_folder: Path
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    async def carry_out(self, id: str, tasks: TaskRegistry) -> None:
+        command = await asyncio.to_thread(self.runner.submit, self.request)
+        (self.log_folder / f"{id}.log").symlink_to(command.log)
+        is_cancelled = False
+        while not (seen := await asyncio.to_thread(command.look)).is_over:
+            if self._stopped.is_set() and not is_cancelled:
+                is_cancelled = True
+                await self._cancel(command, seen)
+            _report(tasks, id, seen)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(_pause(self._stopped, is_cancelled), POLL_S)
+        self._conclude(seen)
+
+    async def _cancel(self, command: RunningCommand, seen: CommandReport) -> None:
+        await asyncio.to_thread(command.cancel)
+        if seen.state is None:  # The agent has not started it, and will not.
+            raise Cancelled("The reconstruction")
+
+    def _conclude(self, seen: CommandReport) -> None:
+        progress, state = seen.progress, seen.state
+        if seen.refusal is not None:
+            raise seen.refusal
+        if progress is not None and progress.result:
+            return
+        if self._stopped.is_set():
+            raise Cancelled("The reconstruction")
+        if progress is not None and progress.error is not None:
+            raise progress.error.to_error()
+        if state is not None and state.phase == "ended":  # Somebody stopped it on the agent's page.
+            raise Cancelled("The reconstruction")
+        why = "" if state is None else f": {state.reason.rstrip('.')}"
+        raise PellucidError(f"The reconstruction did not finish{why}.", remedy="Read its log.")
+
+
+async def _pause(stopped: asyncio.Event, is_cancelled: bool) -> None:
+    """Until somebody stops it; once that has happened, for as long as the caller allows."""
+    await (asyncio.Event() if is_cancelled else stopped).wait()
+
+
+def _report(tasks: TaskRegistry, id: str, seen: CommandReport) -> None:
+    if seen.state is None:
+        tasks.report_waiting(id, "Waiting for the agent")
+    elif seen.state.phase in ("queued", "unknown"):
+        tasks.report_waiting(id, _waiting(seen.state))
+    elif seen.progress is not None:
+        tasks.report(id, round(100 * (seen.progress.fraction or 0.0)), 100, "%")
+
+
+def _waiting(state: JobState) -> str:
+    """
+    >>> _waiting(JobState("queued", "Resources", place=3))
+    'Waiting in the queue at position 3: Resources'
+    """
+    place = "" if state.place is None else f" at position {state.place}"
+    return f"Waiting in the queue{place}" + (f": {state.reason.rstrip('.')}" if state.reason else "")

@@ -1,0 +1,143 @@
+"""Tasks that a viewer asks its agent for, through files."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from pellucid.agent.jobs import schedulers
+from pellucid.agent.jobs.requests import Overrides, ViewerRequest
+from pellucid.agent.jobs.supervisor import JobSupervisor
+from pellucid.agent.jobs.viewer_tasks import ViewerTask, ViewerTasks, take_requests
+from pellucid.errors import InvalidInput, NotFound
+from pellucid.formats.local_files import VARIABLE
+from pellucid.instance.tasks.runner import CommandRequest
+from pellucid.jobs.job import Job, SubmittedJob
+from pellucid.jobs.job_state import JobState
+from pellucid.jobs.site import Site
+
+SITE = Site("slurm", poll_s=0.0)
+COMMAND = CommandRequest("Reconstructing a", ("reconstruct", "/a.h5"), {"--recipe": '{"recipe": {}}'}, ("/data",))
+
+
+class FakeScheduler:
+    """Submits nothing; its states are set by the test."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, JobState] = {}
+        self.jobs: list[Job] = []
+        self.cancelled: list[tuple[str, bool]] = []
+        self.refusal: InvalidInput | None = None
+
+    def submit(self, job: Job, site: Site) -> str:
+        if self.refusal is not None:
+            raise self.refusal
+        self.jobs.append(job)
+        self.known[job.id] = JobState("queued", "Priority", place=3)
+        return str(len(self.jobs))
+
+    def states(self, jobs: Iterable[SubmittedJob]) -> dict[str, JobState]:
+        return {job.id: self.known[job.id] for job in jobs}
+
+    def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
+        self.cancelled.append((job.id, is_urgent))
+
+
+@pytest.fixture
+def scheduler(monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
+    made = FakeScheduler()
+    monkeypatch.setattr(schedulers, "make_scheduler", lambda _: made)
+    return made
+
+
+@pytest.fixture
+def keeper(scheduler: FakeScheduler, tmp_path: Path) -> JobSupervisor:
+    keeper = JobSupervisor(tmp_path, SITE)
+    keeper.start(ViewerRequest(gpus=2, memory_bytes=7, cores=3))
+    return keeper
+
+
+@pytest.fixture
+def viewer(keeper: JobSupervisor, tmp_path: Path) -> ViewerTasks:
+    (record,) = keeper.records
+    return ViewerTasks(tmp_path / record.id, is_here=False, overrides=Overrides())
+
+
+def task_job(scheduler: FakeScheduler, task: ViewerTask) -> Job:
+    return next(job for job in scheduler.jobs if job.id == task.id)
+
+
+def test_a_request_becomes_a_job_with_the_viewers_resources(
+    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+) -> None:
+    task = viewer.submit(COMMAND)
+    assert task.look().state is None
+    for _ in range(2):  # It is started once.
+        take_requests(keeper, tmp_path)
+    job = task_job(scheduler, task)
+    assert (job.resources.gpus, job.resources.memory_bytes, job.resources.cores) == (2, 7, 3)
+    assert job.command[2] == f'{VARIABLE}=["/data"]'
+    command = job.command[job.command.index("pellucid") + 1 :]
+    assert command[:3] == ("reconstruct", "/a.h5", "--recipe")
+    recipe = Path(command[3])
+    assert (recipe.read_text(), recipe.stat().st_mode & 0o077) == ('{"recipe": {}}', 0)
+    assert len(scheduler.jobs) == 2
+    keeper.poll()
+    assert task.look().state == JobState("queued", "Priority", place=3)
+    assert task.log == tmp_path / task.id / "log.txt"
+
+
+def test_an_agent_that_ended_before_it_removed_a_request_starts_it_once(
+    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+) -> None:
+    task = viewer.submit(COMMAND)
+    written = (task.folder / f"{task.id}.request").read_text()
+    take_requests(keeper, tmp_path)
+    (task.folder / f"{task.id}.request").write_text(written)
+    take_requests(JobSupervisor(tmp_path, SITE), tmp_path)
+    assert [job.id for job in scheduler.jobs].count(task.id) == 1
+    assert not (task.folder / f"{task.id}.request").exists()
+
+
+def test_a_task_is_cancelled(
+    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+) -> None:
+    running, waiting = viewer.submit(COMMAND), viewer.submit(COMMAND)
+    waiting.cancel()
+    take_requests(keeper, tmp_path)
+    running.cancel()
+    take_requests(keeper, tmp_path)
+    assert scheduler.cancelled == [(running.id, False)]
+    with pytest.raises(NotFound):
+        keeper.get(waiting.id)
+    assert waiting.look().state is None
+
+
+def test_a_refusal_reaches_the_viewer(
+    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+) -> None:
+    scheduler.refusal = InvalidInput("Slurm rejected the job: no such partition.", remedy="Request less.")
+    refused, malformed = viewer.submit(COMMAND), viewer.submit(COMMAND)
+    (malformed.folder / f"{malformed.id}.request").write_text(json.dumps({"arguments": ["doctor"], "folder": "/"}))
+    take_requests(keeper, tmp_path)
+    seen = refused.look()
+    assert seen.is_over and type(seen.refusal) is InvalidInput
+    assert (seen.refusal.what, seen.refusal.remedy) == (scheduler.refusal.what, "Request less.")
+    assert "doctor" in str(malformed.look().refusal)
+
+
+def test_progress_and_end_are_read_from_the_record(
+    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+) -> None:
+    task = viewer.submit(COMMAND)
+    take_requests(keeper, tmp_path)
+    progress = {"name": "Reconstructing", "fraction": 0.25, "text": "", "result": "", "error": None}
+    (tmp_path / task.id / "progress.json").write_text(json.dumps(progress))
+    scheduler.known[task.id] = JobState("running")
+    keeper.poll()
+    seen = task.look()
+    assert seen.progress is not None and seen.progress.fraction == 0.25 and not seen.is_over
+    scheduler.known[task.id] = JobState("ended")
+    keeper.poll()
+    assert task.look().is_over
