@@ -143,7 +143,6 @@ FAULTS: list[Callable[[dict[str, Any]], object]] = [
     lambda header: header.update(shape=[10**400, 8, 9]),
     lambda header: header.update(dtype="object"),
     lambda header: header.update(dtype="float33"),
-    lambda header: header.update(spacing=[0, 1, 1]),
     lambda header: header.update(fields=[]),
     lambda header: header.update(fields=header["fields"] * 5000),
     lambda header: header.update(fields=header["fields"] * 2),
