@@ -178,6 +178,11 @@ def test_hostile_headers_are_refused(path: Path, number: int) -> None:
         pellucid.open(str(with_header(path, FAULTS[number])))
 
 
+def test_a_spacing_that_is_not_positive_is_taken_to_be_unknown(path: Path) -> None:
+    with pellucid.open(str(with_header(path, lambda header: header.update(spacing=[0, 1, 1])))) as volume:
+        assert volume.spacing == (1.0, 1.0, 1.0)
+
+
 def test_odd_quality_and_orientation_are_left_out(path: Path) -> None:
     odd = {"psnr": "high", "ssim": 10**400, "mse": True, "max": 1}
     changed = with_header(path, lambda header: header.update(quality=odd, orientation=[1, 2]))
