@@ -10,7 +10,7 @@ export PELLUCID_KERNEL_FOLDER ?= $(CURDIR)/.kernels
 export PYTHONUNBUFFERED := 1
 # Compiled Python is kept too, whatever the environment says: tests start hundreds of processes that would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
-# Worker processes for the tests; 0 runs them in one. Files that start a browser of their own cannot share a worker with tests/web.
+# Worker processes for the tests, one for each core at most; 0 runs them in this one.
 TEST_WORKERS ?= 0
 
 # timed(NAME, COMMAND): run it, and leave the seconds it took where the table of times finds them.
