@@ -10,8 +10,10 @@ evaluated, beside PyTorch. Real scans are taken from ../shared/data; those that 
 import math
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -50,20 +52,25 @@ class Size:
         return f"analytic volumes of {self.side}³, {len(self.scans)} scans, fields of {self.sizes} bytes"
 
 
-FULL = Size(512, tuple(SCANS), (131_072, 1_000_000), None)
+FULL = Size(256, tuple(SCANS), (131_072, 1_000_000), None)
 QUICK = Size(32, (), (16_384,), 60)
 
 
 def main() -> None:
     given = options("Neural fields beside classic codecs.")
     size = QUICK if given.is_quick else FULL
+    volumes = _volumes(size)
     rows: list[Row] = []
-    for name, array in _volumes(size):
-        for target in size.sizes if name in SCANS or size is QUICK else size.sizes[:1]:
-            rows += quality_rows(name, array, target, size)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        waiting = []
+        for name, array in volumes:
+            for target in size.sizes:
+                waiting.append(start_rows(name, array, target, size, pool))
+        for finish in waiting:
+            rows += finish()
     rows += [unavailable(name, "ours", "absent") for name in size.scans if not _path(name).exists()]
     if torch.cuda.is_available():
-        rows += speed_rows([(name, array) for name, array in _volumes(size) if name in SCANS])
+        rows += speed_rows([(name, array) for name, array in volumes if name in SCANS])
     report("neural", rows, str(size), given)
 
 
@@ -102,28 +109,32 @@ def turbulent(side: int) -> Array:
     return values
 
 
-def quality_rows(name: str, array: Array, target: int, size: Size) -> list[Row]:
-    """One row for every rival at one size."""
-    volume = Volume.from_array(array)
+def start_rows(name: str, array: Array, target: int, size: Size, pool: ProcessPoolExecutor) -> Callable[[], list[Row]]:
+    """Compress a volume, and start the rivals at the same size; what is returned waits for the rows."""
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/a.npy", array)
         ours = compress(f"{folder}/a.npy", f"{folder}/a.plf", CompressionOptions(size=target, steps=size.steps))
-        published = compress(
-            f"{folder}/a.npy",
-            f"{folder}/b.plf",
-            CompressionOptions(parameters=target // 4, model="amgsrn", steps=size.steps, is_rounded=False),
-        )
-    used = ours.field_bytes
+        plain = CompressionOptions(parameters=target // 4, model="amgsrn", steps=size.steps, is_rounded=False)
+        published = compress(f"{folder}/a.npy", f"{folder}/b.plf", plain)
     case = f"{name}, {target // 1000} kB"
-    rows = [_row(case, ours.quality.psnr, "AMGSRN, float32", published.quality.psnr)]
-    for peer, codec in CODECS.items():
-        try:
-            decoded = at_size(codec, array, used)
-        except (ImportError, ValueError) as error:
-            rows.append(unavailable(case, peer, str(error)[:60]))
-            continue
-        rows.append(_row(case, ours.quality.psnr, peer, measure(volume, partial(_part, decoded)).psnr))
-    return rows
+    first = _row(case, ours.quality.psnr, "AMGSRN, float32", published.quality.psnr)
+    rivals = {peer: pool.submit(psnr_at_size, peer, array, ours.field_bytes) for peer in CODECS}
+
+    def finish() -> list[Row]:
+        rows = [first]
+        for peer, future in rivals.items():
+            try:
+                rows.append(_row(case, ours.quality.psnr, peer, future.result()))
+            except (ImportError, ValueError) as error:
+                rows.append(unavailable(case, peer, str(error)[:60]))
+        return rows
+
+    return finish
+
+
+def psnr_at_size(peer: str, array: Array, target: int) -> float:
+    decoded = at_size(CODECS[peer], array, target)
+    return measure(Volume.from_array(array), partial(_part, decoded)).psnr
 
 
 def _part(array: Array, box: Box) -> Array:

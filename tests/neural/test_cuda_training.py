@@ -133,7 +133,7 @@ def test_a_training_reaches_what_pytorch_reaches() -> None:
 
 def test_rounded_features_are_whole_steps() -> None:
     voxels = volume()
-    network = make_network("pyramid", 1 << 13, (40, 33, 50)).cuda()
+    network = make_network("pyramid", 1 << 16, (40, 33, 50)).cuda()
     trainer = trainer_of(network, voxels, steps=400, batch=1 << 12, rounding=0.25)
     result = trainer.train()
     grids = [grid for group in network.grid_groups() for grid in group.features]
