@@ -17,9 +17,6 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 """By the module that is imported, where the distribution has another name."""
 
-TENSORS = {"torch"}
-"""Taken as they come: arrays on a device are exchanged with it, and training neural fields needs it."""
-
 RUN_AS_PROGRAMS = {"jupyterhub", "jupyter-server-proxy"}
 """Started or found by name, and not imported."""
 
@@ -55,7 +52,7 @@ def test_every_imported_package_is_declared() -> None:
 
 
 def test_every_extra_is_for_code_that_exists() -> None:
-    used = {*imported_packages(ROOT / "src"), *RUN_AS_PROGRAMS, *TENSORS}
+    used = {*imported_packages(ROOT / "src"), *RUN_AS_PROGRAMS}
     assert {extra: listed - used for extra, listed in extras_for_users().items() if listed - used or not listed} == {}
 
 
