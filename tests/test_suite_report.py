@@ -67,13 +67,16 @@ def test_a_known_fault_is_no_skip(tmp_path: Path) -> None:
     assert run.returncode == 0 and "1 xfailed" in run.stdout, run.stdout + run.stderr
 
 
-CLUSTERED = """import os, pytest
+SAY_WORKER = 'Path(__file__).with_suffix(".worker").write_text(os.environ["PYTEST_XDIST_WORKER"])'
+CLUSTERED = f"""import os, pytest
+from pathlib import Path
 @pytest.fixture(scope="session")
 def slurm_cluster(): pass
-def test_one(slurm_cluster: "SlurmCluster"): assert os.environ["PYTEST_XDIST_WORKER"] == "gw0"
+def test_one(slurm_cluster: "SlurmCluster"): {SAY_WORKER}
 """
-OTHER = """import os
-def test_one(): assert os.environ["PYTEST_XDIST_WORKER"] == "gw1"
+OTHER = f"""import os
+from pathlib import Path
+def test_one(): {SAY_WORKER}
 """
 
 
@@ -84,6 +87,8 @@ def test_workers_are_reported_in_one_table_and_tests_that_need_a_cluster_share_o
     (tmp_path / "times" / "check").write_text("1.5\n")
     run = run_suite(tmp_path, "--numprocesses=2", SUITE_TIMES=str(tmp_path / "times"))
     assert run.returncode == 0 and "4 passed" in run.stdout, run.stdout + run.stderr
+    workers = {name: (tmp_path / f"test_{name}.worker").read_text() for name in "abcd"}
+    assert workers["b"] == workers["c"] == workers["d"] != workers["a"]
     rows = [line.split() for line in run.stdout.partition("time of each layer")[2].splitlines()[1:]]
     assert [row[0] for row in rows[:5]] == ["layer", "check", "collection", "house", "total"]
     assert rows[3][1] == "4" and len(rows[3]) == 4
