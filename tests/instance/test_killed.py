@@ -170,7 +170,7 @@ def test_one_that_is_to_stay_and_cannot_be_written_down_is_refused(place: Place)
 def test_a_viewer_of_the_agent_whose_address_cannot_be_written_is_stopped(place: Place) -> None:
     request = {
         "device": "cpu", "roots": [], "idle_timeout_s": 60.0, "max_bytes": 0, "is_remote": False, "minutes": 0,
-        "source": None, "state": "",
+        "source": None, "state": "", "overrides": {},
     }  # fmt: skip
     job = place.folder / "job"
     (job / "address.json").mkdir(parents=True)
