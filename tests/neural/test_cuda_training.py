@@ -16,6 +16,12 @@ from pellucid.neural.training import TrainingOptions, train  # noqa: E402
 pytestmark = pytest.mark.gpu
 
 
+@pytest.fixture(autouse=True)
+def _cuda() -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+
+
 def volume(shape: tuple[int, int, int] = (40, 33, 50), seed: int = 0) -> Any:
     z, y, x = np.meshgrid(*(np.linspace(-1, 1, n, dtype=np.float32) for n in shape), indexing="ij")
     ball = np.exp(-8 * (x**2 + y**2 + (z - 0.2) ** 2)) + 0.2 * np.sin(7 * x) * np.cos(5 * y + z)

@@ -85,7 +85,7 @@ def test_the_density_is_the_formula(grids: int, seed: int) -> None:
     if density.min() <= 0:  # Grids that are mirrored have negative densities, which have no logarithm.
         return
     own = density / density.sum()
-    target = own ** (errors.mean() / errors)
+    target = (own + 1e-16) ** (errors.mean() / errors)
     assert np.allclose(target_density(torch.from_numpy(own), torch.from_numpy(errors)), target, rtol=1e-4)
     normalised = target / target.sum()
     expected = np.sum(normalised * np.log((normalised + 1e-16) / (own + 1e-16)))
