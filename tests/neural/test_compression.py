@@ -131,6 +131,18 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "c.plf").exists()
 
 
+def test_what_a_header_names_is_not_replaced(tmp_path: Path) -> None:
+    array = smooth("uint8")
+    (tmp_path / "voxels.plf").write_bytes(array.tobytes())
+    sizes = " ".join(str(n) for n in array.shape[::-1])
+    fields = f"type: uint8\ndimension: 3\nsizes: {sizes}\nencoding: raw\ndata file: voxels.plf\n\n"
+    (tmp_path / "a.nhdr").write_text(f"NRRD0004\n{fields}")
+    options = CompressionOptions(size=6000, steps=1, batch=64, overwrite=True)
+    with pytest.raises(InvalidInput):
+        compress(tmp_path / "a.nhdr", tmp_path / "voxels.plf", options)
+    assert (tmp_path / "voxels.plf").read_bytes() == array.tobytes()
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write(tmp_path / "a.npy", smooth("uint8"))
     command = ["compress", str(source), "-o", str(tmp_path / "a.plf"), "--size", "6kB", "--steps", "5"]

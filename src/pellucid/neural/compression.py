@@ -15,6 +15,7 @@ import torch
 
 from pellucid import progress
 from pellucid.box import Box
+from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput, OutputExists
 from pellucid.formats.location import Location
 from pellucid.formats.neural_field.container import write_file
@@ -90,13 +91,7 @@ def compress(source: str | Path | Location, output: str | Path, options: Compres
     options, path = options or CompressionOptions(), Path(output)
     _check(options, path)
     with open_volume(source) as volume:
-        if (
-            path.exists()
-            and volume.location.path
-            and Path(volume.location.path).exists()
-            and path.samefile(volume.location.path)
-        ):
-            raise InvalidInput(f"{path} is the volume to compress.", remedy="Choose another output.")
+        check_output(path, [volume.location])
         _check_values(volume)
         device = _device(options.device)
         samples = _samples(volume, device)
