@@ -1,12 +1,11 @@
 """From the raw rows of a scan to the slices of a slab: all steps of a recipe, a few slices at a time.
 
 Here: make_slab, and the two halves that it consists of.
-Not here: the steps themselves, how much memory they take (memory_model), files (slab_task).
+Not here: the steps themselves, how much memory they take (memory_model), whose turn it is on the device
+(device_turns), files (slab_task).
 """
 
-import threading
 import time
-from bisect import insort
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -35,53 +34,13 @@ from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import RowEnds, filter_sinograms
 from pellucid.tomo.methods.gridding import reconstruct_by_gridding
 from pellucid.tomo.methods.iterative import Between, cgls, nothing, sirt
+from pellucid.tomo.pipeline.device_turns import DEVICE_TURNS
 from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE, SlabSize, device_budget
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Floats, Scan
 
-
-class TicketLock:
-    """Of several who work on slabs, the one that began first is served first, so that slabs are finished one by one and
-    not all at the end.
-
-    >>> turns = TicketLock()
-    >>> number = turns.ticket()
-    >>> with turns.hold(number):
-    ...     pass
-    """
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._begun = 0
-        self._waiting: list[int] = []
-        self._is_taken = False
-
-    def ticket(self) -> int:
-        """A number for all turns of one piece of work."""
-        with self._changed:
-            self._begun += 1
-            return self._begun
-
-    @contextmanager
-    def hold(self, number: int) -> Iterator[None]:
-        with self._changed:
-            insort(self._waiting, number)
-            self._changed.wait_for(lambda: not self._is_taken and self._waiting[0] == number)
-            self._waiting.remove(number)
-            self._is_taken = True
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._is_taken = False
-                self._changed.notify_all()
-
-
 Put = Callable[[int, Array], None]
 """Takes how many slices came before, and slices (slice, row, column), still on the device; may overwrite them."""
-
-_TURNS = TicketLock()
-"""Who has the device for computing; meanwhile others read, copy to and from it, and write."""
 
 
 @dataclass
@@ -170,7 +129,7 @@ def make_slab(
     """
     with account.timing("calibrate"):
         calibration = Calibration.of(scan, rows)
-    whole, turns, device = plan.geometry(scan.angles_rad, rows), _TURNS.ticket(), plan.device
+    whole, turns, device = plan.geometry(scan.angles_rad, rows), DEVICE_TURNS.ticket(), plan.device
     axes = plan.axes(rows)
     views, count, columns = raw.shape
     size = SlabSize(count, views, columns, plan.edge(scan), raw.itemsize, 4)
@@ -182,7 +141,7 @@ def make_slab(
         with card.slots if card else nullcontext():
             with account.timing("to device"):
                 frames = primitives(device).to_device(raw[:, some])
-            with _TURNS.hold(turns):
+            with DEVICE_TURNS.hold(turns):
                 sinograms = corrected(frames, scan, calibration.part(some), plan, account, axes[some])
                 del frames
                 with account.timing("reconstruct", device):

@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from pellucid.tomo.pipeline.slabs import TicketLock
+from pellucid.tomo.pipeline.device_turns import TicketLock
 from tests.waiting import wait_until
 
 
