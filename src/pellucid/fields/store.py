@@ -14,8 +14,9 @@ from pellucid.fields.device_field import DeviceField
 from pellucid.fields.labels import PREFIX, LabelVolume, label_field_name
 from pellucid.fields.prefetch import FieldPrefetcher
 from pellucid.settings import current
+from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.series import at_step, time_steps
-from pellucid.volume.volume import Volume, open_volume
+from pellucid.volume.volume import Volume
 
 SHARE_OF_CARD = 0.8
 """Of the free memory of a CUDA device: images and scratch need some, and so do others."""
@@ -23,12 +24,21 @@ SHARE_OF_CARD = 0.8
 
 class FieldStore:
     """Fields by the name of their volume. budget_bytes: for all of them together; by default what the settings allow,
-    or most of a CUDA device's free memory. in_bricks: even where they fit, because only a part of them is wanted."""
+    or most of a CUDA device's free memory. in_bricks: even where they fit, because only a part of them is wanted.
+    files: what opens files, where others read the same ones."""
 
-    def __init__(self, device: Device, budget_bytes: int | None = None, *, in_bricks: bool = False) -> None:
+    def __init__(
+        self,
+        device: Device,
+        budget_bytes: int | None = None,
+        *,
+        in_bricks: bool = False,
+        files: OpenFiles | None = None,
+    ) -> None:
         self._device = device
         self._in_bricks = in_bricks
         self._budget_bytes = budget_bytes
+        self._files = files or OpenFiles()
         self._volumes: dict[str, Volume] = {}
         self._opened: dict[str, Volume] = {}
         self._fields: dict[str, DeviceField] = {}
@@ -40,7 +50,7 @@ class FieldStore:
         if source in self._volumes or source in self._fields or label_field_name(source) in self._fields:
             return source
         if source not in self._steps:
-            self._steps[source] = time_steps(source)
+            self._steps[source] = time_steps(source, self._files.open_series)
         return str(at_step(source, self._steps[source], time)) if self._steps[source] > 1 else source
 
     def add(self, volume: Volume) -> None:
@@ -95,6 +105,7 @@ class FieldStore:
             self.release(name)
             self.release(label_field_name(name))
         self._volumes.pop(source, None)
+        self._files.forget(source)
 
     def close(self) -> None:
         """Give all of it back."""
@@ -106,13 +117,15 @@ class FieldStore:
         if source in self._volumes:
             return self._volumes[source]
         if source not in self._opened:
-            self._opened[source] = self._open_labels(source) if source.startswith(PREFIX) else open_volume(source)
+            self._opened[source] = self._open_file(source)
         return self._opened[source]
 
-    def _open_labels(self, source: str) -> Volume:
+    def _open_file(self, source: str) -> Volume:
+        if not source.startswith(PREFIX):
+            return self._files.open_volume(source)
         name = source[len(PREFIX) :]
         given = self._volumes.get(name)
-        return LabelVolume(given or open_volume(name), is_owner=given is None)
+        return LabelVolume(given or self._files.open_volume(name), is_owner=given is None)
 
     def _make_room(self, needs: int, kept: Sequence[str]) -> None:
         if self._left() < needs:

@@ -24,6 +24,7 @@ from pellucid.rendering.frame import Frame
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.user_shading import UserShading
 from pellucid.rendering.validation import check
+from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.series import open_at
 from pellucid.volume.volume import Volume
 
@@ -50,15 +51,22 @@ class Renderer:
     """Draws scenes, and keeps their volumes in a device's memory; in bricks where they exceed budget_bytes.
 
     devices: several of them, over which each volume's bricks are shared; budget_bytes is then for each.
+    files: what opens files, where others in this process read the same ones.
     """
 
     def __init__(
-        self, device: Device | None = None, budget_bytes: int | None = None, *, devices: Sequence[Device] = ()
+        self,
+        device: Device | None = None,
+        budget_bytes: int | None = None,
+        *,
+        devices: Sequence[Device] = (),
+        files: OpenFiles | None = None,
     ) -> None:
         self.devices = tuple(devices) or (device or choose(),)
         self.device = self.devices[0]
         is_sharing = len(self.devices) > 1
-        self._painters = [DeviceRenderer(one, budget_bytes, is_sharing=is_sharing) for one in self.devices]
+        files = files or OpenFiles()
+        self._painters = [DeviceRenderer(one, budget_bytes, is_sharing=is_sharing, files=files) for one in self.devices]
         self._pace = refinement.FrameCostModel()
 
     def render(

@@ -4,7 +4,7 @@ Here: Series and opening one; the step of a series that is nearest to a time.
 Not here: a single volume (volume).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import floor
 from pathlib import Path
 
@@ -59,12 +59,15 @@ class Series:
         self.close()
 
 
-def time_steps(path: str | Path | Location) -> int:
-    """How many steps a file has; 1 where one of them is named already, or where it is an array in memory."""
+def time_steps(path: str | Path | Location, opening: Callable[[Location], Series] | None = None) -> int:
+    """How many steps a file has; 1 where one of them is named already, or where it is an array in memory.
+
+    opening: how it is opened; by default, for this question alone.
+    """
     location = Location.parse(path)
     if location.is_memory or location.number("t") is not None:
         return 1
-    with open_series(location) as series:
+    with (opening or open_series)(location) as series:
         return series.times
 
 

@@ -17,7 +17,7 @@ from pellucid.formats.damage import naming_damage
 from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, at_level
-from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
+from pellucid.formats.protocol import Header, Level, Spacing, Voxels
 from pellucid.formats.registry import open_reader
 from pellucid.volume.change_listeners import ChangeListeners, Listener
 from pellucid.volume.closable_reader import ClosableReader
@@ -238,21 +238,22 @@ def open_volume(path: str | Path | Location) -> Volume:
             "pellucid.open() takes a path, not an array.", remedy="Use pellucid.Volume.from_array(array)."
         )
     location = Location.parse(path)
-    reader = open_reader(location)
+    opened = ClosableReader(open_reader(location))
     try:
-        return _selected(reader, location)
+        return select_volume(opened, location)
     except BaseException:
-        reader.close()
+        opened.close()
         raise
 
 
-def _selected(reader: Reader, location: Location) -> Volume:
-    header = reader.header
+def select_volume(opened: ClosableReader, location: Location) -> Volume:
+    """The volume of an open file that a location selects: its time step, channel and level."""
+    header = opened.header
     check_selection(header, location)
     t, c, level = (location.number(name) for name in ("t", "c", "level"))
     if (t is None and header.times > 1) or (c is None and header.channels > 1):
         raise SelectionNeeded(location.path, header.times, header.channels)
-    return Volume(ClosableReader(reader), location, level=level or 0, t=t or 0, c=c or 0)
+    return Volume(opened, location, level=level or 0, t=t or 0, c=c or 0)
 
 
 def check_selection(header: Header, location: Location) -> None:

@@ -33,6 +33,7 @@ from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import CLOSED, FULL, system_error
 from pellucid.printable import PrintableFormatter
 from pellucid.tomo.scan_files.dataset_guess import suggest
+from pellucid.volume.open_files import OpenFiles
 from pellucid.workers.channel import MessageChannel
 from pellucid.workers.folder_limit import AllowFolders
 from pellucid.workers.protocol import messages, replies, requests
@@ -55,8 +56,9 @@ class WorkerMain:
 
     def __init__(self, line: MessageChannel, device: str | None) -> None:
         self._line = line
-        self.sources = Sources()
-        self.drawing = RenderThread(RendererGroup(choose_all(device)), self)
+        files = OpenFiles()
+        self.sources = Sources(files)
+        self.drawing = RenderThread(RendererGroup(choose_all(device), files), self)
         self._pools = {
             name: ThreadPoolExecutor(threads, thread_name_prefix=f"pellucid-{name}") for name, threads in POOLS.items()
         }

@@ -23,6 +23,7 @@ from pellucid.rendering.drawing.partition import WHOLE, pack_part
 from pellucid.rendering.layers.opaque import OpaqueLayers
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.user_shading import UserShading
+from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.volume import Volume
 
 PROJECTIONS = {"max": 0, "min": 1, "mean": 2}
@@ -31,9 +32,16 @@ PROJECTIONS = {"max": 0, "min": 1, "mean": 2}
 class DeviceRenderer:
     """Draws on one device, and keeps volumes there. is_sharing: only parts of them, because others draw the rest."""
 
-    def __init__(self, device: Device, budget_bytes: int | None = None, *, is_sharing: bool = False) -> None:
+    def __init__(
+        self,
+        device: Device,
+        budget_bytes: int | None = None,
+        *,
+        is_sharing: bool = False,
+        files: OpenFiles | None = None,
+    ) -> None:
         self.device = device
-        self._store = FieldStore(device, budget_bytes, in_bricks=is_sharing)
+        self._store = FieldStore(device, budget_bytes, in_bricks=is_sharing, files=files)
         self._illuminations: dict[str, LightCache] = {}
         self._shadings: dict[str, tuple[UserShading, Any]] = {}
         self._scenery = OpaqueLayers(device)

@@ -1,7 +1,7 @@
 """The volumes that a Worker reads from, by the names that scenes have for them.
 
-Here: Sources: files opened once, arrays that were handed over: volumes, points, meshes.
-Not here: what lies on the device (fields).
+Here: Sources: files, arrays that were handed over: volumes, points, meshes.
+Not here: what lies on the device (fields), opening each file once (volume.open_files).
 """
 
 import threading
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, Unreadable
 from pellucid.formats.deadline import within_limit
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.in_memory import ArrayReader
@@ -19,7 +19,8 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.volume.closable_reader import ClosableReader
-from pellucid.volume.series import Series, nearest_step, open_series
+from pellucid.volume.open_files import OpenFiles
+from pellucid.volume.series import Series, nearest_step
 from pellucid.volume.volume import Volume
 from pellucid.workers.protocol.requests import AddArray
 
@@ -49,9 +50,10 @@ def shape_of(command: AddArray, rows: Voxels) -> Points | Mesh:
 
 
 class Sources:
-    """Volumes by name. Any thread may ask."""
+    """Volumes by name. Any thread may ask. files: what opens them, also for the renderers of the Worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: OpenFiles) -> None:
+        self._files = files
         self._handed: dict[str, MappedArray] = {}
         self._opened: dict[str, Volume] = {}
         self._series: dict[str, Series] = {}
@@ -97,6 +99,7 @@ class Sources:
                 # Not closed: another thread may be reading. They go with their last reader.
                 self._opened = {key: one for key, one in self._opened.items() if not key.startswith(f"{source} at ")}
                 self._series.pop(source, None)
+                self._files.forget(source)
         return before != stamp
 
     def handed(self, source: str) -> MappedArray | None:
@@ -123,7 +126,11 @@ class Sources:
             known = self._series.get(source)
         if known is not None:
             return known
-        series = within_limit(Location.parse(source).path, lambda: open_series(source))
+        try:
+            series = within_limit(Location.parse(source).path, lambda: self._files.open_series(source))
+        except Unreadable:
+            self._files.forget(source)  # The thread that was left behind still opens it: others do not wait for that.
+            raise
         with self._lock:
             if source in self._series:  # Another thread has opened it meanwhile.
                 series.close()

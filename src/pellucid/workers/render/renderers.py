@@ -15,19 +15,24 @@ from pellucid.rendering.drawing.multi_device import check_multi_device
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.user_shading import UserShading
+from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.volume import Volume
 
 
 class RendererGroup:
-    """devices: of which the first draws alone what cannot be shared (shadows, surfaces that are seen through)."""
+    """devices: of which the first draws alone what cannot be shared (shadows, surfaces that are seen through).
 
-    def __init__(self, devices: Sequence[Device]) -> None:
+    files: what opens files for all of them.
+    """
+
+    def __init__(self, devices: Sequence[Device], files: OpenFiles | None = None) -> None:
         self.devices = tuple(devices)
-        self._alone = Renderer(self.devices[0])
+        self._files = files or OpenFiles()
+        self._alone = Renderer(self.devices[0], files=self._files)
 
     @cached_property
     def _shared(self) -> Renderer:
-        return Renderer(devices=self.devices) if len(self.devices) > 1 else self._alone
+        return Renderer(devices=self.devices, files=self._files) if len(self.devices) > 1 else self._alone
 
     @property
     def names(self) -> str:
