@@ -17,10 +17,10 @@ TARGET = ROOT / "docs" / "reference" / "errors.md"
 HEADER = """\
 # Errors
 
-Every error that you can meet is a class in `pellucid.errors` and derives from `PellucidError`. Its text is two
-sentences: `error.what` says what is wrong, and `error.do` says what to do. Over HTTP, `kind` is the name of the class.
-Names in ⟨brackets⟩ stand for values; … stands for text that depends on the case. An error that is *transient* may not
-occur again when the same work is repeated.
+Every error that you can see is a class in `pellucid.errors`, derived from `PellucidError`. Its text is two sentences:
+`error.what` says what is wrong, `error.remedy` says what to do. Over HTTP, `kind` is the name of the class. Names in
+⟨brackets⟩ stand for values; … stands for text that depends on the case. The same work may succeed when it is repeated
+after a *transient* error.
 
 `tools/generate_error_reference.py` writes this page from `errors.py`.
 
